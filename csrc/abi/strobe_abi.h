@@ -1,0 +1,198 @@
+/*
+ * What the target and the host share: the layout of a segment.
+ *
+ * The recorder (in the target) writes a segment, the reader (on the host) maps the same file read-only.
+ * This is the only declaration of that layout. It compiles as C11, as C++20 and under TinyCC, and Python
+ * reads it with cffi, so it includes nothing but <stdint.h> and <stddef.h> and uses no compiler extension.
+ *
+ *   segment file
+ *   +--------+--------------+-------------------+-------------------+--------------------------------+
+ *   | header | thread table | function plans    | totals            | chunks, 64 KiB each            |
+ *   | 4 KiB  | 4096 x 64 B  | function_capacity | totals_capacity   | chunk_count                    |
+ *   +--------+--------------+-------------------+-------------------+--------------------------------+
+ *   Regions start at the offsets the header names, each a multiple of 64 KiB. The file is sparse: what was never used
+ *   takes no space. The recorder asks the kernel for the pages (MADV_POPULATE_WRITE) before it first writes a chunk or
+ *   a totals entry, so that a full file system is an error value and never a SIGBUS in the target.
+ *
+ *   a chunk's life
+ *     FREE --claim--> OWNED by one thread --no room left, or thread exit--> FULL --claim (evicts)--> OWNED ...
+ *   A claim takes the next ticket (one atomic add); ticket % chunk_limit names the chunk, so chunks are handed out in a
+ *   ring and the oldest one is evicted first. A chunk that is still OWNED is passed over. While a chunk is being taken
+ *   over its `sequence` is 0; afterwards it is ticket + 1. A reader reads `sequence`, copies the chunk, and reads
+ *   `sequence` again: a different value means that the copy is torn and the old content is gone (evicted).
+ *
+ *   Publication: the owner writes a record, then stores `progress` (release). Only the bytes that `progress` covers may
+ *   be read. Records of one thread have strictly increasing ticks.
+ */
+#ifndef STROBE_ABI_H
+#define STROBE_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define STROBE_ABI_VERSION 1u
+#define STROBE_MAGIC 0x31424f5254530000ull /* "\0\0STROB1", little endian */
+
+#define STROBE_HEADER_BYTES 4096u
+#define STROBE_REGION_ALIGN 65536u
+#define STROBE_CHUNK_BYTES 65536u
+#define STROBE_THREAD_CAPACITY 4096u
+#define STROBE_THREAD_INDEX_BITS 12
+#define STROBE_THREAD_INDEX_HOST 4095u   /* events that the host makes: output, exit */
+#define STROBE_THREAD_INDEX_SHARED 4094u /* threads beyond the table */
+#define STROBE_MAX_ARGUMENTS 6u
+#define STROBE_OPEN_FRAMES 32u
+#define STROBE_HISTOGRAM_BUCKETS 128u /* 4 per octave, from 2^4 ticks; see strobe_histogram_bucket */
+
+/* strobe_header.clock_kind */
+#define STROBE_CLOCK_MONOTONIC 0u /* a tick is a nanosecond of CLOCK_MONOTONIC */
+#define STROBE_CLOCK_TSC 1u       /* a tick is a cycle of the invariant time stamp counter */
+
+/* strobe_header.exit_state */
+#define STROBE_EXIT_RUNNING 0u
+#define STROBE_EXIT_CALLED 1u /* the program called _exit or exit_group; exit_code holds its argument */
+
+/* strobe_chunk.state */
+#define STROBE_CHUNK_FREE 0u
+#define STROBE_CHUNK_OWNED 1u
+#define STROBE_CHUNK_FULL 2u
+
+/* strobe_record.kind */
+#define STROBE_RECORD_ENTER 1u  /* payload: argument_count words, one per captured argument */
+#define STROBE_RECORD_EXIT 2u   /* payload: duration in ticks, then the return value where HAS_RETURN is set */
+#define STROBE_RECORD_THREAD 3u /* payload: index into the thread table, tid; what follows in this chunk is of that thread */
+
+/* strobe_record.flags */
+#define STROBE_FLAG_SAMPLED 1u    /* kept while the function was being sampled */
+#define STROBE_FLAG_HAS_RETURN 2u /* EXIT: the payload has a return value */
+#define STROBE_FLAG_NO_EXIT 4u    /* ENTER: the return could not be caught (see strobe_totals.exits_missed) */
+#define STROBE_FLAG_TAIL 8u       /* ENTER: reached by a jump from the traced function one level up */
+
+/* strobe_function_plan.flags; the host writes them through the agent, the recorder reads them at each call */
+#define STROBE_PLAN_ENABLED 1u      /* record calls; cleared: the hook passes straight on */
+#define STROBE_PLAN_SAMPLE 2u       /* may be sampled when it is hot */
+#define STROBE_PLAN_RETURN 4u       /* rax holds the return value */
+#define STROBE_PLAN_LOOPS_TO_ENTRY 8u /* its own code jumps to its first byte: a repeated entry may be no call */
+
+/* One page. Fields above the dashed line are written once, by the host, before the target maps the file. */
+struct strobe_header {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t clock_kind;
+    uint64_t total_bytes;        /* of the file */
+    uint64_t start_ticks;        /* the clock at session start; all ticks in records are relative to it */
+    uint64_t start_monotonic_ns; /* CLOCK_MONOTONIC at the same moment */
+    double ns_per_tick;          /* fixed for the life of the session, so that a timestamp never changes */
+    uint64_t thread_offset;
+    uint64_t plan_offset;
+    uint64_t totals_offset;
+    uint64_t chunk_offset;
+    uint32_t thread_capacity;
+    uint32_t function_capacity; /* function ids are 1 .. function_capacity - 1; 0 means none */
+    uint32_t totals_capacity;   /* entries, 1 .. totals_capacity - 1; entry 0 is never used */
+    uint32_t chunk_count;
+    uint8_t reserved0[160]; /* zero */
+    /* ---------------------------------------------------------------- offset 256: written by the recorder */
+    uint64_t next_ticket; /* atomic add; chunks claimed so far, passed-over ones included */
+    uint8_t reserved1[56];
+    uint32_t chunk_limit;   /* usable chunks; lowered from chunk_count when the file system is full */
+    uint32_t thread_count;  /* atomic add; entries of the thread table handed out, may pass the capacity */
+    uint32_t totals_used;   /* atomic add; totals entries handed out, entry 0 included; may pass the capacity */
+    uint32_t exit_state;    /* STROBE_EXIT_* */
+    int32_t exit_code;
+    uint32_t reserved2;
+    /* events that could not be written; all atomic adds, all off the hot path */
+    uint64_t lost_no_thread;  /* no thread state was free */
+    uint64_t lost_reentrant;  /* a signal handler ran traced functions in the middle of a write */
+    uint64_t lost_no_chunk;   /* no chunk could be claimed */
+    uint64_t lost_no_totals;  /* calls that no totals entry could count */
+    uint64_t evicted_records; /* ENTER and EXIT records in chunks that were taken over */
+    uint8_t reserved3[3712]; /* zero */
+};
+
+/* A thread that recorded at least one call. Written by that thread; `tid` last. */
+struct strobe_thread {
+    uint64_t start_ticks; /* of its first event */
+    uint64_t end_ticks;   /* 0 while it lives, or when its end was not seen */
+    uint32_t pid;
+    uint32_t tid;
+    char name[16]; /* as the kernel had it at the first event, NUL-terminated */
+    uint8_t reserved[24];
+};
+
+/* What the recorder does for one function; indexed by function id. Written by the agent before the hook is placed. */
+struct strobe_function_plan {
+    uint8_t flags; /* STROBE_PLAN_* */
+    uint8_t argument_count;
+    uint8_t argument_register[STROBE_MAX_ARGUMENTS]; /* 0 rdi, 1 rsi, 2 rdx, 3 rcx, 4 r8, 5 r9 */
+};
+
+/*
+ * Totals of one function in one thread. Exact: counted whether or not the event was kept. Written by the owning thread
+ * alone, plain stores; a reader may see one entry in mid-update, never a torn word.
+ * calls = exits + unwound + exits_missed + (open at this moment).
+ */
+struct strobe_totals {
+    uint32_t function; /* 0 until the entry is valid */
+    uint32_t thread_index;
+    uint64_t calls;
+    uint64_t exits;
+    uint64_t unwound;      /* left by an exception, longjmp or thread exit: no EXIT record */
+    uint64_t exits_missed; /* return not caught: too deep, or on a stack that is not the thread's own */
+    uint64_t total_ticks;  /* over exits */
+    uint64_t min_ticks;
+    uint64_t max_ticks;
+    uint64_t sampled_out_enters; /* records left out because the function was being sampled */
+    uint64_t sampled_out_exits;
+    uint64_t window_start_ticks; /* recorder's own: the rate that sampling looks at */
+    uint32_t window_calls;
+    uint32_t sampling; /* 1 while sampled */
+    uint64_t lost_enters; /* records that found no chunk */
+    uint64_t lost_exits;
+    uint64_t reserved[2];
+    uint32_t histogram[STROBE_HISTOGRAM_BUCKETS]; /* of durations in ticks; saturates */
+};
+
+struct strobe_chunk {
+    uint64_t sequence; /* ticket + 1; 0 while it is being taken over */
+    uint64_t progress; /* bytes used, header included, in the low 32 bits; ENTER and EXIT records in the high 32 */
+    uint32_t state;    /* STROBE_CHUNK_* */
+    uint32_t thread_index; /* of the first records; a THREAD record changes it from there on */
+    uint32_t tid;
+    uint32_t open_count; /* frames that were open when the chunk was taken; may exceed STROBE_OPEN_FRAMES */
+    uint64_t first_ticks; /* when it was taken; no record in it is older */
+    uint64_t reserved[3];
+    uint64_t open_ticks[STROBE_OPEN_FRAMES]; /* enter ticks of those frames, outermost first: parents of what follows */
+};
+
+struct strobe_record {
+    uint64_t ticks; /* since session start */
+    uint32_t function;
+    uint16_t depth; /* traced frames above this one; 0 for the outermost */
+    uint8_t kind_flags;    /* kind in the low 4 bits, flags in the high 4 */
+    uint8_t payload_words; /* 8-byte words that follow */
+};
+
+/* An event's number: grows with time and is unique in a session, so it is also a cursor. */
+#define STROBE_EVENT_NUMBER(ticks, thread_index) (((uint64_t)(ticks) << STROBE_THREAD_INDEX_BITS) | (thread_index))
+
+/* Log-linear: 4 buckets per octave; bucket 0 holds everything below 2^4 ticks, the last one everything from 2^36. */
+#define STROBE_HISTOGRAM_FIRST_OCTAVE 4u
+
+#ifdef __cplusplus
+#define STROBE_STATIC_ASSERT(condition, text) static_assert(condition, text)
+#else
+#define STROBE_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
+#endif
+
+STROBE_STATIC_ASSERT(sizeof(struct strobe_header) == STROBE_HEADER_BYTES, "header is one page");
+STROBE_STATIC_ASSERT(offsetof(struct strobe_header, next_ticket) == 256, "recorder's part is apart");
+STROBE_STATIC_ASSERT(offsetof(struct strobe_header, chunk_limit) == 320, "next_ticket has a cache line");
+STROBE_STATIC_ASSERT(sizeof(struct strobe_thread) == 64, "thread");
+STROBE_STATIC_ASSERT(sizeof(struct strobe_function_plan) == 8, "plan");
+STROBE_STATIC_ASSERT(sizeof(struct strobe_totals) == 640, "totals entry is 10 cache lines");
+STROBE_STATIC_ASSERT(offsetof(struct strobe_totals, histogram) == 128, "histogram after two cache lines");
+STROBE_STATIC_ASSERT(sizeof(struct strobe_chunk) == 320, "chunk header");
+STROBE_STATIC_ASSERT(sizeof(struct strobe_record) == 16, "record");
+
+#endif

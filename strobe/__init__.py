@@ -1,0 +1,27 @@
+"""Strobe: see and steer a running program from inside.
+
+Nothing heavy is imported here: `strobe mcp` must answer within milliseconds. The API is loaded on first use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from strobe.api import Call, ProgramSession, launch
+    from strobe.errors import StrobeError
+
+__all__ = ["Call", "ProgramSession", "StrobeError", "launch"]
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> object:
+    if name == "StrobeError":
+        from strobe.errors import StrobeError
+
+        return StrobeError
+    if name in __all__:
+        from strobe import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'strobe' has no attribute {name!r}")

@@ -1,0 +1,125 @@
+"""Every error a user can meet: code, wording and next step in one table; raised with the facts."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Code(StrEnum):
+    NO_DEBUG_SYMBOLS = "NO_DEBUG_SYMBOLS"
+    SESSION_NOT_FOUND = "SESSION_NOT_FOUND"
+    SESSION_EXISTS = "SESSION_EXISTS"
+    PROCESS_EXITED = "PROCESS_EXITED"
+    ATTACH_FAILED = "ATTACH_FAILED"
+    INVALID_PATTERN = "INVALID_PATTERN"
+    WATCH_FAILED = "WATCH_FAILED"
+    READ_FAILED = "READ_FAILED"
+    WRITE_FAILED = "WRITE_FAILED"
+    NO_CODE_AT_LINE = "NO_CODE_AT_LINE"
+    OPTIMIZED_OUT = "OPTIMIZED_OUT"
+    TEST_RUN_NOT_FOUND = "TEST_RUN_NOT_FOUND"
+    VALIDATION_ERROR = "VALIDATION_ERROR"
+    LIMIT_REACHED = "LIMIT_REACHED"
+    INTERNAL = "INTERNAL"
+
+
+class StrobeError(Exception):
+    """A failure that is told to the user: `code`, what was wrong, and what to try.
+
+    `str(error)` begins with the code, as the tools' contract asks.
+    """
+
+    def __init__(self, code: Code, message: str, next_step: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.next_step = next_step
+
+    def __str__(self) -> str:
+        text = f"{self.code}: {self.message}"
+        return f"{text} {self.next_step}" if self.next_step else text
+
+
+# name of the failure -> (code, what was wrong, what to try); `{facts}` are filled in by `failure`
+_TABLE: dict[str, tuple[Code, str, str]] = {
+    "no_such_file": (Code.VALIDATION_ERROR, "No such program: '{path}'.", "{hint}"),
+    "is_directory": (Code.VALIDATION_ERROR, "'{path}' is a directory, not a program.", "Name the program inside it."),
+    "not_executable": (Code.VALIDATION_ERROR, "'{path}' is not executable.", "Run: chmod +x '{path}'"),
+    "not_a_program": (
+        Code.VALIDATION_ERROR,
+        "'{path}' is neither an ELF program nor a script with a '#!' line.",
+        "Name a compiled program, or the interpreter with the file as its argument.",
+    ),
+    "interpreter_missing": (
+        Code.VALIDATION_ERROR,
+        "'{path}' is a script whose interpreter '{interpreter}' does not exist.",
+        "Install it, or correct the first line of the script.",
+    ),
+    "wrong_architecture": (
+        Code.VALIDATION_ERROR,
+        "'{path}' is built for {machine}; this machine runs {host}.",
+        "Build it for this machine.",
+    ),
+    "static_program": (
+        Code.ATTACH_FAILED,
+        "'{path}' is statically linked (it has no program interpreter) and cannot be observed from inside.",
+        "Link it dynamically: leave out -static, or for Go build with cgo.",
+    ),
+    "bad_cwd": (Code.VALIDATION_ERROR, "The working directory '{path}' does not exist.", "Name an existing folder."),
+    "no_such_process": (Code.ATTACH_FAILED, "No process has the id {pid}.", "List processes with: ps -e"),
+    "attach_refused": (
+        Code.ATTACH_FAILED,
+        "The system did not permit observing process {pid}: {reason}.",
+        "The process must belong to the same user, and /proc/sys/kernel/yama/ptrace_scope must be 0 to attach to a "
+        "process Strobe did not start.",
+    ),
+    "launch_failed": (Code.ATTACH_FAILED, "'{path}' could not be started under observation: {reason}.", "{hint}"),
+    "session_not_found": (
+        Code.SESSION_NOT_FOUND,
+        "There is no session '{session_id}'.",
+        "{hint}",
+    ),
+    "session_running": (
+        Code.SESSION_EXISTS,
+        "Session '{session_id}' is still running.",
+        "Stop it first with debug_stop.",
+    ),
+    "process_exited": (
+        Code.PROCESS_EXITED,
+        "The program of session '{session_id}' has ended ({how}).",
+        "What it did can still be read with debug_query; start it again with debug_launch.",
+    ),
+    "agent_unresponsive": (
+        Code.INTERNAL,
+        "The agent in process {pid} did not answer within {seconds} s.",
+        "The process may be stopped (SIGSTOP) or busy under another debugger; try again or stop the session.",
+    ),
+    "invalid_pattern": (Code.INVALID_PATTERN, "The pattern '{pattern}' is not valid: {reason}.", "{hint}"),
+    "no_debug_symbols": (
+        Code.NO_DEBUG_SYMBOLS,
+        "'{path}' has no debug information and no function names to match.",
+        "Build it with -g (gcc, clang) or in the dev profile (cargo), do not strip it, or install its -dbg or -dbgsym "
+        "package; exported functions of a library can be traced with @lib:NAME.",
+    ),
+    "bad_value": (Code.VALIDATION_ERROR, "'{field}' is {value}: {reason}.", "Valid: {valid}."),
+    "bad_regex": (
+        Code.VALIDATION_ERROR,
+        "The regular expression '{regex}' is not valid: {reason}.",
+        "Use Python syntax, or 'contains' for plain text.",
+    ),
+    "bad_cursor": (
+        Code.VALIDATION_ERROR,
+        "'{cursor}' is not an event id of session '{session_id}'.",
+        "Pass the id of an event that debug_query returned.",
+    ),
+    "bad_sql": (Code.VALIDATION_ERROR, "SQLite rejected the statement: {reason}.", "The view is called 'events'."),
+    "daemon_unreachable": (Code.INTERNAL, "The Strobe daemon does not answer: {reason}.", "See {log}."),
+    "internal": (Code.INTERNAL, "{reason}.", "This is a fault in Strobe; the log has the details: {log}"),
+}
+
+
+def failure(name: str, **facts: object) -> StrobeError:
+    """The error called `name` in the table, with its facts filled in; a missing `hint` becomes empty."""
+    code, message, next_step = _TABLE[name]
+    facts.setdefault("hint", "")
+    return StrobeError(code, message.format(**facts), next_step.format(**facts).strip())

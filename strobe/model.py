@@ -1,0 +1,256 @@
+"""The nouns that the layers hand to each other. No behaviour beyond small conversions, no imports of other layers.
+
+Times are nanoseconds since session start unless a name says otherwise. Function ids are per session, from 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+
+EventType = Literal[
+    "function_enter",
+    "function_exit",
+    "stdout",
+    "stderr",
+    "crash",
+    "variable_snapshot",
+    "pause",
+    "logpoint",
+    "condition_error",
+]
+CALL_EVENTS: tuple[EventType, ...] = ("function_enter", "function_exit")
+GroupBy = Literal["function", "thread", "file"]
+Sampling = Literal["auto", "off"]
+SessionStatus = Literal["running", "exited", "stopped"]
+
+
+class ValueKind(StrEnum):
+    """How the raw 64-bit word of an argument or return value is to be read."""
+
+    SIGNED = "signed"
+    UNSIGNED = "unsigned"
+    BOOL = "bool"
+    CHAR = "char"
+    POINTER = "pointer"
+    REFERENCE = "reference"
+    ENUM = "enum"
+    FLOAT = "float"
+    AGGREGATE = "aggregate"
+    VOID = "void"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueType:
+    """Type of a parameter or return value: `size` in bytes, `name` as written in the source."""
+
+    kind: ValueKind
+    size: int
+    name: str
+    enumerators: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`register`: 0 to 5 for rdi, rsi, rdx, rcx, r8, r9; None where the value is not in an integer register."""
+
+    name: str
+    type: ValueType
+    register: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSymbol:
+    """One concrete function of a module.
+
+    `name` is demangled, qualified and without parameter list; `address` is the link-time virtual address.
+    `parameters` and `returns` are None where they are not known (no debug information, or a clone whose
+    signature the compiler changed).
+    """
+
+    name: str
+    raw_name: str
+    module: str
+    address: int
+    size: int
+    source_file: str | None = None
+    line: int | None = None
+    parameters: tuple[Parameter, ...] | None = None
+    returns: ValueType | None = None
+    exported: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModule:
+    """A module of the running target: real path on disk, load address and size in bytes."""
+
+    name: str
+    path: str
+    base: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSpec:
+    """What to start. `env` adds to the environment of the daemon or caller; `stdio` "inherit" passes the caller's through."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    cwd: str | None = None
+    env: dict[str, str] = field(default_factory=dict)
+    base_env: dict[str, str] | None = None
+    project_root: str | None = None
+    pid: int | None = None
+    stdin: str | None = None
+    stdio: Literal["capture", "inherit"] = "capture"
+
+
+@dataclass(frozen=True, slots=True)
+class ExitStatus:
+    """How the program ended: `code` by exit, `signal` by a signal; both None where it could not be learnt."""
+
+    code: int | None = None
+    signal: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TraceAnswer:
+    mode: Literal["pending", "runtime"]
+    active_patterns: list[str]
+    matched_functions: int
+    hooked_functions: int
+    warnings: list[str]
+    event_limit: int
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextMatch:
+    equals: str | None = None
+    contains: str | None = None
+    matches: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnMatch:
+    equals: str | int | bool | None = None
+    is_null: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """What a query asks for. `time_from`, `time_to`: ns since session start, or "-5s", "-1m", "-500ms" before the newest event."""
+
+    event_type: EventType | None = None
+    function: TextMatch | None = None
+    source_file: TextMatch | None = None
+    return_value: ReturnMatch | None = None
+    thread_name: TextMatch | None = None
+    pid: int | None = None
+    thread_id: int | None = None
+    time_from: int | str | None = None
+    time_to: int | str | None = None
+    min_duration_ns: int | None = None
+    after_event_id: str | None = None
+    limit: int = 50
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """`value` is a Python int, bool or str ("0x…" for pointers, the enumerator's name for enums)."""
+
+    name: str
+    value: int | bool | str | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    id: str
+    timestamp_ns: int
+    event_type: EventType
+    thread_id: int
+    thread_name: str
+    pid: int
+    function: str | None = None
+    function_raw: str | None = None
+    source_file: str | None = None
+    line: int | None = None
+    depth: int | None = None
+    parent_event_id: str | None = None
+    arguments: tuple[Argument, ...] | None = None
+    return_value: int | bool | str | float | None = None
+    return_type: str | None = None
+    duration_ns: int | None = None
+    sampled: bool = False
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What is missing from the events. All counts are of events (an enter and an exit are two)."""
+
+    evicted: int = 0
+    evicted_until_ns: int | None = None
+    sampled_out: int = 0
+    lost: int = 0  # found no room: too many threads at once, or a full file system
+
+    @property
+    def total(self) -> int:
+        return self.evicted + self.sampled_out + self.lost
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionLoss:
+    function: str
+    calls: int
+    evicted: int
+    sampled_out: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class EventPage:
+    events: list[Event]
+    total_count: int
+    has_more: bool
+    loss: Loss
+    pids: list[int]
+    absence: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Totals of one group; `key` is the function's name, the thread's name or the source file. Durations in ns over completed calls."""
+
+    key: str
+    count: int
+    total_ns: int
+    min_ns: int
+    mean_ns: int
+    p50_ns: int
+    p99_ns: int
+    max_ns: int
+    thread_id: int | None = None
+    completed: int = 0
+    unwound: int = 0
+    exits_missed: int = 0
+    evicted: int = 0
+    sampled_out: int = 0
+    lost: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    session_id: str
+    binary_path: str
+    pid: int
+    started_at: str  # ISO 8601, local time with offset
+    ended_at: str | None
+    status: SessionStatus
+    exit_code: int | None
+    signal: str | None
+    project_root: str | None
+    folder: Path
