@@ -1,0 +1,55 @@
+// Which events a scan is asked for. Everything here is evaluated inside the scan, before an event is handed out.
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "event.h"
+
+namespace strobe {
+
+// A set of function ids, one bit each.
+class FunctionSet {
+  public:
+    FunctionSet() = default;
+    explicit FunctionSet(std::span<const uint32_t> ids);
+    void insert(uint32_t id);
+    bool contains(uint32_t id) const {
+        const size_t word = id / 64;
+        return word < words_.size() && (words_[word] >> (id % 64) & 1);
+    }
+
+  private:
+    std::vector<uint64_t> words_;
+};
+
+using ThreadSet = std::bitset<STROBE_THREAD_CAPACITY>;
+
+constexpr uint8_t kind_bit(uint8_t kind) { return static_cast<uint8_t>(1u << kind); }
+
+// An event passes when it meets all of them. The bounds are inclusive. Times come from Segment::ticks_from_ns and
+// Segment::ticks_until_ns, numbers are event numbers (STROBE_EVENT_NUMBER).
+struct Filter {
+    uint64_t from_ticks = 0;
+    uint64_t to_ticks = UINT64_MAX;
+    uint64_t from_number = 0;
+    uint64_t to_number = UINT64_MAX;
+    uint8_t kinds = kind_bit(STROBE_RECORD_ENTER) | kind_bit(STROBE_RECORD_EXIT);
+    uint64_t min_duration_ticks = 0;  // above 0 only EXITs pass
+    std::optional<FunctionSet> functions;
+    std::optional<ThreadSet> threads;  // by thread index
+
+    // The bounds on time and number together, as bounds on the ticks of one thread's events.
+    uint64_t first_ticks(uint32_t thread_index) const;
+    uint64_t last_ticks(uint32_t thread_index) const;
+    // Bounds that hold for every thread: what lies outside needs no reading.
+    uint64_t earliest_ticks() const { return first_ticks(UINT32_MAX); }
+    uint64_t latest_ticks() const;
+    // Nothing is asked for but "all calls": a count is then the sum of the chunks' own counts.
+    bool is_everything() const;
+};
+
+}  // namespace strobe

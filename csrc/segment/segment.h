@@ -1,0 +1,123 @@
+// A segment file, mapped read-only: safe to read while the target writes, dies, or has left the file damaged.
+//
+//   Segment segment("/dev/shm/strobe-…");
+//   Merge events(segment, filter);               // merge.h: events of all threads by time
+//   for (Event event; events.next(event);) …
+//   uint64_t n = count(segment, filter);         // count.h: without a callback per row
+//   for_each_totals(segment, [](const strobe_totals& t) { … });   // totals.h
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "../abi/strobe_abi.h"
+
+namespace strobe {
+
+// The file is not a segment, of another version, or its header contradicts its size. (A file that cannot be opened or
+// mapped is a std::system_error.)
+class SegmentError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+// One chunk as it was when the list was made. `sequence` tells whether it is still the same one when it is read.
+struct ChunkSummary {
+    uint32_t index;
+    uint32_t thread_index;  // of its first records
+    uint32_t state;         // STROBE_CHUNK_*
+    uint32_t record_count;  // ENTER and EXIT records
+    uint64_t sequence;
+    uint64_t first_ticks;  // no record in it is older
+    uint64_t last_ticks;   // no record in it is newer; UINT64_MAX while that is not known
+};
+
+// Bytes of one chunk, header included: either a private copy or a part of the map.
+struct ChunkView {
+    const uint8_t* bytes = nullptr;
+    uint32_t size = 0;
+    uint32_t function_capacity = 0;
+
+    const strobe_chunk& header() const { return *reinterpret_cast<const strobe_chunk*>(bytes); }
+};
+
+// A private copy's memory; one per chunk that is looked at at the same time.
+struct ChunkBuffer {
+    alignas(64) uint8_t bytes[STROBE_CHUNK_BYTES];
+};
+
+struct Thread {
+    uint32_t index;
+    uint32_t pid;
+    uint32_t tid;
+    uint64_t start_ticks;
+    uint64_t end_ticks;  // 0: alive, or its end was not seen
+    std::string name;
+};
+
+struct ExitState {
+    uint32_t state;  // STROBE_EXIT_*
+    int32_t code;
+};
+
+class Segment {
+  public:
+    explicit Segment(const std::string& path);
+    ~Segment();
+    Segment(const Segment&) = delete;
+    Segment& operator=(const Segment&) = delete;
+
+    // The live header in the map: the host's own fields do not change; read the recorder's through the functions below.
+    const strobe_header& header() const { return *header_; }
+
+    // Time. A timestamp is floor(ticks * ns_per_tick); the two inverses give the inclusive bounds on ticks of the
+    // events whose timestamp_ns is at least, or at most, `ns`.
+    int64_t to_ns(uint64_t ticks) const;
+    uint64_t ticks_from_ns(int64_t ns) const;
+    uint64_t ticks_until_ns(int64_t ns) const;  // for negative `ns` nothing passes: see .cpp
+    uint64_t duration_from_ns(int64_t ns) const { return ticks_from_ns(ns); }
+    uint64_t now_ticks() const;  // since session start
+
+    ExitState exit_state() const;
+    std::vector<Thread> threads() const;
+
+    uint64_t next_ticket() const;
+    uint32_t used_chunks() const;  // chunks that were ever claimed
+    // What can be read now, ordered by first_ticks. Chunks that are being taken over are left out.
+    std::vector<ChunkSummary> chunks() const;
+    // Copies the chunk; false where it was taken over since `summary` was made (its events are evicted), or is damaged.
+    bool copy_chunk(const ChunkSummary& summary, ChunkBuffer& buffer, ChunkView& view) const;
+    // The chunk in place, without a copy. Its content may be torn unless ring_is_unwrapped() is true afterwards.
+    bool map_chunk(const ChunkSummary& summary, ChunkView& view) const;
+    // No chunk was ever taken over: what chunks() listed is complete and does not go away.
+    bool ring_is_unwrapped() const;
+    // Remembers a full chunk's newest record, so that later scans by time can pass it over unread.
+    void remember_last_ticks(const ChunkSummary& summary, uint64_t last_ticks) const;
+
+    // Reads from the file without touching the map: a never-written page then stays unallocated. Short at end of file.
+    size_t read_at(uint64_t offset, void* destination, size_t size) const;
+
+  private:
+    struct Sealed {
+        uint64_t sequence;
+        uint64_t last_ticks;
+    };
+
+    void validate(uint64_t file_bytes);
+    const uint8_t* chunk_bytes(uint32_t index) const;
+    uint64_t sealed_last_ticks(uint32_t index, uint64_t sequence) const;
+
+    int fd_ = -1;
+    const uint8_t* map_ = nullptr;
+    uint64_t map_bytes_ = 0;
+    const strobe_header* header_ = nullptr;
+    uint32_t chunk_count_ = 0;  // that lie inside the file
+    mutable std::mutex sealed_mutex_;
+    mutable std::vector<Sealed> sealed_;
+};
+
+}  // namespace strobe
