@@ -113,6 +113,16 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "Pass the id of an event that debug_query returned.",
     ),
     "bad_sql": (Code.VALIDATION_ERROR, "SQLite rejected the statement: {reason}.", "The view is called 'events'."),
+    "home_unusable": (
+        Code.VALIDATION_ERROR,
+        "'{path}' cannot be used as Strobe's home: {reason}.",
+        "Set STROBE_HOME to a folder that this user can write.",
+    ),
+    "newer_database": (
+        Code.VALIDATION_ERROR,
+        "'{path}' was written by a newer Strobe (format {version}, this one knows {known}).",
+        "Update Strobe, or set STROBE_HOME to another folder.",
+    ),
     "daemon_unreachable": (Code.INTERNAL, "The Strobe daemon does not answer: {reason}.", "See {log}."),
     "internal": (Code.INTERNAL, "{reason}.", "This is a fault in Strobe; the log has the details: {log}"),
 }

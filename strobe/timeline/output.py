@@ -1,0 +1,119 @@
+"""Output of the program as events: one per line, so that a search finds lines and not chunks of a pipe.
+
+An event keeps its bytes exactly, line feed included; joined by number they are the output. A line longer than 64 KiB is
+cut there, never inside a UTF-8 sequence. What has no line feed yet (a prompt) becomes an event of its own after 100 ms
+without more output, and at the end.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Literal
+
+from strobe.timeline.host_events import HostEvent
+from strobe.timeline.store import Store
+
+LINE_BYTES = 64 << 10
+IDLE_S = 0.1
+HOST_THREAD_INDEX = 4095  # STROBE_THREAD_INDEX_HOST
+THREAD_INDEX_BITS = 12  # STROBE_THREAD_INDEX_BITS
+
+Stream = Literal["stdout", "stderr"]
+
+
+class HostEventSource:
+    """Makes the host's events of one session; `now_ticks` gives ticks since session start. May be called from any thread."""
+
+    def __init__(self, store: Store, session_id: str, pid: int, now_ticks: Callable[[], int]) -> None:
+        self._queue = store.host_events
+        self._session = store.get_session(session_id).key
+        self._pid = pid
+        self._now_ticks = now_ticks
+        self._last_ticks = -1
+        self._changed = threading.Condition()
+        self._partial: dict[str, bytes] = {"stdout": b"", "stderr": b""}
+        self._partial_since = 0.0
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def output(self, stream: Stream, data: bytes) -> None:
+        """Takes bytes as they were received, of any length."""
+        with self._changed:
+            lines, rest = split_lines(self._partial[stream] + data)
+            self._partial[stream] = rest
+            self._partial_since = time.monotonic()
+            self._put([(stream, line) for line in lines])
+            if rest:
+                self._watch_partial()
+
+    def event(self, event_type: str, text: str, thread_id: int = 0, thread_name: str = "") -> None:
+        with self._changed:
+            row = HostEvent(self._session, self._number(), event_type, text.encode(), self._pid, thread_id, thread_name)
+            self._queue.put([row])
+
+    def close(self) -> None:
+        """Ends the last lines. Everything given before is in the store's queue afterwards. May be called twice."""
+        with self._changed:
+            self._closed = True
+            self._end_partial()
+            self._changed.notify_all()
+
+    def _number(self) -> int:
+        """An event number greater than all before, also where many lines share a moment."""
+        self._last_ticks = max(self._now_ticks(), self._last_ticks + 1)
+        return self._last_ticks << THREAD_INDEX_BITS | HOST_THREAD_INDEX
+
+    def _put(self, lines: list[tuple[str, bytes]]) -> None:
+        if lines:
+            self._queue.put([HostEvent(self._session, self._number(), kind, line, self._pid) for kind, line in lines])
+
+    def _end_partial(self) -> None:
+        self._put([(stream, text) for stream, text in self._partial.items() if text])
+        self._partial = {"stdout": b"", "stderr": b""}
+
+    def _watch_partial(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._end_idle_lines, name="strobe-output-idle", daemon=True)
+            self._thread.start()
+        self._changed.notify_all()
+
+    def _end_idle_lines(self) -> None:
+        with self._changed:
+            while not self._closed:
+                self._changed.wait_for(lambda: self._closed or any(self._partial.values()))
+                left = self._partial_since + IDLE_S - time.monotonic()
+                if left > 0:
+                    self._changed.wait(left)
+                else:
+                    self._end_partial()
+
+
+def split_lines(data: bytes) -> tuple[list[bytes], bytes]:
+    """Complete lines with their line feed (and pieces of overlong ones), and what is not yet a line.
+
+    >>> split_lines(b"one\\ntwo\\nthr")
+    ([b'one\\n', b'two\\n'], b'thr')
+    """
+    *ended, rest = data.split(b"\n")
+    lines = [piece for line in ended for piece in _pieces(line + b"\n")]
+    *overlong, rest = _pieces(rest)
+    return lines + overlong, rest
+
+
+def _pieces(line: bytes) -> list[bytes]:
+    pieces = []
+    while len(line) > LINE_BYTES:
+        cut = _character_boundary(line, LINE_BYTES)
+        pieces.append(line[:cut])
+        line = line[cut:]
+    return [*pieces, line]
+
+
+def _character_boundary(data: bytes, at: int) -> int:
+    """The last place not after `at` that does not follow the first byte of an unfinished UTF-8 sequence."""
+    for place in range(at, at - 4, -1):
+        if data[place] & 0xC0 != 0x80:
+            return place
+    return at  # no UTF-8

@@ -1,0 +1,80 @@
+"""Rows of strobe.db as objects, and what tells one process from another that had the same id."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from strobe.model import SessionStatus, SessionSummary
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """A session as stored. `key` stands for the id in the other tables; `pid` is 0 until the program was started."""
+
+    key: int
+    id: str
+    binary_path: str
+    project_root: str | None
+    pid: int
+    started_at: str
+    ended_at: str | None
+    status: SessionStatus
+    exit_code: int | None
+    signal: str | None
+    folder: Path
+    segment_path: Path
+    owner_pid: int
+    owner_start_time: int
+    retained: bool
+    event_limit: int
+    warnings: tuple[str, ...]
+    notes: dict[str, object]
+
+    def summary(self) -> SessionSummary:
+        return SessionSummary(
+            session_id=self.id,
+            binary_path=self.binary_path,
+            pid=self.pid,
+            started_at=self.started_at,
+            ended_at=self.ended_at,
+            status=self.status,
+            exit_code=self.exit_code,
+            signal=self.signal,
+            project_root=self.project_root,
+            folder=self.folder,
+        )
+
+    def owner_alive(self) -> bool:
+        return process_start_time(self.owner_pid) == self.owner_start_time
+
+
+@dataclass(frozen=True, slots=True)
+class StagedTraces:
+    """What `debug_trace` without a session has put aside for the next launch of a project root."""
+
+    patterns: tuple[str, ...]
+    sampling: str
+
+
+def session_record(row: Sequence[object]) -> SessionRecord:
+    """From a row of `select * from sessions`."""
+    fields = list(row)
+    fields[10], fields[11] = Path(str(row[10])), Path(str(row[11]))
+    fields[14] = bool(row[14])
+    fields[16] = tuple(json.loads(str(row[16])))
+    fields[17] = json.loads(str(row[17]))
+    return SessionRecord(*fields)  # type: ignore[arg-type]
+
+
+def process_start_time(pid: int) -> int | None:
+    """Clock ticks from boot to the start of a process, None where there is no such process (proc(5), stat field 22)."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    # the second field is the program's name in parentheses and may hold anything, parentheses and spaces included
+    rest = stat.rpartition(")")[2].split()
+    return None if rest[0] in ("Z", "X") else int(rest[19])

@@ -1,0 +1,129 @@
+"""strobe.db: tables, and how an older database becomes this one.
+
+`user_version` is the number of migrations that were applied. Several processes open the database at once, so every
+step takes the write lock first and looks again at what is left to do.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import apsw
+
+from strobe.errors import failure
+
+DATABASE_FILE = "strobe.db"
+BUSY_TIMEOUT_MS = 10_000
+
+_FIRST = """
+create table sessions(
+    key integer primary key,            -- short form of the id, in the tables with many rows
+    id text not null unique,
+    binary_path text not null,
+    project_root text,
+    pid integer not null,               -- 0 until the program was started
+    started_at text not null,           -- ISO 8601 with offset
+    ended_at text,
+    status text not null check (status in ('running', 'exited', 'stopped')),
+    exit_code integer,
+    signal text,
+    folder text not null,
+    segment_path text not null,
+    owner_pid integer not null,         -- the Strobe process that runs the session;
+    owner_start_time integer not null,  -- with its start time, as process ids come around again
+    retained integer not null,
+    event_limit integer not null,
+    warnings text not null,             -- JSON list
+    notes text not null                 -- JSON object, see Store.add_notes
+) strict;
+create table functions(
+    session integer not null,
+    function_id integer not null,
+    name text not null,
+    raw_name text not null,
+    source_file text,
+    line integer,
+    module text not null,
+    address integer not null,
+    size integer not null,
+    exported integer not null,
+    parameters text,                    -- JSON, see symbol_json.py
+    returns text,
+    primary key (session, function_id)
+) strict, without rowid;
+create table hook_spans(                -- when a function's calls were being recorded
+    session integer not null,
+    function_id integer not null,
+    from_ticks integer not null,
+    to_ticks integer,
+    primary key (session, function_id, from_ticks)
+) strict, without rowid;
+create table host_events(               -- events that the host saw: output lines, and later crashes, snapshots, pauses
+    session integer not null,
+    number integer not null,            -- as in the segment: ticks << 12 | 4095
+    event_type text not null,
+    text blob not null,                 -- bytes as received
+    pid integer not null,
+    thread_id integer not null,
+    thread_name text not null,
+    primary key (session, number)
+) strict, without rowid;
+create table staged_traces(
+    project_root text primary key,
+    patterns text not null,             -- JSON list
+    sampling text not null
+) strict, without rowid;
+"""
+
+_MIGRATIONS: tuple[str, ...] = (_FIRST,)
+
+
+def open_database(home: Path) -> apsw.Connection:
+    """A connection to the home's strobe.db, created or brought up to date. Raises `newer_database`."""
+    path = home / DATABASE_FILE
+    connection = apsw.Connection(str(path))
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    _enter_wal(connection)
+    # NORMAL loses nothing when a process dies; only a power cut may take the last transactions
+    connection.execute("pragma synchronous = normal; pragma wal_autocheckpoint = 4000")
+    _migrate(connection, path)
+    return connection
+
+
+def _enter_wal(connection: apsw.Connection) -> None:
+    """The switch to WAL needs the database alone and does not call the busy handler, so it is tried again."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            connection.execute("pragma journal_mode = wal")
+            return
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _migrate(connection: apsw.Connection, path: Path) -> None:
+    if connection.pragma("user_version") == len(_MIGRATIONS):
+        return
+    with write_transaction(connection):
+        version = connection.pragma("user_version")
+        if version > len(_MIGRATIONS):
+            raise failure("newer_database", path=path, version=version, known=len(_MIGRATIONS))
+        for statements in _MIGRATIONS[version:]:
+            connection.execute(statements)
+        connection.pragma("user_version", len(_MIGRATIONS))
+
+
+class write_transaction:
+    """`with write_transaction(connection):` takes the write lock at once, so that no later statement meets a stale read."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.execute("begin immediate")
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._connection.execute("commit" if kind is None else "rollback")

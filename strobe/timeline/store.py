@@ -1,0 +1,219 @@
+"""strobe.db: sessions, their functions, hook spans, host events and staged traces. Safe for several processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import apsw
+
+from strobe import config
+from strobe.errors import failure
+from strobe.model import FunctionSymbol
+from strobe.timeline import symbol_json
+from strobe.timeline.host_events import HostEventQueue
+from strobe.timeline.records import SessionRecord, StagedTraces, process_start_time, session_record
+from strobe.timeline.schema import open_database, write_transaction
+
+_UPDATABLE = frozenset(
+    {"binary_path", "pid", "ended_at", "status", "exit_code", "signal", "segment_path", "retained", "event_limit"}
+    | {"owner_pid", "owner_start_time"}
+)
+_PER_SESSION_TABLES = ("functions", "hook_spans", "host_events")
+
+
+class Store:
+    """The database of one home. One object per process is enough; its methods may be called from any thread."""
+
+    def __init__(self, home: Path | None = None) -> None:
+        self.home = home or config.home()
+        self._connection = open_database(self.home)
+        self._lock = threading.RLock()
+        self.host_events = HostEventQueue(self._connection, self._lock)
+
+    def close(self) -> None:
+        """Writes what is still in the queue and closes the database. May be called twice."""
+        self.host_events.close()
+        with self._lock:
+            self._connection.close()
+
+    def flush(self) -> None:
+        """Returns when every host event that was handed in before the call is in the database."""
+        self.host_events.flush()
+
+    # --- sessions
+
+    def add_session(self, binary_path: str, project_root: str | None, event_limit: int, pid: int = 0) -> SessionRecord:
+        """Claims an id for a session that starts now: "<program>-YYYY-MM-DD-HHhMM", with -2, -3 … where taken.
+
+        The session's folder is not created; `segment_path` begins as the place of a kept segment.
+        """
+        now = datetime.now().astimezone()
+        stem = f"{_program_name(binary_path)}-{now:%Y-%m-%d-%Hh%M}"
+        fixed = (binary_path, project_root, pid, now.isoformat(timespec="seconds"))
+        owner = (os.getpid(), process_start_time(os.getpid()))
+        attempt = 1
+        while True:
+            session_id = stem if attempt == 1 else f"{stem}-{attempt}"
+            folder = self.home / "sessions" / session_id
+            paths = (str(folder), str(folder / "segment"))
+            try:
+                self._write(
+                    "insert into sessions(id, binary_path, project_root, pid, started_at, status, folder, segment_path,"
+                    " owner_pid, owner_start_time, retained, event_limit, warnings, notes)"
+                    " values (?,?,?,?,?,'running',?,?,?,?,0,?,'[]','{}')",
+                    (session_id, *fixed, *paths, *owner, event_limit),
+                )
+                return self.get_session(session_id)
+            except apsw.ConstraintError:
+                attempt += 1
+
+    def update_session(self, session_id: str, **fields: str | int | None) -> SessionRecord:
+        """Sets columns of a session: pid, status, ended_at, exit_code, signal, segment_path, retained, …"""
+        unknown = fields.keys() - _UPDATABLE
+        if unknown:
+            raise ValueError(f"not columns to update: {', '.join(sorted(unknown))}")
+        columns = ", ".join(f"{name} = ?" for name in fields)
+        self._write(f"update sessions set {columns} where id = ?", (*fields.values(), session_id))
+        return self.get_session(session_id)
+
+    def add_warnings(self, session_id: str, warnings: Sequence[str]) -> None:
+        """Adds to the session's warnings those that it does not have yet."""
+        with self._lock, write_transaction(self._connection):
+            known = list(self.get_session(session_id).warnings)
+            known += [text for text in dict.fromkeys(warnings) if text not in known]
+            self._connection.execute("update sessions set warnings = ? where id = ?", (json.dumps(known), session_id))
+
+    def add_notes(self, session_id: str, notes: Mapping[str, object]) -> None:
+        """Merges facts about the session that answers are to mention, one JSON value per key.
+
+        `inlined_only`: {function name: inlined sites} of functions that exist only as inlined copies.
+        """
+        with self._lock, write_transaction(self._connection):
+            merged = self.get_session(session_id).notes | dict(notes)
+            self._connection.execute("update sessions set notes = ? where id = ?", (json.dumps(merged), session_id))
+
+    def get_session(self, session_id: str) -> SessionRecord:
+        """Raises `session_not_found`."""
+        rows = self._read("select * from sessions where id = ?", (session_id,))
+        if rows:
+            return session_record(rows[0])
+        latest = [str(row[0]) for row in self._read("select id from sessions order by key desc limit 5")]
+        hint = f"Known: {', '.join(latest)}." if latest else "There are none; start one with debug_launch."
+        raise failure("session_not_found", session_id=session_id, hint=hint)
+
+    def list_sessions(self) -> list[SessionRecord]:
+        """All sessions, newest first."""
+        return [session_record(row) for row in self._read("select * from sessions order by key desc")]
+
+    def abandoned_sessions(self) -> list[SessionRecord]:
+        """Sessions that are not kept and whose Strobe process is gone: it was killed before it could end them."""
+        return [item for item in self.list_sessions() if not item.retained and not item.owner_alive()]
+
+    def delete_session(self, session_id: str) -> None:
+        """Drops the session's rows; its files are `retention.delete_session`'s business. Raises `session_not_found`."""
+        key = self.get_session(session_id).key
+        self.flush()
+        with self._lock, write_transaction(self._connection):
+            for table in _PER_SESSION_TABLES:
+                self._connection.execute(f"delete from {table} where session = ?", (key,))
+            self._connection.execute("delete from sessions where key = ?", (key,))
+
+    # --- functions and when they were hooked
+
+    def add_functions(self, session_id: str, functions: Mapping[int, FunctionSymbol]) -> None:
+        """Adds or replaces functions by their id, in one transaction."""
+        key = self.get_session(session_id).key
+        rows = [_function_row(key, function_id, symbol) for function_id, symbol in functions.items()]
+        self._write_many("insert or replace into functions values (?,?,?,?,?,?,?,?,?,?,?,?)", rows)
+
+    def functions(self, session_id: str) -> dict[int, FunctionSymbol]:
+        key = self.get_session(session_id).key
+        return {
+            int(str(row[1])): _symbol(row) for row in self._read("select * from functions where session = ?", (key,))
+        }
+
+    def open_spans(self, session_id: str, function_ids: Iterable[int], from_ticks: int) -> None:
+        """Notes that the calls of these functions are recorded from now on (ticks since session start)."""
+        key = self.get_session(session_id).key
+        rows = [(key, function_id, from_ticks) for function_id in function_ids]
+        self._write_many("insert or ignore into hook_spans values (?,?,?,null)", rows)
+
+    def close_spans(self, session_id: str, function_ids: Iterable[int] | None, to_ticks: int) -> None:
+        """Notes that they are no longer recorded; None means every function of the session."""
+        key = self.get_session(session_id).key
+        where = "where session = ? and to_ticks is null"
+        if function_ids is None:
+            self._write(f"update hook_spans set to_ticks = ? {where}", (to_ticks, key))
+        else:
+            rows = [(to_ticks, key, function_id) for function_id in function_ids]
+            self._write_many(f"update hook_spans set to_ticks = ? {where} and function_id = ?", rows)
+
+    def hook_spans(self, session_id: str) -> dict[int, list[tuple[int, int | None]]]:
+        """For each function id its spans of recording, (from ticks, to ticks or None while it goes on), in order."""
+        key = self.get_session(session_id).key
+        spans: dict[int, list[tuple[int, int | None]]] = {}
+        statement = "select function_id, from_ticks, to_ticks from hook_spans where session = ? order by 1, 2"
+        for function_id, from_ticks, to_ticks in self._read(statement, (key,)):
+            spans.setdefault(int(str(function_id)), []).append((int(str(from_ticks)), to_ticks))  # type: ignore[arg-type]
+        return spans
+
+    # --- staged traces
+
+    def stage(self, project_root: str, staged: StagedTraces) -> None:
+        """Replaces what is staged for a project root; nothing is kept of an empty one."""
+        if not staged.patterns:
+            self._write("delete from staged_traces where project_root = ?", (project_root,))
+            return
+        row = (project_root, json.dumps(staged.patterns), staged.sampling)
+        self._write("insert or replace into staged_traces values (?,?,?)", row)
+
+    def staged(self, project_root: str) -> StagedTraces | None:
+        rows = self._read("select patterns, sampling from staged_traces where project_root = ?", (project_root,))
+        return StagedTraces(tuple(json.loads(str(rows[0][0]))), str(rows[0][1])) if rows else None
+
+    # --- access
+
+    def _read(self, statement: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
+        with self._lock:
+            return list(self._connection.execute(statement, tuple(values)))
+
+    def _write(self, statement: str, values: Sequence[object]) -> None:
+        with self._lock:
+            self._connection.execute(statement, tuple(values))
+
+    def _write_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
+        with self._lock, write_transaction(self._connection):
+            self._connection.executemany(statement, rows)
+
+
+def _program_name(binary_path: str) -> str:
+    """The file name as it may stand in ids, folder names and shared-memory names."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", Path(binary_path).name).lstrip(".-")[:64] or "program"
+
+
+def _function_row(key: int, function_id: int, symbol: FunctionSymbol) -> tuple[object, ...]:
+    place = (symbol.source_file, symbol.line, symbol.module, symbol.address, symbol.size, int(symbol.exported))
+    signature = (symbol_json.dump_parameters(symbol.parameters), symbol_json.dump_type(symbol.returns))
+    return (key, function_id, symbol.name, symbol.raw_name, *place, *signature)
+
+
+def _symbol(row: Sequence[object]) -> FunctionSymbol:
+    name, raw_name, source_file, line, module, address, size, exported, parameters, returns = row[2:]
+    return FunctionSymbol(
+        name=str(name),
+        raw_name=str(raw_name),
+        module=str(module),
+        address=int(str(address)),
+        size=int(str(size)),
+        source_file=None if source_file is None else str(source_file),
+        line=None if line is None else int(str(line)),
+        parameters=symbol_json.load_parameters(None if parameters is None else str(parameters)),
+        returns=symbol_json.load_type(None if returns is None else str(returns)),
+        exported=bool(exported),
+    )
