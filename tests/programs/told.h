@@ -1,0 +1,17 @@
+/* Programs that run until a test tells them to end: SIGUSR1. An alarm ends a forgotten one. */
+#ifndef TOLD_H
+#define TOLD_H
+
+#include <signal.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t told;
+
+static void on_told(int signal_number) { told = signal_number; }
+
+static inline void run_until_told(void) {
+    signal(SIGUSR1, on_told);
+    alarm(120);
+}
+
+#endif

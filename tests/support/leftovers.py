@@ -1,0 +1,110 @@
+"""What a test left behind: processes it started, directly or through a daemon, and segments in /dev/shm."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+SHARED_MEMORY = Path("/dev/shm")
+# Frida starts one helper per host process and keeps it until that process ends.
+LONG_LIVED = ("frida-helper", "frida-agent", "gum-js-loop")
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """State of the machine before a test: processes and segments that are not the test's own."""
+
+    processes: frozenset[tuple[int, str]]
+    segments: frozenset[str]
+
+
+def observe(home: Path) -> Snapshot:
+    """What is there now and belongs to this process or to `home`."""
+    return Snapshot(frozenset(_processes(home)), frozenset(path.name for path in SHARED_MEMORY.glob("strobe-*")))
+
+
+def leftovers(before: Snapshot, home: Path) -> list[str]:
+    """Processes and segments that came since `before` and are still there, one line each.
+
+    A segment that only strangers have mapped belongs to another test run on this machine.
+    """
+    now = observe(home)
+    found = [f"process {pid}: {_command_line(pid)}" for pid, _ in now.processes - before.processes]
+    return found + [f"/dev/shm/{name}" for name in now.segments - before.segments if not _is_strangers(name, home)]
+
+
+def _processes(home: Path) -> list[tuple[int, str]]:
+    """(pid, start time) of the descendants of this process and of everything whose STROBE_HOME is `home`."""
+    ids = {int(entry) for entry in os.listdir("/proc") if entry.isdigit()} - {os.getpid()}
+    parents = {pid: _stat(pid) for pid in ids}
+    mark = f"STROBE_HOME={home}".encode()
+    found = []
+    for pid, stat in parents.items():
+        if stat is None or stat.state in "ZX" or stat.name.startswith(LONG_LIVED):
+            continue
+        if _descends(pid, parents) or mark in _read(f"/proc/{pid}/environ").split(b"\0"):
+            found.append((pid, stat.start))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Stat:
+    name: str
+    state: str
+    parent: int
+    start: str
+
+
+def _stat(pid: int) -> _Stat | None:
+    """The fields of /proc/PID/stat that matter here (proc(5)); the name may contain blanks and brackets."""
+    head, _, tail = _read(f"/proc/{pid}/stat").decode(errors="replace").rpartition(")")
+    if not tail:
+        return None
+    fields = tail.split()
+    return _Stat(head.partition("(")[2], fields[0], int(fields[1]), fields[19])
+
+
+def _descends(pid: int, stats: dict[int, _Stat | None]) -> bool:
+    """Whether `pid` is below this process."""
+    for _ in range(len(stats)):
+        stat = stats.get(pid)
+        if stat is None:
+            return False
+        if stat.parent == os.getpid():
+            return True
+        pid = stat.parent
+    return False
+
+
+def _is_strangers(segment: str, home: Path) -> bool:
+    """Whether a process that is not of this test has the segment mapped or open."""
+    ours = {pid for pid, _ in _processes(home)} | {os.getpid()}
+    strangers = {int(entry) for entry in os.listdir("/proc") if entry.isdigit()} - ours
+    mark = f"/dev/shm/{segment}".encode()
+    return any(mark in _read(f"/proc/{pid}/maps") for pid in strangers)
+
+
+def _command_line(pid: int) -> str:
+    return _read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").decode(errors="replace").strip()
+
+
+def _read(path: str) -> bytes:
+    """A file of /proc, empty where its process is gone or not ours."""
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return b""
+
+
+def clear(before: Snapshot, home: Path) -> None:
+    """Remove what a failed test left, so that the next test starts clean."""
+    now = observe(home)
+    for pid, _ in now.processes - before.processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    for name in now.segments - before.segments:
+        if not _is_strangers(name, home):
+            (SHARED_MEMORY / name).unlink(missing_ok=True)

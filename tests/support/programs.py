@@ -1,0 +1,92 @@
+"""Compile the programs of tests/programs, each variant once; what is unchanged since the last run is taken from the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
+WARNINGS = ("-Wall", "-Wextra", "-Werror")
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """How sources with one ending are compiled; `compiler` is the default, which a test may replace."""
+
+    compiler: str
+    flags: tuple[str, ...]
+    last_flags: tuple[str, ...] = ()
+
+
+LANGUAGES = {
+    ".c": Language("gcc", ("-std=gnu11", "-g", *WARNINGS), ("-pthread", "-ldl")),
+    ".cpp": Language("g++", ("-std=c++20", "-g", *WARNINGS), ("-pthread", "-ldl")),
+    ".rs": Language("rustc", ("--edition=2021", "-g", "-Dwarnings")),
+}
+
+
+def require(tool: str) -> str:
+    """Full path of a program that a test needs. Without it the test is skipped; in CI it fails, for CI installs them all."""
+    path = shutil.which(tool)
+    if path is None:
+        reason = f"{tool} is not installed"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    return path
+
+
+def source_of(name: str) -> Path:
+    """The source file of the program called `name`."""
+    for suffix in LANGUAGES:
+        if (path := PROGRAMS / (name + suffix)).exists():
+            return path
+    raise FileNotFoundError(f"no program {name!r} in {PROGRAMS}")
+
+
+def generate(arguments: Sequence[str], cache: Path) -> Path:
+    """Run a generator of C sources (`many_functions.py 5000`), return the file it wrote."""
+    script = PROGRAMS / arguments[0]
+    key = hashlib.sha256(script.read_bytes() + repr(list(arguments)).encode()).hexdigest()[:16]
+    target = cache / key / f"{script.stem}.c"
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = subprocess.run(
+            [sys.executable, script, *arguments[1:]], check=True, capture_output=True, timeout=60
+        ).stdout
+        _publish(target, text)
+    return target
+
+
+def build(source: Path, flags: Sequence[str], compiler: str | None, cache: Path) -> Path:
+    """Compile `source`, return the program; its file is called as the source is. A compiler's complaint fails the test."""
+    language = LANGUAGES[source.suffix]
+    tool = require(compiler or language.compiler)
+    command = [tool, *language.flags, f"-I{PROGRAMS}" if source.suffix != ".rs" else "-Cprefer-dynamic=no", *flags]
+    headers = b"".join(path.read_bytes() for path in sorted(PROGRAMS.glob("*.h")))
+    identity = repr([command, str(source), os.stat(tool).st_mtime_ns]).encode()
+    target = cache / hashlib.sha256(identity + headers + source.read_bytes()).hexdigest()[:16] / source.stem
+    if target.exists():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f"{target.name}.{os.getpid()}")
+    result = subprocess.run(
+        [*command, str(source), "-o", str(partial), *language.last_flags], capture_output=True, text=True, timeout=120
+    )
+    if result.returncode != 0:
+        pytest.fail(f"{source.name} does not compile:\n{result.stderr}", pytrace=False)
+    partial.rename(target)
+    return target
+
+
+def _publish(target: Path, content: bytes) -> None:
+    """Write by rename: several test runs may share the cache."""
+    partial = target.with_name(f"{target.name}.{os.getpid()}")
+    partial.write_bytes(content)
+    partial.rename(target)

@@ -1,0 +1,209 @@
+"""The tree keeps to docs/architecture.md: imports point to the left, files stay short, layers stay apart."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# layer -> rank; a module imports from layers of a lower rank and from its own. Equal ranks stand beside each other and are apart.
+RANKS = {
+    "": 0,  # strobe/__init__.py: imports lazily, for a client waits on it
+    "errors": 0,
+    "model": 0,
+    "config": 1,
+    "_core": 1,
+    "symbols": 2,
+    "capture": 3,
+    "timeline": 3,
+    "session": 4,
+    "mcp": 5,
+    "api": 5,
+    "cli": 6,
+    "__main__": 7,
+}
+MAX_LINES = 400
+SOURCES = (
+    "strobe/**/*.py",
+    "strobe/**/*.pyi",
+    "csrc/**/*.[ch]",
+    "csrc/**/*.cpp",
+    "csrc/**/*.hpp",
+    "csrc/**/*.S",
+    "agent/**/*.ts",
+)
+# where things lie on the machine of whoever writes this, and hosts of package registries
+MACHINE = re.compile(
+    r"(?<![\w.$}])/(?:root|work)/\w|/tmp/exp\b|https?://[\w.-]*(?:npmjs|pypi|jfrog|artifact|mirror)[\w.-]*", re.I
+)
+MACHINE_ALLOWED = {"tests/unit/test_structure.py"}
+
+
+def tracked_files() -> list[Path]:
+    """Files under version control, and new ones that are not ignored."""
+    listing = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        capture_output=True,
+        check=True,
+        timeout=30,
+    )
+    names = listing.stdout.decode().split("\0")[:-1]
+    return [path for name in names if (path := ROOT / name).is_file()]
+
+
+def sources() -> list[Path]:
+    """Files of the product: ours, not built, not installed."""
+    generated = ("node_modules", "__pycache__", ".venv")
+    found = {path for pattern in SOURCES for path in ROOT.glob(pattern)}
+    return sorted(path for path in found if not any(part in generated for part in path.parts))
+
+
+def python_sources() -> list[Path]:
+    return [path for path in sources() if path.suffix in (".py", ".pyi")]
+
+
+def layer(module: str) -> str:
+    """`strobe.timeline.store` -> `timeline`."""
+    return module.split(".")[1] if "." in module else ""
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports(path: Path) -> list[tuple[int, str]]:
+    """(line, absolute module) of every import in a file, those for type checkers and inside functions as well."""
+    package = module_name(path) if path.stem == "__init__" else module_name(path).rpartition(".")[0]
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            # `from strobe import api` names the module in its second half
+            whole = [f"{base}.{alias.name}" for alias in node.names] if base == "strobe" else [base]
+            found += [(node.lineno, name) for name in whole]
+    return found
+
+
+def wrong_imports(path: Path) -> list[str]:
+    """Imports of a file that point to the right, or to a layer beside its own."""
+    own = layer(module_name(path))
+    if own == "":
+        return []
+    wrong = []
+    for line, module in imports(path):
+        other = layer(module)
+        if module.partition(".")[0] != "strobe" or other in (own, "__version__", ""):
+            continue
+        if other not in RANKS or RANKS[other] >= max(RANKS[own], 1):
+            wrong.append(f"{path.relative_to(ROOT)}:{line}: {own} imports {module}")
+    return wrong
+
+
+def test_every_layer_has_a_rank() -> None:
+    layers = {layer(module_name(path)) for path in python_sources() if path.is_relative_to(ROOT / "strobe")}
+    assert layers - set(RANKS) == set()
+
+
+def test_imports_point_to_the_left() -> None:
+    assert [line for path in python_sources() for line in wrong_imports(path)] == []
+
+
+def test_package_imports_nothing_heavy() -> None:
+    """`import strobe` runs before the first answer to a client."""
+    tree = ast.parse((ROOT / "strobe/__init__.py").read_text())
+    modules = [node.module for node in tree.body if isinstance(node, ast.ImportFrom)]
+    modules += [alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names]
+    assert set(modules) <= {"__future__", "typing"}
+
+
+def test_only_capture_imports_frida() -> None:
+    users = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in python_sources()
+        for line, module in imports(path)
+        if module.partition(".")[0] in ("frida", "_frida") and not path.is_relative_to(ROOT / "strobe/capture")
+    ]
+    assert users == []
+
+
+def test_only_the_bindings_know_python() -> None:
+    bindings = ROOT / "csrc/python"
+    include = re.compile(r"#\s*include\s*[<\"](Python\.h|pybind11/)")
+    users = [
+        str(path.relative_to(ROOT))
+        for path in sources()
+        if path.suffix in (".c", ".h", ".cpp", ".hpp")
+        and not path.is_relative_to(bindings)
+        and include.search(path.read_text())
+    ]
+    assert users == []
+
+
+def test_abi_header_includes_only_fixed_width_integers() -> None:
+    included = re.findall(r"#\s*include\s*(\S+)", (ROOT / "csrc/abi/strobe_abi.h").read_text())
+    assert set(included) == {"<stddef.h>", "<stdint.h>"}
+
+
+def test_recorder_includes_nothing_of_the_host() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in (ROOT / "csrc/recorder").rglob("*.[ch]")
+        for name in re.findall(
+            r"#\s*include\s*[<\"](?:\.\./)*(segment/\S+|timeline/\S+|python/\S+)[>\"]", path.read_text()
+        )
+    ]
+    assert found == []
+
+
+def test_files_are_short() -> None:
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in sources()}
+    assert {name: length for name, length in lengths.items() if length > MAX_LINES} == {}
+
+
+def test_no_machine_paths() -> None:
+    found = []
+    for path in tracked_files():
+        name = str(path.relative_to(ROOT))
+        text = path.read_bytes()
+        if b"\0" in text or name in MACHINE_ALLOWED:
+            continue
+        for number, line in enumerate(text.decode(errors="replace").splitlines(), 1):
+            if MACHINE.search(line):
+                found.append(f"{name}:{number}: {line.strip()[:100]}")
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("cd /root/x", True),
+        ("see /work/main", True),
+        ("open('/tmp/exp/v')", True),
+        ("~/.strobe/settings.json", False),
+        ("/usr/lib/debug", False),
+        ("framework/x", False),
+    ],
+)
+def test_machine_paths_are_recognised(text: str, found: bool) -> None:
+    assert bool(MACHINE.search(text)) is found
+
+
+def test_wrong_direction_is_recognised(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+    path = tmp_path / "strobe/symbols/pattern.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "from strobe import model\nfrom strobe.session import manager\nfrom ..mcp.tools import launch\nfrom . import elf\n"
+    )
+    assert wrong_imports(path) == [
+        "strobe/symbols/pattern.py:2: symbols imports strobe.session",
+        "strobe/symbols/pattern.py:3: symbols imports strobe.mcp.tools",
+    ]
