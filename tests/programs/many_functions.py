@@ -62,7 +62,8 @@ def program(count: int) -> str:
     table = ",".join(f"work_{index:05d}" for index in range(count))
     expected = sum(result(index, index, 3) for index in range(count))
     functions = "\n".join(function(index) for index in range(count))
-    return f"{HEAD}{functions}\nstatic long (*const table[])(int, int) = {{{table}}};{TAIL.format(count=count, expected=expected)}"
+    tail = TAIL.format(count=count, expected=expected)
+    return f"{HEAD}{functions}\nstatic long (*const table[])(int, int) = {{{table}}};{tail}"
 
 
 if __name__ == "__main__":

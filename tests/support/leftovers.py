@@ -38,8 +38,7 @@ def leftovers(before: Snapshot, home: Path) -> list[str]:
 
 def _processes(home: Path) -> list[tuple[int, str]]:
     """(pid, start time) of the descendants of this process and of everything whose STROBE_HOME is `home`."""
-    ids = {int(entry) for entry in os.listdir("/proc") if entry.isdigit()} - {os.getpid()}
-    parents = {pid: _stat(pid) for pid in ids}
+    parents = {pid: _stat(pid) for pid in _all_pids() - {os.getpid()}}
     mark = f"STROBE_HOME={home}".encode()
     found = []
     for pid, stat in parents.items():
@@ -48,6 +47,10 @@ def _processes(home: Path) -> list[tuple[int, str]]:
         if _descends(pid, parents) or mark in _read(f"/proc/{pid}/environ").split(b"\0"):
             found.append((pid, stat.start))
     return found
+
+
+def _all_pids() -> set[int]:
+    return {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ def _descends(pid: int, stats: dict[int, _Stat | None]) -> bool:
 def _is_strangers(segment: str, home: Path) -> bool:
     """Whether a process that is not of this test has the segment mapped or open."""
     ours = {pid for pid, _ in _processes(home)} | {os.getpid()}
-    strangers = {int(entry) for entry in os.listdir("/proc") if entry.isdigit()} - ours
+    strangers = _all_pids() - ours
     mark = f"/dev/shm/{segment}".encode()
     return any(mark in _read(f"/proc/{pid}/maps") for pid in strangers)
 

@@ -1,4 +1,4 @@
-"""Compile the programs of tests/programs, each variant once; what is unchanged since the last run is taken from the cache."""
+"""Compile the programs of tests/programs, each variant once; what has not changed is taken from the cache."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LANGUAGES = {
 
 
 def require(tool: str) -> str:
-    """Full path of a program that a test needs. Without it the test is skipped; in CI it fails, for CI installs them all."""
+    """Full path of a program that a test needs. Without it the test is skipped; in CI it fails, for CI installs it."""
     path = shutil.which(tool)
     if path is None:
         reason = f"{tool} is not installed"
@@ -65,12 +65,12 @@ def generate(arguments: Sequence[str], cache: Path) -> Path:
 
 
 def build(source: Path, flags: Sequence[str], compiler: str | None, cache: Path) -> Path:
-    """Compile `source`, return the program; its file is called as the source is. A compiler's complaint fails the test."""
+    """Compile `source`, return the program, called as the source is. A complaint of the compiler fails the test."""
     language = LANGUAGES[source.suffix]
     tool = require(compiler or language.compiler)
     command = [tool, *language.flags, f"-I{PROGRAMS}" if source.suffix != ".rs" else "-Cprefer-dynamic=no", *flags]
     headers = b"".join(path.read_bytes() for path in sorted(PROGRAMS.glob("*.h")))
-    identity = repr([command, str(source), os.stat(tool).st_mtime_ns]).encode()
+    identity = repr([command, str(source), Path(tool).stat().st_mtime_ns]).encode()
     target = cache / hashlib.sha256(identity + headers + source.read_bytes()).hexdigest()[:16] / source.stem
     if target.exists():
         return target

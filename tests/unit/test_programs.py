@@ -1,4 +1,4 @@
-"""The programs do alone what tests of traced programs take for granted; both compilers, with and without optimisation."""
+"""The programs do alone what tests of traced programs take for granted, with and without optimisation."""
 
 from __future__ import annotations
 

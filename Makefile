@@ -1,0 +1,81 @@
+# On a fresh clone `make demo` and `make test` are all there is to type. Both make .venv first.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+# What goes into the native build; a change of Python code needs none, the installation is editable.
+NATIVE := pyproject.toml CMakeLists.txt \
+  $(shell find csrc agent strobe/demo -type f -not -path '*/node_modules/*' -not -path '*/__pycache__/*')
+FORMATTED := $(shell find csrc strobe/demo tests/programs -name '*.[ch]' -o -name '*.cpp' -o -name '*.hpp')
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# The steps share .venv and build/, and cmake runs compilers in parallel by itself.
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint bench sanitize package clean install
+
+help:
+	@echo "make demo      see Strobe find a bug, in ten seconds"
+	@echo "make test      all tests; make test ARGS='tests/unit -k pattern' for some"
+	@echo "make lint      ruff, mypy, clang-format, tsc"
+	@echo "make sanitize  native tests under AddressSanitizer and UBSan (part of make test)"
+	@echo "make bench     the figures of docs/performance.md, measured here"
+	@echo "make package   source archive -> wheel -> clean venv -> demo"
+	@echo "make install   what the others do first: .venv with Strobe in it"
+	@echo "make clean     remove what make has made"
+
+demo: $(VENV)/installed
+	$(BIN)/strobe demo
+
+test: $(VENV)/test-tools sanitize
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(ARGS)
+
+bench: $(VENV)/test-tools
+	$(BIN)/strobe bench $(ARGS)
+
+install: $(VENV)/installed
+
+lint: $(VENV)/lint-tools
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run -Werror $(FORMATTED)
+	.ci/typescript
+
+sanitize: $(VENV)/build-tools
+	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/sanitize
+
+package: $(VENV)/lint-tools
+	.ci/package $(BIN)/python
+
+clean:
+	rm -rf $(VENV) build dist strobe/agent agent/node_modules .pytest_cache .mypy_cache .ruff_cache .benchmarks
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+# Stamps, each newer than what it depends on.
+
+$(VENV)/build-tools: pyproject.toml
+	PYTHON=$(PYTHON) .ci/prerequisites build
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing build tools into $(VENV)"
+	$(BIN)/python .ci/requirements.py build > $(VENV)/build-requirements
+	$(PIP) install -r $(VENV)/build-requirements
+	touch $@
+
+# Without build isolation, so that the build folder and with it an incremental build stays valid.
+$(VENV)/installed: $(VENV)/build-tools $(NATIVE)
+	@echo "building and installing Strobe into $(VENV)"
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-build-isolation -Cbuild-dir=build/editable --editable .
+	touch $@
+
+$(VENV)/test-tools: $(VENV)/installed
+	PYTHON=$(PYTHON) .ci/prerequisites test
+	$(BIN)/python .ci/requirements.py test > $(VENV)/test-requirements
+	$(PIP) install -r $(VENV)/test-requirements
+	touch $@
+
+$(VENV)/lint-tools: $(VENV)/test-tools
+	$(BIN)/python .ci/requirements.py dev > $(VENV)/lint-requirements
+	$(PIP) install -r $(VENV)/lint-requirements
+	touch $@
