@@ -149,7 +149,8 @@ struct strobe_totals {
     uint32_t sampling; /* 1 while sampled */
     uint64_t lost_enters; /* records that found no chunk */
     uint64_t lost_exits;
-    uint64_t reserved[2];
+    uint64_t next_of_thread; /* recorder's own: chain of the entries of one thread state */
+    uint64_t reserved;
     uint32_t histogram[STROBE_HISTOGRAM_BUCKETS]; /* of durations in ticks; saturates */
 };
 

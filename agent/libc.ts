@@ -1,0 +1,77 @@
+/**
+ * The functions of the target's C library that the agent calls. All are resolved when the script loads: while a thread is
+ * paused inside a constructor that dlopen runs, everything that ends in dlsym would block.
+ */
+
+const PROT_READ_WRITE = 3;
+const MAP_SHARED = 1;
+const MAP_PRIVATE_ANONYMOUS = 0x22;
+const O_RDONLY = 0;
+const O_RDWR = 2;
+const IOLBF = 1;
+
+export function globalExport(name: string): NativePointer {
+    return Module.getGlobalExportByName(name);
+}
+
+const open_ = new NativeFunction(globalExport("open"), "int", ["pointer", "int"]);
+const close_ = new NativeFunction(globalExport("close"), "int", ["int"]);
+const dup2 = new NativeFunction(globalExport("dup2"), "int", ["int", "int"]);
+const mmap = new NativeFunction(globalExport("mmap"), "pointer", ["pointer", "size_t", "int", "int", "int", "int64"]);
+const setvbuf = new NativeFunction(globalExport("setvbuf"), "int", ["pointer", "pointer", "int", "size_t"]);
+const keyCreate = new NativeFunction(globalExport("pthread_key_create"), "int", ["pointer", "pointer"]);
+const keyDelete = new NativeFunction(globalExport("pthread_key_delete"), "int", ["uint32"]);
+const dlopen = new NativeFunction(globalExport("dlopen"), "pointer", ["pointer", "int"]);
+
+function openFile(path: string, flags: number): number {
+    const fd = open_(Memory.allocUtf8String(path), flags) as number;
+    if (fd < 0) throw new Error(`cannot open ${path} in the target`);
+    return fd;
+}
+
+function checkMapped(address: NativePointer, what: string): NativePointer {
+    if (address.equals(ptr(-1))) throw new Error(`cannot map ${what} in the target`);
+    return address;
+}
+
+/** Maps a whole file for reading and writing, shared; outlives the script. */
+export function mapShared(path: string, bytes: number): NativePointer {
+    const fd = openFile(path, O_RDWR);
+    const address = mmap(NULL, bytes, PROT_READ_WRITE, MAP_SHARED, fd, 0) as NativePointer;
+    close_(fd);
+    return checkMapped(address, path);
+}
+
+/** Zeroed memory that outlives the script. */
+export function mapAnonymous(bytes: number): NativePointer {
+    return checkMapped(mmap(NULL, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0) as NativePointer, "memory");
+}
+
+/** The program's standard input becomes this file. */
+export function redirectStandardInput(path: string): void {
+    const fd = openFile(path, O_RDONLY);
+    dup2(fd, 0);
+    if (fd !== 0) close_(fd);
+}
+
+/** A pipe makes stdout block-buffered, and a crash would lose what was printed; whole lines survive it. */
+export function bufferStandardOutputByLine(): void {
+    const stream = Module.findGlobalExportByName("stdout");
+    if (stream !== null && !stream.readPointer().isNull()) setvbuf(stream.readPointer(), NULL, IOLBF, 0);
+}
+
+export function createThreadKey(destructor: NativePointer): number {
+    const place = Memory.alloc(4);
+    if (keyCreate(place, destructor) !== 0) throw new Error("the target has no thread key left");
+    return place.readU32();
+}
+
+export function deleteThreadKey(key: number): void {
+    keyDelete(key);
+}
+
+/** Loads a shared library as the program itself would; false where there is none. */
+export function loadLibrary(name: string): boolean {
+    const RTLD_NOW = 2;
+    return !(dlopen(Memory.allocUtf8String(name), RTLD_NOW) as NativePointer).isNull();
+}

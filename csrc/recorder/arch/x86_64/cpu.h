@@ -1,0 +1,84 @@
+/*
+ * What the recorder needs of the CPU and the kernel on x86-64 Linux, without libc: the recorder runs inside functions of
+ * the target, libc's among them, so it must not call any of those.
+ * Inline assembly throughout, because TinyCC has neither the atomic builtins nor <stdatomic.h>.
+ */
+#ifndef STROBE_RECORDER_CPU_H
+#define STROBE_RECORDER_CPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define STROBE_SYS_READ 0
+#define STROBE_SYS_OPEN 2
+#define STROBE_SYS_CLOSE 3
+#define STROBE_SYS_MMAP 9
+#define STROBE_SYS_MPROTECT 10
+#define STROBE_SYS_MADVISE 28
+#define STROBE_SYS_NANOSLEEP 35
+#define STROBE_SYS_GETPID 39
+#define STROBE_SYS_GETRLIMIT 97
+#define STROBE_SYS_SIGALTSTACK 131
+#define STROBE_SYS_PRCTL 157
+#define STROBE_SYS_ARCH_PRCTL 158
+#define STROBE_SYS_GETTID 186
+#define STROBE_SYS_CLOCK_GETTIME 228
+#define STROBE_SYS_TGKILL 234
+
+#define STROBE_COMPILER_BARRIER() __asm__ volatile("" : : : "memory")
+
+static inline uint64_t strobe_fetch_add64(uint64_t *target, uint64_t value) {
+    __asm__ volatile("lock; xaddq %0, (%1)" : "=r"(value) : "r"(target), "0"(value) : "memory");
+    return value;
+}
+
+static inline uint32_t strobe_fetch_add32(uint32_t *target, uint32_t value) {
+    __asm__ volatile("lock; xaddl %0, (%1)" : "=r"(value) : "r"(target), "0"(value) : "memory");
+    return value;
+}
+
+/* 1 when *target was `expected` and is now `desired`. */
+static inline int strobe_compare_exchange32(uint32_t *target, uint32_t expected, uint32_t desired) {
+    uint8_t done;
+    __asm__ volatile("lock; cmpxchgl %3, (%2); sete %0"
+                     : "=q"(done), "+a"(expected)
+                     : "r"(target), "r"(desired)
+                     : "memory", "cc");
+    return done;
+}
+
+static inline uint64_t strobe_cycles(void) {
+    uint32_t low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return ((uint64_t)high << 32) | low;
+}
+
+/* Index of the highest bit set; `value` is not 0. */
+static inline uint32_t strobe_highest_bit(uint64_t value) {
+    uint64_t index;
+    __asm__("bsrq %1, %0" : "=r"(index) : "r"(value) : "cc");
+    return (uint32_t)index;
+}
+
+/* Address of the thread control block: in glibc and musl it lies at the upper end of a thread's stack mapping. */
+static inline uint64_t strobe_thread_pointer(void) {
+    uint64_t value;
+    __asm__ volatile("movq %%fs:0, %0" : "=r"(value));
+    return value;
+}
+
+/* The kernel's answer as it is: a negative errno on failure. */
+static inline int64_t strobe_syscall(int64_t number, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, int64_t f) {
+    int64_t result;
+    __asm__ volatile(
+        "movq %5, %%r10\n\t"
+        "movq %6, %%r8\n\t"
+        "movq %7, %%r9\n\t"
+        "syscall"
+        : "=a"(result)
+        : "a"(number), "D"(a), "S"(b), "d"(c), "m"(d), "m"(e), "m"(f)
+        : "rcx", "r11", "r10", "r8", "r9", "memory");
+    return result;
+}
+
+#endif

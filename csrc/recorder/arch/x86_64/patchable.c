@@ -1,0 +1,67 @@
+/* Whether the first bytes of a function can be overwritten with a jump: found by decoding it. Runs on the agent's thread,
+   with the Capstone that Frida brings. */
+#include <capstone.h>
+
+#include "../../recorder.h"
+
+#define STROBE_JUMP_BYTES 5
+
+static int strobe_is_padding(csh decoder, const uint8_t *code, uint64_t address, uint64_t bytes) {
+    cs_insn *instruction = cs_malloc(decoder);
+    size_t left = 16; /* a multi-byte nop may reach beyond */
+    uint64_t end = address + bytes;
+    int padding = 1;
+    while (padding && address < end) {
+        padding = cs_disasm_iter(decoder, &code, &left, &address, instruction) &&
+                  (instruction->id == X86_INS_NOP || instruction->id == X86_INS_INT3);
+    }
+    cs_free(instruction, 1);
+    return padding;
+}
+
+static int strobe_judge(const cs_insn *instruction, csh decoder, uint64_t entry) {
+    const cs_x86 *x86 = &instruction->detail->x86;
+    int is_call = cs_insn_group(decoder, instruction, CS_GRP_CALL);
+    uint64_t target;
+    if (is_call && instruction->address < entry + STROBE_JUMP_BYTES) return STROBE_PATCH_CALL;
+    if (!is_call && !cs_insn_group(decoder, instruction, CS_GRP_JUMP) && instruction->id != X86_INS_LOOP) return 0;
+    if (x86->op_count != 1 || x86->operands[0].type != X86_OP_IMM) return 0;
+    target = (uint64_t)x86->operands[0].imm;
+    if (target > entry && target < entry + STROBE_JUMP_BYTES) return STROBE_PATCH_BRANCH_TARGET;
+    return !is_call && target == entry ? STROBE_PATCH_LOOPS_TO_ENTRY : 0;
+}
+
+static int strobe_scan(csh decoder, const uint8_t *code, uint64_t entry, uint64_t bytes) {
+    cs_insn *instruction = cs_malloc(decoder);
+    const uint8_t *at = code;
+    size_t left = bytes;
+    uint64_t address = entry;
+    int result = STROBE_PATCH_OK;
+    if (!cs_disasm_iter(decoder, &at, &left, &address, instruction)) result = STROBE_PATCH_UNREADABLE;
+    at = code;
+    left = bytes;
+    address = entry;
+    while (!(result & 0xff) && cs_disasm_iter(decoder, &at, &left, &address, instruction)) {
+        int judged = strobe_judge(instruction, decoder, entry);
+        result = (judged & 0xff) ? judged : (result | judged);
+    }
+    cs_free(instruction, 1);
+    return result;
+}
+
+/* For `count` functions: results[i] is STROBE_PATCH_*. */
+void strobe_agent_check_patchable(uint32_t count, const uint64_t *addresses, const uint64_t *sizes, uint32_t *results) {
+    csh decoder;
+    uint32_t index;
+    if (cs_open(CS_ARCH_X86, CS_MODE_64, &decoder) != CS_ERR_OK) return;
+    cs_option(decoder, CS_OPT_DETAIL, CS_OPT_ON);
+    for (index = 0; index < count; index++) {
+        const uint8_t *code = (const uint8_t *)addresses[index];
+        uint64_t bytes = sizes[index];
+        results[index] = (uint32_t)strobe_scan(decoder, code, addresses[index], bytes);
+        if (bytes < STROBE_JUMP_BYTES && !(results[index] & 0xff) &&
+            !strobe_is_padding(decoder, code + bytes, addresses[index] + bytes, STROBE_JUMP_BYTES - bytes))
+            results[index] = STROBE_PATCH_TOO_SHORT;
+    }
+    cs_close(&decoder);
+}

@@ -1,0 +1,190 @@
+/* The hot path: a call begins, a call returns. */
+#include "recorder.h"
+
+/* Thresholds of spec "hot functions": more than 100,000 calls a second are sampled, 1 in 100 kept. */
+#define STROBE_SAMPLING_WINDOW_CALLS 1000u
+#define STROBE_SAMPLING_KEEP_ONE_IN 100u
+
+static struct strobe_frame *strobe_frames_of(const struct strobe_recorder *recorder,
+                                             const struct strobe_thread_state *state) {
+    return recorder->frames + (uint64_t)strobe_state_index(recorder, state) * STROBE_FRAMES;
+}
+
+static int strobe_on_own_stack(const struct strobe_thread_state *state, const uint64_t *slot) {
+    return (uint64_t)slot >= state->stack_low && (uint64_t)slot < state->stack_high;
+}
+
+static void strobe_count_unwound(struct strobe_recorder *recorder, struct strobe_thread_state *state,
+                                 const struct strobe_frame *frame) {
+    struct strobe_totals *totals = strobe_totals_of(recorder, state, frame->function);
+    if (totals != NULL) totals->unwound++;
+}
+
+/*
+ * Drops frames that longjmp or an exception left behind. A frame is dead when its slot lies below the new one (the stack
+ * grows down), or no longer holds its return stub. 0 when the thread runs on its alternate signal stack, which may lie
+ * anywhere, so that nothing can be said.
+ */
+static int strobe_drop_dead_frames(struct strobe_recorder *recorder, struct strobe_thread_state *state,
+                                   const uint64_t *slot) {
+    struct strobe_frame *frames = strobe_frames_of(recorder, state);
+    uint64_t first = (uint64_t)(frames - recorder->frames);
+    int own_stack_known = 0;
+    while (state->depth > 0) {
+        struct strobe_frame *top = &frames[state->depth - 1];
+        int intact = *(const uint64_t *)top->slot == strobe_stub_address(recorder, first + state->depth - 1);
+        if (intact && top->slot >= (uint64_t)slot) return 1;
+        if (!own_stack_known && strobe_stack_is_alternate()) return 0;
+        own_stack_known = 1;
+        strobe_count_unwound(recorder, state, top);
+        state->depth--;
+    }
+    return 1;
+}
+
+/* Counts the call; 1 when its records are to be left out because the function is hot. */
+static int strobe_sample_out(const struct strobe_recorder *recorder, const struct strobe_function_plan *plan,
+                             struct strobe_totals *totals, uint64_t ticks) {
+    totals->calls++;
+    if (!(plan->flags & STROBE_PLAN_SAMPLE)) {
+        totals->sampling = 0;
+        return 0;
+    }
+    if (++totals->window_calls >= STROBE_SAMPLING_WINDOW_CALLS) {
+        totals->sampling = ticks - totals->window_start_ticks < recorder->sampling_window_ticks;
+        totals->window_start_ticks = ticks;
+        totals->window_calls = 0;
+    }
+    if (!totals->sampling || totals->calls % STROBE_SAMPLING_KEEP_ONE_IN == 0) return 0;
+    totals->sampled_out_enters++;
+    return 1;
+}
+
+static void strobe_write_enter(struct strobe_recorder *recorder, struct strobe_thread_state *state,
+                               struct strobe_totals *totals, uint32_t function, uint32_t flags, uint64_t ticks,
+                               const uint64_t *registers) {
+    const struct strobe_function_plan *plan = &recorder->plans[function];
+    uint32_t words = plan->argument_count;
+    uint32_t index;
+    uint64_t *place = strobe_record_reserve(recorder, state, words);
+    struct strobe_record *record = (struct strobe_record *)place;
+    if (place == NULL) {
+        if (totals != NULL) totals->lost_enters++;
+        return;
+    }
+    record->ticks = ticks;
+    record->function = function;
+    record->depth = (uint16_t)state->depth;
+    record->kind_flags = (uint8_t)(STROBE_RECORD_ENTER | (flags << 4));
+    record->payload_words = (uint8_t)words;
+    for (index = 0; index < words; index++) place[2 + index] = registers[plan->argument_register[index]];
+    strobe_record_publish(state, words, 1);
+}
+
+static void strobe_write_exit(struct strobe_recorder *recorder, struct strobe_thread_state *state,
+                              struct strobe_totals *totals, const struct strobe_frame *frame, uint64_t ticks,
+                              uint64_t value) {
+    uint32_t returns = recorder->plans[frame->function].flags & STROBE_PLAN_RETURN;
+    uint32_t words = returns ? 2 : 1;
+    uint32_t flags = (returns ? STROBE_FLAG_HAS_RETURN : 0) |
+                     (totals != NULL && totals->sampling ? STROBE_FLAG_SAMPLED : 0);
+    uint64_t *place = strobe_record_reserve(recorder, state, words);
+    struct strobe_record *record = (struct strobe_record *)place;
+    if (place == NULL) {
+        if (totals != NULL) totals->lost_exits++;
+        return;
+    }
+    record->ticks = ticks;
+    record->function = frame->function;
+    record->depth = (uint16_t)state->depth;
+    record->kind_flags = (uint8_t)(STROBE_RECORD_EXIT | (flags << 4));
+    record->payload_words = (uint8_t)words;
+    place[2] = ticks - frame->enter_ticks;
+    if (returns) place[3] = value;
+    strobe_record_publish(state, words, 1);
+}
+
+static void strobe_push_frame(struct strobe_recorder *recorder, struct strobe_thread_state *state, uint64_t *slot,
+                              uint32_t function, uint64_t ticks, uint32_t flags) {
+    struct strobe_frame *frames = strobe_frames_of(recorder, state);
+    struct strobe_frame *frame = &frames[state->depth];
+    frame->return_address = *slot;
+    frame->slot = (uint64_t)slot;
+    frame->enter_ticks = ticks;
+    frame->function = function;
+    frame->flags = flags;
+    *slot = strobe_stub_address(recorder, (uint64_t)(frame - recorder->frames));
+    state->depth++;
+}
+
+static void strobe_record_call(struct strobe_recorder *recorder, struct strobe_thread_state *state, uint32_t function,
+                               uint64_t *slot, const uint64_t *registers) {
+    const struct strobe_function_plan *plan = &recorder->plans[function];
+    int catchable = recorder->catch_returns && strobe_on_own_stack(state, slot) &&
+                    strobe_drop_dead_frames(recorder, state, slot) && state->depth < STROBE_FRAMES;
+    const struct strobe_frame *top = state->depth > 0 ? &strobe_frames_of(recorder, state)[state->depth - 1] : NULL;
+    /* the slot already holds the stub of the frame above: reached by a jump, not by a call */
+    int jumped = catchable && top != NULL && top->slot == (uint64_t)slot;
+    uint32_t flags = (catchable ? 0 : STROBE_FLAG_NO_EXIT) | (jumped ? STROBE_FLAG_TAIL : 0);
+    struct strobe_totals *totals;
+    uint64_t ticks;
+    int skip = 0;
+    if (jumped && top->function == function && (plan->flags & STROBE_PLAN_LOOPS_TO_ENTRY)) return;
+    ticks = strobe_next_ticks(recorder, state);
+    totals = strobe_totals_of(recorder, state, function);
+    if (totals == NULL) {
+        strobe_fetch_add64(&recorder->header->lost_no_totals, 1);
+    } else {
+        skip = strobe_sample_out(recorder, plan, totals, ticks);
+        if (totals->sampling) flags |= STROBE_FLAG_SAMPLED;
+        if (!catchable) totals->exits_missed++;
+    }
+    if (!skip) strobe_write_enter(recorder, state, totals, function, flags, ticks, registers);
+    if (catchable) strobe_push_frame(recorder, state, slot, function, ticks, skip ? STROBE_FRAME_SKIP : 0);
+}
+
+/* The recorder was at work for this thread when a signal handler called a traced function, or when it was left for good by
+   a jump out of a handler. In the second case the stack has been unwound beyond the place where it worked. */
+static int strobe_is_reentrant(const struct strobe_thread_state *state, const uint64_t *slot) {
+    return state->busy_slot != 0 &&
+           !(strobe_on_own_stack(state, slot) && (uint64_t)slot >= state->busy_slot && !strobe_stack_is_alternate());
+}
+
+void strobe_enter(struct strobe_recorder *recorder, uint32_t function, uint64_t *slot, const uint64_t *registers) {
+    struct strobe_thread_state *state;
+    if (!recorder->control->alive || !(recorder->plans[function].flags & STROBE_PLAN_ENABLED)) return;
+    state = strobe_thread_current(recorder);
+    if (state == NULL) return;
+    if (strobe_is_reentrant(state, slot)) {
+        strobe_fetch_add64(&recorder->header->lost_reentrant, 1);
+        return;
+    }
+    state->busy_slot = (uint64_t)slot;
+    strobe_record_call(recorder, state, function, slot, registers);
+    if (--state->name_countdown == 0) strobe_thread_read_name(recorder, state);
+    STROBE_COMPILER_BARRIER();
+    state->busy_slot = 0;
+}
+
+uint64_t strobe_exit(struct strobe_recorder *recorder, uint64_t frame_index, uint64_t value) {
+    struct strobe_thread_state *state = &recorder->states[frame_index / STROBE_FRAMES];
+    uint32_t depth = (uint32_t)(frame_index % STROBE_FRAMES);
+    struct strobe_frame *frames = strobe_frames_of(recorder, state);
+    struct strobe_frame frame = frames[depth];
+    struct strobe_totals *totals;
+    uint64_t ticks;
+    state->busy_slot = frame.slot;
+    STROBE_COMPILER_BARRIER();
+    while (state->depth > depth + 1) strobe_count_unwound(recorder, state, &frames[--state->depth]);
+    state->depth = depth;
+    ticks = strobe_next_ticks(recorder, state);
+    totals = strobe_totals_of(recorder, state, frame.function);
+    if (totals != NULL) {
+        strobe_totals_add_duration(totals, ticks - frame.enter_ticks);
+        if (frame.flags & STROBE_FRAME_SKIP) totals->sampled_out_exits++;
+    }
+    if (!(frame.flags & STROBE_FRAME_SKIP)) strobe_write_exit(recorder, state, totals, &frame, ticks, value);
+    STROBE_COMPILER_BARRIER();
+    state->busy_slot = 0;
+    return frame.return_address;
+}

@@ -1,0 +1,84 @@
+/* Set-up and end of the recorder. Runs on the agent's thread, not in a traced function. */
+#include "recorder.h"
+
+#define STROBE_PROT_NONE 0
+#define STROBE_PROT_READ_WRITE 3
+#define STROBE_MAP_PRIVATE_ANONYMOUS 0x22
+#define STROBE_MAP_NORESERVE 0x4000
+#define STROBE_MADV_WIPEONFORK 18
+#define STROBE_ARCH_SHSTK_STATUS 0x5005
+#define STROBE_PAGE 4096u
+#define STROBE_END_ATTEMPTS 1000
+
+static void *strobe_map(uint64_t bytes) {
+    int64_t result = strobe_syscall(STROBE_SYS_MMAP, 0, (int64_t)bytes, STROBE_PROT_READ_WRITE,
+                                    STROBE_MAP_PRIVATE_ANONYMOUS | STROBE_MAP_NORESERVE, -1, 0);
+    return result < 0 && result > -4096 ? NULL : (void *)result;
+}
+
+static int strobe_map_state(struct strobe_recorder *recorder) {
+    uint64_t frames = (uint64_t)STROBE_THREAD_STATES * STROBE_FRAMES;
+    recorder->control = (struct strobe_control *)strobe_map(STROBE_PAGE);
+    recorder->states =
+        (struct strobe_thread_state *)strobe_map((uint64_t)STROBE_THREAD_STATES * sizeof(struct strobe_thread_state));
+    recorder->frames = (struct strobe_frame *)strobe_map(frames * sizeof(struct strobe_frame));
+    recorder->stubs = (uint8_t *)strobe_map(frames * STROBE_STUB_BYTES + STROBE_PAGE);
+    recorder->unwind_table = (uint8_t *)strobe_map(STROBE_PAGE);
+    return recorder->control != NULL && recorder->states != NULL && recorder->frames != NULL &&
+           recorder->stubs != NULL && recorder->unwind_table != NULL;
+}
+
+static int strobe_has_shadow_stack(void) {
+    uint64_t features = 0;
+    int64_t result = strobe_syscall(STROBE_SYS_ARCH_PRCTL, STROBE_ARCH_SHSTK_STATUS, (int64_t)&features, 0, 0, 0, 0);
+    return result == 0 && (features & 1);
+}
+
+static int64_t strobe_sleep_ms(int64_t milliseconds) {
+    int64_t time[2];
+    time[0] = 0;
+    time[1] = milliseconds * 1000000;
+    return strobe_syscall(STROBE_SYS_NANOSLEEP, (int64_t)time, 0, 0, 0, 0, 0);
+}
+
+int64_t strobe_recorder_init(struct strobe_recorder *recorder, uint8_t *segment) {
+    struct strobe_header *header = (struct strobe_header *)segment;
+    int64_t result;
+    if (header->magic != STROBE_MAGIC || header->version != STROBE_ABI_VERSION ||
+        header->function_capacity > STROBE_FUNCTION_CAPACITY)
+        return -22;
+    if (!strobe_map_state(recorder)) return -12;
+    result = strobe_syscall(STROBE_SYS_MADVISE, (int64_t)recorder->control, STROBE_PAGE, STROBE_MADV_WIPEONFORK, 0, 0, 0);
+    if (result < 0) return result;
+    recorder->header = header;
+    recorder->threads = (struct strobe_thread *)(segment + header->thread_offset);
+    recorder->plans = (struct strobe_function_plan *)(segment + header->plan_offset);
+    recorder->totals = (struct strobe_totals *)(segment + header->totals_offset);
+    recorder->chunks = segment + header->chunk_offset;
+    recorder->start_ticks = header->start_ticks;
+    recorder->clock_kind = header->clock_kind;
+    recorder->sampling_window_ticks = (uint64_t)(10000000.0 / header->ns_per_tick);
+    recorder->catch_returns = !strobe_has_shadow_stack();
+    recorder->pid = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);
+    strobe_return_path_write(recorder);
+    strobe_unwind_table_write(recorder);
+    recorder->control->exit_handler = (uint64_t)strobe_exit;
+    recorder->control->alive = 1;
+    return 0;
+}
+
+static int strobe_anyone_busy(const struct strobe_recorder *recorder) {
+    uint32_t index;
+    for (index = 0; index < STROBE_THREAD_STATES; index++)
+        if (recorder->states[index].claimed && recorder->states[index].busy_slot != 0) return 1;
+    return 0;
+}
+
+void strobe_recorder_end(struct strobe_recorder *recorder) {
+    int attempts = STROBE_END_ATTEMPTS;
+    recorder->control->alive = 0;
+    recorder->control->exit_handler = 0;
+    /* a thread may stand between reading the handler's address and marking itself busy: give it time to get on */
+    strobe_sleep_ms(20);
+    while (attempts-- > 0 && strobe_anyone_busy(recorder)) strobe_sleep_ms(1);
+}

@@ -1,0 +1,157 @@
+/*
+ * The recorder: runs in the target and writes what its hooks see into the segment (csrc/abi).
+ *
+ * Rules of this folder, because the code runs inside arbitrary functions of somebody else's program:
+ * no allocation, no lock, no libc, no global or static data (TinyCC's are read-only), no floating point on the way of a
+ * call, never exit or abort; what cannot be recorded is counted. The same source is compiled by TinyCC in the target
+ * (the portable form) and natively.
+ *
+ * A return is caught by replacing the return address with the address of a return stub. Every thread state owns
+ * STROBE_FRAMES stubs and as many frames; stub d knows frame d, so frames left behind by longjmp or an exception cost
+ * nothing: a later entry drops those whose stack slot lies below its own, and a return through stub d sets the depth to d.
+ */
+#ifndef STROBE_RECORDER_H
+#define STROBE_RECORDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../abi/strobe_abi.h"
+#include "arch/x86_64/cpu.h"
+
+#define STROBE_THREAD_STATES 1024u /* threads that record at the same time */
+#define STROBE_FRAMES 1024u        /* traced frames of one thread whose return is caught */
+#define STROBE_STUB_BYTES 16u
+#define STROBE_FUNCTION_CAPACITY 262144u
+
+#define STROBE_FRAME_SKIP 1u /* the entry was sampled out, so the exit is too */
+
+struct strobe_frame {
+    uint64_t return_address;
+    uint64_t slot; /* where on the stack it stood */
+    uint64_t enter_ticks;
+    uint32_t function;
+    uint32_t flags; /* STROBE_FRAME_* */
+};
+
+/* One recording thread. Owned by that thread from claim to thread end; nobody else writes to it. */
+struct strobe_thread_state {
+    uint32_t claimed;
+    uint32_t tid;
+    uint64_t busy_slot; /* not 0 while the recorder works for this thread: a signal handler's calls are then left out */
+    uint32_t depth;     /* open frames */
+    uint32_t thread_index;
+    uint64_t stack_low; /* of the thread's own stack; beyond it only entries are recorded */
+    uint64_t stack_high;
+    uint64_t last_ticks;
+    struct strobe_chunk *chunk;
+    uint32_t used;    /* bytes of the chunk */
+    uint32_t records; /* ENTER and EXIT records in the chunk */
+    uint32_t name_countdown; /* events until the thread's name is read again: threads name themselves late */
+    uint32_t name_interval;
+    uint32_t end_rounds; /* times the thread-end destructor has run */
+    uint32_t stubs_written;
+    uint64_t totals_chain;                              /* first of this state's totals entries, 0 for none */
+    uint32_t totals_index[STROBE_FUNCTION_CAPACITY];    /* function id -> totals entry, 0 for none yet */
+};
+
+/* A page that the kernel clears in a forked child (MADV_WIPEONFORK): there the recorder is off, and the return stubs go
+   straight to the caller, because the child would otherwise write into its parent's chunks. */
+struct strobe_control {
+    uint64_t exit_handler; /* address of strobe_exit; 0: return stubs only return */
+    uint32_t alive;
+    uint32_t reserved;
+};
+
+struct strobe_recorder {
+    struct strobe_control *control;
+    struct strobe_header *header;
+    struct strobe_thread *threads;
+    struct strobe_function_plan *plans;
+    struct strobe_totals *totals;
+    uint8_t *chunks;
+    struct strobe_thread_state *states;
+    struct strobe_frame *frames; /* STROBE_THREAD_STATES * STROBE_FRAMES */
+    uint8_t *stubs;              /* as many stubs of STROBE_STUB_BYTES, then the common return path */
+    uint8_t *unwind_table;       /* .eh_frame for all stubs, to be given to __register_frame */
+    uint64_t start_ticks;
+    uint64_t sampling_window_ticks; /* 1,000 calls in less than this are more than 100,000 a second */
+    uint32_t clock_kind;
+    uint32_t catch_returns; /* 0 where the CPU checks return addresses (shadow stack): entries only */
+    uint32_t pid;
+    uint32_t thread_key;         /* pthread key of the thread state */
+    uint64_t main_stack_address; /* any address in the main thread's stack */
+    void *(*get_specific)(uint32_t key);
+    int (*set_specific)(uint32_t key, const void *value);
+};
+
+/* recorder.c: set-up and end */
+
+/* Lays out the state and switches the recorder on. `segment` is the mapped file. 0, or a negative errno. */
+int64_t strobe_recorder_init(struct strobe_recorder *recorder, uint8_t *segment);
+/* Switches it off; returns once no thread is inside the recorder (waits up to a second). Stubs stay usable. */
+void strobe_recorder_end(struct strobe_recorder *recorder);
+
+/* calls.c: the hot path */
+
+/* A call of `function` begins; `slot` points to the return address; `registers` are rdi, rsi, rdx, rcx, r8, r9. */
+void strobe_enter(struct strobe_recorder *recorder, uint32_t function, uint64_t *slot, const uint64_t *registers);
+/* The call of frame `frame_index` returned `value`; gives the address to go on at. */
+uint64_t strobe_exit(struct strobe_recorder *recorder, uint64_t frame_index, uint64_t value);
+
+/* threads.c */
+struct strobe_thread_state *strobe_thread_current(struct strobe_recorder *recorder);
+void strobe_thread_end(struct strobe_recorder *recorder, struct strobe_thread_state *state);
+void strobe_thread_read_name(struct strobe_recorder *recorder, struct strobe_thread_state *state);
+
+/* chunks.c: room for a record with `words` payload words, or NULL (counted by the caller) */
+int strobe_populate(void *start, uint64_t bytes);
+uint64_t *strobe_record_reserve(struct strobe_recorder *recorder, struct strobe_thread_state *state, uint32_t words);
+void strobe_record_publish(struct strobe_thread_state *state, uint32_t words, uint32_t counted);
+void strobe_record_thread(struct strobe_recorder *recorder, struct strobe_thread_state *state);
+
+/* totals.c: the thread's entry for `function`, made at the first call; NULL where there is no room (counted) */
+struct strobe_totals *strobe_totals_of(struct strobe_recorder *recorder, struct strobe_thread_state *state,
+                                       uint32_t function);
+void strobe_totals_forget(struct strobe_recorder *recorder, struct strobe_thread_state *state);
+void strobe_totals_add_duration(struct strobe_totals *totals, uint64_t duration_ticks);
+
+/* stack.c */
+void strobe_stack_bounds(struct strobe_recorder *recorder, struct strobe_thread_state *state);
+int strobe_stack_is_alternate(void);
+
+/* arch: whether a function can be hooked (STROBE_PATCH_*); `padding` bytes after it belong to nobody */
+#define STROBE_PATCH_OK 0
+#define STROBE_PATCH_CALL 1          /* a call lies in the bytes that would be overwritten */
+#define STROBE_PATCH_BRANCH_TARGET 2 /* its own code jumps into them */
+#define STROBE_PATCH_TOO_SHORT 3     /* another function begins there */
+#define STROBE_PATCH_UNREADABLE 4    /* no instruction could be decoded */
+#define STROBE_PATCH_LOOPS_TO_ENTRY 0x100 /* added: its own code jumps to its first byte */
+
+/* arch: return stubs and their unwind information */
+uint64_t strobe_stub_address(const struct strobe_recorder *recorder, uint64_t frame_index);
+int64_t strobe_stubs_write(struct strobe_recorder *recorder, uint32_t state_index);
+void strobe_return_path_write(struct strobe_recorder *recorder);
+void strobe_unwind_table_write(struct strobe_recorder *recorder);
+
+static inline uint64_t strobe_ticks(const struct strobe_recorder *recorder) {
+    int64_t now[2];
+    if (recorder->clock_kind == STROBE_CLOCK_TSC) return strobe_cycles() - recorder->start_ticks;
+    strobe_syscall(STROBE_SYS_CLOCK_GETTIME, 1, (int64_t)now, 0, 0, 0, 0);
+    return (uint64_t)now[0] * 1000000000u + (uint64_t)now[1] - recorder->start_ticks;
+}
+
+/* Strictly increasing within a thread, so that (ticks, thread) names an event. */
+static inline uint64_t strobe_next_ticks(const struct strobe_recorder *recorder, struct strobe_thread_state *state) {
+    uint64_t ticks = strobe_ticks(recorder);
+    if (ticks <= state->last_ticks) ticks = state->last_ticks + 1;
+    state->last_ticks = ticks;
+    return ticks;
+}
+
+static inline uint32_t strobe_state_index(const struct strobe_recorder *recorder,
+                                          const struct strobe_thread_state *state) {
+    return (uint32_t)(state - recorder->states);
+}
+
+#endif

@@ -1,0 +1,117 @@
+/* Thread states: found through a pthread key, claimed at a thread's first event, given back when it ends. */
+#include "recorder.h"
+
+#define STROBE_PR_GET_NAME 16
+#define STROBE_ESRCH 3
+/* pthread destructors run in rounds, at most this many (PTHREAD_DESTRUCTOR_ITERATIONS) */
+#define STROBE_DESTRUCTOR_ROUNDS 4
+#define STROBE_NAME_FIRST_INTERVAL 4
+#define STROBE_NAME_LAST_INTERVAL 65536
+
+void strobe_thread_read_name(struct strobe_recorder *recorder, struct strobe_thread_state *state) {
+    uint64_t name[2] = {0, 0};
+    uint64_t *place;
+    if (state->name_interval < STROBE_NAME_LAST_INTERVAL) state->name_interval *= 4;
+    state->name_countdown = state->name_interval;
+    if (state->thread_index >= STROBE_THREAD_INDEX_SHARED) return;
+    strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_NAME, (int64_t)name, 0, 0, 0, 0);
+    place = (uint64_t *)recorder->threads[state->thread_index].name;
+    place[0] = name[0];
+    place[1] = name[1];
+}
+
+static void strobe_thread_enlist(struct strobe_recorder *recorder, struct strobe_thread_state *state) {
+    struct strobe_thread *entry;
+    uint32_t index = STROBE_THREAD_INDEX_SHARED;
+    if (recorder->header->thread_count < STROBE_THREAD_INDEX_SHARED)
+        index = strobe_fetch_add32(&recorder->header->thread_count, 1);
+    if (index > STROBE_THREAD_INDEX_SHARED) index = STROBE_THREAD_INDEX_SHARED;
+    /* all threads beyond the table share totals, so the way to them stays */
+    if (index != STROBE_THREAD_INDEX_SHARED || state->thread_index != STROBE_THREAD_INDEX_SHARED)
+        strobe_totals_forget(recorder, state);
+    state->thread_index = index;
+    state->name_interval = STROBE_NAME_FIRST_INTERVAL;
+    entry = &recorder->threads[index];
+    if (entry->start_ticks == 0) entry->start_ticks = state->last_ticks;
+    entry->pid = recorder->pid;
+    strobe_thread_read_name(recorder, state);
+    STROBE_COMPILER_BARRIER();
+    entry->tid = state->tid;
+}
+
+/* A state whose thread ended without its destructor having run (a raw exit, or a late call after the last round). */
+static int strobe_state_is_stale(struct strobe_recorder *recorder, const struct strobe_thread_state *state) {
+    return state->tid != 0 &&
+           strobe_syscall(STROBE_SYS_TGKILL, recorder->pid, state->tid, 0, 0, 0, 0) == -STROBE_ESRCH;
+}
+
+static struct strobe_thread_state *strobe_state_claim(struct strobe_recorder *recorder) {
+    uint32_t index;
+    for (index = 0; index < STROBE_THREAD_STATES; index++) {
+        struct strobe_thread_state *state = &recorder->states[index];
+        if (state->claimed == 0 && strobe_compare_exchange32(&state->claimed, 0, 1)) return state;
+    }
+    for (index = 0; index < STROBE_THREAD_STATES; index++) {
+        struct strobe_thread_state *state = &recorder->states[index];
+        uint32_t tid = state->tid;
+        if (strobe_state_is_stale(recorder, state) && strobe_compare_exchange32(&state->tid, tid, 0)) return state;
+    }
+    return NULL;
+}
+
+/* set_specific may allocate, and the allocator may be traced: then this thread is already being begun. */
+static int strobe_is_beginning(const struct strobe_recorder *recorder, uint32_t tid) {
+    uint32_t index;
+    for (index = 0; index < STROBE_THREAD_STATES; index++)
+        if (recorder->states[index].tid == tid && recorder->states[index].busy_slot == 1) return 1;
+    return 0;
+}
+
+static struct strobe_thread_state *strobe_thread_begin(struct strobe_recorder *recorder) {
+    uint32_t tid = (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0);
+    struct strobe_thread_state *state = strobe_is_beginning(recorder, tid) ? NULL : strobe_state_claim(recorder);
+    if (state == NULL || (!state->stubs_written && strobe_stubs_write(recorder, strobe_state_index(recorder, state)) < 0)) {
+        if (state != NULL) state->claimed = 0;
+        return NULL;
+    }
+    state->busy_slot = 1;
+    state->tid = tid;
+    state->depth = 0;
+    state->end_rounds = 0;
+    strobe_next_ticks(recorder, state);
+    strobe_stack_bounds(recorder, state);
+    strobe_thread_enlist(recorder, state);
+    strobe_record_thread(recorder, state);
+    recorder->set_specific(recorder->thread_key, state);
+    state->busy_slot = 0;
+    return state;
+}
+
+struct strobe_thread_state *strobe_thread_current(struct strobe_recorder *recorder) {
+    struct strobe_thread_state *state = (struct strobe_thread_state *)recorder->get_specific(recorder->thread_key);
+    if (state != NULL) return state;
+    state = strobe_thread_begin(recorder);
+    if (state == NULL) strobe_fetch_add64(&recorder->header->lost_no_thread, 1);
+    return state;
+}
+
+/* Destructor of the pthread key. Other destructors may still run traced functions, so the state is kept until the last
+   round. The chunk stays with the state: a short-lived thread would otherwise leave 64 KiB behind. */
+void strobe_thread_end(struct strobe_recorder *recorder, struct strobe_thread_state *state) {
+    struct strobe_thread *entry = &recorder->threads[state->thread_index];
+    if (!recorder->control->alive) return;
+    if (++state->end_rounds < STROBE_DESTRUCTOR_ROUNDS) {
+        recorder->set_specific(recorder->thread_key, state);
+        return;
+    }
+    strobe_thread_read_name(recorder, state);
+    entry->end_ticks = strobe_next_ticks(recorder, state);
+    while (state->depth > 0) {
+        uint32_t index = strobe_state_index(recorder, state) * STROBE_FRAMES + --state->depth;
+        struct strobe_totals *totals = strobe_totals_of(recorder, state, recorder->frames[index].function);
+        if (totals != NULL) totals->unwound++;
+    }
+    state->tid = 0;
+    STROBE_COMPILER_BARRIER();
+    state->claimed = 0;
+}
