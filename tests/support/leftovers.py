@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 from dataclasses import dataclass
 from pathlib import Path
 
 SHARED_MEMORY = Path("/dev/shm")
-# Frida starts one helper per host process and keeps it until that process ends.
-LONG_LIVED = ("frida-helper", "frida-agent", "gum-js-loop")
+# Frida's own background process: shared by all its users, started by the first, it ends some time after the last.
+FRIDA_HELPER = re.compile(rb"/frida-[0-9a-f]{16,}/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def _processes(home: Path) -> list[tuple[int, str]]:
     mark = f"STROBE_HOME={home}".encode()
     found = []
     for pid, stat in parents.items():
-        if stat is None or stat.state in "ZX" or stat.name.startswith(LONG_LIVED):
+        if stat is None or stat.state in "ZX" or FRIDA_HELPER.search(_read(f"/proc/{pid}/cmdline")):
             continue
         if _descends(pid, parents) or mark in _read(f"/proc/{pid}/environ").split(b"\0"):
             found.append((pid, stat.start))
@@ -55,7 +56,6 @@ def _all_pids() -> set[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Stat:
-    name: str
     state: str
     parent: int
     start: str
@@ -63,11 +63,8 @@ class _Stat:
 
 def _stat(pid: int) -> _Stat | None:
     """The fields of /proc/PID/stat that matter here (proc(5)); the name may contain blanks and brackets."""
-    head, _, tail = _read(f"/proc/{pid}/stat").decode(errors="replace").rpartition(")")
-    if not tail:
-        return None
-    fields = tail.split()
-    return _Stat(head.partition("(")[2], fields[0], int(fields[1]), fields[19])
+    fields = _read(f"/proc/{pid}/stat").decode(errors="replace").rpartition(")")[2].split()
+    return _Stat(fields[0], int(fields[1]), fields[19]) if fields else None
 
 
 def _descends(pid: int, stats: dict[int, _Stat | None]) -> bool:
