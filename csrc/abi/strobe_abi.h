@@ -162,8 +162,9 @@ struct strobe_chunk {
     uint32_t tid;
     uint32_t open_count; /* frames that were open when the chunk was taken; may exceed STROBE_OPEN_FRAMES */
     uint64_t first_ticks; /* when it was taken; no record in it is older */
-    uint64_t reserved[3];
-    uint64_t open_ticks[STROBE_OPEN_FRAMES]; /* enter ticks of those frames, outermost first: parents of what follows */
+    uint64_t previous_sequence; /* of the chunk that was filled before by the same hand; 0 for none: tells what was evicted */
+    uint64_t reserved[2];
+    uint64_t open_ticks[STROBE_OPEN_FRAMES]; /* enter ticks of those frames, outermost first; 0: its ENTER was sampled out */
 };
 
 struct strobe_record {

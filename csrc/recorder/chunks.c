@@ -26,10 +26,13 @@ static void strobe_chunk_take(struct strobe_recorder *recorder, struct strobe_th
     chunk->tid = state->tid;
     chunk->open_count = open;
     chunk->first_ticks = state->last_ticks;
-    for (index = 0; index < open && index < STROBE_OPEN_FRAMES; index++)
-        chunk->open_ticks[index] = recorder->frames[strobe_state_index(recorder, state) * STROBE_FRAMES + index].enter_ticks;
+    chunk->previous_sequence = state->chunk_sequence;
+    for (index = 0; index < open && index < STROBE_OPEN_FRAMES; index++) {
+        struct strobe_frame *frame = &recorder->frames[strobe_state_index(recorder, state) * STROBE_FRAMES + index];
+        chunk->open_ticks[index] = frame->flags & STROBE_FRAME_SKIP ? 0 : frame->enter_ticks;
+    }
     STROBE_COMPILER_BARRIER();
-    chunk->sequence = ticket + 1;
+    chunk->sequence = state->chunk_sequence = ticket + 1;
     state->chunk = chunk;
     state->used = sizeof(struct strobe_chunk);
     state->records = 0;

@@ -45,6 +45,7 @@ struct strobe_thread_state {
     uint64_t stack_high;
     uint64_t last_ticks;
     struct strobe_chunk *chunk;
+    uint64_t chunk_sequence; /* of the last chunk taken; never reset */
     uint32_t used;    /* bytes of the chunk */
     uint32_t records; /* ENTER and EXIT records in the chunk */
     uint32_t name_countdown; /* events until the thread's name is read again: threads name themselves late */
