@@ -76,7 +76,7 @@ class RecordCursor {
         if (record.function == 0 || record.function >= view_.function_capacity) return false;
         if (kind == STROBE_RECORD_EXIT && record.payload_words == 0) return false;
         if (filter_->min_duration_ticks && payload(record)[0] < filter_->min_duration_ticks) return false;
-        event = {record.ticks,
+        const Event found{record.ticks,
                  payload(record),
                  record.function,
                  tid_,
@@ -85,12 +85,15 @@ class RecordCursor {
                  kind,
                  static_cast<uint8_t>(record.kind_flags >> 4),
                  record.payload_words};
+        if (filter_->returns && !filter_->returns->passes(found)) return false;
+        event = found;
         return true;
     }
 
     void follow_thread(uint32_t thread_index, uint32_t tid) {
         const bool known = thread_index < STROBE_THREAD_CAPACITY;
-        const bool wanted = known && (!filter_->threads || filter_->threads->test(thread_index));
+        const bool wanted = known && (!filter_->threads || filter_->threads->test(thread_index)) &&
+                            (!filter_->tid || *filter_->tid == tid);
         thread_index_ = thread_index;
         tid_ = tid;
         from_ = filter_->first_ticks(thread_index);

@@ -26,6 +26,28 @@ class FunctionSet {
     std::vector<uint64_t> words_;
 };
 
+// What the EXITs of some functions have to return. Those of functions that are not listed do not pass.
+class ReturnTests {
+  public:
+    struct Row {
+        uint64_t function;
+        uint64_t mask;  // bits of the return word that the function's type has; 0: not listed
+        uint64_t value;
+        uint64_t equal;  // 1: the bits must equal the value, 0: they must not
+    };
+    ReturnTests() = default;
+    explicit ReturnTests(std::span<const Row> rows);
+    bool passes(const Event& event) const {
+        if (event.function >= rows_.size()) return false;
+        const Row& row = rows_[event.function];
+        const std::optional<uint64_t> word = event.return_word();
+        return row.mask != 0 && word && ((*word & row.mask) == row.value) == (row.equal != 0);
+    }
+
+  private:
+    std::vector<Row> rows_;  // by function id
+};
+
 using ThreadSet = std::bitset<STROBE_THREAD_CAPACITY>;
 
 constexpr uint8_t kind_bit(uint8_t kind) { return static_cast<uint8_t>(1u << kind); }
@@ -41,6 +63,8 @@ struct Filter {
     uint64_t min_duration_ticks = 0;  // above 0 only EXITs pass
     std::optional<FunctionSet> functions;
     std::optional<ThreadSet> threads;  // by thread index
+    std::optional<uint32_t> tid;       // also tells apart the threads that share STROBE_THREAD_INDEX_SHARED
+    std::optional<ReturnTests> returns;
 
     // The bounds on time and number together, as bounds on the ticks of one thread's events.
     uint64_t first_ticks(uint32_t thread_index) const;
