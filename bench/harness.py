@@ -61,9 +61,10 @@ def names() -> list[str]:
     return sorted(name.removesuffix("_bench") for name in found if name.endswith("_bench"))
 
 
-def run(wanted: list[str]) -> Iterator[tuple[str, list[Figure] | Exception]]:
-    """Measures one after the other; a benchmark that fails gives its exception and does not end the rest."""
+def run(wanted: list[str], before: Callable[[str], None]) -> Iterator[tuple[str, list[Figure] | Exception]]:
+    """Measures one after the other; one that fails gives its exception and does not end the rest. `before` is told."""
     for name in wanted:
+        before(name)
         folder = Path(tempfile.mkdtemp(prefix=f"strobe-bench-{name}-"))
         try:
             yield name, _load(name)(folder)
@@ -96,7 +97,7 @@ def table(figures: list[Figure]) -> str:
         bar = "" if figure.bar is None else f"  bar {_number(figure.bar)}{verdict}"
         lines.append(f"{figure.name:{width}}  {_number(figure.value):>12} {figure.unit}{bar}")
         baseline = f"  {figure.baseline}"
-        lines.append(f"{baseline:{width}}  {_number(figure.baseline_value):>12} {figure.unit}  ratio {figure.ratio:,.2f}")
+        lines.append(f"{baseline:{width}}  {_number(figure.baseline_value):>12} {figure.unit}  x {figure.ratio:,.2f}")
     return "\n".join(lines)
 
 

@@ -18,6 +18,7 @@ RANKS = {
     "model": 0,
     "config": 1,
     "calls": 1,
+    "calls": 1,
     "_core": 1,
     "symbols": 2,
     "capture": 3,
@@ -25,8 +26,10 @@ RANKS = {
     "session": 4,
     "mcp": 5,
     "api": 5,
-    "cli": 6,
-    "__main__": 7,
+    "demo": 6,
+    "pytest_plugin": 6,
+    "cli": 7,
+    "__main__": 8,
 }
 MAX_LINES = 400
 SOURCES = (

@@ -1,0 +1,207 @@
+"""The Python API: a program under observation as an object. In this process, without the daemon.
+
+    with strobe.launch(["./player", "song.mid"], trace=["audio::*"]) as player:
+        player.wait(timeout=10)
+        for call in player.calls("audio::set_tempo"):
+            assert 20 <= call.arguments["bpm"] <= 300
+
+Failures are StrobeError, with `code`, `message` and `next_step`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+
+from strobe.calls import Call, pair
+from strobe.errors import failure
+from strobe.model import (
+    Event,
+    EventFilter,
+    EventPage,
+    EventType,
+    ExitStatus,
+    GroupBy,
+    LaunchSpec,
+    Loss,
+    Sampling,
+    TextMatch,
+    Totals,
+    TraceAnswer,
+)
+from strobe.session import Session, SessionManager
+from strobe.symbols import Pattern
+
+__all__ = ["Call", "ProgramSession", "launch"]
+
+_PAGE = 10_000
+_EVERYTHING = EventFilter()
+
+
+def launch(
+    program: Sequence[str | os.PathLike[str]],
+    *,
+    trace: Sequence[str] = (),
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+    project_root: str | os.PathLike[str] | None = None,
+    sampling: Sampling = "auto",
+    keep: bool = False,
+    home: str | os.PathLike[str] | None = None,
+) -> ProgramSession:
+    """Starts `program` (its path or name, then its arguments) with the functions of `trace` traced from main on.
+
+    `env` adds to this process's environment; `stdin` is the text fed to the program, then end of file. `project_root`
+    (default: `cwd`, else the working directory) says what @usercode is. `sampling` "off" keeps every event of hot
+    functions. `keep` leaves the session's data for `strobe query`. `home` replaces STROBE_HOME.
+
+    Use it in a with statement, or call `stop()`: that ends the program and frees what it recorded.
+    Raises StrobeError when the program cannot be started, or a pattern is not valid; no process is left then.
+    """
+    if not program:
+        raise failure("bad_value", field="program", value="empty", reason="there is nothing to start", valid="a path")
+    command, *arguments = map(os.fspath, program)
+    folder = os.fspath(cwd) if cwd is not None else None
+    root = str(Path(project_root or folder or ".").absolute())
+    spec = LaunchSpec(command, tuple(arguments), folder, dict(env or {}), project_root=root, stdin=stdin)
+    manager = SessionManager(Path(home) if home is not None else None)
+    try:
+        return ProgramSession(manager, manager.launch(spec, trace, sampling), keep)
+    except BaseException:
+        manager.close()
+        raise
+
+
+class ProgramSession:
+    """One launched program and what it did so far. Everything can be asked while it runs and after it has ended."""
+
+    def __init__(self, manager: SessionManager, session: Session, keep: bool) -> None:
+        self._manager = manager
+        self._session = session
+        self._keep = keep
+        self._stopped = False
+        self._exit_status: ExitStatus | None = None
+
+    def __enter__(self) -> ProgramSession:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def id(self) -> str:
+        return self._session.id
+
+    @property
+    def pid(self) -> int:
+        return self._session.pid
+
+    @property
+    def warnings(self) -> list[str]:
+        """What could not be done as asked, such as functions that exist only inlined."""
+        return list(self._session.warnings)
+
+    @property
+    def exit_status(self) -> ExitStatus | None:
+        """How the program ended, None while it runs."""
+        if self._exit_status is None:
+            self._exit_status = self._session.wait(0)
+        return self._exit_status
+
+    @property
+    def loss(self) -> Loss:
+        """What is missing from the events; totals are exact nevertheless."""
+        return self._session.loss()
+
+    @property
+    def stdout(self) -> str:
+        return self._text("stdout")
+
+    @property
+    def stderr(self) -> str:
+        return self._text("stderr")
+
+    @property
+    def output(self) -> str:
+        """Standard output and standard error together, as they came."""
+        return self._text("stdout", "stderr")
+
+    def wait(self, timeout: float | None = None) -> ExitStatus:
+        """Waits until the program has ended; raises TimeoutError after `timeout` seconds and leaves it running."""
+        status = self._exit_status or self._session.wait(timeout)
+        if status is None:
+            raise TimeoutError(f"the program of session {self.id} still runs after {timeout} s")
+        self._exit_status = status
+        return status
+
+    def trace(self, add: Sequence[str] = (), remove: Sequence[str] = (), sampling: Sampling = "auto") -> TraceAnswer:
+        """Adds and removes patterns while the program runs; says how many functions matched and were hooked."""
+        return self._session.trace(add, remove, sampling)
+
+    def calls(self, pattern: str | None = None, thread: str | None = None) -> list[Call]:
+        """Calls so far, in order of their start.
+
+        `pattern` matches names as a trace pattern does ("audio::*"), None means every traced function. `thread` is a
+        part of the thread's name.
+        """
+        names = None if pattern is None else self._names(pattern)
+        if names == []:
+            return []
+        in_thread = None if thread is None else TextMatch(contains=thread)
+        wanted = EventFilter(function=None if names is None else _any_of(names), thread_name=in_thread)
+        return pair(self.events(wanted))
+
+    def events(self, wanted: EventFilter = _EVERYTHING) -> Iterator[Event]:
+        """All events that match, page by page, oldest first; the filter's own limit and offset do not count."""
+        after = wanted.after_event_id
+        while True:
+            page = self._session.query(replace(wanted, after_event_id=after, limit=_PAGE, offset=0))
+            yield from page.events
+            if not page.has_more or not page.events:
+                return
+            after = page.events[-1].id
+
+    def query(self, wanted: EventFilter = _EVERYTHING) -> EventPage:
+        """One page of events, as debug_query gives it."""
+        return self._session.query(wanted)
+
+    def totals(self, group_by: GroupBy = "function", wanted: EventFilter = _EVERYTHING) -> list[Totals]:
+        """Exact totals, most calls first; never sampled, never evicted."""
+        return self._session.totals(wanted, group_by)
+
+    def sql(self, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
+        """Column names and rows of a read-only statement over the view `events`."""
+        return self._session.sql(statement)
+
+    def stop(self) -> None:
+        """Ends the program if it still runs and frees the session's data, unless it was launched with keep=True."""
+        if self._stopped:
+            return
+        self._stopped = True
+        try:
+            self._session.stop(retain=self._keep)
+        finally:
+            self._manager.close()
+
+    def _names(self, pattern: str) -> list[str]:
+        """Names of the called functions that match; raises invalid_pattern."""
+        parsed = Pattern.parse(pattern, None)
+        return [group.key for group in self.totals() if parsed.matches_name(group.key)]
+
+    def _text(self, *streams: EventType) -> str:
+        """What the program wrote, in order."""
+        wanted = EventFilter(event_type=streams[0] if len(streams) == 1 else None)
+        return "".join(event.text or "" for event in self.events(wanted) if event.event_type in streams)
+
+
+def _any_of(names: Sequence[str]) -> TextMatch:
+    if len(names) == 1:
+        return TextMatch(equals=names[0])
+    return TextMatch(matches=f"^(?:{'|'.join(map(re.escape, names))})$")

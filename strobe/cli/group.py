@@ -1,0 +1,54 @@
+"""The group of all commands: a command's module is imported when it is called, so that `strobe --help` is quick."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import click
+
+import strobe as package
+from strobe.errors import StrobeError
+
+# command -> what `strobe --help` says of it; it is the function of the same name in strobe/cli/<command>_command.py
+COMMANDS = {
+    "run": "Run a program and print its calls while it runs.",
+    "query": "Read the events of a session, or their totals.",
+    "sql": "Read the events of a session with SQL.",
+    "sessions": "What is running or kept; delete what is no longer wanted.",
+    "demo": "A guided tour: find a bug that no print statement shows.",
+    "bench": "Measure what tracing costs on this machine.",
+    "mcp": "Serve a language model over MCP on standard input and output.",
+    "daemon": "Start, stop or look at the process behind `strobe mcp`.",
+}
+
+
+class LazyGroup(click.Group):
+    """Commands by name from COMMANDS; failures become one line on standard error and exit status 1."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"strobe.cli.{cmd_name}_command")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except StrobeError as error:
+            click.echo(f"strobe: {error}", err=True)
+            ctx.exit(1)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package.__version__, prog_name="strobe", message="%(prog)s %(version)s")
+def strobe() -> None:
+    """See what a program does while it runs: its calls, their arguments, results and times."""

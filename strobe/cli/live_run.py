@@ -1,0 +1,122 @@
+"""Follows a running session: its new events go to a report, signals go to the program, and the totals come last.
+
+The printer may be slower than the program. Nothing is queued for it: events wait in the segment, which evicts the
+oldest by itself. A report for a person who watches is never more than two seconds behind: what is older is passed over,
+with a line that says so, and counted at the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import FrameType
+
+from strobe.cli.progress import telling
+from strobe.cli.run_report import Report, RunEnd, exit_code
+from strobe.model import CALL_EVENTS, Event, EventFilter, ExitStatus
+from strobe.session import Session
+
+POLL_S = 0.05
+_BATCH = 2_000
+_LARGEST_LAG_NS = 2_000_000_000
+_LAST_PRINTING_S = 2.0
+_NUMBER_SHIFT = 12  # STROBE_THREAD_INDEX_BITS: an event number is ticks << 12 | thread index
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass
+class LiveRun:
+    """One session in the terminal. `complete`: every event is reported, however long that takes."""
+
+    session: Session
+    report: Report
+    complete: bool
+    _after: int = 0
+    _reported: int = 0
+    _interrupted: int = 0
+
+    def follow(self, show_calls: bool, keep: bool) -> int:
+        """Reports until the program has ended, then the totals; ends the session. Gives the exit status to pass on."""
+        with self._signals():
+            status = None
+            while status is None:
+                status = self.session.wait(POLL_S)
+                if show_calls and status is None:
+                    self._report_new()
+            if show_calls:
+                with telling("printing the rest of the events (Ctrl-C to stop)"):
+                    self._report_rest()
+            self.report.end(self._ending(status, show_calls, keep))
+        self.session.stop(retain=keep)
+        return exit_code(status)
+
+    def _report_new(self) -> None:
+        """One batch, so that the program's end is noticed soon whatever it records."""
+        events = self.session.tail(self._after, _BATCH)
+        if not events:
+            self.report.idle()
+            return
+        self._take(events)
+        if not self.complete and self._lag_ns(events[-1]) > _LARGEST_LAG_NS:
+            self._after = self.session.cursor()
+            self.report.gap()
+
+    def _report_rest(self) -> None:
+        deadline = None if self.complete else time.monotonic() + _LAST_PRINTING_S
+        pressed = self._interrupted
+        while events := self.session.tail(self._after, _BATCH):
+            self._take(events)
+            if self._interrupted > pressed or (deadline is not None and time.monotonic() > deadline):
+                self.report.gap()
+                return
+
+    def _take(self, events: list[Event]) -> None:
+        self._after = _number(events[-1])
+        self._reported += sum(event.event_type in CALL_EVENTS for event in events)
+        self.report.events(events)
+
+    def _lag_ns(self, event: Event) -> int:
+        """How long ago `event` happened, by the session's own clock."""
+        ticks = _number(event) >> _NUMBER_SHIFT
+        ago_ticks = (self.session.cursor() >> _NUMBER_SHIFT) - ticks
+        return round(ago_ticks * event.timestamp_ns / ticks) if ticks else 0
+
+    def _ending(self, status: ExitStatus, show_calls: bool, keep: bool) -> RunEnd:
+        totals = self.session.totals(EventFilter(), "function")
+        loss = self.session.loss()
+        recorded = sum(group.count + group.completed for group in totals) - loss.sampled_out - loss.lost
+        return RunEnd(
+            status=status,
+            totals=totals,
+            loss=loss,
+            warnings=list(self.session.warnings),
+            events_recorded=recorded,
+            events_not_printed=max(recorded - self._reported, 0) if show_calls else 0,
+            session_id=self.session.id,
+            kept=keep,
+        )
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Ctrl-C reaches the program by itself, being in the same process group; other signals are passed on to it."""
+        before = {number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, *_FORWARDED)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _on_signal(self, number: int, _: FrameType | None) -> None:
+        if number == signal.SIGINT:
+            self._interrupted += 1
+        with contextlib.suppress(ProcessLookupError):
+            if number != signal.SIGINT or os.getpgid(self.session.pid) != os.getpgrp():
+                os.kill(self.session.pid, number)
+
+
+def _number(event: Event) -> int:
+    return int(event.id.rpartition("-")[2])

@@ -1,0 +1,24 @@
+"""The `strobe` executable.
+
+`strobe mcp` is started by clients that wait for its first answer before a model's first turn, so it is sent on before
+click, or anything else that takes milliseconds, is imported.
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Entry point; ends the process with the command's exit status."""
+    if sys.argv[1:] == ["mcp"]:
+        from strobe.mcp.proxy import main as pump
+
+        sys.exit(pump())
+    from strobe.cli.group import strobe
+
+    strobe()
+
+
+if __name__ == "__main__":
+    main()

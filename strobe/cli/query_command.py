@@ -1,0 +1,143 @@
+"""`strobe query`: the structured query over one session, as debug_query gives it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+
+import click
+
+from strobe.cli import wording
+from strobe.cli.json_form import dumps, event_json, loss_json, totals_json
+from strobe.cli.palette import Palette
+from strobe.cli.progress import telling
+from strobe.cli.tables import table, totals_table
+from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, TextMatch
+from strobe.session import Session, SessionManager
+
+_TYPES: tuple[EventType, ...] = ("function_enter", "function_exit", "stdout", "stderr", "crash")
+_SHORT = {"function_enter": "enter", "function_exit": "exit"}
+_GROUPS: tuple[GroupBy, ...] = ("function", "thread", "file")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment(click.ParamType):
+    """A click type: nanoseconds with an optional unit; `relative` allows "-5s" as well."""
+
+    name = "TIME"
+    relative: bool
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        parse = wording.parse_moment if self.relative else wording.parse_ns
+        return parse(str(value), param.opts[0] if param else "time")
+
+
+@click.command()
+@click.argument("session_id", metavar="SESSION")
+@click.option("--function", metavar="NAME", help="Functions of exactly this name.")
+@click.option("--contains", metavar="TEXT", help="Functions whose name contains TEXT.")
+@click.option("--matches", metavar="REGEX", help="Functions whose name a regular expression finds.")
+@click.option("--file", "source_file", metavar="TEXT", help="Functions whose source file contains TEXT.")
+@click.option("--type", "event_type", type=click.Choice(_TYPES), help="Only events of this type.")
+@click.option("--thread", metavar="TEXT", help="Threads whose name contains TEXT.")
+@click.option(
+    "--from", "time_from", type=Moment(True), help="From this time: 20ms after the start, or -5s before the end."
+)
+@click.option("--to", "time_to", type=Moment(True), help="Up to this time.")
+@click.option("--min-duration", type=Moment(False), help="Calls that took this long or longer: 500us.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--offset", type=click.IntRange(0), default=0)
+@click.option("--after", metavar="EVENT_ID", help="Events after this one.")
+@click.option("--group-by", type=click.Choice(_GROUPS), help="Totals instead of events.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+def query(
+    session_id: str,
+    function: str | None,
+    contains: str | None,
+    matches: str | None,
+    source_file: str | None,
+    event_type: EventType | None,
+    thread: str | None,
+    time_from: int | str | None,
+    time_to: int | str | None,
+    min_duration: int | None,
+    limit: int,
+    offset: int,
+    after: str | None,
+    group_by: GroupBy | None,
+    as_json: bool,
+) -> None:
+    """Read the events of SESSION in order of time, or with --group-by its totals.
+
+    `strobe sessions` lists what there is. Times count from the start of the session.
+    """
+    named = TextMatch(function, contains, matches) if function or contains or matches else None
+    wanted = EventFilter(
+        event_type=event_type,
+        function=named,
+        source_file=TextMatch(contains=source_file) if source_file else None,
+        thread_name=TextMatch(contains=thread) if thread else None,
+        time_from=time_from,
+        time_to=time_to,
+        min_duration_ns=min_duration,
+        after_event_id=after,
+        limit=limit,
+        offset=offset,
+    )
+    with closing(SessionManager()) as manager, telling("searching"):
+        session = manager.get(session_id)
+        lines = _totals(session, wanted, group_by, as_json) if group_by else _events(session, wanted, as_json)
+    for line in lines:
+        click.echo(line)
+
+
+def _totals(session: Session, wanted: EventFilter, group_by: GroupBy, as_json: bool) -> list[str]:
+    groups = session.totals(wanted, group_by)
+    if as_json:
+        return [dumps({"groups": [totals_json(group, group_by) for group in groups]}, indent=True)]
+    return totals_table(groups, group_by, Palette.of(click.get_text_stream("stdout")))
+
+
+def _events(session: Session, wanted: EventFilter, as_json: bool) -> list[str]:
+    page = session.query(wanted)
+    if as_json:
+        return [dumps(_page_json(page), indent=True)]
+    palette = Palette.of(click.get_text_stream("stdout"))
+    rows = [_row(event) for event in page.events]
+    lines = table(("time", "thread", "event", "what"), rows, palette) if rows else []
+    return [*lines, *_below(page, wanted)]
+
+
+def _row(event: Event) -> tuple[str, ...]:
+    kind = _SHORT.get(event.event_type, event.event_type)
+    thread = f"{event.thread_name} {event.thread_id}" if event.thread_id else ""
+    return (wording.moment(event.timestamp_ns), thread, kind, _what(event))
+
+
+def _what(event: Event) -> str:
+    if event.event_type == "function_enter":
+        return f"{event.function}({wording.arguments(event.arguments)})"
+    if event.event_type == "function_exit":
+        result = "" if event.return_value is None else f" = {wording.value(event.return_value)}"
+        return f"{event.function}{result}  {wording.duration(event.duration_ns or 0)}"
+    return wording.one_line(event.text or "")
+
+
+def _below(page: EventPage, wanted: EventFilter) -> list[str]:
+    """How much there is, how to see the rest, and what is missing."""
+    lines = [f"{wording.counted(page.total_count, 'event')} match"]
+    if page.has_more and page.events:
+        lines[0] += f", {len(page.events):,} shown; go on with --after {page.events[-1].id}"
+    if page.absence:
+        lines.append(page.absence)
+    return lines + wording.loss_lines(page.loss)
+
+
+def _page_json(page: EventPage) -> dict[str, object]:
+    document: dict[str, object] = {
+        "events": [event_json(event) for event in page.events],
+        "totalCount": page.total_count,
+        "hasMore": page.has_more,
+        "loss": loss_json(page.loss),
+    }
+    return document if page.absence is None else document | {"absence": page.absence}

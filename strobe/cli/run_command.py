@@ -1,0 +1,91 @@
+"""`strobe run`: a program under observation in the terminal, its call tree printed while it runs."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import IO, NoReturn
+
+import click
+
+from strobe.cli.live_run import LiveRun
+from strobe.cli.palette import Palette
+from strobe.cli.progress import telling
+from strobe.cli.run_report import JsonReport, Report, Sink, TextReport
+from strobe.errors import Code, StrobeError
+from strobe.model import LaunchSpec, Sampling
+from strobe.session import Session, SessionManager
+
+_NOT_FOUND = 127  # the statuses that POSIX gives a shell for a command that cannot be run
+_NOT_EXECUTABLE = 126
+_EPILOG = """\b
+Examples:
+  strobe run ./server --port 8080          functions whose sources lie in this folder
+  strobe run -t 'audio::**' ./player a.mid functions of a namespace
+  strobe run -t '*' --summary ./solve      only totals, no call tree
+"""
+_TRACE_HELP = (
+    "Functions to trace: foo::bar, foo::*, foo::**, *, @file:NAME, @lib:NAME, @usercode; may be repeated. "
+    "Default: @usercode, every function whose source file lies in the project root."
+)
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}, epilog=_EPILOG)
+@click.option("-t", "--trace", "patterns", multiple=True, metavar="PATTERN", help=_TRACE_HELP)
+@click.option("--summary", is_flag=True, help="No call tree, only the totals at the end.")
+@click.option("-o", "--output", type=click.File("w"), metavar="FILE", help="Write to FILE, not to standard error.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line: the events, then one with the totals.")
+@click.option(
+    "--project-root", type=click.Path(exists=True, file_okay=False), metavar="DIR", help="Default: this folder."
+)
+@click.option("--no-sampling", is_flag=True, help="Keep every event of hot functions too.")
+@click.option("--keep", is_flag=True, help="Keep what was recorded, for `strobe query` and `strobe sql`.")
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGS]...")
+def run(
+    patterns: Sequence[str],
+    summary: bool,
+    output: IO[str] | None,
+    as_json: bool,
+    project_root: str | None,
+    no_sampling: bool,
+    keep: bool,
+    program: Sequence[str],
+) -> NoReturn:
+    """Run PROGRAM and print its calls, with arguments, results and times, while it runs.
+
+    The call tree and the totals go to standard error or FILE. The program has standard input, output and error to
+    itself, and its exit status becomes that of `strobe run`: 128 + N when signal N ended it, 127 when it was not found,
+    126 when it cannot be executed.
+    """
+    root = str(Path(project_root or ".").absolute())
+    spec = LaunchSpec(program[0], tuple(program[1:]), project_root=root, stdio="inherit")
+    stream = output or sys.stderr
+    sink = Sink(stream.fileno())
+    report: Report = JsonReport(sink) if as_json else TextReport(sink, Palette.of(stream))
+    # a file can be read later, so it gets everything; a person who watches gets what is happening now
+    complete = as_json or output is not None
+    with closing(SessionManager()) as manager:
+        session = _start(manager, spec, patterns or ("@usercode",), "off" if no_sampling else "auto")
+        status = LiveRun(session, report, complete).follow(not summary, keep)
+    sys.exit(status)
+
+
+def _start(manager: SessionManager, spec: LaunchSpec, patterns: Sequence[str], sampling: Sampling) -> Session:
+    """The running program; where it cannot be started, the end of this process with a shell's exit status."""
+    try:
+        with telling(f"starting {Path(spec.command).name} and placing hooks"):
+            return manager.launch(spec, patterns, sampling)
+    except StrobeError as error:
+        click.echo(f"strobe: {error}", err=True)
+        sys.exit(failed_start(spec.command, error))
+
+
+def failed_start(command: str, error: StrobeError) -> int:
+    """127 where there is no such program, 126 where it cannot be executed, else 1."""
+    if error.code is not Code.VALIDATION_ERROR:
+        return 1
+    found = Path(command).exists() if "/" in command else shutil.which(command) is not None
+    return _NOT_EXECUTABLE if found else _NOT_FOUND

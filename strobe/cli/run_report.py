@@ -1,0 +1,150 @@
+"""What `strobe run` writes: text for a person, or JSON lines for a program."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from strobe.cli import wording
+from strobe.cli.calltree import CallTree
+from strobe.cli.json_form import dumps, event_json, loss_json, totals_json
+from strobe.cli.palette import Palette
+from strobe.cli.tables import totals_table
+from strobe.model import CALL_EVENTS, Event, ExitStatus, Loss, Totals
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """What there is to say when the program has ended. Counts are of events, an enter and an exit being two."""
+
+    status: ExitStatus
+    totals: Sequence[Totals]
+    loss: Loss
+    warnings: Sequence[str]
+    events_recorded: int
+    events_not_printed: int
+    session_id: str
+    kept: bool
+
+
+class Report(Protocol):
+    def events(self, events: Sequence[Event]) -> None: ...
+    def idle(self) -> None:
+        """No event came since the last time."""
+
+    def gap(self) -> None:
+        """What comes next is not reported."""
+
+    def end(self, ending: RunEnd) -> None: ...
+
+
+class Sink:
+    """Writes whole texts to a descriptor that may be shared with the program, which may have made it non-blocking."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def lines(self, lines: Iterable[str]) -> None:
+        """Nobody reading any more is no reason to disturb the program: what cannot be written is dropped."""
+        data = "".join(f"{line}\n" for line in lines).encode(errors="replace")
+        while data:
+            try:
+                data = data[os.write(self._descriptor, data) :]
+            except BlockingIOError:
+                select.select([], [self._descriptor], [])
+            except OSError:
+                return
+
+
+class TextReport:
+    """The call tree, then the totals."""
+
+    def __init__(self, sink: Sink, palette: Palette) -> None:
+        self._sink = sink
+        self._palette = palette
+        self._tree = CallTree(palette)
+
+    def events(self, events: Sequence[Event]) -> None:
+        self._sink.lines(self._tree.feed(events))
+
+    def idle(self) -> None:
+        self._sink.lines(self._tree.flush())
+
+    def gap(self) -> None:
+        self._sink.lines(self._tree.gap("the program is faster than this listing: events not printed"))
+
+    def end(self, ending: RunEnd) -> None:
+        self._sink.lines(self._tree.finish())
+        if ending.totals:
+            self._sink.lines(["", *totals_table(ending.totals, "function", self._palette)])
+        warning = self._palette.warning("warning:")
+        self._sink.lines(f"{warning} {text}" for text in ending.warnings)
+        self._sink.lines(f"strobe: {line}" for line in ending_lines(ending))
+
+
+class JsonReport:
+    """Events as they are, one object per line, then one object with "summary": true."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def events(self, events: Sequence[Event]) -> None:
+        self._sink.lines(dumps(event_json(event)) for event in events if event.event_type in CALL_EVENTS)
+
+    def idle(self) -> None:
+        pass
+
+    def gap(self) -> None:
+        pass
+
+    def end(self, ending: RunEnd) -> None:
+        self._sink.lines([dumps(_summary_json(ending))])
+
+
+def ending_lines(ending: RunEnd) -> list[str]:
+    """How it ended and what is missing, one line each."""
+    lines = wording.loss_lines(ending.loss)
+    if ending.events_not_printed:
+        lines.append(f"{wording.counted(ending.events_not_printed, 'event')} not printed; the totals count them")
+    if not ending.totals and not ending.loss.total:
+        lines.append("no traced function was called")
+    if ending.status.signal is not None:
+        lines.append(f"the program was ended by {signal_name(ending.status.signal)}")
+    elif ending.status.code is None:
+        lines.append("how the program ended could not be learnt")
+    if ending.kept:
+        lines.append(f"kept as session {ending.session_id}; read it with: strobe query {ending.session_id}")
+    return lines
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def exit_code(status: ExitStatus) -> int:
+    """The exit status a shell would show: 128 + signal where one ended the program, 1 where it could not be learnt."""
+    if status.signal is not None:
+        return 128 + status.signal
+    return 1 if status.code is None else status.code
+
+
+def _summary_json(ending: RunEnd) -> dict[str, object]:
+    return {
+        "summary": True,
+        "sessionId": ending.session_id,
+        "kept": ending.kept,
+        "exitCode": ending.status.code,
+        "signal": None if ending.status.signal is None else signal_name(ending.status.signal),
+        "totals": [totals_json(group, "function") for group in ending.totals],
+        "eventsRecorded": ending.events_recorded,
+        "eventsNotPrinted": ending.events_not_printed,
+        "loss": loss_json(ending.loss),
+        "warnings": list(ending.warnings),
+    }

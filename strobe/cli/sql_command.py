@@ -1,0 +1,35 @@
+"""`strobe sql`: plain SQL over one session."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import click
+
+from strobe.cli.json_form import dumps
+from strobe.cli.palette import Palette
+from strobe.cli.progress import telling
+from strobe.cli.tables import table
+from strobe.session import SessionManager
+
+
+@click.command()
+@click.argument("session_id", metavar="SESSION")
+@click.argument("statement")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document: a list with one object per row.")
+def sql(session_id: str, statement: str, as_json: bool) -> None:
+    """Run STATEMENT, read-only, on SESSION.
+
+    There is one view, `events`; its columns are in docs/events.md. For example:
+
+    \b
+    strobe sql SESSION "select function, count(*) from events group by 1 order by 2 desc"
+    """
+    with closing(SessionManager()) as manager, telling("running the statement"):
+        columns, rows = manager.get(session_id).sql(statement)
+    if as_json:
+        click.echo(dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=True))
+        return
+    cells = [["" if value is None else str(value) for value in row] for row in rows]
+    for line in table(columns, cells, Palette.of(click.get_text_stream("stdout"))):
+        click.echo(line)
