@@ -102,6 +102,19 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "package; exported functions of a library can be traced with @lib:NAME.",
     ),
     "bad_value": (Code.VALIDATION_ERROR, "'{field}' is {value}: {reason}.", "Valid: {valid}."),
+    "missing_field": (Code.VALIDATION_ERROR, "'{field}' is missing.", "It is: {valid}."),
+    "unknown_field": (Code.VALIDATION_ERROR, "'{field}' is not a parameter here{near}.", "Valid: {valid}."),
+    "field_not_yet": (
+        Code.VALIDATION_ERROR,
+        "'{field}' is not supported by this version of Strobe.",
+        "Leave it out. Valid: {valid}.",
+    ),
+    "call_too_long": (
+        Code.LIMIT_REACHED,
+        "{tool} did not finish within {seconds} s; it goes on in the background.",
+        "See what came of it with debug_list_sessions, then ask again.",
+    ),
+    "too_many_calls": (Code.LIMIT_REACHED, "{count} calls are already running.", "Wait for one of them, then ask again."),
     "bad_regex": (
         Code.VALIDATION_ERROR,
         "The regular expression '{regex}' is not valid: {reason}.",

@@ -1,0 +1,7 @@
+"""The tools, one file each, in the order in which they are listed."""
+
+from __future__ import annotations
+
+from strobe.mcp.tools import delete_session, launch, list_sessions, query, stop, trace
+
+TOOLS = (launch.TOOL, trace.TOOL, query.TOOL, stop.TOOL, list_sessions.TOOL, delete_session.TOOL)

@@ -1,0 +1,67 @@
+"""Tool calls on threads of their own: a slow one holds up nobody, and none is waited for longer than LIMIT_SECONDS."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from strobe.errors import failure
+from strobe.mcp import results
+
+LIMIT_SECONDS = 45.0  # opencode gives up at 60 s
+MAX_RUNNING = 64
+
+Result = dict[str, Any]
+
+
+class Call:
+    """One call under way. It is answered once: by its work, or at the limit, or not at all after `cancel`."""
+
+    def __init__(self, answer: Callable[[Result], None], closed: Callable[[], None]) -> None:
+        self._answer = answer
+        self._closed = closed
+        self._lock = threading.Lock()
+        self._settled = False
+
+    def settle(self, result: Result) -> None:
+        if self._take():
+            self._answer(result)
+            self._closed()
+
+    def cancel(self) -> None:
+        """Ends the wait; the work goes on, because what it does to a program cannot be taken back."""
+        if self._take():
+            self._closed()
+
+    def _take(self) -> bool:
+        with self._lock:
+            first, self._settled = not self._settled, True
+        return first
+
+
+class Calls:
+    """The calls of all clients."""
+
+    def __init__(self, limit_s: float = LIMIT_SECONDS, max_running: int = MAX_RUNNING) -> None:
+        self.limit_s = limit_s
+        self._max_running = max_running
+        self._running = threading.BoundedSemaphore(max_running)
+
+    def start(self, name: str, work: Callable[[], Result], call: Call) -> None:
+        """Runs `work` and settles `call` with what it returns. `work` must not raise."""
+        if not self._running.acquire(blocking=False):
+            call.settle(results.failed(str(failure("too_many_calls", count=self._max_running))))
+            return
+        late = results.failed(str(failure("call_too_long", tool=name, seconds=f"{self.limit_s:g}")))
+        limit = threading.Timer(self.limit_s, call.settle, (late,))
+        limit.daemon = True
+        limit.start()
+        threading.Thread(target=self._run, args=(work, call, limit), name=name, daemon=True).start()
+
+    def _run(self, work: Callable[[], Result], call: Call, limit: threading.Timer) -> None:
+        try:
+            call.settle(work())
+        finally:
+            limit.cancel()
+            self._running.release()

@@ -1,0 +1,60 @@
+"""The daemon's hold on the session layer, which is loaded late: importing it takes longer than starting the daemon."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from strobe.session import SessionManager
+
+log = logging.getLogger(__name__)
+
+WARM_UP_SECONDS = 0.5
+
+
+class Debugger:
+    """The one SessionManager of this process, made on first use."""
+
+    def __init__(self, home: str) -> None:
+        self._home = Path(home)
+        self._lock = threading.Lock()
+        self._manager: SessionManager | None = None
+        self._wanted = threading.Event()
+
+    def sessions(self) -> SessionManager:
+        with self._lock:
+            if self._manager is None:
+                from strobe.session import SessionManager
+
+                manager = SessionManager(self._home)
+                manager.recover()  # sessions whose daemon was killed
+                self._manager = manager
+            return self._manager
+
+    def warm_up(self) -> None:
+        """Loads in the background, but not before the first client has its first answer, or WARM_UP_SECONDS pass."""
+        threading.Thread(target=self._load, name="warm-up", daemon=True).start()
+
+    def first_answer_sent(self) -> None:
+        self._wanted.set()
+
+    def running(self) -> int:
+        """Sessions whose program runs."""
+        manager = self._manager
+        return 0 if manager is None else sum(item.status == "running" for item in manager.list())
+
+    def close(self) -> None:
+        """Ends the sessions that this process started."""
+        with self._lock:
+            if self._manager is not None:
+                self._manager.close()
+
+    def _load(self) -> None:
+        self._wanted.wait(WARM_UP_SECONDS)
+        try:
+            self.sessions()
+        except Exception:
+            log.exception("the session layer cannot be loaded; the first tool call will say why")

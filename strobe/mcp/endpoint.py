@@ -1,0 +1,158 @@
+"""Where the daemon is met: its socket, the greeting, and starting it when nobody listens.
+
+`strobe mcp` runs this before anything else, so it imports nothing heavier than `socket`.
+
+The greeting, before any JSON: the client sends `strobe-hello 1 <bytes>\\n` and that many bytes, NUL-separated: its
+version, working directory, parent's pid, then its environment as NAME=value. (Not JSON: an environment need not be
+UTF-8.) The daemon answers one line: `strobe-hello ok <version> <pid>` and serves, or `strobe-hello replaced` and ends
+to make room for another version.
+"""
+# ruff: noqa: PTH100, PTH103, PTH109, PTH111, PTH118, PTH120
+# pathlib costs 8 ms, which is more than all of the pump.
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+
+import strobe
+
+GREETING = b"strobe-hello"
+GREETING_FORM = b"1"
+SOCKET_NAME = "strobe.sock"
+LOG_NAME = "strobe.log"
+CONNECT_SECONDS = 15.0
+
+_RETRY_SECONDS = 0.002
+_START_AGAIN_SECONDS = 1.0
+_GREETING_LINE_BYTES = 256
+
+
+class Unreachable(Exception):
+    """No daemon answered within the time given; the text says why."""
+
+
+def home_path(home: str | os.PathLike[str] | None = None) -> str:
+    """The absolute path of `home`, else of STROBE_HOME, else of ~/.strobe; it need not exist."""
+    return os.path.abspath(os.path.expanduser(home or os.environ.get("STROBE_HOME") or "~/.strobe"))
+
+
+def log_path(home: str) -> str:
+    return os.path.join(home, LOG_NAME)
+
+
+def establish(home: str, wait_s: float = CONNECT_SECONDS) -> socket.socket:
+    """A greeted connection to the daemon of `home`, which is started where none runs. Raises Unreachable."""
+    deadline = time.monotonic() + wait_s
+    start_at = 0.0
+    while time.monotonic() < deadline:
+        link = connect(home, deadline)
+        if link is not None:
+            return link
+        if time.monotonic() >= start_at:
+            _start(home)
+            start_at = time.monotonic() + _START_AGAIN_SECONDS
+        time.sleep(_RETRY_SECONDS)
+    raise Unreachable(f"nothing answered on {os.path.join(home, SOCKET_NAME)} within {wait_s:g} s")
+
+
+def connect(home: str, deadline: float | None = None) -> socket.socket | None:
+    """A greeted connection to the daemon that runs; None where none does or it is just ending. Raises Unreachable."""
+    link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    link.settimeout(None if deadline is None else max(deadline - time.monotonic(), 0.01))
+    try:
+        if _greeted(link, home):
+            link.settimeout(None)
+            return link
+    except (FileNotFoundError, ConnectionError, TimeoutError):
+        pass
+    except OSError as error:
+        link.close()
+        raise Unreachable(str(error)) from error
+    link.close()
+    return None
+
+
+def _greeted(link: socket.socket, home: str) -> bool:
+    """Whether the daemon of `home` takes us; False where it ends instead, and another is to be started."""
+    with SocketAddress(home) as address:
+        link.connect(address)
+    if peer(link)[1] != os.getuid():
+        raise PermissionError(f"{os.path.join(home, SOCKET_NAME)} belongs to another user")
+    link.sendall(greeting())
+    answer = b""
+    while not answer.endswith(b"\n"):
+        part = link.recv(_GREETING_LINE_BYTES)
+        if not part or len(answer) > _GREETING_LINE_BYTES:
+            return False
+        answer += part
+    return answer.split()[:2] == [GREETING, b"ok"]
+
+
+class SocketAddress:
+    """The address of the daemon's socket for the length of a `with`.
+
+    It goes through an open descriptor of the folder, because a Unix address holds 107 bytes and a path may be longer.
+    """
+
+    def __init__(self, home: str, name: str = SOCKET_NAME) -> None:
+        self._home = home
+        self._name = name
+        self._folder = -1
+
+    def __enter__(self) -> str:
+        self._folder = os.open(self._home, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        return f"/proc/self/fd/{self._folder}/{self._name}"
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._folder)
+
+
+def peer(link: socket.socket) -> tuple[int, int]:
+    """(pid, uid) of the process at the other end, as the kernel has them (struct ucred)."""
+    raw = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    return int.from_bytes(raw[:4], sys.byteorder), int.from_bytes(raw[4:8], sys.byteorder)
+
+
+def greeting() -> bytes:
+    """What this process tells the daemon first."""
+    try:
+        cwd = os.getcwdb()
+    except FileNotFoundError:  # the folder was removed under us
+        cwd = b""
+    environment = (name + b"=" + value for name, value in os.environb.items())
+    facts = (strobe.__version__.encode(), cwd, str(os.getppid()).encode(), *environment)
+    payload = b"\0".join(facts)
+    return b"%s %s %d\n" % (GREETING, GREETING_FORM, len(payload)) + payload
+
+
+def _start(home: str) -> None:
+    """Starts a daemon for `home` that outlives us and shares none of our descriptors; one too many ends by itself."""
+    try:
+        os.makedirs(home, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise Unreachable(f"its folder cannot be made: {error}") from error
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        os.setsid()
+        if os.fork() == 0:  # not a session leader: it can never get a controlling terminal
+            _become_daemon(home)
+    finally:
+        os._exit(1)
+
+
+def _become_daemon(home: str) -> None:
+    root = os.path.dirname(os.path.dirname(os.path.abspath(strobe.__file__ or "")))
+    null = os.open(os.devnull, os.O_RDWR)
+    log = os.open(log_path(home), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for target, source in ((0, null), (1, log), (2, log)):
+        os.dup2(source, target)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # an inherited pipe of the client would stay open with us
+    os.chdir("/")
+    program = f"import sys; sys.path.append({root!r}); from strobe.mcp.daemon import main; sys.exit(main())"
+    os.execve(sys.executable, [sys.executable, "-P", "-c", program], {**os.environ, "STROBE_HOME": home})

@@ -1,0 +1,25 @@
+"""What the server tells a model before it has seen a single schema. Clients cut it at 4,096 characters."""
+
+from __future__ import annotations
+
+INSTRUCTIONS = """\
+Strobe launches a native program (C, C++, Rust) under observation and records its calls, output and exit, so that you \
+can see what it really did instead of adding print statements. No rebuild is needed; debug information (-g) gives \
+source lines and arguments.
+
+Usual order:
+1. debug_launch {command, projectRoot, args?} -> sessionId. Output and exit status are always captured.
+2. debug_query {sessionId, eventType: "stderr"} first: the output often says enough.
+3. debug_trace {sessionId, add: ["ns::*"]} adds traces while the program runs. For a short program stage them before \
+the launch: debug_trace {projectRoot, add: [...]}, then debug_launch with the same projectRoot.
+4. debug_query {sessionId, groupBy: "function"} shows exact totals per function; then narrow by function, thread, \
+minDurationNs, returnValue or time. Nothing matched? `absence` says whether that proves that it was not called.
+5. debug_stop {sessionId, retain: true} to keep the recording, without retain to drop it.
+
+Patterns: foo::bar exact, foo::* one level, foo::** all below, *::name, @usercode (all code under projectRoot), \
+@file:parser.cpp, @lib:libz.so. Begin narrow or with @usercode; thousands of functions are fine.
+
+Every tool names its session; sessions outlive this connection (debug_list_sessions finds them again). Times are \
+nanoseconds since session start. Addresses and integers beyond 2^53 are strings. A failure's text begins with a code \
+and says what to do next.
+"""

@@ -1,0 +1,114 @@
+"""JSON-RPC 2.0 as MCP uses it: one message per line, in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import orjson
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+MAX_LINE_BYTES = 16 << 20
+_READ_BYTES = 65536
+
+RequestId = str | int | None
+
+
+class ProtocolError(Exception):
+    """A fault of the message itself: answered as a JSON-RPC error, never as a tool's result."""
+
+    def __init__(self, code: int, message: str, request_id: RequestId = None, data: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.request_id = request_id
+        self.data = data
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A request, or a notification where `id` is None."""
+
+    method: str
+    id: RequestId = None
+    params: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        meta = self.params.get("_meta")
+        return meta if isinstance(meta, dict) else {}
+
+
+class Readable(Protocol):
+    def recv(self, size: int, /) -> bytes: ...
+
+
+def lines(stream: Readable) -> Iterator[bytes | None]:
+    """Complete lines without their end, empty ones left out; None for one longer than MAX_LINE_BYTES."""
+    held = bytearray()
+    skipping = False
+    while part := stream.recv(_READ_BYTES):
+        *whole, rest = part.split(b"\n")
+        for piece in whole:
+            held += piece
+            if skipping:
+                yield None
+            elif held.strip():
+                yield bytes(held)
+            held.clear()
+            skipping = False
+        held += rest
+        if len(held) > MAX_LINE_BYTES:
+            skipping = True
+        if skipping:
+            held.clear()
+
+
+def parse(line: bytes) -> Message | None:
+    """The request or notification in a line; None for an answer, which nobody here waits for. Raises ProtocolError."""
+    try:
+        raw = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise ProtocolError(PARSE_ERROR, f"Parse error: {error}") from None
+    if isinstance(raw, list):
+        raise ProtocolError(INVALID_REQUEST, "Batches are not supported: send one message per line")
+    if not isinstance(raw, dict):
+        raise ProtocolError(INVALID_REQUEST, "A message is a JSON object")
+    return _message(raw)
+
+
+def _message(raw: dict[str, Any]) -> Message | None:
+    request_id = raw.get("id")
+    if isinstance(request_id, bool) or not isinstance(request_id, str | int | None):
+        raise ProtocolError(INVALID_REQUEST, "'id' must be a string or an integer")
+    method = raw.get("method")
+    if method is None and ("result" in raw or "error" in raw):
+        return None
+    if raw.get("jsonrpc") != "2.0" or not isinstance(method, str):
+        raise ProtocolError(INVALID_REQUEST, "A request has 'jsonrpc': \"2.0\" and a 'method' string", request_id)
+    if "id" in raw and request_id is None:
+        raise ProtocolError(INVALID_REQUEST, "'id' must be a string or an integer")
+    params = raw.get("params") or {}
+    if not isinstance(params, dict):
+        raise ProtocolError(INVALID_PARAMS, "'params' must be an object", request_id)
+    return Message(method, request_id, params)
+
+
+def success(request_id: RequestId, result: dict[str, Any]) -> bytes:
+    return _encode({"jsonrpc": "2.0", "id": request_id, "result": result})
+
+
+def failure(error: ProtocolError) -> bytes:
+    body: dict[str, Any] = {"code": error.code, "message": str(error)}
+    if error.data is not None:
+        body["data"] = error.data
+    return _encode({"jsonrpc": "2.0", "id": error.request_id, "error": body})
+
+
+def _encode(message: dict[str, Any]) -> bytes:
+    return orjson.dumps(message, option=orjson.OPT_APPEND_NEWLINE)

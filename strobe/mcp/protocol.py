@@ -1,0 +1,83 @@
+"""The revisions of MCP and what each asks of a server.
+
+Handshake era, 2024-11-05 to 2025-11-25: opened with `initialize`. Modern era, 2026-07-28: no handshake, every request
+carries the version in `_meta`, and every result says that it is complete. A request belongs to the modern era if it
+names a version, so one connection may carry both. Nothing else depends on the connection.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import strobe
+from strobe.mcp.instructions import INSTRUCTIONS
+from strobe.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Message, ProtocolError
+from strobe.mcp.registry import Registry, Tool
+
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MODERN_VERSIONS = ("2026-07-28",)
+SUPPORTED_VERSIONS = HANDSHAKE_VERSIONS + MODERN_VERSIONS
+
+UNSUPPORTED_VERSION = -32022
+
+_VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+_CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+_SERVER_KEY = "io.modelcontextprotocol/serverInfo"
+_SERVER_INFO = {"name": "strobe", "title": "Strobe debugger", "version": strobe.__version__}
+_CAPABILITIES: dict[str, Any] = {"tools": {}}
+# The list of tools is the same for everybody until another version of Strobe runs.
+_CACHEABLE = {"ttlMs": 300_000, "cacheScope": "public"}
+
+
+def is_modern(request: Message) -> bool:
+    """Whether the request is of the modern era. Raises ProtocolError where it says so and is not valid there."""
+    if _VERSION_KEY not in request.meta:
+        if request.method == "server/discover":
+            raise ProtocolError(INVALID_PARAMS, f"'_meta' must have '{_VERSION_KEY}'", request.id)
+        return False
+    version = request.meta[_VERSION_KEY]
+    if version not in MODERN_VERSIONS:
+        data = {"supported": list(SUPPORTED_VERSIONS), "requested": version}
+        raise ProtocolError(UNSUPPORTED_VERSION, f"Unsupported protocol version: {version}", request.id, data)
+    if not isinstance(request.meta.get(_CAPABILITIES_KEY), dict):
+        raise ProtocolError(INVALID_PARAMS, f"'_meta' must have '{_CAPABILITIES_KEY}'", request.id)
+    return True
+
+
+def answer(request: Message, registry: Registry) -> dict[str, Any]:
+    """The result of any request but a tool call. Raises ProtocolError."""
+    modern = is_modern(request)
+    if request.method == "tools/list":
+        result: dict[str, Any] = {"tools": registry.listing}
+        return complete({**result, **_CACHEABLE}) if modern else result
+    if modern and request.method == "server/discover":
+        return complete({**_introduction(), "supportedVersions": list(SUPPORTED_VERSIONS), **_CACHEABLE})
+    if not modern and request.method == "initialize":
+        return {"protocolVersion": _agreed(request), "serverInfo": _SERVER_INFO, **_introduction()}
+    if not modern and request.method == "ping":
+        return {}
+    raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {request.method}", request.id)
+
+
+def tool_of(request: Message, registry: Registry) -> tuple[Tool, Any]:
+    """The tool that a `tools/call` request names, and its arguments, unchecked. Raises ProtocolError."""
+    tool = registry.find(request.params.get("name"))
+    if tool is None:
+        known = ", ".join(registry.names())
+        raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {request.params.get('name')}. Tools: {known}", request.id)
+    arguments = request.params.get("arguments")
+    return tool, {} if arguments is None else arguments
+
+
+def complete(result: dict[str, Any]) -> dict[str, Any]:
+    """A result as the modern era wants it."""
+    return {"resultType": "complete", **result, "_meta": {_SERVER_KEY: _SERVER_INFO}}
+
+
+def _introduction() -> dict[str, Any]:
+    return {"capabilities": _CAPABILITIES, "instructions": INSTRUCTIONS}
+
+
+def _agreed(request: Message) -> str:
+    asked = request.params.get("protocolVersion")
+    return asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]

@@ -1,0 +1,91 @@
+"""What a tool is, and how it is called: check the arguments, run it, shape the answer or the failure."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from strobe.errors import StrobeError, failure
+from strobe.mcp import endpoint, results
+from strobe.mcp.schema import Record
+
+if TYPE_CHECKING:
+    from strobe.session import SessionManager
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Who asks: where it runs and with which environment. Programs are started as it would start them."""
+
+    version: str
+    cwd: str
+    parent_pid: int
+    environment: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a tool works with. `sessions()` loads the debugger on first use."""
+
+    client: Client
+    sessions: Callable[[], SessionManager]
+    home: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    name: str
+    title: str
+    description: str
+    parameters: Record
+    run: Callable[[dict[str, Any], Context], dict[str, Any]]
+    read_only: bool
+    destructive: bool
+    idempotent: bool
+    open_world: bool = False
+
+    def listing(self) -> dict[str, Any]:
+        """The tool as `tools/list` shows it."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": {"properties": {}, **self.parameters.json()},
+            "annotations": {
+                "title": self.title,
+                "readOnlyHint": self.read_only,
+                "destructiveHint": self.destructive,
+                "idempotentHint": self.idempotent,
+                "openWorldHint": self.open_world,
+            },
+            "_meta": {"anthropic/alwaysLoad": True},
+        }
+
+    def call(self, arguments: Any, context: Context) -> dict[str, Any]:
+        """The result of one call; every failure is a result with isError."""
+        try:
+            return results.success(self.run(self.parameters.check(arguments), context))
+        except StrobeError as error:
+            return results.failed(str(error))
+        except Exception as error:
+            log.exception("%s failed", self.name)
+            reason = f"{type(error).__name__}: {error}"
+            return results.failed(str(failure("internal", reason=reason, log=endpoint.log_path(context.home))))
+
+
+class Registry:
+    """The tools by name, in the order in which they are listed."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self.listing = [tool.listing() for tool in self._tools.values()]
+
+    def find(self, name: object) -> Tool | None:
+        return self._tools.get(name) if isinstance(name, str) else None
+
+    def names(self) -> list[str]:
+        return list(self._tools)

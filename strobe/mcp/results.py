@@ -1,0 +1,67 @@
+"""What a tool answers with, in the form that every client shows to its model: small, and safe in JavaScript."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+# Codex keeps 14 KB of a result and Claude Code moves 50 KB to a file: under these nothing is cut behind our back.
+DEFAULT_BYTES = 12_000
+ASKED_BYTES = 48_000
+
+_MAX_EXACT = 1 << 53  # beyond it, a JavaScript client rounds
+
+
+def success(answer: dict[str, Any]) -> dict[str, Any]:
+    """A tool's result. The answer stands in both fields, because clients show the model only one of them."""
+    plain = _plain(answer)
+    return {"content": [{"type": "text", "text": encode(plain)}], "structuredContent": plain, "isError": False}
+
+
+def failed(text: str) -> dict[str, Any]:
+    """A tool's failure; `text` begins with the code. Without structuredContent, which would hide it."""
+    return {"content": [{"type": "text", "text": _text(text)}], "isError": True}
+
+
+def encode(value: Any) -> str:
+    """Compact JSON."""
+    return orjson.dumps(value).decode()
+
+
+def fitting(items: Sequence[Any], budget_bytes: int) -> int:
+    """How many of the first `items` fit into a JSON array of `budget_bytes`; at least one, so that paging goes on."""
+    used = 2
+    for count, item in enumerate(items):
+        used += len(orjson.dumps(_plain(item))) + 1
+        if used > budget_bytes:
+            return max(count, 1)
+    return len(items)
+
+
+def clipped(text: str, limit: int) -> str:
+    """`text`, or its first `limit` characters and how many were left out."""
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}… [{len(text) - limit} more characters]"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_text(str(name)): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, int) and abs(value) > _MAX_EXACT:
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def _text(text: str) -> str:
+    """Without the lone surrogates by which Python stands for undecodable bytes, and which JSON cannot hold."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,0 +1,68 @@
+"""Events and totals as debug_query shows them; what an event does not have is left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from strobe.mcp.results import clipped
+from strobe.model import Event, Totals
+
+
+def event(item: Event, verbose: bool, text_limit: int) -> dict[str, Any]:
+    """`text_limit`: characters of output shown."""
+    shown: dict[str, Any] = {
+        "id": item.id,
+        "timestampNs": item.timestamp_ns,
+        "eventType": item.event_type,
+        "function": item.function,
+        "sourceFile": item.source_file,
+        "line": item.line,
+        "durationNs": item.duration_ns,
+        "returnValue": item.return_value,
+        "text": None if item.text is None else clipped(item.text, text_limit),
+    }
+    if verbose:
+        shown |= _details(item)
+    return {name: value for name, value in shown.items() if value is not None}
+
+
+def group(item: Totals, group_by: str) -> dict[str, Any]:
+    """One group. `count` counts calls; what of their events or durations is missing is told where there is any."""
+    named: dict[str, Any]
+    if group_by == "thread":
+        named = {"threadId": item.thread_id, "threadName": item.key}
+    else:
+        named = {"function" if group_by == "function" else "sourceFile": item.key}
+    missing = {
+        "unwound": item.unwound,
+        "exitsMissed": item.exits_missed,
+        "evicted": item.evicted,
+        "sampledOut": item.sampled_out,
+        "lost": item.lost,
+    }
+    return {
+        **named,
+        "count": item.count,
+        "totalNs": item.total_ns,
+        "minNs": item.min_ns,
+        "meanNs": item.mean_ns,
+        "p50Ns": item.p50_ns,
+        "p99Ns": item.p99_ns,
+        "maxNs": item.max_ns,
+        **{name: count for name, count in missing.items() if count},
+    }
+
+
+def _details(item: Event) -> dict[str, Any]:
+    arguments = item.arguments
+    return {
+        "functionRaw": item.function_raw,
+        "threadId": item.thread_id,
+        "threadName": item.thread_name,
+        "pid": item.pid,
+        "parentEventId": item.parent_event_id,
+        "arguments": None if arguments is None else [{"name": one.name, "value": one.value} for one in arguments],
+        "returnType": item.return_type,
+        "sampled": item.sampled or None,
+        "depth": item.depth,
+    }

@@ -1,0 +1,43 @@
+"""Parameters that several tools have, and how paths in them are read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from strobe.errors import failure
+from strobe.mcp.registry import Client
+from strobe.mcp.schema import Array, Text
+
+SESSION_ID = Text(description="from debug_launch or debug_list_sessions", min_length=1)
+MAX_PATTERNS = 1000
+MAX_WARNINGS = 20
+MAX_WARNING_CHARACTERS = 400
+
+
+def patterns(description: str) -> Array:
+    return Array(description=description, items=Text(min_length=1), max_items=MAX_PATTERNS)
+
+
+def folder(name: str, path: str, client: Client, *bases: str) -> str:
+    """The absolute path of a folder that must exist; a relative one counts from the client's, then from `bases`."""
+    path = home_expanded(path, client)
+    for base in (client.cwd, *bases):
+        found = Path(base, path)
+        if found.is_absolute() and found.is_dir():
+            return os.path.normpath(found)
+    reason = "there is no such folder"
+    raise failure("bad_value", field=name, value=repr(path), reason=reason, valid="the absolute path of a folder")
+
+
+def home_expanded(path: str, client: Client) -> str:
+    """`~` and `~/…` as the client's shell would read them."""
+    home = client.environment.get("HOME")
+    return home + path[1:] if home and (path == "~" or path.startswith("~/")) else path
+
+
+def bounded(warnings: list[str]) -> list[str]:
+    """The first MAX_WARNINGS, shortened, and how many more there are."""
+    shown = [text if len(text) <= MAX_WARNING_CHARACTERS else text[:MAX_WARNING_CHARACTERS] + "…" for text in warnings]
+    left_out = len(shown) - MAX_WARNINGS
+    return [*shown[:MAX_WARNINGS], f"… and {left_out} more"] if left_out > 0 else shown

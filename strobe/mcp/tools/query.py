@@ -1,0 +1,160 @@
+"""debug_query: read a session's timeline, or its totals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from strobe.mcp import results
+from strobe.mcp.registry import Context, Tool
+from strobe.mcp.schema import Boolean, Integer, Record, Text
+from strobe.mcp.tools import event_json
+from strobe.mcp.tools.parameters import SESSION_ID
+from strobe.model import EventFilter, EventPage, Loss, ReturnMatch, TextMatch, Totals
+
+_DEFAULT_LIMIT = 50
+_ENVELOPE_BYTES = 1500  # everything of an answer but its events or groups
+
+_EVENT_TYPES = (
+    "function_enter",
+    "function_exit",
+    "stdout",
+    "stderr",
+    "crash",
+    "variable_snapshot",
+    "pause",
+    "logpoint",
+    "condition_error",
+)
+_EQUALS, _CONTAINS = Text(), Text()
+_TIME = Text(description='ns since session start, or before the newest event: "-5s", "-1m", "-500ms"', numbers=True)
+
+_PARAMETERS = Record(
+    fields={
+        "sessionId": SESSION_ID,
+        "eventType": Text(choices=_EVENT_TYPES),
+        "function": Record(
+            fields={"equals": _EQUALS, "contains": _CONTAINS, "matches": Text(description="regex")},
+            description="by demangled name",
+        ),
+        "sourceFile": Record(fields={"equals": _EQUALS, "contains": _CONTAINS}),
+        "returnValue": Record(fields={"equals": Text(description="as shown", numbers=True), "isNull": Boolean()}),
+        "threadName": Record(fields={"contains": _CONTAINS}),
+        "pid": Integer(low=1),
+        "timeFrom": _TIME,
+        "timeTo": Text(description="as timeFrom", numbers=True),
+        "minDurationNs": Integer(description="0 or more", low=0),
+        "limit": Integer(description="1 to 500", low=1, high=500, default=_DEFAULT_LIMIT),
+        "offset": Integer(description="0 or more", low=0, default=0),
+        "afterEventId": Text(description="only events after this one: a cursor", min_length=1),
+        "verbose": Boolean(description="adds arguments, thread, depth, parentEventId …", default=False),
+        "groupBy": Text(description="exact totals per group instead of events", choices=("function", "thread", "file")),
+    },
+    required=("sessionId",),
+)
+
+
+def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    session = context.sessions().get(arguments["sessionId"])
+    wanted = event_filter(arguments)
+    budget = (results.ASKED_BYTES if "limit" in arguments else results.DEFAULT_BYTES) - _ENVELOPE_BYTES
+    if "groupBy" in arguments:
+        totals = session.totals(wanted, arguments["groupBy"])
+        return _groups(totals, session.loss(), arguments["groupBy"], wanted, budget)
+    return _events(session.query(wanted), wanted, arguments.get("verbose", False), budget)
+
+
+def event_filter(arguments: dict[str, Any]) -> EventFilter:
+    """The filter that checked arguments stand for."""
+    returned = arguments.get("returnValue")
+    return EventFilter(
+        event_type=arguments.get("eventType"),
+        function=_match(arguments, "function"),
+        source_file=_match(arguments, "sourceFile"),
+        return_value=returned and ReturnMatch(_scalar(returned.get("equals")), returned.get("isNull")),
+        thread_name=_match(arguments, "threadName"),
+        pid=arguments.get("pid"),
+        time_from=_time(arguments.get("timeFrom")),
+        time_to=_time(arguments.get("timeTo")),
+        min_duration_ns=arguments.get("minDurationNs"),
+        after_event_id=arguments.get("afterEventId"),
+        limit=arguments.get("limit", _DEFAULT_LIMIT),
+        offset=arguments.get("offset", 0),
+    )
+
+
+def _match(arguments: dict[str, Any], name: str) -> TextMatch | None:
+    given = arguments.get(name)
+    return TextMatch(given.get("equals"), given.get("contains"), given.get("matches")) if given else None
+
+
+def _time(text: str | None) -> int | str | None:
+    return int(text) if text is not None and text.isdecimal() else text
+
+
+def _scalar(text: str | None) -> str | int | bool | None:
+    """A return value as the timeline holds it: the wire has text for all, because a schema has one type per field."""
+    if text in ("true", "false"):
+        return text == "true"
+    digits = text.removeprefix("-") if text else ""
+    return int(text) if text and digits.isdecimal() and digits.isascii() else text
+
+
+def _events(page: EventPage, wanted: EventFilter, verbose: bool, budget: int) -> dict[str, Any]:
+    text_limit = budget // 4 if verbose else budget // 8
+    events = [event_json.event(item, verbose, text_limit) for item in page.events]
+    shown = results.fitting(events, budget)
+    answer: dict[str, Any] = {
+        "events": events[:shown],
+        "totalCount": page.total_count,
+        "hasMore": page.has_more or shown < len(events),
+    }
+    if shown < len(events):
+        answer["truncated"] = True
+    if answer["hasMore"]:
+        answer |= {"cursor": page.events[shown - 1].id, "nextOffset": wanted.offset + shown}
+    if len(page.pids) > 1:
+        answer["pids"] = page.pids
+    answer |= _loss(page.loss)
+    if page.absence is not None:
+        answer["absence"] = page.absence
+    return answer
+
+
+def _groups(totals: list[Totals], loss: Loss, group_by: str, wanted: EventFilter, budget: int) -> dict[str, Any]:
+    page = totals[wanted.offset : wanted.offset + wanted.limit]
+    groups = [event_json.group(item, group_by) for item in page]
+    shown = results.fitting(groups, budget)
+    end = wanted.offset + shown
+    answer: dict[str, Any] = {"groups": groups[:shown], "totalGroups": len(totals), "hasMore": end < len(totals)}
+    if shown < len(groups):
+        answer["truncated"] = True
+    if answer["hasMore"]:
+        answer["nextOffset"] = end
+    return answer | _loss(loss)
+
+
+def _loss(loss: Loss) -> dict[str, Any]:
+    """What is missing from the events; totals are exact all the same."""
+    told: dict[str, Any] = {"eventsDropped": loss.evicted}
+    if loss.evicted_until_ns is not None:
+        told["eventsDroppedUntilNs"] = loss.evicted_until_ns
+    if loss.sampled_out:
+        told["eventsSampledOut"] = loss.sampled_out
+    if loss.lost:
+        told["eventsLost"] = loss.lost
+    return told
+
+
+TOOL = Tool(
+    name="debug_query",
+    title="Query the timeline",
+    description="Read what a session recorded, oldest first: calls, output, exit, with filters; or totals with groupBy "
+    "(count, total, min, mean, p50, p99, max). Works while it runs and after. An answer is cut at about 12 KB unless "
+    "limit is given: `cursor` goes on as afterEventId, or nextOffset as offset. `absence` says whether an empty answer "
+    "proves that nothing happened.",
+    parameters=_PARAMETERS,
+    run=run,
+    read_only=True,
+    destructive=False,
+    idempotent=True,
+)

@@ -1,0 +1,33 @@
+"""debug_stop: end a session and keep or drop what it recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from strobe.mcp.registry import Context, Tool
+from strobe.mcp.schema import Boolean, Record
+from strobe.mcp.tools.parameters import SESSION_ID
+
+
+def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    collected = context.sessions().get(arguments["sessionId"]).stop(retain=arguments.get("retain", False))
+    return {"success": True, "eventsCollected": collected}
+
+
+TOOL = Tool(
+    name="debug_stop",
+    title="End a session",
+    description="End a session: the program is ended if Strobe started it, and left running if it was attached. "
+    "Without retain its recording is dropped.",
+    parameters=Record(
+        fields={
+            "sessionId": SESSION_ID,
+            "retain": Boolean(description="keep the recording for debug_query", default=False),
+        },
+        required=("sessionId",),
+    ),
+    run=run,
+    read_only=False,
+    destructive=True,
+    idempotent=False,
+)
