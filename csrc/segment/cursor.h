@@ -77,14 +77,14 @@ class RecordCursor {
         if (kind == STROBE_RECORD_EXIT && record.payload_words == 0) return false;
         if (filter_->min_duration_ticks && payload(record)[0] < filter_->min_duration_ticks) return false;
         const Event found{record.ticks,
-                 payload(record),
-                 record.function,
-                 tid_,
-                 static_cast<uint16_t>(thread_index_),
-                 record.depth,
-                 kind,
-                 static_cast<uint8_t>(record.kind_flags >> 4),
-                 record.payload_words};
+                          payload(record),
+                          record.function,
+                          tid_,
+                          static_cast<uint16_t>(thread_index_),
+                          record.depth,
+                          kind,
+                          static_cast<uint8_t>(record.kind_flags >> 4),
+                          record.payload_words};
         if (filter_->returns && !filter_->returns->passes(found)) return false;
         event = found;
         return true;

@@ -11,8 +11,8 @@ namespace strobe {
 // Counts of events: an enter and an exit are two.
 struct Loss {
     uint64_t evicted = 0;
-    // From here on everything that was written is still there. Never too early; a little late where a thread went on
-    // in another one's chunk. Absent when nothing was evicted.
+    // What was evicted ended at or before these ticks: later events are all still there. Absent when nothing was
+    // evicted.
     std::optional<uint64_t> evicted_until_ticks;
     uint64_t sampled_out = 0;
     uint64_t no_thread = 0;

@@ -11,10 +11,14 @@
 namespace strobe {
 
 // A snapshot is taken chunk by chunk, when the merge reaches it: a chunk that was evicted by then is left out.
-// The segment and the filter must outlive the merge.
+// The segment must outlive the merge.
 class Merge {
   public:
-    Merge(const Segment& segment, const Filter& filter);
+    Merge(const Segment& segment, Filter filter);
+    // Looks at these chunks only (of Segment::chunks(), in its order): those that are known to hold matches.
+    Merge(const Segment& segment, Filter filter, std::vector<ChunkSummary> chunks);
+    Merge(const Merge&) = delete;
+    Merge& operator=(const Merge&) = delete;
 
     // The next event by (ticks, thread index). Its payload stays valid until the next call.
     bool next(Event& event);
@@ -34,20 +38,17 @@ class Merge {
     };
 
     bool settle();
-    void open_due_chunks();
     void open_chunk(const ChunkSummary& summary);
-    void advance_front();
-    void push(Stream stream);
-    void sift_down();
+    void push(std::unique_ptr<Stream> stream);
+    void replace_front(bool has_head);
     uint64_t rival_ticks() const;
 
     const Segment& segment_;
-    const Filter& filter_;
+    const Filter filter_;
     std::vector<ChunkSummary> waiting_;  // by first_ticks; from next_waiting_ on not yet opened
     size_t next_waiting_ = 0;
     std::vector<std::unique_ptr<Stream>> heap_;  // the smallest head in front
     bool front_is_spent_ = false;                // the front's head was handed out
-    std::optional<Event> current_;
 };
 
 }  // namespace strobe

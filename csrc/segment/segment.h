@@ -32,8 +32,9 @@ struct ChunkSummary {
     uint32_t state;         // STROBE_CHUNK_*
     uint32_t record_count;  // ENTER and EXIT records
     uint64_t sequence;
-    uint64_t first_ticks;  // no record in it is older
-    uint64_t last_ticks;   // no record in it is newer; UINT64_MAX while that is not known
+    uint64_t previous_sequence;  // of the chunk that the same hand filled before; 0: none
+    uint64_t first_ticks;        // no record in it is older
+    uint64_t last_ticks;         // no record in it is newer; UINT64_MAX while that is not known
 };
 
 // Bytes of one chunk, header included: either a private copy or a part of the map.
@@ -71,22 +72,25 @@ class Segment {
     Segment(const Segment&) = delete;
     Segment& operator=(const Segment&) = delete;
 
-    // The live header in the map: the host's own fields do not change; read the recorder's through the functions below.
-    const strobe_header& header() const { return *header_; }
+    // What the host wrote when it made the file: validated, and a private copy, so that a target that writes over its
+    // own segment cannot lead the reader astray.
+    const strobe_header& header() const { return header_; }
+    // The header as it is now, for the recorder's counters.
+    strobe_header read_header() const;
 
     // Time. A timestamp is floor(ticks * ns_per_tick); the two inverses give the inclusive bounds on ticks of the
     // events whose timestamp_ns is at least, or at most, `ns`.
     int64_t to_ns(uint64_t ticks) const;
     uint64_t ticks_from_ns(int64_t ns) const;
-    uint64_t ticks_until_ns(int64_t ns) const;  // for negative `ns` nothing passes: see .cpp
+    uint64_t ticks_until_ns(int64_t ns) const;  // 0 for a negative `ns`
     uint64_t duration_from_ns(int64_t ns) const { return ticks_from_ns(ns); }
     uint64_t now_ticks() const;  // since session start
 
     ExitState exit_state() const;
     std::vector<Thread> threads() const;
 
-    uint64_t next_ticket() const;
-    uint32_t used_chunks() const;  // chunks that were ever claimed
+    // Chunks that were ever claimed.
+    uint32_t used_chunks() const;
     // What can be read now, ordered by first_ticks. Chunks that are being taken over are left out.
     std::vector<ChunkSummary> chunks() const;
     // Copies the chunk; false where it was taken over since `summary` was made (its events are evicted), or is damaged.
@@ -107,14 +111,17 @@ class Segment {
         uint64_t last_ticks;
     };
 
-    void validate(uint64_t file_bytes);
+    void map_file(const std::string& path);
+    void validate();
+    template <typename Field>
+    Field live(Field strobe_header::* field) const;
     const uint8_t* chunk_bytes(uint32_t index) const;
     uint64_t sealed_last_ticks(uint32_t index, uint64_t sequence) const;
 
     int fd_ = -1;
     const uint8_t* map_ = nullptr;
     uint64_t map_bytes_ = 0;
-    const strobe_header* header_ = nullptr;
+    strobe_header header_{};
     uint32_t chunk_count_ = 0;  // that lie inside the file
     mutable std::mutex sealed_mutex_;
     mutable std::vector<Sealed> sealed_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "../abi/strobe_abi.h"
 
@@ -47,16 +48,17 @@ class ThreadWriter {
     void release();
 
   private:
-    bool reserve(uint64_t ticks, uint32_t bytes);
-    bool claim(uint64_t ticks);
-    void append(const strobe_record& record, std::span<const uint64_t> payload);
+    bool append(const strobe_record& record, std::span<const uint64_t> payload);
+    bool claim();
+    void take(strobe_chunk& chunk, uint64_t ticket);
 
     SegmentWriter& segment_;
     uint32_t thread_index_;
     uint32_t tid_;
     strobe_chunk* chunk_ = nullptr;
-    uint64_t open_ticks_[STROBE_OPEN_FRAMES] = {};
-    uint32_t open_count_ = 0;
+    uint64_t last_ticks_ = 0;
+    uint64_t last_sequence_ = 0;
+    std::vector<uint64_t> open_ticks_;
 };
 
 // A synthetic program: `calls` calls (two events each), spread over `threads` threads and `functions` functions (ids

@@ -1,0 +1,126 @@
+#include "segment/segment.h"
+
+#include <pybind11/stl.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bindings.h"
+#include "segment/create.h"
+#include "segment/loss.h"
+#include "segment/merge.h"
+
+namespace py = pybind11;
+
+namespace strobe::bindings {
+namespace {
+
+// An event that no longer points into a chunk: what tail() collects while others may hold the GIL.
+struct KeptEvent {
+    Event event;
+    std::optional<uint64_t> duration_ticks;
+    std::optional<uint64_t> return_word;
+    std::vector<uint64_t> arguments;
+};
+
+KeptEvent keep(const Event& event) {
+    const auto arguments = event.arguments();
+    KeptEvent kept{event, std::nullopt, event.return_word(), {arguments.begin(), arguments.end()}};
+    if (!event.is_enter()) kept.duration_ticks = event.duration_ticks();
+    kept.event.payload = nullptr;
+    return kept;
+}
+
+std::vector<KeptEvent> collect(const Segment& segment, uint64_t after, size_t limit, int64_t settle_ns) {
+    if (after == UINT64_MAX) return {};
+    Filter filter;
+    filter.from_number = after + 1;
+    const uint64_t settle_ticks = segment.duration_from_ns(settle_ns);
+    const uint64_t now_ticks = segment.now_ticks();
+    if (settle_ticks > 0) filter.to_ticks = now_ticks > settle_ticks ? now_ticks - settle_ticks : 0;
+    Merge merge(segment, std::move(filter));
+    std::vector<KeptEvent> kept;
+    for (Event event; kept.size() < limit && merge.next(event);) kept.push_back(keep(event));
+    return kept;
+}
+
+py::tuple to_tuple(const Segment& segment, const KeptEvent& kept) {
+    const Event& event = kept.event;
+    const auto duration_ns =
+        kept.duration_ticks ? std::optional(segment.to_ns(*kept.duration_ticks)) : std::optional<int64_t>();
+    return py::make_tuple(event.number(), event.kind, event.function, event.depth, event.thread_index, event.tid,
+                          segment.to_ns(event.ticks), duration_ns, kept.return_word,
+                          py::tuple(py::cast(kept.arguments)), event.flags);
+}
+
+py::list tail(const Segment& segment, uint64_t after, size_t limit, int64_t settle_ns) {
+    std::vector<KeptEvent> kept;
+    {
+        const py::gil_scoped_release released;
+        kept = collect(segment, after, limit, settle_ns);
+    }
+    py::list events;
+    for (const KeptEvent& event : kept) events.append(to_tuple(segment, event));
+    return events;
+}
+
+py::list threads(const Segment& segment) {
+    py::list rows;
+    for (const Thread& thread : segment.threads()) {
+        // A thread's name is any bytes; what is no UTF-8 is shown as U+FFFD.
+        const auto name = py::reinterpret_steal<py::str>(
+            PyUnicode_DecodeUTF8(thread.name.data(), static_cast<Py_ssize_t>(thread.name.size()), "replace"));
+        rows.append(py::make_tuple(thread.index, thread.pid, thread.tid, name));
+    }
+    return rows;
+}
+
+py::dict loss(const Segment& segment) {
+    const Loss loss = [&] {
+        const py::gil_scoped_release released;
+        return read_loss(segment);
+    }();
+    py::dict facts;
+    facts["evicted"] = loss.evicted;
+    facts["evicted_until_ns"] = loss.evicted_until_ticks ? segment.to_ns(*loss.evicted_until_ticks) : -1;
+    facts["sampled_out"] = loss.sampled_out;
+    facts["lost_no_thread"] = loss.no_thread;
+    facts["lost_reentrant"] = loss.reentrant;
+    facts["lost_no_chunk"] = loss.no_chunk;
+    facts["lost_no_totals"] = loss.no_totals;
+    return facts;
+}
+
+}  // namespace
+
+void add_segment(py::module_& module) {
+    module.def("create_segment", &create_segment, py::arg("path"), py::arg("max_events"),
+               py::call_guard<py::gil_scoped_release>());
+    const auto field = [](auto strobe_header::* member) {
+        return [member](const Segment& segment) { return segment.header().*member; };
+    };
+    py::class_<Segment>(module, "Segment")
+        .def(py::init<const std::string&>(), py::arg("path"))
+        .def_property_readonly("clock_kind", field(&strobe_header::clock_kind))
+        .def_property_readonly("start_ticks", field(&strobe_header::start_ticks))
+        .def_property_readonly("start_monotonic_ns", field(&strobe_header::start_monotonic_ns))
+        .def_property_readonly("ns_per_tick", field(&strobe_header::ns_per_tick))
+        .def_property_readonly("chunk_count", field(&strobe_header::chunk_count))
+        .def_property_readonly("function_capacity", field(&strobe_header::function_capacity))
+        .def_property_readonly("used_chunks", &Segment::used_chunks)
+        .def("to_ns", &Segment::to_ns, py::arg("ticks"))
+        .def("ticks_from_ns", &Segment::ticks_from_ns, py::arg("ns"))
+        .def("ticks_until_ns", &Segment::ticks_until_ns, py::arg("ns"))
+        .def("now_ticks", &Segment::now_ticks)
+        .def("threads", &threads)
+        .def("exit_state",
+             [](const Segment& segment) {
+                 const ExitState state = segment.exit_state();
+                 return py::make_tuple(state.state, state.code);
+             })
+        .def("loss", &loss)
+        .def("tail", &tail, py::arg("after"), py::arg("limit"), py::arg("settle_ns") = 0);
+}
+
+}  // namespace strobe::bindings

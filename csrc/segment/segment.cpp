@@ -1,0 +1,235 @@
+#include "segment.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <system_error>
+
+#include "clock.h"
+
+namespace strobe {
+namespace {
+
+constexpr double kInt64Limit = 9.2e18;
+constexpr uint64_t kLastTicksUnknown = UINT64_MAX;
+
+template <typename Word>
+Word load_acquire(const Word& word) {
+    return __atomic_load_n(&word, __ATOMIC_ACQUIRE);
+}
+
+[[noreturn]] void fail_with_errno(const std::string& path) {
+    throw std::system_error(errno, std::generic_category(), path);
+}
+
+bool region_fits(uint64_t offset, uint64_t count, uint64_t size, uint64_t total_bytes) {
+    return offset >= STROBE_HEADER_BYTES && offset % STROBE_REGION_ALIGN == 0 && offset <= total_bytes &&
+           count <= (total_bytes - offset) / size;
+}
+
+const char* fault_of(const strobe_header& h) {
+    if (h.magic != STROBE_MAGIC) return "it is not a segment";
+    if (h.version != STROBE_ABI_VERSION) return "it was made by another version of Strobe";
+    if (h.clock_kind > STROBE_CLOCK_TSC) return "its clock is unknown";
+    if (!(h.ns_per_tick > 1e-6 && h.ns_per_tick < 1e6)) return "its clock rate is damaged";
+    if (h.thread_capacity > STROBE_THREAD_CAPACITY) return "its thread table is damaged";
+    const bool regions_fit =
+        region_fits(h.thread_offset, h.thread_capacity, sizeof(strobe_thread), h.total_bytes) &&
+        region_fits(h.plan_offset, h.function_capacity, sizeof(strobe_function_plan), h.total_bytes) &&
+        region_fits(h.totals_offset, h.totals_capacity, sizeof(strobe_totals), h.total_bytes) &&
+        region_fits(h.chunk_offset, h.chunk_count, STROBE_CHUNK_BYTES, h.total_bytes);
+    return regions_fit ? nullptr : "its regions do not fit its size";
+}
+
+bool size_is_sane(uint32_t used_bytes) {
+    return used_bytes >= sizeof(strobe_chunk) && used_bytes <= STROBE_CHUNK_BYTES;
+}
+
+ChunkSummary summarise(uint32_t index, const strobe_chunk& chunk) {
+    return {.index = index,
+            .thread_index = chunk.thread_index,
+            .state = chunk.state,
+            .record_count = static_cast<uint32_t>(chunk.progress >> 32),
+            .sequence = chunk.sequence,
+            .previous_sequence = chunk.previous_sequence,
+            .first_ticks = chunk.first_ticks,
+            .last_ticks = kLastTicksUnknown};
+}
+
+}  // namespace
+
+Segment::Segment(const std::string& path) {
+    fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd_ < 0) fail_with_errno(path);
+    try {
+        map_file(path);
+        validate();
+    } catch (...) {
+        if (map_) munmap(const_cast<uint8_t*>(map_), map_bytes_);
+        close(fd_);
+        throw;
+    }
+}
+
+Segment::~Segment() {
+    munmap(const_cast<uint8_t*>(map_), map_bytes_);
+    close(fd_);
+}
+
+void Segment::map_file(const std::string& path) {
+    struct stat status{};
+    if (fstat(fd_, &status) != 0) fail_with_errno(path);
+    if (!S_ISREG(status.st_mode) || status.st_size < static_cast<off_t>(STROBE_HEADER_BYTES)) {
+        throw SegmentError("it is too short for a segment");
+    }
+    map_bytes_ = static_cast<uint64_t>(status.st_size);
+    void* map = mmap(nullptr, map_bytes_, PROT_READ, MAP_SHARED, fd_, 0);
+    if (map == MAP_FAILED) fail_with_errno(path);
+    map_ = static_cast<const uint8_t*>(map);
+}
+
+// A file that is shorter than its header says was cut off: what is left of it is still given.
+void Segment::validate() {
+    header_ = read_header();
+    if (const char* fault = fault_of(header_)) throw SegmentError(fault);
+    const uint64_t chunk_bytes = map_bytes_ > header_.chunk_offset ? map_bytes_ - header_.chunk_offset : 0;
+    chunk_count_ = static_cast<uint32_t>(std::min<uint64_t>(header_.chunk_count, chunk_bytes / STROBE_CHUNK_BYTES));
+    sealed_.resize(chunk_count_);
+}
+
+strobe_header Segment::read_header() const {
+    strobe_header copy;
+    std::memcpy(&copy, map_, sizeof copy);
+    return copy;
+}
+
+template <typename Field>
+Field Segment::live(Field strobe_header::* field) const {
+    return load_acquire(reinterpret_cast<const strobe_header*>(map_)->*field);
+}
+
+int64_t Segment::to_ns(uint64_t ticks) const {
+    const double ns = static_cast<double>(ticks) * header_.ns_per_tick;
+    return ns < kInt64Limit ? static_cast<int64_t>(ns) : INT64_MAX;
+}
+
+uint64_t Segment::ticks_from_ns(int64_t ns) const {
+    if (ns <= 0) return 0;
+    const double estimate = static_cast<double>(ns) / header_.ns_per_tick;
+    if (estimate >= kInt64Limit) return UINT64_MAX;
+    // Rounding puts the estimate off by one or two at most; the bounds keep times beyond 2^53 from being searched for.
+    uint64_t ticks = static_cast<uint64_t>(estimate);
+    for (int step = 0; step < 4 && ticks > 0 && to_ns(ticks - 1) >= ns; ++step) --ticks;
+    for (int step = 0; step < 4 && to_ns(ticks) < ns; ++step) ++ticks;
+    return ticks;
+}
+
+uint64_t Segment::ticks_until_ns(int64_t ns) const {
+    if (ns < 0) return 0;
+    if (ns == INT64_MAX) return UINT64_MAX;
+    return ticks_from_ns(ns + 1) - 1;
+}
+
+uint64_t Segment::now_ticks() const {
+    const uint64_t now = clock_ticks(header_.clock_kind);
+    return now > header_.start_ticks ? now - header_.start_ticks : 0;
+}
+
+ExitState Segment::exit_state() const { return {live(&strobe_header::exit_state), live(&strobe_header::exit_code)}; }
+
+std::vector<Thread> Segment::threads() const {
+    const uint32_t count = std::min(live(&strobe_header::thread_count), header_.thread_capacity);
+    std::vector<strobe_thread> entries(count);
+    const size_t got = read_at(header_.thread_offset, entries.data(), count * sizeof(strobe_thread));
+    entries.resize(got / sizeof(strobe_thread));
+    std::vector<Thread> threads;
+    for (uint32_t index = 0; index < entries.size(); ++index) {
+        const strobe_thread& entry = entries[index];
+        if (entry.tid == 0) continue;  // handed out, not written yet
+        threads.push_back({index, entry.pid, entry.tid, entry.start_ticks, entry.end_ticks,
+                           std::string(entry.name, strnlen(entry.name, sizeof entry.name))});
+    }
+    return threads;
+}
+
+uint32_t Segment::used_chunks() const {
+    return static_cast<uint32_t>(std::min<uint64_t>(live(&strobe_header::next_ticket), chunk_count_));
+}
+
+bool Segment::ring_is_unwrapped() const {
+    return live(&strobe_header::next_ticket) <= live(&strobe_header::chunk_limit);
+}
+
+// Read with read_at: a claimed chunk whose pages the recorder has not got yet must not be touched through the map,
+// which would allocate them, and raise SIGBUS here when the file system is full. A sequence other than 0 says that they
+// are there.
+std::vector<ChunkSummary> Segment::chunks() const {
+    std::vector<ChunkSummary> found;
+    const uint32_t used = used_chunks();
+    found.reserve(used);
+    for (uint32_t index = 0; index < used; ++index) {
+        strobe_chunk chunk{};
+        const uint64_t offset = header_.chunk_offset + uint64_t{index} * STROBE_CHUNK_BYTES;
+        read_at(offset, &chunk, offsetof(strobe_chunk, open_ticks));
+        if (chunk.sequence == 0 || !size_is_sane(static_cast<uint32_t>(chunk.progress))) continue;
+        found.push_back(summarise(index, chunk));
+        if (chunk.state == STROBE_CHUNK_FULL) found.back().last_ticks = sealed_last_ticks(index, chunk.sequence);
+    }
+    std::sort(found.begin(), found.end(),
+              [](const ChunkSummary& a, const ChunkSummary& b) { return a.first_ticks < b.first_ticks; });
+    return found;
+}
+
+const uint8_t* Segment::chunk_bytes(uint32_t index) const {
+    return map_ + header_.chunk_offset + uint64_t{index} * STROBE_CHUNK_BYTES;
+}
+
+bool Segment::map_chunk(const ChunkSummary& summary, ChunkView& view) const {
+    const uint8_t* bytes = chunk_bytes(summary.index);
+    const auto& chunk = *reinterpret_cast<const strobe_chunk*>(bytes);
+    if (load_acquire(chunk.sequence) != summary.sequence) return false;
+    const auto size = static_cast<uint32_t>(load_acquire(chunk.progress));
+    view = {bytes, size, header_.function_capacity};
+    return size_is_sane(size);
+}
+
+bool Segment::copy_chunk(const ChunkSummary& summary, ChunkBuffer& buffer, ChunkView& view) const {
+    if (!map_chunk(summary, view)) return false;
+    const auto& chunk = *reinterpret_cast<const strobe_chunk*>(view.bytes);
+    std::memcpy(buffer.bytes, view.bytes, view.size);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    view.bytes = buffer.bytes;
+    return load_acquire(chunk.sequence) == summary.sequence;
+}
+
+uint64_t Segment::sealed_last_ticks(uint32_t index, uint64_t sequence) const {
+    const std::lock_guard lock(sealed_mutex_);
+    return sealed_[index].sequence == sequence ? sealed_[index].last_ticks : kLastTicksUnknown;
+}
+
+void Segment::remember_last_ticks(const ChunkSummary& summary, uint64_t last_ticks) const {
+    if (summary.state != STROBE_CHUNK_FULL) return;
+    const std::lock_guard lock(sealed_mutex_);
+    sealed_[summary.index] = {summary.sequence, last_ticks};
+}
+
+size_t Segment::read_at(uint64_t offset, void* destination, size_t size) const {
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t got =
+            pread(fd_, static_cast<uint8_t*>(destination) + done, size - done, static_cast<off_t>(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        done += static_cast<size_t>(got);
+    }
+    return done;
+}
+
+}  // namespace strobe
