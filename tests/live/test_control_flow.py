@@ -1,0 +1,150 @@
+"""A traced program prints and ends as it does alone, whatever way its functions are left; and counts are right."""
+
+from __future__ import annotations
+
+import pytest
+from support.sessions import Build, Launch, counts, outcome, status, totals, untraced
+
+# Traced with everything of theirs, and with everything there is.
+PROGRAMS = [
+    "hello",
+    "throws",
+    "terminates",
+    "longjmps",
+    "recursion",
+    "signals",
+    "coroutines",
+    "pthread_exit",
+    "tail_calls",
+    "tiny",
+    "arguments",
+    "constructors",
+    "forks",
+    "forks exec",
+    "exits return 7",
+    "exits abort",
+    "exits segv",
+]
+
+
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+@pytest.mark.parametrize("pattern", ["@usercode", "**"])
+@pytest.mark.parametrize("command", PROGRAMS)
+def test_traced_program_does_the_same(
+    launch: Launch, build_program: Build, command: str, pattern: str, flag: str
+) -> None:
+    name, *arguments = command.split()
+    program = build_program(name, flag)
+    session = launch(program, *arguments, patterns=[pattern])
+    assert outcome(session) == untraced(program, *arguments)
+    assert sum(group.count for group in totals(session).values()) > 0
+
+
+@pytest.mark.parametrize("flag", ["-O1", "-O2"])
+@pytest.mark.parametrize("name", ["throws", "pthread_exit", "longjmps", "tail_calls", "tiny", "recursion"])
+def test_programs_of_clang_do_the_same(launch: Launch, build_program: Build, name: str, flag: str) -> None:
+    compiler = "clang++" if name in ("throws", "pthread_exit") else "clang"
+    program = build_program(name, flag, compiler=compiler)
+    assert outcome(launch(program, patterns=["**"])) == untraced(program)
+
+
+def test_functions_without_padding_between_them(launch: Launch, build_program: Build) -> None:
+    program = build_program("tiny", "-O2", "-falign-functions=1")
+    assert outcome(launch(program, patterns=["*"])) == untraced(program)
+
+
+@pytest.mark.parametrize("arguments", [(), ("uncaught",)])
+def test_rust_panics(launch: Launch, build_program: Build, arguments: tuple[str, ...]) -> None:
+    program = build_program("panics", "-O")
+    session = launch(program, *arguments, patterns=["@usercode"])
+    assert outcome(session) == untraced(program, *arguments)
+    assert totals(session)["panics::engine::checked"].count == 1000 + len(arguments)
+
+
+def test_exceptions_leave_frames_that_are_counted_as_unwound(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("throws", "-O0"), patterns=["flow::*"], sampling="off")
+    assert status(session) == 0
+    assert counts(session) == {
+        "flow::deepest": (10005, 5002, 5003),
+        "flow::middle": (10005, 5002, 5003),
+        "flow::upper": (10005, 5002, 5003),
+        "flow::catches": (10003, 10003, 0),
+        "flow::rethrows": (1, 0, 1),
+        "flow::translates": (1, 1, 0),
+    }
+
+
+def test_destructors_are_called_once_each(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("throws", "-O0"), patterns=["flow::**"], sampling="off")
+    assert status(session) == 0
+    assert counts(session)["flow::Guard::~Guard"] == (20010, 20010, 0)
+
+
+def test_longjmp_leaves_frames_that_are_counted_as_unwound(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("longjmps", "-O0"), patterns=["*"], sampling="off")
+    assert status(session) == 0
+    found = counts(session)
+    assert found["lands"] == (10002, 10002, 0)
+    assert found["begins"] == found["passes"] == found["jumps"] == (10002, 6667, 3335)
+
+
+def test_deep_recursion_is_counted(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("recursion", "-O0"), patterns=["down", "ping", "pong"], sampling="off")
+    assert status(session) == 0
+    groups = totals(session)
+    assert {name: group.count for name, group in groups.items()} == {"down": 10204, "ping": 5104, "pong": 5100}
+    for group in groups.values():
+        assert (group.completed + group.exits_missed, group.unwound) == (group.count, 0)
+    # 101 calls in each thread are well within what can be caught
+    assert groups["down"].completed >= 2 * 101
+
+
+def test_handlers_on_another_stack_are_counted(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("signals", "-O0"), patterns=["in_handler", "busy", "inner"])
+    assert status(session) == 0
+    groups = totals(session)
+    assert groups["in_handler"].count >= 600
+    assert groups["busy"].count == groups["inner"].count > 0
+
+
+def test_coroutines_are_counted(launch: Launch, build_program: Build) -> None:
+    session = launch(
+        build_program("coroutines", "-O0"), patterns=["resume", "body", "step", "yield_from"], sampling="off"
+    )
+    assert status(session) == 0
+    found = {name: group.count for name, group in totals(session).items()}
+    assert found == {"resume": 3003, "body": 3, "step": 3000, "yield_from": 3000}
+
+
+def test_jumps_in_tail_position_are_calls(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("tail_calls", "-O2"), patterns=["first", "second", "third"], sampling="off")
+    assert status(session) == 0
+    assert {name: group.count for name, group in totals(session).items()} == dict.fromkeys(
+        ["first", "second", "third"], 10000
+    )
+
+
+def test_ended_threads_leave_frames_that_are_counted_as_unwound(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("pthread_exit", "-O0"), patterns=["leave", "middle", "start", "Guard::*"])
+    assert status(session) == 0
+    found = counts(session)
+    assert found["leave"] == found["middle"] == found["start"] == (101, 0, 101)
+    assert found["Guard::~Guard"] == (303, 303, 0)
+
+
+def test_constructors_run_traced_before_main(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("constructors", "-O0"), patterns=["early::**"])
+    assert status(session) == 0
+    found = {name: group.count for name, group in totals(session).items()}
+    assert found["early::compute"] == 102
+    assert found["early::Table::Table"] == found["early::Table::~Table"] == found["early::at_exit"] == 1
+
+
+@pytest.mark.parametrize("pattern", ["plugin_*", "@lib:plugin"])
+def test_libraries_loaded_later_are_traced(
+    launch: Launch, build_program: Build, build_plugin: Build, pattern: str
+) -> None:
+    session = launch(build_program("dlopens"), str(build_plugin()), patterns=[pattern])
+    assert status(session) == 0
+    found = {name: group.count for name, group in totals(session).items()}
+    assert found == {"plugin_run": 3000, "plugin_helper": 3000}

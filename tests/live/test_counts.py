@@ -1,0 +1,89 @@
+"""Counts are exact: 1,000,000 calls are 1,000,000, and every event that is not there is accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.sessions import Build, Launch, count, status, totals
+
+from strobe.model import EventFilter, Sampling, Totals
+from strobe.session import Session
+
+CALLS = 1_000_000
+
+
+def run_million(launch: Launch, build_program: Build, flag: str, sampling: Sampling) -> Session:
+    session = launch(build_program("million", flag), patterns=["counted::*"], sampling=sampling)
+    assert status(session) == 0
+    return session
+
+
+def assert_accounted(session: Session, group: Totals) -> None:
+    """Enters and exits in the timeline plus what the totals say is missing are two for each call."""
+    enters = count(session, "function_enter", group.key)
+    exits = count(session, "function_exit", group.key)
+    assert enters + exits + group.evicted + group.sampled_out + group.lost == 2 * group.count
+    assert enters <= exits  # the oldest go first
+
+
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+def test_every_call_is_there_without_sampling(launch: Launch, build_program: Build, flag: str) -> None:
+    session = run_million(launch, build_program, flag, "off")
+    groups = totals(session)
+    assert {name: (group.count, group.completed) for name, group in groups.items()} == {
+        "counted::f": (CALLS, CALLS),
+        "counted::once": (4, 4),
+    }
+    assert count(session, "function_enter", "counted::f") == CALLS
+    assert count(session, "function_exit", "counted::f") == CALLS
+    assert session.loss().total == 0
+
+
+def test_sampling_leaves_out_events_and_says_how_many(launch: Launch, build_program: Build) -> None:
+    session = run_million(launch, build_program, "-O2", "auto")
+    group = totals(session)["counted::f"]
+    assert (group.count, group.completed, group.evicted, group.lost) == (CALLS, CALLS, 0, 0)
+    assert group.sampled_out > 0
+    assert count(session, "function_enter", "counted::f") == count(session, "function_exit", "counted::f")
+    assert_accounted(session, group)
+    assert session.loss().sampled_out == group.sampled_out
+    assert totals(session)["counted::once"].sampled_out == 0  # only the hot function is sampled
+
+
+def test_eviction_is_counted_per_function(launch: Launch, build_program: Build, settings: Callable[..., None]) -> None:
+    settings({"events.maxPerSession": 20_000})
+    session = run_million(launch, build_program, "-O2", "off")
+    groups = totals(session)
+    assert groups["counted::f"].count == CALLS
+    assert groups["counted::f"].evicted > CALLS
+    for group in groups.values():
+        assert_accounted(session, group)
+    loss = session.loss()
+    assert loss.evicted == sum(group.evicted for group in groups.values())
+    assert loss.evicted_until_ns is not None and loss.evicted_until_ns > 0
+
+
+def test_sampling_and_eviction_together(launch: Launch, build_program: Build, settings: Callable[..., None]) -> None:
+    settings({"events.maxPerSession": 1000})
+    session = run_million(launch, build_program, "-O2", "auto")
+    groups = totals(session)
+    assert groups["counted::f"].count == CALLS
+    for group in groups.values():
+        assert_accounted(session, group)
+
+
+def test_totals_per_thread_and_file(launch: Launch, build_program: Build) -> None:
+    session = run_million(launch, build_program, "-O0", "auto")
+    threads = session.totals(EventFilter(), "thread")
+    assert [group.count for group in threads] == [CALLS // 4 + 1] * 4
+    assert len({group.thread_id for group in threads}) == 4
+    files = session.totals(EventFilter(), "file")
+    assert [(Path(group.key).name, group.count) for group in files] == [("million.cpp", CALLS + 4)]
+
+
+def test_more_threads_than_the_table_holds(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("churn", "-O0"), patterns=["brief", "live"], sampling="off")
+    assert status(session) == 0
+    assert {name: group.count for name, group in totals(session).items()} == {"brief": 5000, "live": 5000}

@@ -1,0 +1,53 @@
+"""However a program ends, its status is right: every time, so each way is taken 20 times."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+
+import pytest
+from support.sessions import Build, Launch, outcome
+
+ROUNDS = 20
+
+# arguments of `exits` -> status (negative: signal)
+ENDS = {
+    "return 0": 0,
+    "return 7": 7,
+    "exit 255": 255,
+    "_exit 3": 3,
+    "quick_exit 4": 4,
+    "thread 5": 5,
+    "thread-last 6": 6,
+    "raise 15": -signal.SIGTERM,
+    "kill 9": -signal.SIGKILL,
+    "kill 2": -signal.SIGINT,
+    "abort": -signal.SIGABRT,
+    "segv": -signal.SIGSEGV,
+    "fpe": -signal.SIGFPE,
+    "trap": -signal.SIGILL,
+}
+
+
+def statuses(
+    launch: Launch, program: object, arguments: Sequence[str], patterns: Sequence[str]
+) -> set[tuple[str, int]]:
+    """The different (standard output, status) of many runs."""
+    found = set()
+    for _ in range(ROUNDS):
+        session = launch(program, *arguments, patterns=patterns)
+        ended = outcome(session)
+        session.stop()
+        found.add((ended.stdout, ended.status))
+    return found
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_status_is_right_every_time(launch: Launch, build_program: Build, end: str) -> None:
+    program = build_program("exits", "-O0")
+    assert statuses(launch, program, end.split(), ["*"]) == {("here\n", ENDS[end])}
+
+
+def test_status_without_a_trace(launch: Launch, build_program: Build) -> None:
+    program = build_program("exits", "-O0")
+    assert statuses(launch, program, ["return", "9"], []) == {("here\n", 9)}

@@ -1,0 +1,70 @@
+"""5,000 functions are hooked in one batch while the program runs, and it goes on and ends well."""
+
+from __future__ import annotations
+
+import os
+import signal
+from itertools import pairwise
+
+from support.sessions import Build, Launch, all_events, outcome, text, totals
+from support.wait import wait_until
+
+from strobe.model import EventFilter, TextMatch
+from strobe.session import Session
+
+FUNCTIONS = 5000
+LONGEST_STOP_NS = 2_000_000_000
+
+
+def test_five_thousand_hooks_while_it_runs(launch: Launch, build_many_functions: Build) -> None:
+    session = launch(build_many_functions(FUNCTIONS), patterns=["work_00000"])
+    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready", 20)
+    wait_until(lambda: totals(session).get("work_00000"), "the first calls", 20)
+    answer = session.trace(add=["work_*"])
+    assert (answer.matched_functions, answer.hooked_functions) == (FUNCTIONS, FUNCTIONS)
+    called = session.query(EventFilter(event_type="function_enter", limit=1)).total_count
+    wait_until(lambda: len(totals(session)) == FUNCTIONS, "every function to be called", 30)
+    wait_until(
+        lambda: session.query(EventFilter(event_type="function_enter", limit=1)).total_count > called, "more calls", 30
+    )
+    os.kill(session.pid, signal.SIGUSR1)
+    assert outcome(session).stdout == "ready\nright\n"
+    assert outcome(session).status == 0
+    assert longest_pause_ns(session) < LONGEST_STOP_NS
+
+
+def longest_pause_ns(session: Session) -> int:
+    """Longest time between two calls of the function that was traced from the start: it is called all the time."""
+    wanted = EventFilter(event_type="function_enter", function=TextMatch(equals="work_00000"))
+    times = [event.timestamp_ns for event in all_events(session, wanted)]
+    return max(later - earlier for earlier, later in pairwise(times))
+
+
+def test_removed_functions_fall_silent_and_can_come_back(launch: Launch, build_many_functions: Build) -> None:
+    session = launch(build_many_functions(200), patterns=["work_*"])
+    wait_until(lambda: len(totals(session)) == 200, "every function to be called", 20)
+    session.trace(remove=["work_*"])
+    before = calls_without_seventh(session)
+    session.trace(add=["work_00007"])
+    seventh = totals(session)["work_00007"].count
+    wait_until(lambda: totals(session)["work_00007"].count > seventh + 100, "calls of the one that is back", 20)
+    # each of the two threads may have been on its way into one function when the pattern was removed
+    assert calls_without_seventh(session) <= before + 2
+    os.kill(session.pid, signal.SIGUSR1)
+    assert outcome(session).stdout == "ready\nright\n"
+
+
+def calls_without_seventh(session: Session) -> int:
+    return sum(group.count for name, group in totals(session).items() if name != "work_00007")
+
+
+def test_every_pattern_change_leaves_the_program_right(launch: Launch, build_many_functions: Build) -> None:
+    session = launch(build_many_functions(200))
+    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready", 20)
+    for round_number in range(20):
+        pattern = f"work_*{round_number % 10}"
+        session.trace(add=[pattern])
+        session.trace(remove=[pattern])
+    os.kill(session.pid, signal.SIGUSR1)
+    assert outcome(session).stdout == "ready\nright\n"
+    assert outcome(session).status == 0

@@ -1,0 +1,89 @@
+"""Output is captured whole and in order, input is fed whole, and a sanitizer's report is not lost."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+from support.sessions import Build, Launch, all_events, outcome, text, untraced
+
+from strobe.model import EventFilter
+
+MEGABYTE = 1 << 20
+
+
+def test_fifty_megabytes(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("output", "-O2"), "50", patterns=["write_megabyte"])
+    ended = outcome(session)
+    assert ended.status == 0
+    assert ended.stdout.endswith("the end")
+    # every byte value is there; those that are no UTF-8 each stand for themselves or for a replacement, ASCII is exact
+    assert ended.stdout.count("A") == 50 * untraced_megabyte().count(b"A")
+
+
+def untraced_megabyte() -> bytes:
+    """What the program writes for one megabyte."""
+    return bytes((index * 7 + (index >> 8)) & 255 for index in range(MEGABYTE))
+
+
+def test_both_streams_in_order(launch: Launch, build_program: Build) -> None:
+    program = build_program("output", "-O0")
+    session = launch(program, "lines", "2000")
+    assert outcome(session) == untraced(program, "lines", "2000")
+
+
+def test_output_before_a_crash_is_there(launch: Launch, build_program: Build) -> None:
+    ended = outcome(launch(build_program("terminates", "-O0"), patterns=["*"]))
+    assert ended.stdout == "before\n"
+    assert "nobody catches this" in ended.stderr
+    assert ended.status == -signal.SIGABRT
+
+
+@pytest.mark.parametrize("size", [0, 1, 4096, 1_000_000])
+def test_standard_input_then_its_end(launch: Launch, build_program: Build, size: int) -> None:
+    stdin = ("0123456789abcdef" * (size // 16 + 1))[:size]
+    ended = outcome(launch(build_program("echo"), stdin=stdin, patterns=["copy"]))
+    assert (ended.stdout, ended.stderr, ended.status) == (stdin, f"{size} bytes\n", 0)
+
+
+def test_without_input_the_program_does_not_wait_for_any(launch: Launch, build_program: Build) -> None:
+    assert outcome(launch(build_program("echo"))).stderr == "0 bytes\n"
+
+
+def test_text_that_is_no_ascii(launch: Launch, build_program: Build) -> None:
+    stdin = "grüße 日本語 🎹\n" * 5000
+    assert outcome(launch(build_program("echo"), stdin=stdin)).stdout == stdin
+
+
+def test_environment_and_arguments(launch: Launch) -> None:
+    script = 'printf "%s|" "$STROBE_TEST" "$@"; pwd'
+    session = launch("sh", "-c", script, "sh", "a b", "", "ü*", env={"STROBE_TEST": "x y"}, cwd="/usr/lib")
+    assert outcome(session).stdout == "x y|a b||ü*|/usr/lib\n"
+
+
+@pytest.mark.parametrize("pattern", ["*", "@usercode"])
+@pytest.mark.parametrize("name", ["longjmps", "recursion", "arguments", "throws"])
+def test_address_sanitizer_builds(launch: Launch, build_program: Build, name: str, pattern: str) -> None:
+    program = build_program(name, "-O1", "-fsanitize=address,undefined", "-fno-omit-frame-pointer")
+    assert outcome(launch(program, patterns=[pattern])) == untraced(program)
+
+
+def test_address_sanitizer_report_is_captured(launch: Launch, build_program: Build) -> None:
+    program = build_program("overflow", "-O0", "-fsanitize=address")
+    ended, alone = outcome(launch(program, patterns=["*"])), untraced(program)
+    assert "heap-buffer-overflow" in ended.stderr
+    assert "write_behind" in ended.stderr
+    assert (ended.stdout, ended.status) == (alone.stdout, alone.status)
+
+
+def test_output_and_calls_share_one_clock(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("threads3"), "50", patterns=["audio::**"])
+    assert text(session, "stdout") == "ready\n" or outcome(session).status == 0
+    outcome(session)
+    events = list(all_events(session, EventFilter()))
+    assert [event.timestamp_ns for event in events] == sorted(event.timestamp_ns for event in events)
+    ready = next(index for index, event in enumerate(events) if event.event_type == "stdout")
+    bye = next(index for index, event in enumerate(events) if event.event_type == "stderr")
+    calls = [index for index, event in enumerate(events) if event.function == "audio::tick"]
+    # a pipe takes its time: what was written before the threads started may be read a little after their first calls
+    assert ready < calls[len(calls) // 2] and calls[-1] < bye

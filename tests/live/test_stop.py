@@ -1,0 +1,155 @@
+"""Stopping ends what was started and frees its data unless it is to be kept; what was attached to goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.leftovers import SHARED_MEMORY
+from support.programs import PROGRAMS
+from support.sessions import Build, Launch, outcome, status, text, totals
+from support.wait import wait_until
+
+from strobe.errors import Code, StrobeError
+from strobe.model import EventFilter, LaunchSpec
+from strobe.session import SessionManager
+
+
+def segments_of(session_id: str) -> list[Path]:
+    return list(SHARED_MEMORY.glob(f"strobe-*{session_id}*"))
+
+
+def is_running(pid: int) -> bool:
+    """A process that ended and was not reaped yet does not count."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_stop_ends_the_program_and_frees_its_data(
+    manager: SessionManager, launch: Launch, build_program: Build, strobe_home: Path
+) -> None:
+    session = launch(build_program("threads3"), patterns=["**"])
+    wait_until(lambda: len(totals(session)) > 5, "calls", 20)
+    assert len(segments_of(session.id)) == 1
+    assert session.stop() > 0
+    assert not is_running(session.pid)
+    assert segments_of(session.id) == []
+    assert not (strobe_home / "sessions" / session.id).exists()
+    with pytest.raises(StrobeError) as caught:
+        manager.get(session.id)
+    assert caught.value.code is Code.SESSION_NOT_FOUND
+    assert manager.list() == []
+
+
+def test_kept_session_can_be_asked_listed_and_deleted(
+    manager: SessionManager, launch: Launch, build_program: Build, strobe_home: Path
+) -> None:
+    session = launch(build_program("throws", "-O0"), patterns=["flow::*"])
+    ended = outcome(session)
+    found = totals(session)
+    session.stop(retain=True)
+    assert segments_of(session.id) == []
+    later = SessionManager()
+    kept = later.get(session.id)
+    assert outcome(kept) == ended
+    assert totals(kept) == found
+    summary = next(summary for summary in later.list() if summary.session_id == session.id)
+    assert (summary.status, summary.exit_code, summary.signal) == ("exited", 0, None) or summary.status == "stopped"
+    later.delete(session.id)
+    assert later.list() == []
+    assert not (strobe_home / "sessions" / session.id).exists()
+    later.close()
+
+
+def test_a_program_that_ended_at_once_is_a_good_session(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("hello"), patterns=["greet"])
+    assert outcome(session).stdout == "hello world\n"
+    assert totals(session)["greet"].count == 1
+    assert session.query(EventFilter(event_type="function_exit")).events[0].return_value == 12
+
+
+def test_running_session_is_not_deleted(manager: SessionManager, launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("threads3"))
+    with pytest.raises(StrobeError) as caught:
+        manager.delete(session.id)
+    assert caught.value.code is Code.SESSION_EXISTS
+    session.stop()
+
+
+def test_trace_of_an_ended_program_says_so(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("hello"))
+    assert status(session) == 0
+    with pytest.raises(StrobeError) as caught:
+        session.trace(add=["greet"])
+    assert caught.value.code is Code.PROCESS_EXITED
+
+
+def test_sessions_of_one_minute_have_different_names(launch: Launch, build_program: Build) -> None:
+    program = build_program("hello")
+    names = {launch(program).id for _ in range(5)}
+    assert len(names) == 5
+    assert all(name.startswith("hello-") for name in names)
+
+
+def test_closing_the_manager_ends_what_it_started(strobe_home: Path, build_program: Build) -> None:
+    manager = SessionManager()
+    spec = LaunchSpec(str(build_program("threads3")), project_root=str(PROGRAMS))
+    sessions = [manager.launch(spec, ["**"]) for _ in range(3)]
+    manager.close()
+    assert [session.pid for session in sessions if is_running(session.pid)] == []
+    assert list(SHARED_MEMORY.glob("strobe-*threads3*")) == []
+
+
+@pytest.fixture
+def running(build_program: Build) -> Iterator[subprocess.Popen[str]]:
+    """A program that nobody observes yet; it is past its "ready"."""
+    program = build_program("threads3")
+    with subprocess.Popen([program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+        process.kill()
+
+
+def test_attached_program_goes_on_after_stop(manager: SessionManager, running: subprocess.Popen[str]) -> None:
+    session = manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), ["audio::**"])
+    wait_until(lambda: totals(session).get("audio::tick"), "calls", 20)
+    session.stop()
+    assert is_running(running.pid)
+    running.send_signal(signal.SIGUSR1)
+    assert running.communicate(timeout=20) == ("", "bye\n")
+    assert running.returncode == 0
+    assert segments_of(session.id) == []
+
+
+def test_attached_program_that_ends_is_seen(manager: SessionManager, running: subprocess.Popen[str]) -> None:
+    session = manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), ["ui::**"])
+    running.send_signal(signal.SIGUSR1)
+    ended = session.wait(20)
+    assert ended is not None
+    assert running.wait(timeout=20) == 0
+    session.stop()
+
+
+def test_small_event_limits_are_kept(
+    launch: Launch, build_program: Build, settings: Callable[[dict[str, object]], None]
+) -> None:
+    settings({"events.maxPerSession": 1000})
+    session = launch(build_program("million", "-O2"), patterns=["counted::f"], sampling="off")
+    assert status(session) == 0
+    kept = session.query(EventFilter(limit=1)).total_count
+    assert session.loss().evicted == 2_000_000 - kept
+
+
+def test_program_that_is_stopped_by_a_signal_can_be_ended(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("threads3"), patterns=["**"])
+    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready", 20)
+    os.kill(session.pid, signal.SIGSTOP)
+    session.stop()
+    assert not is_running(session.pid)
