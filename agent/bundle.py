@@ -1,7 +1,7 @@
 """Makes the two files that go into the target: agent.js from TypeScript, recorder.c from the recorder's C sources.
 
-Run by CMake during the build: python bundle.py SOURCE_ROOT OUTPUT_FOLDER. The agent is bundled by frida.Compiler, which brings
-its own TypeScript compiler and Frida's type declarations, so neither Node nor a network is needed.
+Run by CMake during the build: python bundle.py SOURCE_ROOT OUTPUT_FOLDER. The agent is bundled by frida.Compiler, which
+brings its own TypeScript compiler and Frida's type declarations, so neither Node nor a network is needed.
 TinyCC in the target cannot include own headers: the C sources become one text, with `#line` marks to the originals.
 """
 

@@ -42,17 +42,17 @@ class Segment:
     def exit_state(self) -> tuple[int, int]:
         """(STROBE_EXIT_*, exit code)."""
     def loss(self) -> dict[str, int]:
-        """Events that are missing: evicted, sampled_out, lost_no_thread, lost_reentrant, lost_no_chunk; calls that the totals
-        miss: lost_no_totals; and evicted_until_ns: from then on nothing was evicted (-1 where nothing was at all)."""
+        """Events that are missing: evicted, sampled_out, lost_no_thread, lost_reentrant, lost_no_chunk; calls that
+        the totals miss: lost_no_totals; evicted_until_ns: what was evicted ended then (-1 where nothing was)."""
     def tail(
         self, after: int, limit: int, settle_ns: int = 0
     ) -> list[tuple[int, int, int, int, int, int, int, int | None, int | None, tuple[int, ...], int]]:
         """Up to `limit` events with a number above `after`, by time.
 
-        Each is (number, kind, function, depth, thread index, tid, timestamp_ns, duration_ns, return word, argument words,
-        flags). A thread may be interrupted between reading the clock and publishing its record, so that the record
-        appears after others' later ones: who asks again and again with the last number as `after` passes a `settle_ns` of
-        some milliseconds, which leaves out what is younger than that, and asks without it at the end.
+        Each is (number, kind, function, depth, thread index, tid, timestamp_ns, duration_ns, return word,
+        argument words, flags). A thread may be interrupted between reading the clock and publishing its record, so that
+        the record appears after others' later ones: who asks again and again with the last number as `after` passes a
+        `settle_ns` of some milliseconds, which leaves out what is younger, and asks without it at the end.
         """
 
 def demangle(names: list[str]) -> list[str | None]:
@@ -68,4 +68,7 @@ def calibrate() -> float:
     """Nanoseconds per tick, measured since the module was imported; waits until that is 20 ms ago."""
 
 def create_segment(path: str, max_events: int) -> None:
-    """A new sparse file, mode 0600, with its header filled in: the session starts now. FileExistsError where there is one."""
+    """A new sparse file, mode 0600, with its header filled in: the session starts now.
+
+    FileExistsError where there is one.
+    """

@@ -1,4 +1,4 @@
-"""Where the built files of the package lie: beside the native module, also when the Python sources are used in place."""
+"""Where the built files of the package lie: beside the native module, in an editable installation too."""
 
 from __future__ import annotations
 
