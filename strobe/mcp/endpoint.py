@@ -12,6 +12,7 @@ to make room for another version.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 import sys
@@ -22,11 +23,12 @@ import strobe
 GREETING = b"strobe-hello"
 GREETING_FORM = b"1"
 SOCKET_NAME = "strobe.sock"
+START_LOCK_NAME = "strobe.start"
 LOG_NAME = "strobe.log"
 CONNECT_SECONDS = 15.0
 
 _RETRY_SECONDS = 0.002
-_START_AGAIN_SECONDS = 1.0
+_START_AGAIN_SECONDS = 2.0
 _GREETING_LINE_BYTES = 256
 
 
@@ -46,16 +48,40 @@ def log_path(home: str) -> str:
 def establish(home: str, wait_s: float = CONNECT_SECONDS) -> socket.socket:
     """A greeted connection to the daemon of `home`, which is started where none runs. Raises Unreachable."""
     deadline = time.monotonic() + wait_s
+    link = connect(home, deadline)
+    if link is not None:
+        return link
+    try:
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        start_lock = os.open(os.path.join(home, START_LOCK_NAME), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise Unreachable(f"its folder cannot be used: {error}") from error
+    try:
+        return _start_and_connect(home, start_lock, deadline)
+    finally:
+        os.close(start_lock)
+
+
+def _start_and_connect(home: str, start_lock: int, deadline: float) -> socket.socket:
+    """Of several clients at once the one that gets the lock starts the daemon, the others wait for it."""
     start_at = 0.0
     while time.monotonic() < deadline:
         link = connect(home, deadline)
         if link is not None:
             return link
-        if time.monotonic() >= start_at:
+        if time.monotonic() >= start_at and _is_ours(start_lock):
             _start(home)
             start_at = time.monotonic() + _START_AGAIN_SECONDS
         time.sleep(_RETRY_SECONDS)
-    raise Unreachable(f"nothing answered on {os.path.join(home, SOCKET_NAME)} within {wait_s:g} s")
+    raise Unreachable(f"nothing answers on {os.path.join(home, SOCKET_NAME)}")
+
+
+def _is_ours(start_lock: int) -> bool:
+    try:
+        fcntl.flock(start_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def connect(home: str, deadline: float | None = None) -> socket.socket | None:
@@ -129,11 +155,7 @@ def greeting() -> bytes:
 
 
 def _start(home: str) -> None:
-    """Starts a daemon for `home` that outlives us and shares none of our descriptors; one too many ends by itself."""
-    try:
-        os.makedirs(home, mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise Unreachable(f"its folder cannot be made: {error}") from error
+    """Starts a daemon for `home` that outlives us and shares none of our descriptors."""
     child = os.fork()
     if child:
         os.waitpid(child, 0)

@@ -181,9 +181,9 @@ def _wrong(path: str, value: Any, reason: str, valid: str) -> StrobeError:
 
 
 def _near(name: str, known: tuple[str, ...]) -> str:
-    """ "; did you mean 'X'?" for the known name that looks most like `name`, or nothing."""
+    """`(did you mean 'X'?)`, with a blank before it, for the known name most like `name`; else nothing."""
     import difflib  # costs 6 ms, and only a mistake needs it
 
     folded = {item.lower().replace("_", ""): item for item in known}
     close = difflib.get_close_matches(name.lower().replace("_", ""), folded, n=1, cutoff=0.6)
-    return f"; did you mean '{folded[close[0]]}'?" if close else ""
+    return f" (did you mean '{folded[close[0]]}'?)" if close else ""

@@ -1,0 +1,158 @@
+"""Clients side by side: slow, gone, too many words, and none of them in the way of another."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.mcp_wire import WAIT_SECONDS, Wire
+from support.wait import wait_until
+
+from strobe.mcp import endpoint
+from strobe.mcp.connection import Connection
+from strobe.mcp.registry import Context, Registry, Tool
+from strobe.mcp.schema import Record
+from strobe.mcp.server import Server
+
+Handler = Callable[[dict[str, Any], Context], dict[str, Any]]
+
+
+def tool(name: str, run: Handler) -> Tool:
+    return Tool(
+        name=name,
+        title=name,
+        description=name,
+        parameters=Record(),
+        run=run,
+        read_only=True,
+        destructive=False,
+        idempotent=True,
+    )
+
+
+class Gate:
+    """A tool that waits until the test lets it go on."""
+
+    def __init__(self) -> None:
+        self.entered = threading.Event()
+        self.opened = threading.Event()
+        self.passed = threading.Event()
+
+    def run(self, arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+        self.entered.set()
+        assert self.opened.wait(WAIT_SECONDS)
+        self.passed.set()
+        return {"passed": True}
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    gate = Gate()
+    yield gate
+    gate.opened.set()
+
+
+@pytest.fixture
+def connect(strobe_home: Path, gate: Gate) -> Iterator[Callable[[], Wire]]:
+    """Connections to the real server, which has tools of the test."""
+    server = Server(str(strobe_home), idle_s=60)
+    server.registry = Registry(
+        [
+            tool("wait", gate.run),
+            tool("quick", lambda arguments, context: {"cwd": context.client.cwd}),
+            tool("broken", lambda arguments, context: {"x": 1 // 0}),
+        ]
+    )
+    opened: list[tuple[Wire, threading.Thread]] = []
+
+    def connect() -> Wire:
+        ours, theirs = socket.socketpair()
+        thread = threading.Thread(target=Connection(theirs, server).serve)
+        thread.start()
+        ours.sendall(endpoint.greeting())
+        wire = Wire(ours)
+        assert ours.recv(256).startswith(b"strobe-hello ok ")
+        opened.append((wire, thread))
+        return wire
+
+    yield connect
+    gate.opened.set()
+    for wire, thread in opened:
+        wire.link.close()
+        thread.join(WAIT_SECONDS)
+        assert not thread.is_alive()
+
+
+def test_a_slow_call_holds_up_neither_its_own_connection_nor_another(connect: Callable[[], Wire], gate: Gate) -> None:
+    first, second = connect(), connect()
+    waiting = first.post("tools/call", {"name": "wait"})
+    assert gate.entered.wait(WAIT_SECONDS)
+    assert first.good("quick") == {"cwd": str(Path.cwd())}
+    assert second.good("quick") == {"cwd": str(Path.cwd())}
+    gate.opened.set()
+    answer = first.receive()
+    assert (answer["id"], answer["result"]["structuredContent"]) == (waiting, {"passed": True})
+
+
+def test_a_client_gone_in_mid_call_leaves_the_call_to_finish(connect: Callable[[], Wire], gate: Gate) -> None:
+    gone, other = connect(), connect()
+    gone.post("tools/call", {"name": "wait"})
+    assert gate.entered.wait(WAIT_SECONDS)
+    gone.link.close()
+    gate.opened.set()
+    assert gate.passed.wait(WAIT_SECONDS)
+    assert other.good("quick")
+
+
+def test_a_client_that_only_stops_sending_still_gets_its_answer(connect: Callable[[], Wire], gate: Gate) -> None:
+    wire = connect()
+    waiting = wire.post("tools/call", {"name": "wait"})
+    assert gate.entered.wait(WAIT_SECONDS)
+    wire.link.shutdown(socket.SHUT_WR)
+    gate.opened.set()
+    assert wire.receive()["id"] == waiting
+    with pytest.raises(EOFError):
+        wire.receive()
+
+
+def test_a_cancelled_call_is_not_answered_and_goes_on(connect: Callable[[], Wire], gate: Gate) -> None:
+    wire = connect()
+    cancelled = wire.post("tools/call", {"name": "wait"})
+    assert gate.entered.wait(WAIT_SECONDS)
+    for _ in range(2):  # the second one is late
+        wire.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": cancelled}})
+    wire.request("ping")
+    gate.opened.set()
+    assert gate.passed.wait(WAIT_SECONDS)
+    assert wire.good("quick")
+
+
+def test_a_fault_of_ours_is_a_result_with_a_code_and_no_traceback(connect: Callable[[], Wire]) -> None:
+    text = connect().bad("broken")
+    assert text.startswith("INTERNAL: ZeroDivisionError")
+    assert "strobe.log" in text
+    assert "Traceback" not in text
+
+
+def test_many_calls_at_once_are_all_answered(connect: Callable[[], Wire]) -> None:
+    wire = connect()
+    ids = {wire.post("tools/call", {"name": "quick"}) for _ in range(40)}
+    assert {wire.receive()["id"] for _ in ids} == ids
+
+
+@pytest.mark.parametrize("opening", [b"{}\n", b"GET / HTTP/1.1\r\n", b"strobe-hello 2 0\n", b"strobe-hello 1 x\n", b""])
+def test_who_does_not_greet_is_not_served(strobe_home: Path, opening: bytes) -> None:
+    with Wire.to(strobe_home) as good:
+        stranger = socket.socket(socket.AF_UNIX)
+        with endpoint.SocketAddress(str(strobe_home)) as address:
+            stranger.connect(address)
+        with Wire(stranger) as wire:
+            wire.send(opening)
+            wire.link.shutdown(socket.SHUT_WR)
+            with pytest.raises(EOFError):
+                wire.receive()
+        wait_until(lambda: good.request("strobe/status")["result"]["clients"] == 0, "the stranger to be forgotten")

@@ -1,0 +1,44 @@
+"""The form of a tool's answer: both fields alike, exact in JavaScript, bounded."""
+
+from __future__ import annotations
+
+import orjson
+
+from strobe.mcp import results
+
+
+def test_both_fields_carry_the_same_compact_json() -> None:
+    result = results.success({"events": [{"id": "a-1"}], "hasMore": False})
+    assert result["structuredContent"] == {"events": [{"id": "a-1"}], "hasMore": False}
+    assert result["content"] == [{"type": "text", "text": '{"events":[{"id":"a-1"}],"hasMore":false}'}]
+    assert result["isError"] is False
+
+
+def test_a_failure_is_all_in_the_text() -> None:
+    assert results.failed("INTERNAL: x") == {"content": [{"type": "text", "text": "INTERNAL: x"}], "isError": True}
+
+
+def test_what_javascript_would_change_becomes_text() -> None:
+    values = [2**53, 2**53 + 1, 2**64 - 1, -(2**63), 2**80, True, float("nan"), float("inf"), 0.5]
+    plain = results.success({"values": values})["structuredContent"]["values"]
+    texts = ["9007199254740993", "18446744073709551615", "-9223372036854775808", str(2**80)]
+    assert plain == [2**53, *texts, True, "nan", "inf", 0.5]
+
+
+def test_bytes_that_are_no_text_do_not_break_the_answer() -> None:
+    path = b"/tmp/\xff\xfe".decode(errors="surrogateescape")
+    result = results.success({"path": path})
+    assert orjson.loads(orjson.dumps(result))["structuredContent"]["path"] == "/tmp/??"
+
+
+def test_as_many_items_as_fit_and_at_least_one() -> None:
+    items = [{"text": "x" * 89}] * 10  # 100 bytes each, with their comma 101
+    assert results.fitting(items, 2000) == 10
+    assert results.fitting(items, 510) == 5
+    assert results.fitting(items, 10) == 1
+    assert results.fitting([], 10) == 0
+
+
+def test_a_clipped_text_tells_how_much_is_missing() -> None:
+    assert results.clipped("abc", 3) == "abc"
+    assert results.clipped("abcdef", 3) == "abc… [3 more characters]"
