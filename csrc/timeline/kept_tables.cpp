@@ -1,0 +1,187 @@
+#include "kept_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "../segment/count.h"
+#include "../segment/scan.h"
+#include "histogram.h"
+#include "totals_row.h"
+#include "vtab.h"
+
+namespace strobe::timeline {
+namespace {
+
+// Columns by which these tables are narrowed; they have no values of their own.
+#define STROBE_CONSTRAINT_COLUMNS                                                                          \
+    ", path hidden, functions hidden, threads hidden, returns hidden, number hidden, timestamp_ns hidden," \
+    " tid hidden, duration_ns hidden"
+constexpr std::array<Role, 8> kConstraints = {Role::kPath,   Role::kFunctions, Role::kThreads, Role::kReturns,
+                                              Role::kNumber, Role::kTimestamp, Role::kTid,     Role::kDuration};
+
+template <size_t own>
+constexpr std::array<Role, own + kConstraints.size()> with_constraints(std::array<Role, own> roles) {
+    std::array<Role, own + kConstraints.size()> all{};
+    std::copy(roles.begin(), roles.end(), all.begin());
+    std::copy(kConstraints.begin(), kConstraints.end(), all.begin() + own);
+    return all;
+}
+
+// Rows that are made at once when the scan begins, numbered from 1.
+template <class Row>
+class MadeRows {
+  public:
+    bool eof() const { return next_ >= rows_.size(); }
+    void next() { ++next_; }
+    int64_t rowid() const { return static_cast<int64_t>(next_) + 1; }
+
+  protected:
+    void begin() {
+        rows_.clear();
+        next_ = 0;
+    }
+    const Row& row() const { return rows_[next_]; }
+
+    std::vector<Row> rows_;
+    size_t next_ = 0;
+};
+
+struct KindCount {
+    uint32_t function;
+    uint8_t kind;
+    uint64_t count;
+};
+
+class CountRows : public MadeRows<KindCount> {
+  public:
+    explicit CountRows(State& state) : state_(state) {}
+
+    static const char* schema() {
+        return "create table strobe_counts(function_id integer, kind integer, count integer" STROBE_CONSTRAINT_COLUMNS
+               ")";
+    }
+    static bool plan(sqlite3_index_info* info) {
+        static constexpr auto roles = with_constraints(std::array{Role::kFunction, Role::kKind, Role::kNone});
+        return plan_selection(info, roles, 3);
+    }
+    void filter(const char* plan, int, sqlite3_value** values) {
+        begin();
+        const Selection selection = read_selection(state_, plan, values);
+        if (selection.nothing) return;
+        for (const FunctionCount& count : count_by_function(*selection.segment, selection.filter)) {
+            if (count.enters) rows_.push_back({count.function, STROBE_RECORD_ENTER, count.enters});
+            if (count.exits) rows_.push_back({count.function, STROBE_RECORD_EXIT, count.exits});
+        }
+    }
+    void column(sqlite3_context* context, int column) const {
+        if (column == 0) sqlite3_result_int64(context, row().function);
+        if (column == 1) sqlite3_result_int(context, row().kind);
+        if (column == 2) sqlite3_result_int64(context, static_cast<int64_t>(row().count));
+    }
+
+  private:
+    State& state_;
+};
+
+// Adds events up per function and thread. Consecutive events mostly are of one thread, so its table is at hand.
+class KeptTotals {
+  public:
+    void add(const Event& event) {
+        if (event.thread_index != thread_index_ || !of_thread_) {
+            thread_index_ = event.thread_index;
+            of_thread_ = &threads_[event.thread_index];
+        }
+        strobe_totals& totals = row(event.function);
+        if (event.is_enter()) {
+            ++totals.calls;
+            return;
+        }
+        const uint64_t ticks = event.duration_ticks();
+        ++totals.exits;
+        totals.total_ticks += ticks;
+        totals.min_ticks = std::min(totals.min_ticks, ticks);
+        totals.max_ticks = std::max(totals.max_ticks, ticks);
+        ++totals.histogram[histogram_bucket(ticks)];
+    }
+    void clear() {
+        threads_.clear();
+        of_thread_ = nullptr;
+    }
+    std::vector<strobe_totals> rows() const {
+        std::vector<strobe_totals> all;
+        for (const auto& [index, functions] : threads_) {
+            for (const auto& totals : functions) {
+                if (totals) all.push_back(*totals);
+            }
+        }
+        return all;
+    }
+
+  private:
+    strobe_totals& row(uint32_t function) {
+        if (function >= of_thread_->size()) of_thread_->resize(function + 1);
+        std::unique_ptr<strobe_totals>& totals = (*of_thread_)[function];
+        if (!totals) {
+            totals = std::make_unique<strobe_totals>();
+            totals->function = function;
+            totals->thread_index = thread_index_;
+            totals->min_ticks = UINT64_MAX;
+        }
+        return *totals;
+    }
+
+    using ByFunction = std::vector<std::unique_ptr<strobe_totals>>;
+    std::map<uint32_t, ByFunction> threads_;
+    ByFunction* of_thread_ = nullptr;
+    uint32_t thread_index_ = 0;
+};
+
+class KeptTotalsRows : public MadeRows<strobe_totals> {
+  public:
+    explicit KeptTotalsRows(State& state) : state_(state) {}
+
+    static const char* schema() {
+        return "create table strobe_kept_totals(" STROBE_TOTALS_COLUMNS STROBE_CONSTRAINT_COLUMNS ")";
+    }
+    static bool plan(sqlite3_index_info* info) {
+        static constexpr auto roles = [] {
+            std::array<Role, kTotalsColumns> own{};
+            own[0] = Role::kFunction;
+            own[1] = Role::kThreadIndex;
+            return with_constraints(own);
+        }();
+        return plan_selection(info, roles, kTotalsColumns);
+    }
+    void filter(const char* plan, int, sqlite3_value** values) {
+        begin();
+        selection_ = read_selection(state_, plan, values);
+        if (selection_.nothing) return;
+        KeptTotals totals;
+        scan(
+            *selection_.segment, selection_.filter, [&](const Event& event) { totals.add(event); },
+            [&] { totals.clear(); });
+        rows_ = totals.rows();
+    }
+    void column(sqlite3_context* context, int column) const {
+        totals_column(context, column, row(), *selection_.segment);
+    }
+
+  private:
+    State& state_;
+    Selection selection_;
+};
+
+}  // namespace
+
+int create_counts_table(sqlite3* database, State* state) {
+    return EponymousTable<State, CountRows>::create(database, "strobe_counts", state);
+}
+
+int create_kept_totals_table(sqlite3* database, State* state) {
+    return EponymousTable<State, KeptTotalsRows>::create(database, "strobe_kept_totals", state);
+}
+
+}  // namespace strobe::timeline

@@ -1,0 +1,49 @@
+#include "newest.h"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "../segment/cursor.h"
+
+namespace strobe::timeline {
+namespace {
+
+// The newest event of a thread lies in the chunk that it took last, so only those chunks are read.
+std::optional<uint64_t> newest_number(const Segment& segment) {
+    std::unordered_map<uint32_t, ChunkSummary> latest;
+    for (const ChunkSummary& chunk : segment.chunks()) {
+        if (chunk.record_count) latest[chunk.thread_index] = chunk;  // chunks come by first ticks
+    }
+    const Filter everything;
+    const auto buffer = std::make_unique<ChunkBuffer>();
+    std::optional<uint64_t> newest;
+    for (const auto& [thread, chunk] : latest) {
+        ChunkView view;
+        if (!segment.copy_chunk(chunk, *buffer, view)) continue;
+        RecordCursor cursor(view, everything);
+        for (Event event; cursor.next(event);) newest = std::max(newest.value_or(0), event.number());
+    }
+    return newest;
+}
+
+void newest(sqlite3_context* context, int, sqlite3_value** values) {
+    try {
+        const auto* path = reinterpret_cast<const char*>(sqlite3_value_text(values[0]));
+        auto* state = static_cast<State*>(sqlite3_user_data(context));
+        const std::optional<uint64_t> number = newest_number(*state->segment(path ? path : ""));
+        if (number) sqlite3_result_int64(context, static_cast<sqlite3_int64>(*number));
+    } catch (const std::exception& error) {
+        sqlite3_result_error(context, error.what(), -1);
+    }
+}
+
+}  // namespace
+
+int create_newest(sqlite3* database, State* state) {
+    return sqlite3_create_function(database, "strobe_newest", 1, SQLITE_UTF8, state, newest, nullptr, nullptr);
+}
+
+}  // namespace strobe::timeline

@@ -1,0 +1,60 @@
+// The columns that strobe_totals and strobe_kept_totals have in common, so that one query serves both.
+#pragma once
+
+#include <cstdint>
+
+#include "../segment/segment.h"
+#include "sqlite.h"
+
+namespace strobe::timeline {
+
+#define STROBE_TOTALS_COLUMNS                                                                              \
+    "function_id integer, thread_index integer, calls integer, exits integer, unwound integer,"            \
+    " exits_missed integer, total_ns integer, min_ns integer, max_ns integer, sampled_out_enters integer," \
+    " sampled_out_exits integer, lost_enters integer, lost_exits integer, histogram blob, ns_per_tick real"
+
+constexpr int kTotalsColumns = 15;
+
+// Durations are null while no call has ended; `histogram` is a blob of 128 counts of 32 bits.
+inline void totals_column(sqlite3_context* context, int column, const strobe_totals& row, const Segment& segment) {
+    auto integer = [context](uint64_t value) { sqlite3_result_int64(context, static_cast<sqlite3_int64>(value)); };
+    auto duration = [&](uint64_t ticks) {
+        if (row.exits) sqlite3_result_int64(context, segment.to_ns(ticks));
+    };
+    switch (column) {
+        case 0:
+            return integer(row.function);
+        case 1:
+            return integer(row.thread_index);
+        case 2:
+            return integer(row.calls);
+        case 3:
+            return integer(row.exits);
+        case 4:
+            return integer(row.unwound);
+        case 5:
+            return integer(row.exits_missed);
+        case 6:
+            return duration(row.total_ticks);
+        case 7:
+            return duration(row.min_ticks);
+        case 8:
+            return duration(row.max_ticks);
+        case 9:
+            return integer(row.sampled_out_enters);
+        case 10:
+            return integer(row.sampled_out_exits);
+        case 11:
+            return integer(row.lost_enters);
+        case 12:
+            return integer(row.lost_exits);
+        case 13:
+            return sqlite3_result_blob(context, row.histogram, sizeof row.histogram, SQLITE_TRANSIENT);
+        case 14:
+            return sqlite3_result_double(context, segment.header().ns_per_tick);
+        default:
+            return;
+    }
+}
+
+}  // namespace strobe::timeline
