@@ -50,6 +50,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "'{path}' is neither an ELF program nor a script with a '#!' line.",
         "Name a compiled program, or the interpreter with the file as its argument.",
     ),
+    "damaged_elf": (
+        Code.VALIDATION_ERROR,
+        "'{path}' is an ELF file that cannot be read: {reason}.",
+        "It may be cut short or damaged; build or copy it again.",
+    ),
     "interpreter_missing": (
         Code.VALIDATION_ERROR,
         "'{path}' is a script whose interpreter '{interpreter}' does not exist.",
@@ -114,7 +119,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "{tool} did not finish within {seconds} s; it goes on in the background.",
         "See what came of it with debug_list_sessions, then ask again.",
     ),
-    "too_many_calls": (Code.LIMIT_REACHED, "{count} calls are already running.", "Wait for one of them, then ask again."),
+    "too_many_calls": (
+        Code.LIMIT_REACHED,
+        "{count} calls are already running.",
+        "Wait for one of them, then ask again.",
+    ),
     "bad_regex": (
         Code.VALIDATION_ERROR,
         "The regular expression '{regex}' is not valid: {reason}.",

@@ -1,0 +1,127 @@
+"""What an ELF file says without debug information: build id, load address, symbol tables (System V gABI, chapter 4)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection
+
+from strobe.errors import failure
+
+_PAGE = 4096
+_SYMBOL = struct.Struct("<IBBHQQ")  # Elf64_Sym: name, info, other, section, value, size
+_STT_FUNC = 2
+_STB_GLOBAL, _STB_WEAK, _STB_UNIQUE = 1, 2, 10
+_STV_HIDDEN, _STV_INTERNAL = 2, 1
+_SHN_UNDEF, _SHN_RESERVED = 0, 0xFF00
+_SHF_EXECINSTR = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ElfFunction:
+    """A function of a symbol table; `is_exported`: other modules can bind to it (default visibility, in .dynsym)."""
+
+    name: str
+    address: int
+    size: int
+    is_global: bool
+    is_exported: bool
+
+
+class ElfImage:
+    """One ELF file of 64-bit x86, opened for reading. `link_base`: lowest PT_LOAD address, on a page boundary."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._stream = _opened(path)
+        try:
+            self.elf = ELFFile(self._stream)
+            self._check_machine()
+            self.build_id = self._read_build_id()
+            self.link_base = self._lowest_load()
+            self.executable = [
+                (section["sh_addr"], section["sh_addr"] + section["sh_size"])
+                for section in self.elf.iter_sections()
+                if section["sh_flags"] & _SHF_EXECINSTR
+            ]
+            self.has_symtab = self.elf.get_section_by_name(".symtab") is not None
+        except (ELFError, struct.error, ValueError, AttributeError, UnicodeDecodeError) as error:
+            self.close()
+            raise failure("damaged_elf", path=path, reason=str(error) or type(error).__name__) from error
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def section_size(self, name: str) -> int:
+        """In bytes as they lie in memory (uncompressed); 0 where there is no such section."""
+        section = self.elf.get_section_by_name(name)
+        return 0 if section is None else int(section.data_size)
+
+    def functions(self) -> Iterator[ElfFunction]:
+        """Defined functions of .symtab and .dynsym; one name at one address comes twice when it is in both.
+
+        STT_GNU_IFUNC is left out: what lies there chooses an implementation, and is not called with the arguments.
+        """
+        for name in (".dynsym", ".symtab"):
+            yield from self._table(name)
+
+    def address_of(self, symbol: str) -> int | None:
+        """Address of a function of .symtab by its raw name."""
+        return next((function.address for function in self._table(".symtab") if function.name == symbol), None)
+
+    def is_code(self, address: int) -> bool:
+        return any(start <= address < end for start, end in self.executable)
+
+    def _table(self, name: str) -> Iterator[ElfFunction]:
+        section = self.elf.get_section_by_name(name)
+        if section is None or section["sh_type"] == "SHT_NOBITS":
+            return
+        strings: bytes = self.elf.get_section(section["sh_link"]).data()
+        data: bytes = section.data()
+        usable = len(data) // _SYMBOL.size * _SYMBOL.size
+        for offset, info, other, index, address, size in _SYMBOL.iter_unpack(data[:usable]):
+            if info & 15 != _STT_FUNC or index == _SHN_UNDEF or index >= _SHN_RESERVED or not self.is_code(address):
+                continue
+            raw = strings[offset : strings.find(b"\0", offset)].decode("utf-8", "replace")
+            is_global = info >> 4 in (_STB_GLOBAL, _STB_WEAK, _STB_UNIQUE)
+            is_visible = other & 3 not in (_STV_HIDDEN, _STV_INTERNAL)
+            yield ElfFunction(raw, address, size, is_global, name == ".dynsym" and is_global and is_visible)
+
+    def _check_machine(self) -> None:
+        if self.elf.elfclass != 64 or not self.elf.little_endian or self.elf["e_machine"] != "EM_X86_64":
+            machine = f"{self.elf.get_machine_arch()} ({self.elf.elfclass} bits)"
+            raise failure("wrong_architecture", path=self.path, machine=machine, host="x64 (64 bits)")
+
+    def _read_build_id(self) -> str | None:
+        section = self.elf.get_section_by_name(".note.gnu.build-id")
+        if not isinstance(section, NoteSection):
+            return None
+        return next((str(note["n_desc"]) for note in section.iter_notes() if note["n_type"] == "NT_GNU_BUILD_ID"), None)
+
+    def _lowest_load(self) -> int:
+        loads = [segment["p_vaddr"] for segment in self.elf.iter_segments("PT_LOAD")]
+        return int(min(loads, default=0)) // _PAGE * _PAGE
+
+
+def _opened(path: str) -> BinaryIO:
+    file = Path(path)
+    if file.is_dir():
+        raise failure("is_directory", path=path)
+    try:
+        stream = file.open("rb")
+    except OSError as error:
+        raise failure("no_such_file", path=path, hint=f"({error.strerror}.)") from error
+    if stream.read(4) != b"\x7fELF":
+        stream.close()
+        raise failure("not_a_program", path=path)
+    stream.seek(0)
+    return stream

@@ -1,0 +1,86 @@
+"""Which functions and modules are never traced by name, and why: tracing them would end or disturb the target."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from strobe.model import FunctionSymbol
+from strobe.symbols.names import without_clone
+
+_TWICE = "it returns twice or to another place, and its caller's frame must not be touched"
+_SWITCH = "it switches stacks"
+_UNWINDER = "exceptions are unwound through it, and the recorder takes part in that"
+_RECORDER = "the recorder itself depends on it"
+_START = "it runs where the program has no full stack or thread yet"
+_ENGINE = "it belongs to Strobe's own machinery"
+_SANITIZER = "it belongs to a sanitizer's runtime"
+
+_EXACT: dict[str, str] = {
+    **dict.fromkeys(("setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "vfork", "__vfork", "__libc_vfork"), _TWICE),
+    **dict.fromkeys(("longjmp", "_longjmp", "siglongjmp", "__longjmp", "__longjmp_chk", "____longjmp_chk"), _TWICE),
+    **dict.fromkeys(("getcontext", "setcontext", "swapcontext", "makecontext", "__start_context"), _SWITCH),
+    **dict.fromkeys(("dl_iterate_phdr", "__dl_iterate_phdr", "__gxx_personality_v0", "rust_eh_personality"), _UNWINDER),
+    **dict.fromkeys(("__cxa_begin_catch", "__cxa_end_catch", "__cxa_get_globals"), _UNWINDER),
+    **dict.fromkeys(("pthread_getspecific", "pthread_setspecific", "__pthread_getspecific"), _RECORDER),
+    **dict.fromkeys(("__pthread_setspecific", "__tls_get_addr", "__tls_get_addr_slow", "___tls_get_addr"), _RECORDER),
+    **dict.fromkeys(("__errno_location", "__stack_chk_fail", "__fentry__", "mcount", "_mcount"), _RECORDER),
+    **dict.fromkeys(("clone", "clone3", "__clone", "__clone3", "__clone_internal", "start_thread"), _START),
+    **dict.fromkeys(("__restore_rt", "_start", "_init", "_fini", "__libc_csu_init", "__libc_csu_fini"), _START),
+    **dict.fromkeys(("deregister_tm_clones", "register_tm_clones", "frame_dummy", "__do_global_dtors_aux"), _START),
+    **dict.fromkeys(("_dl_relocate_static_pie", "call_weak_fn", "__libc_start_main", "__libc_start_call_main"), _START),
+    **dict.fromkeys(("clock_gettime", "__clock_gettime", "__vdso_clock_gettime"), _RECORDER),
+}
+_PREFIXES: tuple[tuple[str, str], ...] = (
+    ("_Unwind_", _UNWINDER),
+    ("__register_frame", _UNWINDER),
+    ("__deregister_frame", _UNWINDER),
+    ("__unw_", _UNWINDER),
+    ("_dl_", _RECORDER),
+    ("__vdso_", _RECORDER),
+    ("frida_", _ENGINE),
+    ("gum_", _ENGINE),
+    ("_frida_", _ENGINE),
+    ("strobe_recorder_", _ENGINE),
+    ("__asan_", _SANITIZER),
+    ("__ubsan_", _SANITIZER),
+    ("__tsan_", _SANITIZER),
+    ("__lsan_", _SANITIZER),
+    ("__msan_", _SANITIZER),
+    ("__hwasan_", _SANITIZER),
+    ("__sanitizer_", _SANITIZER),
+    ("__interceptor_", _SANITIZER),
+    ("___interceptor_", _SANITIZER),
+    ("__interception::", _SANITIZER),
+    ("__sancov_", _SANITIZER),
+)
+_RUNTIME = re.compile(
+    r"(?:ld-linux[\w-]*|ld-|linux-vdso|linux-gate|lib(?:c|pthread|m|mvec|dl|rt|util|resolv|nsl|anl|gcc_s|stdc\+\+|c\+\+"
+    r"|c\+\+abi|unwind|asan|ubsan|tsan|lsan|hwasan|clang_rt[\w.-]*))(?:-[\d.]+)?\.so(?:\.|$)|\[vdso\]"
+)
+_ENGINE_MODULE = re.compile(r"frida-agent|frida_agent|libstrobe|strobe-recorder|re\.frida")
+
+
+def unsafe_reason(function: FunctionSymbol) -> str | None:
+    """Why a function must never be hooked; None where it may be. `_exit` may: the session watches it on its own."""
+    names = {function.name, without_clone(function.raw_name)}
+    for name in names:
+        if name in _EXACT:
+            return _EXACT[name]
+        for prefix, reason in _PREFIXES:
+            if name.startswith(prefix):
+                return reason
+    if _ENGINE_MODULE.search(Path(function.module).name):
+        return _ENGINE
+    return None
+
+
+def is_start_code(function: FunctionSymbol) -> bool:
+    """What the compiler puts into every program; nobody misses it in a trace."""
+    return _EXACT.get(function.name) == _START or function.name.startswith(("_dl_", "__asan_", "__sanitizer_"))
+
+
+def is_system_runtime(path: str) -> bool:
+    """Modules that only @lib: reaches: the C and C++ runtime, the loader, sanitizers, the agent."""
+    name = Path(path).name
+    return _RUNTIME.match(name) is not None or _ENGINE_MODULE.search(name) is not None

@@ -1,0 +1,226 @@
+"""The functions of a module: symbol tables and debug information put together, one function per address."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from elftools.common.exceptions import DWARFError, ELFError
+
+from strobe.model import FunctionSymbol
+from strobe.symbols import names
+from strobe.symbols.debug_info import UNNAMED, CodeRow, DebugInfo
+from strobe.symbols.dwarf_forms import DamagedDwarf
+from strobe.symbols.elf import ElfFunction, ElfImage
+from strobe.symbols.signature import Signatures
+
+_BIG_BYTES = 20 << 20
+_BYTES_PER_SECOND = 5 << 20  # of .debug_info, about; for the announcement only
+
+
+@dataclass
+class ModuleSymbols:
+    """What is known of one file. Addresses are link-time: at run time `base + (address - link_base)`.
+
+    `has_debug_info`: some function comes with source and parameters. `inlined_sites`: name -> how often a function was
+    inlined; `inlined_only`: of those, the ones without a copy of their own. `warnings` are worded for the user.
+    """
+
+    path: str
+    build_id: str | None
+    link_base: int
+    functions: list[FunctionSymbol]
+    has_debug_info: bool = False
+    has_symtab: bool = False
+    inlined_sites: dict[str, int] = field(default_factory=dict)
+    register_frame: int | None = None
+    warnings: list[str] = field(default_factory=list)
+
+    @cached_property
+    def inlined_only(self) -> dict[str, int]:
+        own = {function.name for function in self.functions}
+        return {name: sites for name, sites in self.inlined_sites.items() if name not in own}
+
+    @cached_property
+    def scoped_names(self) -> list[str]:
+        """Names as patterns see them, in the order of `functions`."""
+        return [names.scoped(function.name) for function in self.functions]
+
+    @cached_property
+    def scoped_inlined(self) -> list[str]:
+        """The names of `inlined_only` as patterns see them, in its order."""
+        return [names.scoped(name) for name in self.inlined_only]
+
+
+class SymbolResolver(Protocol):
+    """Where functions come from; `functions` of a module have no parameters until `detail` fills them in."""
+
+    def module(self, path: str) -> ModuleSymbols: ...
+
+    def detail(self, functions: Sequence[FunctionSymbol]) -> list[FunctionSymbol]: ...
+
+
+@dataclass
+class _Loaded:
+    key: tuple[int, int, int]  # device, mtime in ns, size: another one, and the file was replaced
+    symbols: ModuleSymbols
+    signatures: Signatures | None
+
+
+class ElfResolver:
+    """Symbols of ELF files, each read once. `progress` is told, in a sentence, before a file that takes seconds."""
+
+    def __init__(self, progress: Callable[[str], None] | None = None) -> None:
+        self._progress = progress or (lambda sentence: None)
+        self._loaded: dict[str, _Loaded] = {}
+
+    def module(self, path: str) -> ModuleSymbols:
+        """Raises StrobeError where the file cannot be read or is no ELF file of this architecture."""
+        return self._load(path).symbols
+
+    def detail(self, functions: Sequence[FunctionSymbol]) -> list[FunctionSymbol]:
+        """The same functions, in the same order, with parameters and return type where these are certain."""
+        return [self._with_signature(function) for function in functions]
+
+    def _with_signature(self, function: FunctionSymbol) -> FunctionSymbol:
+        signatures = self._load(function.module).signatures
+        return function if signatures is None else signatures.fill_in(function)
+
+    def _load(self, path: str) -> _Loaded:
+        key = _file_key(path)
+        loaded = self._loaded.get(path)
+        if loaded is None or loaded.key != key:
+            loaded = self._loaded[path] = self._read(path, key)
+        return loaded
+
+    def _read(self, path: str, key: tuple[int, int, int]) -> _Loaded:
+        image = ElfImage(path)
+        try:
+            symbols = ModuleSymbols(path, image.build_id, image.link_base, [], has_symtab=image.has_symtab)
+            debug_info = self._debug_info(image, symbols.warnings)
+            rows = _unique_rows(debug_info.rows()) if debug_info is not None else {}
+            symbols.functions = _merged(path, list(image.functions()), rows)
+            symbols.has_debug_info = bool(rows)
+            symbols.inlined_sites = debug_info.inlined_sites() if debug_info is not None else {}
+            symbols.register_frame = image.address_of("__register_frame")
+            offsets = {row.address: row.die_offset for row in rows.values()}
+            signatures = None if debug_info is None else Signatures(debug_info, offsets, image.has_symtab)
+            return _Loaded(key, symbols, signatures)
+        finally:
+            image.close()
+
+    def _debug_info(self, image: ElfImage, warnings: list[str]) -> DebugInfo | None:
+        size = image.section_size(".debug_info")
+        name = Path(image.path).name
+        if size == 0:
+            return None
+        if size > _BIG_BYTES:
+            seconds = size // _BYTES_PER_SECOND
+            self._progress(f"Reading {size >> 20} MB of debug information of {name}; takes about {seconds} s, once.")
+        try:
+            debug_info = DebugInfo(image)
+        except (DWARFError, ELFError, DamagedDwarf, IndexError, KeyError, ValueError, AssertionError) as error:
+            warnings.append(_unreadable(name, str(error)))
+            return None
+        warnings.extend(_complaints(name, debug_info))
+        return debug_info
+
+
+def _file_key(path: str) -> tuple[int, int, int]:
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return 0, 0, 0  # ElfImage words the error
+    return status.st_dev ^ status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _unreadable(name: str, reason: str) -> str:
+    advice = "only function names are known. Build it without compression of debug sections (-gz=none)"
+    return f"The debug information of {name} cannot be read ({reason}); {advice}."
+
+
+def _complaints(name: str, debug_info: DebugInfo) -> list[str]:
+    complaints = []
+    split = debug_info.split_units()
+    if split:
+        complaints.append(
+            f"{split} units of {name} keep their debug information in .dwo files, which are not read: functions there "
+            "have no source lines and arguments. Build without -gsplit-dwarf."
+        )
+    if debug_info.scan.damaged:
+        count, reason = len(debug_info.scan.damaged), debug_info.scan.damaged[0][1]
+        complaints.append(f"The debug information of {count} units of {name} is damaged ({reason}).")
+    return complaints
+
+
+def _unique_rows(rows: Iterable[CodeRow]) -> dict[int, CodeRow]:
+    """One row per address; identical functions that were folded into one keep the first name."""
+    unique: dict[int, CodeRow] = {}
+    for row in rows:
+        unique.setdefault(row.address, row)
+    return unique
+
+
+def _merged(path: str, symbols: list[ElfFunction], rows: dict[int, CodeRow]) -> list[FunctionSymbol]:
+    at_address: dict[int, list[ElfFunction]] = {}
+    for symbol in symbols:
+        if not names.is_cold(symbol.name):
+            at_address.setdefault(symbol.address, []).append(symbol)
+    chosen = {address: _preferred(same, rows.get(address)) for address, same in at_address.items()}
+    chosen = {address: symbol for address, symbol in chosen.items() if not names.is_adjuster(symbol.name)}
+    readable = _readable_names(chosen, rows)
+    merged = [
+        _function(path, address, readable[address], chosen.get(address), at_address.get(address, []), rows.get(address))
+        for address in chosen.keys() | rows.keys()
+    ]
+    return sorted(merged, key=lambda function: function.address)
+
+
+def _preferred(same: list[ElfFunction], row: CodeRow | None) -> ElfFunction:
+    """Of symbols at one address: the one debug information names, then clones, global ones, plain spellings."""
+    linkage = None if row is None else row.linkage_name or row.name
+
+    def rank(symbol: ElfFunction) -> tuple[bool, bool, bool, int, int, str]:
+        underscores = len(symbol.name) - len(symbol.name.lstrip("_"))
+        is_clone = row is not None and names.is_clone(symbol.name)
+        bare = symbol.name
+        return bare != linkage, not is_clone, not symbol.is_global, underscores, len(bare), bare
+
+    return min(same, key=rank)
+
+
+def _readable_names(chosen: dict[int, ElfFunction], rows: dict[int, CodeRow]) -> dict[int, str]:
+    """Name by address. Debug information's, save for lambdas: `<lambda(int)>` there, numbered in the symbol."""
+    readable = {address: names.rust_free(row.name) for address, row in rows.items()}
+    unclear = [a for a in chosen if a not in readable or UNNAMED in readable[a] or "<lambda" in readable[a]]
+    by_symbol = names.demangled([chosen[address].name for address in unclear])
+    for address, name in zip(unclear, by_symbol, strict=True):
+        if address not in readable or name != names.without_clone(chosen[address].name):
+            readable[address] = name
+    return readable
+
+
+def _function(
+    path: str,
+    address: int,
+    name: str,
+    symbol: ElfFunction | None,
+    same: list[ElfFunction],
+    row: CodeRow | None,
+) -> FunctionSymbol:
+    raw_name = symbol.name if symbol is not None else (row.linkage_name if row is not None else None)
+    size = row.size if row is not None else max((other.size for other in same), default=0)
+    return FunctionSymbol(
+        name=name,
+        raw_name=raw_name or name,
+        module=path,
+        address=address,
+        size=size,
+        source_file=None if row is None else row.source_file,
+        line=None if row is None else row.line,
+        exported=any(other.is_exported for other in same),
+    )

@@ -1,0 +1,212 @@
+"""Names of functions: brackets and scopes, parameter lists, clones, Rust hashes.
+
+A function's name here is demangled and qualified, keeps its template arguments and has no parameter list:
+`ns::Map<int, char*>::find`, `(anonymous namespace)::helper`, `outer::{lambda(int)#1}::operator()`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+SCOPE = "\x1f"  # stands for a `::` outside of all brackets, see scoped()
+
+# Longest first. The word and what follows is one token: its brackets open and close nothing.
+_OPERATOR = (
+    r"(?<![\w$~])operator(?:\s*(?:<=>|<<=|>>=|->\*|<<|>>|<=|>=|->|\(\)|\[\]|<|>)"
+    r"|\"\"\s*\w+| (?:new|delete)(?:\[\])?)?(?!\w)"
+)
+_NESTING = re.compile(_OPERATOR + r"|->|[<({\[\])}>]")
+_TOKEN = re.compile(_OPERATOR + r"|[\w$~.,@]+|::|->|.", re.DOTALL)
+_BRACKET = re.compile(r"[<({]")
+_CLONE = re.compile(r"\.(?:isra|constprop|part|cold|llvm|lto_priv|localalias|resolver|clone)\b[\w.$]*$")
+_CHANGED = re.compile(r"\.(?:isra|constprop|part|specialized|argelim|argprom)\b")
+_CLONE_TEXT = re.compile(r"(?: \[clone [^\]]*\])+$")
+_ABI_TAG = re.compile(r"\[abi:\w+\]")
+_RUST_HASH = re.compile(r"::h[0-9a-f]{16}$")
+_RUST_ESCAPE = re.compile(r"\$(LT|GT|RF|BP|LP|RP|C|SP|u[0-9a-f]{1,6})\$")
+_RUST_LETTERS = {"LT": "<", "GT": ">", "RF": "&", "BP": "*", "LP": "(", "RP": ")", "C": ",", "SP": "@"}
+_METHOD_SUFFIX = re.compile(r"(?: const| volatile| &&?| noexcept)+(?=::|$)")
+_CLOSES = {">": "<", ")": "(", "}": "{", "]": "["}
+
+
+class Unbalanced(ValueError):
+    """A bracket without its partner."""
+
+
+def outside(name: str, *, strict: bool = False) -> Iterator[tuple[int, str]]:
+    """Position and text of the tokens outside of all brackets: words, `::`, spaces, whole bracketed groups.
+
+    An operator's name (`operator<`) is one token. With `strict`, brackets without partner raise Unbalanced; else an
+    unclosed group reaches to the end.
+    """
+    position, length = 0, len(name)
+    while position < length:
+        match = _TOKEN.match(name, position)
+        assert match is not None  # the last alternative takes any character
+        end = match.end()
+        letter = name[position]
+        if letter in "<({[":
+            end = _group_end(name, position, strict)
+        elif strict and letter in ">)}]":
+            raise Unbalanced(f"'{letter}' closes nothing")
+        yield position, name[position:end]
+        position = end
+
+
+def _group_end(name: str, start: int, strict: bool) -> int:
+    """Where the group that opens at `start` ends. A `<` that compares is forgotten when an outer bracket closes."""
+    open_brackets: list[str] = []
+    for match in _NESTING.finditer(name, start):
+        text = match.group()
+        if text in "<({[":
+            open_brackets.append(text)
+        elif text in _CLOSES:
+            _close(open_brackets, text)
+            if not open_brackets:
+                return match.end()
+    if strict:
+        raise Unbalanced(f"'{name[start]}' is not closed")
+    return len(name)
+
+
+def _close(open_brackets: list[str], letter: str) -> None:
+    partner = _CLOSES[letter]
+    if partner == "<":
+        if open_brackets[-1] == "<":
+            open_brackets.pop()
+        return
+    while open_brackets and open_brackets.pop() != partner:
+        pass
+
+
+def scoped(name: str, *, strict: bool = False) -> str:
+    """`name` as patterns see it: each `::` outside of brackets is SCOPE, spacing inside of brackets is uniform."""
+    if not _BRACKET.search(name):
+        if strict:
+            _check(name)
+        return name.replace("::", SCOPE)
+    return "".join(
+        SCOPE if text == "::" else _respace(text) if text[0] in "<({[" else text
+        for _, text in outside(name, strict=strict)
+    )
+
+
+def _check(name: str) -> None:
+    for _ in outside(name, strict=True):
+        pass
+
+
+def _respace(group: str) -> str:
+    return group.replace(", ", ",").replace("> >", ">>").replace("> >", ">>")
+
+
+def components(name: str) -> list[str]:
+    return scoped(name).split(SCOPE)
+
+
+def is_clone(raw_name: str) -> bool:
+    """Whether the compiler made it from another function."""
+    return _CLONE.search(raw_name) is not None
+
+
+def is_changed_clone(raw_name: str) -> bool:
+    """Whether it is a clone that may take other parameters than the source says."""
+    return _CHANGED.search(raw_name) is not None
+
+
+def is_cold(raw_name: str) -> bool:
+    """Whether it is the seldom executed part of a function, which is jumped to and never called."""
+    return ".cold" in raw_name
+
+
+def without_clone(raw_name: str) -> str:
+    return _CLONE.sub("", raw_name)
+
+
+def is_adjuster(raw_name: str) -> bool:
+    """Thunks and transactional copies (Itanium C++ ABI 5.1.4): a call of one is a call of the function proper, too."""
+    return raw_name.startswith(("_ZTh", "_ZTv", "_ZTc", "_ZGT"))
+
+
+def plain_name(demangled: str) -> str:
+    """The name in a demangled symbol: without return type, parameter lists, ABI tags, clone marks and Rust hash.
+
+    Function names of C pass unchanged. Parameter lists of enclosing functions go too; those of lambdas stay, being all
+    that tells two lambdas apart: `f(int)::{lambda(int)#1}::operator()(int) const` -> `f::{lambda(int)#1}::operator()`.
+    """
+    if _RUST_HASH.search(demangled):
+        return _rust_name(_RUST_HASH.sub("", demangled))
+    name = _ABI_TAG.sub("", _CLONE_TEXT.sub("", demangled))
+    if "(" not in name:
+        return name
+    return _strip_lists(name)
+
+
+def _strip_lists(name: str) -> str:
+    tokens = list(outside(name))
+    conversion = _conversion_start(name, tokens)
+    kept: list[str] = []
+    for index, (position, text) in enumerate(tokens):
+        is_list = text.startswith("(") and text != "(anonymous namespace)"
+        in_type = conversion is not None and position > conversion and not _is_last_list(tokens, index)
+        if not is_list or in_type:
+            kept.append(text)
+        elif _holds_function(tokens, index):
+            return _strip_lists(text[1:-1].lstrip("*&"))
+        elif not kept or kept[-1] == " ":
+            kept.append(text)  # decltype (x): part of the return type
+    stripped = _METHOD_SUFFIX.sub("", "".join(kept))
+    return _without_return_type(stripped)
+
+
+def _conversion_start(name: str, tokens: list[tuple[int, str]]) -> int | None:
+    """Where `operator TYPE` begins: there, brackets belong to the type, up to the last list."""
+    for position, text in tokens:
+        if text == "operator" and name[position + 8 : position + 9] == " ":
+            return position
+    return None
+
+
+def _is_last_list(tokens: list[tuple[int, str]], index: int) -> bool:
+    following = [text for _, text in tokens[index + 1 :]]
+    return not any(text.startswith("(") for text in following)
+
+
+def _holds_function(tokens: list[tuple[int, str]], index: int) -> bool:
+    """`void (*f<int>(int))(char)`: the declarator of a function that returns a pointer to function or array."""
+    text = tokens[index][1]
+    following = tokens[index + 1][1] if index + 1 < len(tokens) else ""
+    return text.startswith(("(*", "(&")) and following.startswith(("(", "[")) and "(" in text[1:]
+
+
+def _without_return_type(name: str) -> str:
+    start = 0
+    for position, text in outside(name):
+        if text.startswith("operator"):
+            break
+        if text == " ":
+            start = position + 1
+    return name[start:]
+
+
+def _rust_name(name: str) -> str:
+    def letter(match: re.Match[str]) -> str:
+        code = match.group(1)
+        return _RUST_LETTERS.get(code) or chr(int(code[1:], 16))
+
+    name = re.sub(r"(^|::)_(?=\$)", r"\1", name)
+    return _RUST_ESCAPE.sub(letter, name).replace("..", "::")
+
+
+def rust_free(name: str) -> str:
+    """A name without the hash that Rust ends symbols with."""
+    return _RUST_HASH.sub("", name)
+
+
+def demangled(raw_names: list[str]) -> list[str]:
+    """Names without parameter lists, in one batch; what is not mangled, or by a scheme not known, stays as it is."""
+    from strobe._core import demangle
+
+    bare = [without_clone(raw) for raw in raw_names]
+    return [raw if text is None else plain_name(text) for raw, text in zip(bare, demangle(bare), strict=True)]

@@ -1,0 +1,174 @@
+"""Trace patterns: what they mean is fixed in one table of the documentation, `docs/` and the tools' contract.
+
+Names are compared in the form of `names.scoped`: a `::` inside of brackets belongs to the name around it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from strobe.errors import StrobeError, failure
+from strobe.symbols.names import SCOPE, Unbalanced, scoped
+
+MAX_LENGTH = 1000
+_SELECTORS = "@usercode, @file:TEXT, @lib:NAME"
+_WILDCARD = re.compile(r"\*+")
+
+Kind = Literal["name", "usercode", "file", "lib"]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """One pattern. `kind` "name" matches function names, "usercode" and "file" source files, "lib" whole libraries.
+
+    `argument`: the scoped name pattern, the project root, the file text or glob, the library's name.
+    """
+
+    text: str
+    kind: Kind
+    argument: str
+    _in_files: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
+
+    @staticmethod
+    def parse(text: str, project_root: str | None = None) -> Pattern:
+        """Raises INVALID_PATTERN."""
+        text = text.strip()
+        if not text:
+            raise _invalid(text, "it is empty", "Give a function name such as 'ns::*', or @usercode.")
+        if len(text) > MAX_LENGTH:
+            shown = f"{text[:40]}…"
+            raise _invalid(shown, f"it is longer than {MAX_LENGTH:,} characters", "Use wildcards: 'ns::*', 'ns::**'.")
+        if any(not letter.isprintable() for letter in text):
+            raise _invalid(ascii(text), "it contains characters that cannot be printed")
+        if text.startswith("@"):
+            return _selector(text, project_root)
+        try:
+            return Pattern(text, "name", scoped(text, strict=True))
+        except Unbalanced as error:
+            hint = "Patterns have no parameter list; template arguments stand in '<…>', and '<*>' matches any."
+            raise _invalid(text, str(error), hint) from error
+
+    @property
+    def is_exact(self) -> bool:
+        return self.kind == "name" and "*" not in self.argument
+
+    @cached_property
+    def literals(self) -> list[str]:
+        """The parts of a name pattern without wildcards, longest first; every match contains all of them."""
+        parts = [part.strip(SCOPE) for part in _WILDCARD.split(self.argument)]
+        return sorted(filter(None, parts), key=len, reverse=True)
+
+    def matching_names(self, scoped_names: list[str]) -> list[int]:
+        """Indexes of the scoped names that a name pattern matches."""
+        if self.is_exact:
+            return [index for index, name in enumerate(scoped_names) if name == self.argument]
+        matches = self._expression.fullmatch
+        if not self.literals:
+            return [index for index, name in enumerate(scoped_names) if matches(name)]
+        rarest = self.literals[0]  # `in` is several times faster than the expression, and most names fail it
+        return [index for index, name in enumerate(scoped_names) if rarest in name and matches(name)]
+
+    def matches_name(self, name: str) -> bool:
+        return bool(self.matching_names([scoped(name)]))
+
+    def matches_file(self, path: str | None) -> bool:
+        """Whether a source file, given by full path, is one that "usercode" or "file" means."""
+        if path is None:
+            return False
+        if path not in self._in_files:
+            self._in_files[path] = self._file_test(path)
+        return self._in_files[path]
+
+    def matches_library(self, path: str) -> bool:
+        """Whether a module's file is one that "lib" means: `libz.so` is also `libz.so.1.2.13`."""
+        return Path(path).name.startswith(self.argument) or path == self.argument
+
+    @cached_property
+    def _expression(self) -> re.Pattern[str]:
+        return re.compile(_name_expression(self.argument), re.DOTALL)
+
+    @cached_property
+    def _file_test(self) -> Callable[[str], bool]:
+        if self.kind == "usercode":
+            return _inside(self.argument)
+        if any(letter in self.argument for letter in "*?["):
+            expression = re.compile(_glob_expression(self.argument))
+            return lambda path: expression.fullmatch(path) is not None
+        return lambda path: self.argument in path
+
+
+def _selector(text: str, project_root: str | None) -> Pattern:
+    name, colon, argument = text.partition(":")
+    if name == "@usercode" and not colon:
+        if not project_root:
+            raise _invalid(text, "it needs a project root", "Pass projectRoot: the folder of your own source code.")
+        return Pattern(text, "usercode", os.path.normpath(project_root))
+    kinds: dict[str, Kind] = {"@file": "file", "@lib": "lib"}
+    if name not in kinds:
+        raise _invalid(text, f"there is no selector '{name}'", f"Valid: {_SELECTORS}.")
+    if not argument:
+        raise _invalid(text, f"'{name}' needs a name behind a colon", "For example @file:parser.cpp or @lib:libz.so.")
+    return Pattern(text, kinds[name], argument)
+
+
+def _invalid(text: str, reason: str, hint: str = "") -> StrobeError:
+    return failure("invalid_pattern", pattern=text, reason=reason, hint=hint)
+
+
+def _name_expression(argument: str) -> str:
+    """`*`: within one name; `**`: anything; `a::**::b` is also `a::b`, and `**::b` also `b`."""
+    any_scopes = f"(?:.*{SCOPE})?"
+    marked = re.sub(r"\*\*+", "\0", argument)
+    pieces: list[str] = []
+    position = 0
+    while position < len(marked):
+        letter = marked[position]
+        begins_name = position == 0 or marked[position - 1] == SCOPE
+        if letter == "\0" and begins_name and marked[position + 1 : position + 2] == SCOPE:
+            pieces.append(any_scopes)
+            position += 2
+            continue
+        pieces.append(".*" if letter == "\0" else f"[^{SCOPE}]*" if letter == "*" else re.escape(letter))
+        position += 1
+    return "".join(pieces)
+
+
+def _glob_expression(glob: str) -> str:
+    """Matched against whole trailing parts of the path; `*` and `?` stop at a '/', `**` does not."""
+    pieces = ["" if glob.startswith("/") else "(?:.*/)?"]
+    for part in re.findall(r"\*\*/|\*+|\?|\[[^\]]+\]|.", glob, re.DOTALL):
+        if part == "**/":
+            pieces.append("(?:.*/)?")
+        elif part.startswith("*"):
+            pieces.append("[^/]*" if part == "*" else ".*")
+        elif part == "?":
+            pieces.append("[^/]")
+        elif part.startswith("[") and len(part) > 2:
+            inner = part[1:-1].replace("\\", "\\\\")
+            pieces.append(f"[^{inner[1:]}]" if inner[0] == "!" else f"[{inner}]")
+        else:
+            pieces.append(re.escape(part))
+    return "".join(pieces)
+
+
+def _inside(root: str) -> Callable[[str], bool]:
+    """Test for files below `root`, by the path as compiled or with links resolved on either side."""
+    prefixes = tuple({root.rstrip("/") + "/", os.path.realpath(root).rstrip("/") + "/"})
+
+    def test(path: str) -> bool:
+        if not path.startswith("/"):  # compiled with mapped prefixes
+            return (Path(root) / path).exists()
+        return path.startswith(prefixes) or os.path.realpath(path).startswith(prefixes)
+
+    return test
+
+
+def parse_all(texts: Iterable[str], project_root: str | None = None) -> list[Pattern]:
+    """Raises INVALID_PATTERN for the first that is not valid."""
+    return [Pattern.parse(text, project_root) for text in texts]

@@ -1,0 +1,153 @@
+"""From patterns to the functions to hook, with everything a user should know about what was left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from strobe.errors import failure
+from strobe.model import FunctionSymbol
+from strobe.symbols.hooking import is_start_code, is_system_runtime, unsafe_reason
+from strobe.symbols.module import ModuleSymbols
+from strobe.symbols.nearest import nearest_names
+from strobe.symbols.patterns import Pattern
+
+_SHOWN = 5  # names in one warning
+
+
+@dataclass
+class Selection:
+    """What patterns match.
+
+    `functions`: every match once, without those that must not be hooked. `matches`: the same by pattern text, all
+    patterns included. `nearest`: for patterns that match nothing, names they may have meant.
+    """
+
+    functions: list[FunctionSymbol] = field(default_factory=list)
+    matches: dict[str, list[FunctionSymbol]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    nearest: dict[str, list[str]] = field(default_factory=dict)
+
+
+def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Selection:
+    """Matches patterns against modules, the first of which is the main program.
+
+    Name and file patterns see all modules except for the system's runtime libraries, which only @lib: reaches.
+    """
+    searched = [module for index, module in enumerate(modules) if index == 0 or not is_system_runtime(module.path)]
+    selection = Selection()
+    refused: dict[FunctionSymbol, str] = {}
+    for pattern in patterns:
+        found = list(_matching(pattern, modules if pattern.kind == "lib" else searched))
+        reasons = {function: reason for function in found if (reason := unsafe_reason(function)) is not None}
+        refused.update(reasons)
+        selection.matches[pattern.text] = [function for function in found if function not in reasons]
+        selection.warnings.extend(_inlined_warning(pattern, searched))
+        if not found:
+            _explain_nothing(selection, pattern, searched, modules)
+    unique = {(f.module, f.address): f for functions in selection.matches.values() for f in functions}
+    selection.functions = list(unique.values())
+    selection.warnings.extend(_refusal_warnings(refused))
+    selection.warnings.extend(_debug_warnings(patterns, selection, modules))
+    selection.warnings = list(dict.fromkeys(selection.warnings))
+    return selection
+
+
+def _matching(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[FunctionSymbol]:
+    for module in modules:
+        if pattern.kind == "name":
+            yield from (module.functions[index] for index in pattern.matching_names(module.scoped_names))
+        elif pattern.kind == "lib":
+            if pattern.matches_library(module.path):
+                yield from (function for function in module.functions if function.exported)
+        else:
+            yield from (function for function in module.functions if pattern.matches_file(function.source_file))
+
+
+def _inlined_warning(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[str]:
+    """Functions that are nowhere called: the absence of events says nothing about them."""
+    if pattern.kind != "name":
+        return
+    sites: Counter[str] = Counter()
+    for module in modules:
+        inlined = module.inlined_only
+        names = list(inlined)
+        sites.update({names[i]: inlined[names[i]] for i in pattern.matching_names(module.scoped_inlined)})
+    if len(sites) == 1:
+        name, count = next(iter(sites.items()))
+        where = "1 site" if count == 1 else f"{count} sites"
+        yield f"'{name}' is inlined at {where} and has no copy of its own: its calls cannot be seen. Build with -O0."
+    elif sites:
+        shown = ", ".join(f"{name} ({count})" for name, count in sites.most_common(_SHOWN))
+        more = ", …" if len(sites) > _SHOWN else ""
+        yield (
+            f"{len(sites)} functions that match '{pattern.text}' are inlined everywhere and have no copy of their own, "
+            f"so their calls cannot be seen (with the number of sites): {shown}{more}. Build with -O0."
+        )
+
+
+def _explain_nothing(
+    selection: Selection, pattern: Pattern, searched: Sequence[ModuleSymbols], modules: Sequence[ModuleSymbols]
+) -> None:
+    if pattern.kind == "lib":
+        names = [Path(module.path).name for module in modules]
+        selection.nearest[pattern.text] = nearest_names(pattern.argument, names) or names[:_SHOWN]
+    elif pattern.kind == "file":
+        files = {Path(f.source_file).name for module in searched for f in module.functions if f.source_file}
+        selection.nearest[pattern.text] = nearest_names(Path(pattern.argument).name, files)
+    elif pattern.kind == "usercode":
+        selection.warnings.extend(_elsewhere(pattern, searched[:1]))
+    elif pattern.kind == "name":
+        names = [function.name for module in searched for function in module.functions]
+        selection.nearest[pattern.text] = nearest_names(pattern.text, names)
+        selection.warnings.extend(_runtime_hint(pattern, modules))
+
+
+def _elsewhere(pattern: Pattern, modules: Sequence[ModuleSymbols]) -> Iterator[str]:
+    """Where the sources of the main program do lie, when none is in the project root."""
+    files = (f.source_file for module in modules for f in module.functions if f.source_file)
+    folders = Counter(str(Path(file).parent) for file in files if not file.startswith(("/usr/", "/rustc/")))
+    if folders:
+        shown = ", ".join(folder for folder, _ in folders.most_common(3))
+        yield f"No function's source lies in the project root '{pattern.argument}'; the program was built from {shown}."
+
+
+def _runtime_hint(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[str]:
+    for module in modules:
+        if is_system_runtime(module.path) and pattern.matching_names(module.scoped_names):
+            name = Path(module.path).name
+            yield f"'{pattern.text}' is in {name}, a system library: trace that library's functions with @lib:{name}."
+            return
+
+
+def _refusal_warnings(refused: dict[FunctionSymbol, str]) -> Iterator[str]:
+    by_reason: dict[str, list[str]] = {}
+    for function, reason in refused.items():
+        if not is_start_code(function):
+            by_reason.setdefault(reason, []).append(function.name)
+    for reason, names in by_reason.items():
+        shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+        yield f"Not traced: {shown}: {reason}."
+
+
+def _debug_warnings(
+    patterns: Sequence[Pattern], selection: Selection, modules: Sequence[ModuleSymbols]
+) -> Iterator[str]:
+    for module in modules:
+        yield from module.warnings
+    if not modules or all(pattern.kind == "lib" for pattern in patterns):
+        return
+    main = modules[0]
+    if main.has_debug_info:
+        return
+    by_file = any(pattern.kind in ("usercode", "file") for pattern in patterns)
+    if by_file or not selection.functions or not main.functions:
+        yield str(failure("no_debug_symbols", path=main.path))
+    else:
+        kind = "names" if main.has_symtab else "exported names"
+        yield (
+            f"'{main.path}' has no debug information: functions are known by their {kind} alone, without arguments, "
+            "return values and source lines. Build it with -g to see these."
+        )

@@ -1,0 +1,206 @@
+"""Parameters and return type of one function, read when somebody asks, with the registers that are certain."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from elftools.common.exceptions import DWARFError
+from elftools.dwarf.die import DIE
+from elftools.dwarf.locationlists import LocationEntry, LocationExpr, LocationParser
+
+from strobe.model import FunctionSymbol, Parameter, ValueKind, ValueType
+from strobe.symbols import names
+from strobe.symbols.abi import DWARF_TO_ARGUMENT, Doubt, Place, Shape, assign
+from strobe.symbols.debug_info import DebugInfo
+from strobe.symbols.shapes import returned_shape, shape_of
+from strobe.symbols.types import TypeReader, children, number, target
+
+# DWARF 5, section 7.12, and the later numbers of dwarfstd.org
+_C = frozenset({0x01, 0x02, 0x0C, 0x1D, 0x2C, 0x3E})
+_CPLUSPLUS = frozenset({0x04, 0x1A, 0x21, 0x2A, 0x2B, 0x3A})
+_RUST = 0x1C
+_CC_NOCALL = 3
+_OP_REG0, _OP_REG31 = 0x50, 0x6F
+_OP_STACK = frozenset({*range(0x70, 0x90), 0x91})  # breg*, fbreg: the value has a place in the frame
+_IN_CHARGE = "__in_chrg"  # a constructor's parameter in declarations alone; no code gets it
+_COMPLETE_RUSTC = (1, 95)  # seen: it lists parameters without name (`_`, a closure's own), as older ones did not
+_MAX_HOPS = 8
+_BROKEN = (DWARFError, KeyError, IndexError, AttributeError, ValueError, AssertionError, NotImplementedError)
+
+
+class Signatures:
+    """Signatures of one module's functions, by address."""
+
+    def __init__(self, debug_info: DebugInfo, die_offsets: dict[int, int], has_symtab: bool) -> None:
+        self._debug_info = debug_info
+        self._dwarf = debug_info.dwarf
+        self._die_offsets = die_offsets
+        self._has_symtab = has_symtab
+        self._types = TypeReader(debug_info)
+        self._locations = LocationParser(debug_info.dwarf.location_lists())
+
+    def fill_in(self, function: FunctionSymbol) -> FunctionSymbol:
+        """The function with `parameters` and `returns`; both stay None where the compiler may have changed them."""
+        offset = self._die_offsets.get(function.address)
+        if offset is None or names.is_changed_clone(function.raw_name):
+            return function
+        try:
+            return self._read(function, self._die_at(offset))
+        except (Doubt, *_BROKEN):
+            return function
+
+    def _read(self, function: FunctionSymbol, die: DIE) -> FunctionSymbol:
+        chain = _origins(die)
+        language = _language(chain[-1])
+        may_be_unseen_clone = not self._has_symtab and not any("DW_AT_external" in d.attributes for d in chain)
+        if language is None or number(die, "DW_AT_calling_convention") == _CC_NOCALL or may_be_unseen_clone:
+            return function
+        returned = next((d for d in chain if "DW_AT_type" in d.attributes), die)
+        formals = self._formals(chain)
+        if not formals and not self._debug_info.lists_parameters(die.offset):
+            return function
+        shapes = [_shape(formal, language) for formal in formals]
+        registers = assign(_returned(returned, language), shapes)
+        registers = self._certain(die, formals, registers, language, len(chain) > 1)
+        parameters = tuple(
+            self._parameter(index, formal, shape, register)
+            for index, (formal, shape, register) in enumerate(zip(formals, shapes, registers, strict=True))
+        )
+        return replace(function, parameters=parameters, returns=self._types.value_type(target(returned)))
+
+    def _formals(self, chain: list[DIE]) -> list[DIE]:
+        """The concrete function's parameters. Fewer or more than its origin has: then some were lost, a Doubt."""
+        own = list(children(chain[0], "DW_TAG_formal_parameter"))
+        for origin in chain[1:]:
+            declared = list(children(origin, "DW_TAG_formal_parameter"))
+            if len(_written(declared)) != len(_written(own)):
+                raise Doubt("parameters were lost")
+        if any(_inherited_text(formal, "DW_AT_name") == _IN_CHARGE for formal in own):
+            raise Doubt("a constructor that is only an outline")
+        return own
+
+    def _certain(
+        self, die: DIE, formals: list[DIE], registers: list[int | None], language: str, has_origin: bool
+    ) -> list[int | None]:
+        """`registers` without those that other evidence speaks against.
+
+        gcc renames a function whose parameters it changes; LLVM does not, and it leaves out parameters without name.
+        """
+        low = int(die.attributes["DW_AT_low_pc"].value) if "DW_AT_low_pc" in die.attributes else None
+        seen = [self._at_entry(formal, low) for formal in formals]
+        for register, entry in zip(registers, seen, strict=True):
+            if isinstance(entry, int) and register is not None and entry != register:
+                raise Doubt("parameters are not where the ABI puts them")
+        if _producer(die).startswith("GNU"):
+            return registers
+        lists_all = language != "rust" or has_origin or _rustc_version(_producer(die)) >= _COMPLETE_RUSTC
+        if lists_all and all(entry == "stack" for entry in seen):
+            return registers
+        return [register if entry == register else None for register, entry in zip(registers, seen, strict=True)]
+
+    def _at_entry(self, formal: DIE, low: int | None) -> int | str | None:
+        """Where debug information has a parameter at the function's first byte: argument register, "stack", or None."""
+        found = formal.attributes.get("DW_AT_location")
+        if found is None or low is None:
+            return None
+        location = self._locations.parse_from_attribute(found, formal.cu["version"], formal)
+        if isinstance(location, LocationExpr):
+            return _place(location.loc_expr)
+        base = formal.cu.get_top_DIE().attributes.get("DW_AT_low_pc")
+        for entry in location or ():
+            if isinstance(entry, LocationEntry):
+                shift = 0 if entry.is_absolute or base is None else base.value
+                if entry.begin_offset + shift == low:
+                    return _place(entry.loc_expr)
+        return None
+
+    def _parameter(self, index: int, formal: DIE, shape: Shape | None, register: int | None) -> Parameter:
+        chain = _origins(formal)
+        name = _inherited_text(formal, "DW_AT_name") or f"arg{index}"
+        typed = next((d for d in chain if "DW_AT_type" in d.attributes), formal)
+        kind = self._types.value_type(_without_const(target(typed)))
+        if shape is not None and shape.place is Place.REFERENCE:
+            return Parameter(name, ValueType(ValueKind.REFERENCE, 8, kind.name), register)
+        if kind.kind is ValueKind.AGGREGATE and shape is not None and shape.integers == 2 and _is_fat_pointer(kind):
+            return Parameter(name, ValueType(ValueKind.POINTER, 8, kind.name), register)
+        has_word = kind.kind not in (ValueKind.AGGREGATE, ValueKind.FLOAT, ValueKind.VOID)
+        return Parameter(name, kind, register if has_word else None)
+
+    def _die_at(self, offset: int) -> DIE:
+        die: DIE = self._dwarf.get_DIE_from_refaddr(offset)
+        return die
+
+
+def _without_const(die: DIE | None) -> DIE | None:
+    """`T* const this` is `T* this` to a caller."""
+    return target(die) if die is not None and die.tag == "DW_TAG_const_type" else die
+
+
+def _origins(die: DIE) -> list[DIE]:
+    """A DIE, its abstract instance, and that one's declaration."""
+    chain = [die]
+    while len(chain) < _MAX_HOPS:
+        last = chain[-1]
+        origin = target(last, "DW_AT_abstract_origin") or target(last, "DW_AT_specification")
+        if origin is None:
+            break
+        chain.append(origin)
+    return chain
+
+
+def _language(die: DIE) -> str | None:
+    code = number(die.cu.get_top_DIE(), "DW_AT_language")
+    if code in _C:
+        return "c"
+    if code in _CPLUSPLUS:
+        return "c++"
+    return "rust" if code == _RUST else None
+
+
+def _shape(formal: DIE, language: str) -> Shape | None:
+    typed = next((d for d in _origins(formal) if "DW_AT_type" in d.attributes), None)
+    try:
+        return None if typed is None else shape_of(target(typed), language)
+    except (Doubt, *_BROKEN):
+        return None
+
+
+def _returned(die: DIE, language: str) -> Shape | None:
+    try:
+        return returned_shape(target(die), language)
+    except (Doubt, *_BROKEN):
+        return None
+
+
+def _written(formals: list[DIE]) -> list[DIE]:
+    """Parameters of the source, without `this` and what constructors with virtual bases get besides."""
+    return [formal for formal in formals if not any("DW_AT_artificial" in die.attributes for die in _origins(formal))]
+
+
+def _inherited_text(die: DIE, attribute: str) -> str:
+    return next((_text(d, attribute) for d in _origins(die) if attribute in d.attributes), "")
+
+
+def _place(expression: list[int]) -> int | str | None:
+    if len(expression) == 1 and _OP_REG0 <= expression[0] <= _OP_REG31:
+        return DWARF_TO_ARGUMENT.get(expression[0] - _OP_REG0)
+    return "stack" if expression and expression[0] in _OP_STACK else None
+
+
+def _rustc_version(producer: str) -> tuple[int, ...]:
+    match = re.search(r"rustc version (\d+)\.(\d+)", producer)
+    return tuple(int(part) for part in match.groups()) if match else (0, 0)
+
+
+def _producer(die: DIE) -> str:
+    return _text(die.cu.get_top_DIE(), "DW_AT_producer")
+
+
+def _text(die: DIE, attribute: str) -> str:
+    found = die.attributes.get(attribute)
+    return found.value.decode("utf-8", "replace") if found is not None and isinstance(found.value, bytes) else ""
+
+
+def _is_fat_pointer(kind: ValueType) -> bool:
+    return kind.name.startswith(("&", "*", "alloc::boxed::Box<"))
