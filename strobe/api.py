@@ -191,8 +191,10 @@ class ProgramSession:
             self._manager.close()
 
     def _names(self, pattern: str) -> list[str]:
-        """Names of the called functions that match; raises invalid_pattern."""
-        parsed = Pattern.parse(pattern, None)
+        """Names of the called functions that match; raises invalid_pattern, and bad_value for @usercode and the like."""
+        parsed = Pattern.parse(pattern, ".")
+        if parsed.kind != "name":
+            raise failure("bad_value", field="pattern", value=pattern, reason="not a name", valid="foo::bar, foo::*")
         return [group.key for group in self.totals() if parsed.matches_name(group.key)]
 
     def _text(self, *streams: EventType) -> str:

@@ -18,9 +18,9 @@ from strobe import api
 from strobe.calls import Call
 from strobe.errors import failure
 from strobe.model import Event, EventFilter, Totals
+from strobe.resources import DEMO_PROGRAM
 
 FOLDER = Path(__file__).parent
-PROGRAM = FOLDER / "strobe_demo"
 SOURCES = "/strobe-demo"  # where its debug information says that its sources lie, see CMakeLists.txt
 
 _RUN_SECONDS = 30.0
@@ -68,11 +68,11 @@ class Finding:
 def explore() -> Finding:
     """Runs the demo's program with all its functions traced and looks for what is odd. Leaves nothing behind."""
     started = time.monotonic()
-    if not PROGRAM.exists():
-        raise failure("no_such_file", path=PROGRAM, hint="Install Strobe (make install), which builds it.")
+    if not DEMO_PROGRAM.exists():
+        raise failure("no_such_file", path=DEMO_PROGRAM, hint="Install Strobe (make install), which builds it.")
     with (
         tempfile.TemporaryDirectory(prefix="strobe-demo-") as home,
-        api.launch([PROGRAM], trace=["@usercode"], project_root=SOURCES, sampling="off", home=home) as shop,
+        api.launch([DEMO_PROGRAM], trace=["@usercode"], project_root=SOURCES, sampling="off", home=home) as shop,
     ):
         status = shop.wait(_RUN_SECONDS)
         calls = shop.calls()

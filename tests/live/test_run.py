@@ -1,0 +1,231 @@
+"""`strobe run` as a user meets it: a program traced in a terminal or a pipe, with nothing of it changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.wait import wait_until
+
+STROBE = [sys.executable, "-m", "strobe"]
+SECONDS = 60
+DURATION = re.compile(r"\s+\d[\d.]* (?:ns|us|ms|s)\b")
+
+Build = Callable[..., Path]
+
+
+def strobe(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    command = [*STROBE, *map(str, arguments)]
+    return subprocess.run(command, input=stdin, capture_output=True, timeout=SECONDS)
+
+
+def tree(text: str) -> list[str]:
+    """The call tree of a run without its durations, up to the totals."""
+    return [DURATION.sub("", line) for line in text.partition("\n\n")[0].splitlines()]
+
+
+def summary(text: str) -> dict[str, int]:
+    """Calls per function of the totals table."""
+    rows = (line.split() for line in text.partition("  max  function\n")[2].splitlines())
+    return {row[-1]: int(row[0].replace(",", "")) for row in rows if row and row[0].replace(",", "").isdigit()}
+
+
+def test_the_program_has_its_streams_to_itself(build_program: Build, tmp_path: Path) -> None:
+    data = bytes(range(256)) * 4_000
+    listing = tmp_path / "calls"
+    result = strobe("run", "-t", "copy", "-o", listing, "--", build_program("echo"), stdin=data)
+    assert result.stdout == data
+    assert result.stderr == b"1024000 bytes\n"
+    assert result.returncode == 0
+    assert set(summary(listing.read_text())) == {"copy"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(("return", 0), 0), (("exit", 3), 3), (("_exit", 255), 255), (("kill", 9), 137), (("segv",), 139)],
+)
+def test_the_exit_status_is_the_programs(build_program: Build, arguments: tuple[object, ...], status: int) -> None:
+    result = strobe("run", "-t", "end", "--", build_program("exits"), *arguments)
+    assert result.returncode == status
+    assert result.stdout == b"here\n"
+
+
+def test_a_crash_says_where_it_was(build_program: Build) -> None:
+    error = strobe("run", "-t", "end", "-t", "main", "--", build_program("exits"), "segv").stderr.decode()
+    assert re.search(r"still open at the end in exits \d+: main > end\n", error)
+    assert error.endswith("strobe: the program was ended by SIGSEGV\n")
+
+
+def test_the_tree_shows_frames_that_an_exception_left(build_program: Build) -> None:
+    result = strobe("run", "-t", "flow::*", "--no-sampling", "--", build_program("throws"))
+    assert tree(result.stderr.decode())[:14] == [
+        "flow::catches(value=3) {",
+        "  flow::upper(value=3) {",
+        "    flow::middle(value=3) {",
+        "      flow::deepest(value=3) {",
+        "      } flow::deepest left without return",
+        "    } flow::middle left without return",
+        "  } flow::upper left without return",
+        "} flow::catches = -3",
+        "flow::catches(value=4) {",
+        "  flow::upper(value=4) {",
+        "    flow::middle(value=4) {",
+        "      flow::deepest(value=4) = 4",
+        "    } flow::middle = 5",
+        "  } flow::upper = 6",
+    ]
+
+
+def test_a_million_calls_are_counted_and_what_is_not_printed_is_told(build_program: Build) -> None:
+    result = strobe("run", "-t", "counted::*", "--no-sampling", "--", build_program("million", "-O1"))
+    error = result.stderr.decode()
+    assert summary(error) == {"counted::f": 1_000_000, "counted::once": 4}
+    shown = len(re.findall(r"\bf\(value=.*\{$|\} counted::f\b", error, re.M)) + 2 * len(
+        re.findall(r"\bf\(value=.* = ", error)
+    )
+    untold = re.search(r"strobe: ([\d,]+) events not printed; the totals count them\n", error)
+    told = int(untold[1].replace(",", "")) if untold else 0
+    assert shown + told <= 2_000_000 + 8
+    assert shown + told >= 2_000_000
+
+
+def test_only_totals_on_demand(build_program: Build) -> None:
+    error = strobe("run", "--summary", "-t", "audio::**", "--", build_program("threads3"), 5).stderr.decode()
+    assert "{" not in error
+    assert summary(error) == {"audio::engine::mix": 10, "audio::engine::render": 5, "audio::tick": 5}
+
+
+def test_without_a_pattern_the_code_of_this_folder_is_traced(build_program: Build) -> None:
+    program = build_program("threads3")
+    sources = Path(__file__).parents[1] / "programs"
+    error = strobe("run", "--summary", "--project-root", sources, "--", program, 2).stderr.decode()
+    assert {"main", "midi::parse", "ui::view::tick"} <= set(summary(error))
+
+
+def test_a_pattern_that_matches_nothing_is_not_silent(build_program: Build) -> None:
+    result = strobe("run", "-t", "audio::tock", "--", build_program("threads3"), 1)
+    assert result.returncode == 0
+    assert b"audio::tock" in result.stderr
+    assert b"audio::tick" in result.stderr
+
+
+def test_json_gives_each_event_and_then_the_totals(build_program: Build, tmp_path: Path) -> None:
+    listing = tmp_path / "calls.jsonl"
+    strobe("run", "--json", "-o", listing, "-t", "audio::**", "--", build_program("threads3"), 3)
+    *events, end = map(json.loads, listing.read_text().splitlines())
+    assert end["summary"] is True
+    assert {group["function"]: group["count"] for group in end["totals"]}["audio::engine::mix"] == 6
+    assert len(events) == end["eventsRecorded"] == 24
+    assert [event["timestampNs"] for event in events] == sorted(event["timestampNs"] for event in events)
+    mix = next(event for event in events if event["function"] == "audio::engine::mix")
+    assert (mix["eventType"], mix["arguments"], mix["threadName"]) == (
+        "function_enter",
+        {"left": 0, "right": 1},
+        "audio",
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "status", "words"),
+    [
+        ("./no-such-program", 127, "VALIDATION_ERROR: No such program"),
+        ("no-such-program-anywhere", 127, "VALIDATION_ERROR: No such program"),
+        ("/tmp", 126, "VALIDATION_ERROR: '/tmp' is a directory"),
+        ("/etc/passwd", 126, "VALIDATION_ERROR: '/etc/passwd' is not executable"),
+    ],
+)
+def test_what_cannot_be_started_ends_as_in_a_shell(program: str, status: int, words: str) -> None:
+    result = strobe("run", "--", program)
+    assert result.returncode == status
+    error = result.stderr.decode()
+    assert error.startswith(f"strobe: {words}")
+    assert error.count("\n") == 1
+
+
+def test_wrong_use_is_told_apart(build_program: Build) -> None:
+    assert strobe("run").returncode == 2
+    assert strobe("run", "--no-such-option", "--", "/bin/true").returncode == 2
+    bad = strobe("run", "-t", "foo::<", "--", build_program("hello"))
+    assert bad.returncode == 1
+    assert bad.stderr.startswith(b"strobe: INVALID_PATTERN: ")
+
+
+def start(tmp_path: Path, *arguments: object) -> subprocess.Popen[bytes]:
+    """strobe as the leader of a process group of its own, as a shell starts it; it is running when "ready" is there."""
+    command = [*STROBE, "run", *map(str, arguments)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, start_new_session=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    return process
+
+
+@pytest.mark.parametrize(("number", "group"), [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGHUP, False)])
+def test_a_signal_ends_the_program_and_the_totals_still_come(
+    build_program: Build, tmp_path: Path, number: signal.Signals, group: bool
+) -> None:
+    process = start(tmp_path, "-t", "midi::*", "--", build_program("threads3"))
+    (os.killpg if group else os.kill)(process.pid, number)
+    _, error = process.communicate(timeout=SECONDS)
+    assert process.returncode == 128 + number
+    assert error.decode().endswith(f"strobe: the program was ended by {number.name}\n")
+    assert set(summary(error.decode())) == {"midi::parse", "midi::tick"}
+
+
+@pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_colour_only_on_a_terminal_that_wants_it(
+    build_program: Build, environment: dict[str, str], coloured: bool
+) -> None:
+    ours, theirs = pty.openpty()
+    command = [*STROBE, "run", "-t", "audio::**", "--", str(build_program("threads3")), "1"]
+    env = {**os.environ, "TERM": "xterm", **environment}
+    env = env if environment else {name: value for name, value in env.items() if name != "NO_COLOR"}
+    process = subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, env=env)
+    os.close(theirs)
+    text = b""
+    try:
+        while part := os.read(ours, 65_536):
+            text += part
+    except OSError:  # EIO: the other end is closed, which is how a pseudo-terminal ends
+        pass
+    os.close(ours)
+    assert process.wait(SECONDS) == 0
+    assert b"audio::tick" in text
+    assert (b"\x1b[" in text) is coloured
+
+
+def test_what_is_kept_can_be_asked_and_deleted(build_program: Build) -> None:
+    error = strobe("run", "--summary", "--keep", "-t", "audio::**", "--", build_program("threads3"), 4).stderr.decode()
+    session = error.split()[-1]
+    page = json.loads(strobe("query", session, "--contains", "mix", "--limit", 3, "--json").stdout)
+    assert (page["totalCount"], page["hasMore"], len(page["events"])) == (16, True, 3)
+    groups = json.loads(strobe("query", session, "--group-by", "function", "--json").stdout)["groups"]
+    assert groups[0]["function"] == "audio::engine::mix"
+    statement = "select function, count(*) as n from events where event_type = 'function_enter' group by 1 order by 2"
+    rows = json.loads(strobe("sql", session, statement, "--json").stdout)
+    assert rows[-1] == {"function": "audio::engine::mix", "n": 8}
+    assert session in strobe("sessions").stdout.decode()
+    assert strobe("sessions", "delete", session).returncode == 0
+    gone = strobe("query", session)
+    assert (gone.returncode, gone.stderr[:26]) == (1, b"strobe: SESSION_NOT_FOUND:")
+
+
+def test_a_session_that_runs_is_seen_by_another_process(build_program: Build, tmp_path: Path) -> None:
+    process = start(tmp_path, "-t", "ui::**", "--", build_program("threads3"))
+    listed = json.loads(strobe("sessions", "--json").stdout)["sessions"]
+    assert [(item["status"], Path(item["binaryPath"]).name) for item in listed] == [("running", "threads3")]
+    session = listed[0]["sessionId"]
+    wait_until(
+        lambda: json.loads(strobe("query", session, "--json").stdout)["totalCount"], "events of the other process"
+    )
+    os.kill(process.pid, signal.SIGTERM)
+    process.communicate(timeout=SECONDS)
