@@ -3,6 +3,8 @@
 A benchmark is a module `*_bench.py` of this folder with one function, `measure(folder)`: it works in `folder` (empty,
 its own, removed afterwards) and returns its figures, each measured together with its baseline in the same run. What a
 machine does differs from hour to hour, so a figure is judged by its ratio to the baseline, not by its value.
+
+Import from here relatively (`from .harness import Figure`): installed, this folder is the package strobe._bench.
 """
 
 from __future__ import annotations

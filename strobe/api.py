@@ -191,7 +191,7 @@ class ProgramSession:
             self._manager.close()
 
     def _names(self, pattern: str) -> list[str]:
-        """Names of the called functions that match; raises invalid_pattern, and bad_value for @usercode and the like."""
+        """Names of the called functions that match; raises INVALID_PATTERN, VALIDATION_ERROR for selectors."""
         parsed = Pattern.parse(pattern, ".")
         if parsed.kind != "name":
             raise failure("bad_value", field="pattern", value=pattern, reason="not a name", valid="foo::bar, foo::*")
