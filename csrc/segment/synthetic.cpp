@@ -1,8 +1,8 @@
 #include <array>
-#include <bit>
 #include <memory>
 
 #include "create.h"
+#include "histogram.h"
 #include "writer.h"
 
 namespace strobe {
@@ -11,14 +11,6 @@ namespace {
 constexpr uint32_t kDeepest = 8;
 constexpr uint64_t kTicksPerEvent = 64;
 constexpr uint32_t kPid = 4242;
-
-uint32_t histogram_bucket(uint64_t ticks) {
-    if (ticks < 1u << STROBE_HISTOGRAM_FIRST_OCTAVE) return 0;
-    const uint32_t octave = std::bit_width(ticks) - 1u;
-    const uint32_t bucket =
-        (octave - STROBE_HISTOGRAM_FIRST_OCTAVE) * 4 + (static_cast<uint32_t>(ticks >> (octave - 2)) & 3);
-    return std::min(bucket, STROBE_HISTOGRAM_BUCKETS - 1);
-}
 
 void add_call(strobe_totals& totals, uint64_t duration_ticks) {
     totals.calls++;

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "histogram.h"
+#include "quantile.h"
 
 namespace strobe::timeline {
 namespace {

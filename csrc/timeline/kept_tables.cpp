@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "../segment/count.h"
+#include "../segment/histogram.h"
 #include "../segment/scan.h"
-#include "histogram.h"
 #include "totals_row.h"
 #include "vtab.h"
 

@@ -1,8 +1,10 @@
-#include "histogram.h"
+#include "quantile.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+
+#include "../segment/histogram.h"
 
 namespace strobe::timeline {
 
@@ -15,8 +17,8 @@ double quantile(const Histogram& histogram, double q, double low, double high) {
     while (before + static_cast<double>(histogram[bucket]) < rank) before += static_cast<double>(histogram[bucket++]);
     // The bucket's durations are taken to lie evenly in it, each in the middle of its share.
     const double share = (rank - before - 0.5) / static_cast<double>(histogram[bucket]);
-    const double begin = std::max(bucket_begin(bucket), low);
-    const double end = std::min(bucket_begin(bucket + 1), high);
+    const double begin = std::max(histogram_bucket_begin(bucket), low);
+    const double end = std::min(histogram_bucket_begin(bucket + 1), high);
     return std::clamp(begin + share * (end - begin), low, std::max(low, high));
 }
 

@@ -1,16 +1,12 @@
-// Histograms of durations as the recorder keeps them, and quantiles of them.
+// Histograms of durations as the recorder keeps them (strobe_totals.histogram).
 #pragma once
 
-#include <array>
 #include <bit>
 #include <cstdint>
 
 #include "../abi/strobe_abi.h"
 
-namespace strobe::timeline {
-
-// Counts per bucket, of one function or of many added up.
-using Histogram = std::array<uint64_t, STROBE_HISTOGRAM_BUCKETS>;
+namespace strobe {
 
 // The bucket that a duration falls into: its octave, and the two bits below its leading one. The same rule as in
 // csrc/recorder/totals.c, which has to do without a library.
@@ -23,14 +19,10 @@ inline uint32_t histogram_bucket(uint64_t ticks) {
 }
 
 // First duration of a bucket, in ticks; the end of a bucket is the beginning of the next.
-inline double bucket_begin(uint32_t bucket) {
+inline double histogram_bucket_begin(uint32_t bucket) {
     if (bucket == 0) return 0;
     const uint32_t shift = STROBE_HISTOGRAM_FIRST_OCTAVE + bucket / 4 - 2;
     return static_cast<double>((4ull + bucket % 4) << shift);
 }
 
-// The duration in ticks below which a share `q` (0 to 1) of all lie, interpolated inside its bucket and never outside
-// `low` and `high`, the exact smallest and greatest. 0 where there are none.
-double quantile(const Histogram& histogram, double q, double low, double high);
-
-}  // namespace strobe::timeline
+}  // namespace strobe
