@@ -14,11 +14,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint bench sanitize package clean install
+.PHONY: lint-format lint-python lint-types lint-native lint-agent
 
 help:
 	@echo "make demo      see Strobe find a bug, in ten seconds"
 	@echo "make test      all tests; make test ARGS='tests/unit -k pattern' for some"
-	@echo "make lint      ruff, mypy, clang-format, tsc"
+	@echo "make lint      ruff, mypy, clang-format, tsc; make -k lint tells all there is"
 	@echo "make sanitize  native tests under AddressSanitizer and UBSan (part of make test)"
 	@echo "make bench     the figures of docs/performance.md, measured here"
 	@echo "make package   source archive -> wheel -> clean venv -> demo"
@@ -36,11 +37,17 @@ bench: $(VENV)/test-tools
 
 install: $(VENV)/installed
 
-lint: $(VENV)/lint-tools
-	$(BIN)/ruff format --check .
+lint: lint-format lint-python lint-types lint-native lint-agent
+
+lint-format: $(VENV)/lint-tools
+	$(BIN)/ruff format --check --quiet .
+lint-python: $(VENV)/lint-tools
 	$(BIN)/ruff check .
+lint-types: $(VENV)/lint-tools
 	$(BIN)/mypy
+lint-native: $(VENV)/lint-tools
 	$(BIN)/clang-format --dry-run -Werror $(FORMATTED)
+lint-agent:
 	.ci/typescript
 
 sanitize: $(VENV)/build-tools
