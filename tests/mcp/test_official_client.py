@@ -1,0 +1,84 @@
+"""The official client, in each of its modes, against `strobe mcp` as a client would start it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from mcp.client.client import Client
+from support.official import FORMS, strobe_client
+
+LIST = "debug_list_sessions"
+
+
+def run(mode: str, home: Path, visit: Callable[[Client], Awaitable[None]]) -> None:
+    async def go() -> None:
+        async with asyncio.timeout(30), strobe_client(home, mode) as client:
+            await visit(client)
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize(
+    ("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")]
+)
+def test_it_connects_lists_and_calls(mode: str, version: str, strobe_home: Path) -> None:
+    async def visit(client: Client) -> None:
+        assert client.protocol_version == version
+        tools = (await client.list_tools()).tools
+        assert tools[0].name == "debug_launch"
+        result = await client.call_tool("debug_query", {"sessionId": "x", "limit": 501})
+        assert result.is_error
+        assert result.content[0].text.startswith("VALIDATION_ERROR: 'limit' is 501")  # type: ignore[union-attr]
+
+    run(mode, strobe_home, visit)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_it_introduces_itself(mode: str, strobe_home: Path) -> None:
+    async def visit(client: Client) -> None:
+        assert client.server_info is not None
+        assert client.server_info.name == "strobe"
+        assert client.instructions is not None
+        assert "debug_launch" in client.instructions
+
+    run(mode, strobe_home, visit)
+
+
+def test_two_clients_share_one_daemon(strobe_home: Path) -> None:
+    async def go() -> None:
+        async with asyncio.timeout(30), strobe_client(strobe_home) as one, strobe_client(strobe_home) as two:
+            answers = await asyncio.gather(*(client.call_tool(LIST, {}) for client in (one, two) * 5))
+            assert [answer.structured_content for answer in answers] == [{"sessions": []}] * 10
+
+    asyncio.run(go())
+
+
+def test_every_wire_message_is_valid_to_the_letter(strobe_home: Path) -> None:
+    """What the daemon sends, against the types of the revision it was asked in."""
+    from support.mcp_wire import INITIALIZE, MODERN, Wire
+
+    with Wire.to(strobe_home) as wire:
+        for version, meta in (("2025-11-25", {}), ("2026-07-28", {"_meta": MODERN})):
+            form = FORMS[version]
+            form.ListToolsResult.model_validate(wire.request("tools/list", dict(meta))["result"])
+            call = {"name": LIST, "arguments": {"no": 1}, **meta}
+            form.CallToolResult.model_validate(wire.request("tools/call", call)["result"])
+        opening = {**INITIALIZE, "protocolVersion": "2025-11-25"}
+        FORMS["2025-11-25"].InitializeResult.model_validate(wire.request("initialize", opening)["result"])
+        discovered = wire.request("server/discover", {"_meta": MODERN})["result"]
+        FORMS["2026-07-28"].DiscoverResult.model_validate(discovered)
+
+
+def test_closing_the_client_ends_the_pump_and_not_the_daemon(strobe_home: Path) -> None:
+    from support.wait import wait_until
+
+    from strobe.mcp import daemon
+
+    run("auto", strobe_home, lambda client: client.call_tool(LIST, {}))  # type: ignore[arg-type,return-value]
+    status = wait_until(lambda: (now := daemon.status(strobe_home)).clients == 0 and now, "the pump to go")
+    assert status
+    os.kill(status.pid or 0, 0)
