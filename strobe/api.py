@@ -65,7 +65,7 @@ def launch(
     """
     if not program:
         raise failure("bad_value", field="program", value="empty", reason="there is nothing to start", valid="a path")
-    command, *arguments = map(os.fspath, program)
+    command, *arguments = [os.fspath(part) for part in program]
     folder = os.fspath(cwd) if cwd is not None else None
     root = str(Path(project_root or folder or ".").absolute())
     spec = LaunchSpec(command, tuple(arguments), folder, dict(env or {}), project_root=root, stdin=stdin)

@@ -1,12 +1,14 @@
-"""Events, totals, loss and sessions as JSON: the field names of the MCP tools (docs/tools.md), nothing left out."""
+"""Events, totals, loss and sessions as JSON: the fields of the MCP tools (docs/tools.md), but nothing is cut."""
 
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import orjson
 
+from strobe.mcp.tools import event_json as wire
 from strobe.model import Event, GroupBy, Loss, SessionSummary, Totals
 
 _LARGEST_EXACT = 1 << 53  # JavaScript, and jq with it, corrupts integers from here on
@@ -30,51 +32,17 @@ def _camel_name(name: str) -> str:
 
 
 def event_json(event: Event) -> dict[str, object]:
-    """Fields that the event does not have are left out; `arguments` maps names to values."""
-    given: dict[str, Any] = {
-        "id": event.id,
-        "timestampNs": event.timestamp_ns,
-        "eventType": event.event_type,
-        "threadId": event.thread_id,
-        "threadName": event.thread_name,
-        "pid": event.pid,
-        "function": event.function,
-        "functionRaw": event.function_raw,
-        "sourceFile": event.source_file,
-        "line": event.line,
-        "depth": event.depth,
-        "parentEventId": event.parent_event_id,
-        "returnValue": _exact(event.return_value),
-        "returnType": event.return_type,
-        "durationNs": event.duration_ns,
-        "sampled": event.sampled or None,
-        "text": event.text,
-    }
-    if event.arguments is not None:
-        given["arguments"] = {item.name or f"arg{i}": _exact(item.value) for i, item in enumerate(event.arguments)}
-    return {name: value for name, value in given.items() if value is not None}
+    """All that is known of the event, in the form of debug_query with verbose."""
+    shown = wire.event(event, verbose=True, text_limit=sys.maxsize)
+    for argument in shown.get("arguments", ()):
+        argument["value"] = _exact(argument["value"])
+    if "returnValue" in shown:
+        shown["returnValue"] = _exact(shown["returnValue"])
+    return shown
 
 
 def totals_json(group: Totals, group_by: GroupBy) -> dict[str, object]:
-    key = {"function": "function", "thread": "threadName", "file": "sourceFile"}[group_by]
-    given: dict[str, Any] = {
-        key: group.key,
-        "threadId": group.thread_id,
-        "count": group.count,
-        "completed": group.completed,
-        "totalNs": group.total_ns,
-        "minNs": group.min_ns,
-        "meanNs": group.mean_ns,
-        "p50Ns": group.p50_ns,
-        "p99Ns": group.p99_ns,
-        "maxNs": group.max_ns,
-        "leftWithoutReturn": group.unwound or None,
-        "returnsNotSeen": group.exits_missed or None,
-        "eventsEvicted": group.evicted or None,
-        "eventsSampledOut": group.sampled_out or None,
-        "eventsLost": group.lost or None,
-    }
-    return {name: value for name, value in given.items() if value is not None}
+    return wire.group(group, group_by)
 
 
 def loss_json(loss: Loss) -> dict[str, object]:

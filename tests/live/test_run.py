@@ -128,7 +128,7 @@ def test_json_gives_each_event_and_then_the_totals(build_program: Build, tmp_pat
     mix = next(event for event in events if event["function"] == "audio::engine::mix")
     assert (mix["eventType"], mix["arguments"], mix["threadName"]) == (
         "function_enter",
-        {"left": 0, "right": 1},
+        [{"name": "left", "value": 0}, {"name": "right", "value": 1}],
         "audio",
     )
 
