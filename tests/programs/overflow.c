@@ -3,12 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-__attribute__((noinline)) void write_behind(char *block, size_t bytes) {
-    memset(block, 'x', bytes);
-}
+__attribute__((noinline)) void write_behind(char* block, size_t bytes) { memset(block, 'x', bytes); }
 
 int main(void) {
-    char *block = malloc(16);
+    char* block = malloc(16);
     volatile size_t bytes = 17;
     puts("before");
     fflush(stdout);

@@ -20,6 +20,7 @@ RANKS = {
     "calls": 1,
     "calls": 1,
     "_core": 1,
+    "_synthetic": 1,
     "resources": 2,
     "symbols": 2,
     "capture": 3,
