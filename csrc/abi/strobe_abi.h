@@ -58,9 +58,10 @@
 #define STROBE_CHUNK_FULL 2u
 
 /* strobe_record.kind */
-#define STROBE_RECORD_ENTER 1u  /* payload: argument_count words, one per captured argument */
-#define STROBE_RECORD_EXIT 2u   /* payload: duration in ticks, then the return value where HAS_RETURN is set */
-#define STROBE_RECORD_THREAD 3u /* payload: index into the thread table, tid; what follows in this chunk is of that thread */
+#define STROBE_RECORD_ENTER 1u /* payload: argument_count words, one per captured argument */
+#define STROBE_RECORD_EXIT 2u  /* payload: duration in ticks, then the return value where HAS_RETURN is set */
+#define STROBE_RECORD_THREAD \
+    3u /* payload: index into the thread table, tid; what follows in this chunk is of that thread */
 
 /* strobe_record.flags */
 #define STROBE_FLAG_SAMPLED 1u    /* kept while the function was being sampled */
@@ -69,9 +70,9 @@
 #define STROBE_FLAG_TAIL 8u       /* ENTER: reached by a jump from the traced function one level up */
 
 /* strobe_function_plan.flags; the host writes them through the agent, the recorder reads them at each call */
-#define STROBE_PLAN_ENABLED 1u      /* record calls; cleared: the hook passes straight on */
-#define STROBE_PLAN_SAMPLE 2u       /* may be sampled when it is hot */
-#define STROBE_PLAN_RETURN 4u       /* rax holds the return value */
+#define STROBE_PLAN_ENABLED 1u        /* record calls; cleared: the hook passes straight on */
+#define STROBE_PLAN_SAMPLE 2u         /* may be sampled when it is hot */
+#define STROBE_PLAN_RETURN 4u         /* rax holds the return value */
 #define STROBE_PLAN_LOOPS_TO_ENTRY 8u /* its own code jumps to its first byte: a repeated entry may be no call */
 
 /* One page. Fields above the dashed line are written once, by the host, before the target maps the file. */
@@ -95,10 +96,10 @@ struct strobe_header {
     /* ---------------------------------------------------------------- offset 256: written by the recorder */
     uint64_t next_ticket; /* atomic add; chunks claimed so far, passed-over ones included */
     uint8_t reserved1[56];
-    uint32_t chunk_limit;   /* usable chunks; lowered from chunk_count when the file system is full */
-    uint32_t thread_count;  /* atomic add; entries of the thread table handed out, may pass the capacity */
-    uint32_t totals_used;   /* atomic add; totals entries handed out, entry 0 included; may pass the capacity */
-    uint32_t exit_state;    /* STROBE_EXIT_* */
+    uint32_t chunk_limit;  /* usable chunks; lowered from chunk_count when the file system is full */
+    uint32_t thread_count; /* atomic add; entries of the thread table handed out, may pass the capacity */
+    uint32_t totals_used;  /* atomic add; totals entries handed out, entry 0 included; may pass the capacity */
+    uint32_t exit_state;   /* STROBE_EXIT_* */
     int32_t exit_code;
     uint32_t reserved2;
     /* events that could not be written; all atomic adds, all off the hot path */
@@ -107,7 +108,7 @@ struct strobe_header {
     uint64_t lost_no_chunk;   /* no chunk could be claimed */
     uint64_t lost_no_totals;  /* calls that no totals entry could count */
     uint64_t evicted_records; /* ENTER and EXIT records in chunks that were taken over */
-    uint8_t reserved3[3712]; /* zero */
+    uint8_t reserved3[3712];  /* zero */
 };
 
 /* A thread that recorded at least one call. Written by that thread; `tid` last. */
@@ -146,7 +147,7 @@ struct strobe_totals {
     uint64_t sampled_out_exits;
     uint64_t window_start_ticks; /* recorder's own: the rate that sampling looks at */
     uint32_t window_calls;
-    uint32_t sampling; /* 1 while sampled */
+    uint32_t sampling;    /* 1 while sampled */
     uint64_t lost_enters; /* records that found no chunk */
     uint64_t lost_exits;
     uint64_t next_of_thread; /* recorder's own: chain of the entries of one thread state */
@@ -155,22 +156,24 @@ struct strobe_totals {
 };
 
 struct strobe_chunk {
-    uint64_t sequence; /* ticket + 1; 0 while it is being taken over */
-    uint64_t progress; /* bytes used, header included, in the low 32 bits; ENTER and EXIT records in the high 32 */
-    uint32_t state;    /* STROBE_CHUNK_* */
+    uint64_t sequence;     /* ticket + 1; 0 while it is being taken over */
+    uint64_t progress;     /* bytes used, header included, in the low 32 bits; ENTER and EXIT records in the high 32 */
+    uint32_t state;        /* STROBE_CHUNK_* */
     uint32_t thread_index; /* of the first records; a THREAD record changes it from there on */
     uint32_t tid;
-    uint32_t open_count; /* frames that were open when the chunk was taken; may exceed STROBE_OPEN_FRAMES */
-    uint64_t first_ticks; /* when it was taken; no record in it is older */
-    uint64_t previous_sequence; /* of the chunk that was filled before by the same hand; 0 for none: tells what was evicted */
+    uint32_t open_count;        /* frames that were open when the chunk was taken; may exceed STROBE_OPEN_FRAMES */
+    uint64_t first_ticks;       /* when it was taken; no record in it is older */
+    uint64_t previous_sequence; /* of the chunk that was filled before by the same hand; 0 for none: tells what was
+                                   evicted */
     uint64_t reserved[2];
-    uint64_t open_ticks[STROBE_OPEN_FRAMES]; /* enter ticks of those frames, outermost first; 0: its ENTER was sampled out */
+    uint64_t
+        open_ticks[STROBE_OPEN_FRAMES]; /* enter ticks of those frames, outermost first; 0: its ENTER was sampled out */
 };
 
 struct strobe_record {
     uint64_t ticks; /* since session start */
     uint32_t function;
-    uint16_t depth; /* traced frames above this one; 0 for the outermost */
+    uint16_t depth;        /* traced frames above this one; 0 for the outermost */
     uint8_t kind_flags;    /* kind in the low 4 bits, flags in the high 4 */
     uint8_t payload_words; /* 8-byte words that follow */
 };
