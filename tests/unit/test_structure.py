@@ -18,7 +18,6 @@ RANKS = {
     "model": 0,
     "config": 1,
     "calls": 1,
-    "calls": 1,
     "_core": 1,
     "_synthetic": 1,
     "resources": 2,
