@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def demo(as_json: bool) -> None:
     if as_json:
         click.echo(dumps(_as_json(found), indent=True))
         return
-    for line in _tour(found, Palette.of(click.get_text_stream("stdout"))):
+    for line in _tour(found, Palette.of(sys.stdout)):
         click.echo(line)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from typing import TypeVar
 
 import click
 
@@ -12,24 +14,29 @@ from strobe.cli.json_form import dumps, event_json, loss_json, totals_json
 from strobe.cli.palette import Palette
 from strobe.cli.progress import telling
 from strobe.cli.tables import table, totals_table
+from strobe.errors import StrobeError
 from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, TextMatch
 from strobe.session import Session, SessionManager
 
 _TYPES: tuple[EventType, ...] = ("function_enter", "function_exit", "stdout", "stderr", "crash")
 _SHORT = {"function_enter": "enter", "function_exit": "exit"}
+_T = TypeVar("_T")
 _GROUPS: tuple[GroupBy, ...] = ("function", "thread", "file")
 
 
-@dataclass(frozen=True, slots=True)
-class Moment(click.ParamType):
-    """A click type: nanoseconds with an optional unit; `relative` allows "-5s" as well."""
+def _moment(_: click.Context, param: click.Parameter, text: str | None) -> int | str | None:
+    return None if text is None else _read(wording.parse_moment, text, param)
 
-    name = "TIME"
-    relative: bool
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        parse = wording.parse_moment if self.relative else wording.parse_ns
-        return parse(str(value), param.opts[0] if param else "time")
+def _duration(_: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    return None if text is None else _read(wording.parse_ns, text, param)
+
+
+def _read(parse: Callable[[str, str], _T], text: str, param: click.Parameter) -> _T:
+    try:
+        return parse(text, param.opts[0])
+    except StrobeError as error:
+        raise click.BadParameter(f"{error.message} {error.next_step}", param=param) from error
 
 
 @click.command()
@@ -41,10 +48,14 @@ class Moment(click.ParamType):
 @click.option("--type", "event_type", type=click.Choice(_TYPES), help="Only events of this type.")
 @click.option("--thread", metavar="TEXT", help="Threads whose name contains TEXT.")
 @click.option(
-    "--from", "time_from", type=Moment(True), help="From this time: 20ms after the start, or -5s before the end."
+    "--from",
+    "time_from",
+    callback=_moment,
+    metavar="TIME",
+    help="From this time: 20ms after the start, or -5s before the end.",
 )
-@click.option("--to", "time_to", type=Moment(True), help="Up to this time.")
-@click.option("--min-duration", type=Moment(False), help="Calls that took this long or longer: 500us.")
+@click.option("--to", "time_to", callback=_moment, metavar="TIME", help="Up to this time.")
+@click.option("--min-duration", callback=_duration, metavar="TIME", help="Calls that took this long or longer: 500us.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True)
 @click.option("--offset", type=click.IntRange(0), default=0)
 @click.option("--after", metavar="EVENT_ID", help="Events after this one.")
@@ -95,14 +106,14 @@ def _totals(session: Session, wanted: EventFilter, group_by: GroupBy, as_json: b
     groups = session.totals(wanted, group_by)
     if as_json:
         return [dumps({"groups": [totals_json(group, group_by) for group in groups]}, indent=True)]
-    return totals_table(groups, group_by, Palette.of(click.get_text_stream("stdout")))
+    return totals_table(groups, group_by, Palette.of(sys.stdout))
 
 
 def _events(session: Session, wanted: EventFilter, as_json: bool) -> list[str]:
     page = session.query(wanted)
     if as_json:
         return [dumps(_page_json(page), indent=True)]
-    palette = Palette.of(click.get_text_stream("stdout"))
+    palette = Palette.of(sys.stdout)
     rows = [_row(event) for event in page.events]
     lines = table(("time", "thread", "event", "what"), rows, palette) if rows else []
     return [*lines, *_below(page, wanted)]

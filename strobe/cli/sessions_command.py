@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import closing
 
 import click
@@ -48,7 +49,7 @@ def _show(as_json: bool) -> None:
     elif not found:
         click.echo("no sessions; start one with: strobe run --keep -- PROGRAM")
     else:
-        palette = Palette.of(click.get_text_stream("stdout"))
+        palette = Palette.of(sys.stdout)
         headings = ("session", "status", "pid", "started", "program")
         for line in table(headings, [_row(summary) for summary in found], palette):
             click.echo(line)

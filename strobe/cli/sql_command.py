@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import closing
 
 import click
@@ -31,5 +32,5 @@ def sql(session_id: str, statement: str, as_json: bool) -> None:
         click.echo(dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=True))
         return
     cells = [["" if value is None else str(value) for value in row] for row in rows]
-    for line in table(columns, cells, Palette.of(click.get_text_stream("stdout"))):
+    for line in table(columns, cells, Palette.of(sys.stdout)):
         click.echo(line)
