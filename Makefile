@@ -73,7 +73,7 @@ $(VENV)/build-tools: pyproject.toml
 # Without build isolation, so that the build folder and with it an incremental build stays valid.
 $(VENV)/installed: $(VENV)/build-tools $(NATIVE)
 	@echo "building and installing Strobe into $(VENV)"
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-build-isolation -Cbuild-dir=build/editable --editable .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-build-isolation --config-settings=build-dir=build/editable --editable .
 	touch $@
 
 $(VENV)/test-tools: $(VENV)/installed
