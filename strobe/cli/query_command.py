@@ -52,7 +52,7 @@ def _read(parse: Callable[[str, str], _T], text: str, param: click.Parameter) ->
     "time_from",
     callback=_moment,
     metavar="TIME",
-    help="From this time: 20ms after the start, or -5s before the end.",
+    help="From 20ms after the start, or -5s before the end.",
 )
 @click.option("--to", "time_to", callback=_moment, metavar="TIME", help="Up to this time.")
 @click.option("--min-duration", callback=_duration, metavar="TIME", help="Calls that took this long or longer: 500us.")
