@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import socket
+import struct
 import threading
 from typing import Protocol
 
@@ -18,6 +19,7 @@ from strobe.mcp.registry import Client, Context, Registry
 log = logging.getLogger(__name__)
 
 GREETING_SECONDS = 10.0
+SEND_SECONDS = 60  # a client that reads nothing for so long is given up, for its calls hold threads
 _MAX_GREETING_BYTES = 8 << 20  # an environment can be 6 MiB at most (execve(2))
 STATUS_METHOD = "strobe/status"  # our own, for `strobe daemon status`
 
@@ -80,6 +82,7 @@ class Connection:
             return None
         self._link.sendall(welcome)
         self._link.settimeout(None)
+        self._link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", SEND_SECONDS, 0))
         return Context(client, self._services.debugger.sessions, self._services.home)
 
     def _take(self, line: bytes | None) -> None:
@@ -136,7 +139,11 @@ class Connection:
 
     def _send(self, line: bytes) -> None:
         with self._write_lock:
-            self._link.sendall(line)
+            try:
+                self._link.sendall(line)
+            except OSError:
+                self.close()  # part of the line may be out: nothing can follow it
+                raise
 
 
 def read_greeting(link: socket.socket) -> Client | None:

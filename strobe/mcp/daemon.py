@@ -62,7 +62,9 @@ def run(home: str, idle_s: float) -> int:
     server = Server(home, idle_s)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.stop())
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    # Not SIG_IGN, which a launched program would inherit; Python itself ignores the last two.
+    for number in (signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, lambda *_: None)
     try:
         server.serve()
     except Exception:

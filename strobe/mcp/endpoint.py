@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import socket
 import sys
 import time
@@ -176,5 +177,9 @@ def _become_daemon(home: str) -> None:
         os.dup2(source, target)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # an inherited pipe of the client would stay open with us
     os.chdir("/")
+    # Whatever the client ignores or blocks, the daemon does not, nor do the programs that it will start.
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
     program = f"import sys; sys.path.append({root!r}); from strobe.mcp.daemon import main; sys.exit(main())"
     os.execve(sys.executable, [sys.executable, "-P", "-c", program], {**os.environ, "STROBE_HOME": home})

@@ -113,7 +113,12 @@ class Server:
                 return
 
     def _is_idle(self) -> bool:
-        if self._clients() or self.debugger.running():
+        try:
+            busy = bool(self._clients()) or self.debugger.running() > 0
+        except Exception:
+            log.exception("the sessions cannot be listed; the daemon stays")
+            busy = True
+        if busy:
             self._busy = time.monotonic()
         return time.monotonic() - self._busy >= self._idle_s
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -156,3 +157,14 @@ def test_who_does_not_greet_is_not_served(strobe_home: Path, opening: bytes) -> 
             with pytest.raises(EOFError):
                 wire.receive()
         wait_until(lambda: good.request("strobe/status")["result"]["clients"] == 0, "the stranger to be forgotten")
+
+
+def test_a_client_that_never_reads_is_given_up(connect: Callable[[], Wire], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("strobe.mcp.connection.SEND_SECONDS", 1)
+    wire = connect()
+    wire.post("ping", None, id="x" * 2_000_000)
+    poller = select.poll()
+    poller.register(wire.link, select.POLLRDHUP)
+    assert poller.poll(WAIT_SECONDS * 1000)
+    with pytest.raises(EOFError):  # after what the buffers between us held
+        wire.receive()

@@ -58,6 +58,12 @@ def test_a_program_runs_with_the_environment_and_folder_of_the_client(
         wire.good("debug_stop", sessionId=session)
 
 
+def test_a_program_finds_its_signals_as_a_shell_would_leave_them(wire: Wire) -> None:
+    session = launched(wire, "grep", "SigIgn\\|SigBlk", "/proc/self/status")
+    assert {line.split()[1] for line in output(wire, session).splitlines()} == {"0" * 16}
+    wire.good("debug_stop", sessionId=session)
+
+
 def test_a_relative_command_counts_from_cwd_and_else_from_the_project(
     wire: Wire, tmp_path: Path, build_program: Callable[..., Path]
 ) -> None:
