@@ -17,6 +17,7 @@
 namespace strobe {
 namespace {
 
+constexpr uint32_t kMostFunctions = 1u << 22;  // keeps a damaged capacity from taking memory
 constexpr double kInt64Limit = 9.2e18;
 constexpr uint64_t kLastTicksUnknown = UINT64_MAX;
 
@@ -40,6 +41,7 @@ const char* fault_of(const strobe_header& h) {
     if (h.clock_kind > STROBE_CLOCK_TSC) return "its clock is unknown";
     if (!(h.ns_per_tick > 1e-6 && h.ns_per_tick < 1e6)) return "its clock rate is damaged";
     if (h.thread_capacity > STROBE_THREAD_CAPACITY) return "its thread table is damaged";
+    if (h.function_capacity > kMostFunctions) return "its function capacity is damaged";
     const bool regions_fit =
         region_fits(h.thread_offset, h.thread_capacity, sizeof(strobe_thread), h.total_bytes) &&
         region_fits(h.plan_offset, h.function_capacity, sizeof(strobe_function_plan), h.total_bytes) &&

@@ -22,6 +22,7 @@ void for_each_totals(const Segment& segment, const std::function<void(const stro
                                totals.thread_index < STROBE_THREAD_CAPACITY;
             if (valid) visit(totals);
         }
+        if (got < wanted * sizeof(strobe_totals)) return;  // the file was cut off here
     }
 }
 
