@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import array
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
 import pytest
 from support.mcp_wire import INITIALIZE, MCP_COMMAND, WAIT_SECONDS, pump, wait_gone
+from support.wait import wait_until
 
 from strobe.mcp import daemon
 
@@ -86,17 +90,61 @@ def test_it_ends_when_its_parent_dies_although_its_input_stays_open() -> None:
     os.close(write_end)
 
 
-def test_a_killed_daemon_ends_it_and_the_next_one_starts_another(
+def kill_daemon(process_id: int) -> None:
+    os.kill(process_id, signal.SIGKILL)
+    wait_gone(process_id)
+
+
+def daemon_pid(home: Path) -> int:
+    pid = daemon.status(home).pid
+    assert pid is not None
+    return pid
+
+
+def test_after_the_death_of_the_daemon_the_next_message_starts_another(
+    proxy: subprocess.Popen[bytes], strobe_home: Path
+) -> None:
+    assert proxy.stdin is not None
+    for _ in range(2):
+        assert read_line(proxy) == PONG
+        killed = daemon_pid(strobe_home)
+        kill_daemon(killed)
+        assert not daemon.status(strobe_home).running
+        proxy.stdin.write(PING[:20])
+        proxy.stdin.flush()
+        proxy.stdin.write(PING[20:])
+        proxy.stdin.flush()
+    assert read_line(proxy) == PONG
+    assert daemon_pid(strobe_home) != killed
+
+
+def test_what_a_daemon_did_not_answer_before_its_death_is_answered(
     proxy: subprocess.Popen[bytes], strobe_home: Path
 ) -> None:
     assert read_line(proxy) == PONG
-    killed = daemon.status(strobe_home).pid
-    assert killed is not None
-    os.kill(killed, signal.SIGKILL)
-    assert proxy.wait(WAIT_SECONDS) == 1
-    done = subprocess.run(MCP_COMMAND, input=PING, capture_output=True, timeout=WAIT_SECONDS)
-    assert done.stdout == PONG
-    assert daemon.status(strobe_home).pid not in (killed, None)
+    assert proxy.stdin is not None
+    pid = daemon_pid(strobe_home)
+    os.kill(pid, signal.SIGSTOP)
+    call = b'{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"debug_list_sessions"}}\n'
+    proxy.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n' + call + PING)
+    proxy.stdin.flush()
+    wait_until(lambda: unread(proxy) == 0, "the pump to take it")
+    kill_daemon(pid)
+    lost_call, lost_ping = orjson.loads(read_line(proxy)), orjson.loads(read_line(proxy))
+    assert (lost_call["id"], lost_call["result"]["isError"]) == ("c", True)
+    assert lost_call["result"]["content"][0]["text"].startswith("INTERNAL: The Strobe daemon ended before it answered.")
+    assert (lost_ping["id"], lost_ping["error"]["code"]) == (1, -32000)
+    proxy.stdin.write(PING)
+    proxy.stdin.flush()
+    assert read_line(proxy) == PONG
+
+
+def unread(process: subprocess.Popen[bytes]) -> int:
+    """Bytes that the process has not taken from its standard input yet."""
+    assert process.stdin is not None
+    count = array.array("i", [0])
+    fcntl.ioctl(process.stdin, termios.FIONREAD, count)
+    return count[0]
 
 
 def test_a_large_message_goes_through_both_ways(proxy: subprocess.Popen[bytes]) -> None:
