@@ -56,7 +56,7 @@ def _read(parse: Callable[[str, str], _T], text: str, param: click.Parameter) ->
 )
 @click.option("--to", "time_to", callback=_moment, metavar="TIME", help="Up to this time.")
 @click.option("--min-duration", callback=_duration, metavar="TIME", help="Calls that took this long or longer: 500us.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @click.option("--offset", type=click.IntRange(0), default=0)
 @click.option("--after", metavar="EVENT_ID", help="Events after this one.")
 @click.option("--group-by", type=click.Choice(_GROUPS), help="Totals instead of events.")
