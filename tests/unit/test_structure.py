@@ -186,6 +186,12 @@ def test_no_machine_paths() -> None:
     assert found == []
 
 
+def test_every_decision_is_listed() -> None:
+    folder = ROOT / "docs/decisions"
+    listed = set(re.findall(r"\]\(([\w-]+\.md)\)", (folder / "README.md").read_text()))
+    assert listed == {path.name for path in folder.glob("*.md")} - {"README.md"}
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
