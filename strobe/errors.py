@@ -134,6 +134,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "'{cursor}' is not an event id of session '{session_id}'.",
         "Pass the id of an event that debug_query returned.",
     ),
+    "events_unreadable": (
+        Code.INTERNAL,
+        "The events of session '{session_id}' cannot be read: {reason}.",
+        "Its output and settings are still there; delete it with debug_delete_session when it is of no use.",
+    ),
     "bad_sql": (Code.VALIDATION_ERROR, "SQLite rejected the statement: {reason}.", "The view is called 'events'."),
     "home_unusable": (
         Code.VALIDATION_ERROR,

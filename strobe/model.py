@@ -240,6 +240,7 @@ class Totals:
     evicted: int = 0
     sampled_out: int = 0
     lost: int = 0
+    exact: bool = True  # False: added up from the events that were kept, as a time, duration or return value was asked for
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ class HostEventQueue:
         while batch := self._next_batch():
             try:
                 self._write(batch)
-            except Exception as error:  # noqa: BLE001, handed to whoever calls put or flush next
+            except Exception as error:  # handed to whoever calls put or flush next
                 with self._changed:
                     self._error = error
                     self._changed.notify_all()

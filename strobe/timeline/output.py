@@ -24,7 +24,7 @@ Stream = Literal["stdout", "stderr"]
 
 
 class HostEventSource:
-    """Makes the host's events of one session; `now_ticks` gives ticks since session start. May be called from any thread."""
+    """Makes the host's events of one session; `now_ticks` gives ticks since session start. For any thread."""
 
     def __init__(self, store: Store, session_id: str, pid: int, now_ticks: Callable[[], int]) -> None:
         self._queue = store.host_events

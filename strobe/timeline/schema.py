@@ -84,6 +84,8 @@ def open_database(home: Path) -> apsw.Connection:
     path = home / DATABASE_FILE
     connection = apsw.Connection(str(path))
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    # before the first table; gives the pages of deleted sessions back to the file system
+    connection.pragma("auto_vacuum", "incremental")
     _enter_wal(connection)
     # NORMAL loses nothing when a process dies; only a power cut may take the last transactions
     connection.execute("pragma synchronous = normal; pragma wal_autocheckpoint = 4000")
@@ -117,7 +119,7 @@ def _migrate(connection: apsw.Connection, path: Path) -> None:
 
 
 class write_transaction:
-    """`with write_transaction(connection):` takes the write lock at once, so that no later statement meets a stale read."""
+    """`with write_transaction(connection):` takes the write lock at once: no later statement meets a stale read."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection

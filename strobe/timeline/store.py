@@ -123,6 +123,13 @@ class Store:
             for table in _PER_SESSION_TABLES:
                 self._connection.execute(f"delete from {table} where session = ?", (key,))
             self._connection.execute("delete from sessions where key = ?", (key,))
+        with self._lock:
+            self._connection.execute("pragma incremental_vacuum").fetchall()
+
+    def output_bytes(self, session_id: str) -> int:
+        """Bytes of the session's output and other host events."""
+        statement = "select coalesce(sum(length(text)), 0) from host_events where session = ?"
+        return int(str(self._read(statement, (self.get_session(session_id).key,))[0][0]))
 
     # --- functions and when they were hooked
 

@@ -1,0 +1,94 @@
+"""Rows of the segment and of host_events as model.Event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from strobe.model import Event, EventType
+from strobe.timeline.moments import event_id
+from strobe.timeline.reader import SessionReader, Thread
+from strobe.timeline.values import decode, decode_arguments, words_of
+
+CALL_COLUMNS = (
+    "number, timestamp_ns, kind, function_id, thread_index, tid, depth, duration_ns, return_value, arguments, flags,"
+    " parent_number"
+)
+HOST_COLUMNS = "number, event_type, text, pid, thread_id, thread_name"
+_SAMPLED = 1  # STROBE_FLAG_SAMPLED
+_ENTER = 1  # STROBE_RECORD_ENTER
+_BINDINGS = 10_000  # values in one statement; SQLite takes 32,766
+_HOST = 0  # a row that stands for one of the host's events
+
+
+class EventDecoder:
+    """Decodes one page. Functions and threads are looked up as they are when it is made."""
+
+    def __init__(self, reader: SessionReader) -> None:
+        self._reader = reader
+        self._functions = reader.functions()
+        self._threads = reader.threads()
+        self._pid = reader.record().pid
+
+    def page(self, rows: Sequence[Sequence[Any]]) -> list[Event]:
+        """Events of strobe_calls rows (CALL_COLUMNS first), the host's among them filled in from strobe.db."""
+        numbers = [int(row[0]) for row in rows if row[2] == _HOST]
+        hosts = {event.id: event for event in self.hosts_by_number(numbers)}
+        return [self.host_of(row, hosts) if row[2] == _HOST else self.call(row) for row in rows]
+
+    def host_of(self, row: Sequence[Any], hosts: dict[str, Event]) -> Event:
+        return hosts[event_id(self._reader.session_id, row[0])]
+
+    def call(self, row: Sequence[Any]) -> Event:
+        number, timestamp_ns, kind, function_id, thread_index, tid, depth, duration_ns, word, blob, flags, parent = row[
+            :12
+        ]
+        symbol = self._functions.get(function_id)
+        thread = self._threads.get(thread_index, Thread(thread_index, self._pid, tid, ""))
+        session_id = self._reader.session_id
+        returns = symbol.returns if symbol else None
+        return Event(
+            id=event_id(session_id, number),
+            timestamp_ns=timestamp_ns,
+            event_type="function_enter" if kind == _ENTER else "function_exit",
+            thread_id=tid,
+            thread_name=thread.name,
+            pid=thread.pid,
+            function=symbol.name if symbol else f"function {function_id}",
+            function_raw=symbol.raw_name if symbol else None,
+            source_file=symbol.source_file if symbol else None,
+            line=symbol.line if symbol else None,
+            depth=depth,
+            parent_event_id=None if parent is None else event_id(session_id, parent),
+            arguments=decode_arguments(symbol, words_of(blob or b"")) if kind == _ENTER else None,
+            return_value=None if word is None else decode(word, returns),
+            return_type=returns.name if returns and kind != _ENTER else None,
+            duration_ns=duration_ns,
+            sampled=bool(flags & _SAMPLED),
+        )
+
+    def hosts_by_number(self, numbers: Sequence[int]) -> list[Event]:
+        events: list[Event] = []
+        for place in range(0, len(numbers), _BINDINGS):
+            some = numbers[place : place + _BINDINGS]
+            marks = ",".join("?" * len(some))
+            statement = f"select {HOST_COLUMNS} from host_events where session = ? and number in ({marks})"
+            events += [self.host(row) for row in self._reader.rows(statement, (self._reader.key, *some))]
+        return events
+
+    def host(self, row: Sequence[Any]) -> Event:
+        """An event of a HOST_COLUMNS row. Text is decoded as UTF-8, and the line feed that ends a line is left out."""
+        number, event_type, text, pid, thread_id, thread_name = row
+        return Event(
+            id=event_id(self._reader.session_id, number),
+            timestamp_ns=self._reader.segment.to_ns(number >> 12),
+            event_type=cast(EventType, event_type),
+            thread_id=thread_id,
+            thread_name=thread_name,
+            pid=pid,
+            text=decode_text(text),
+        )
+
+
+def decode_text(line: bytes) -> str:
+    return line.removesuffix(b"\n").decode("utf-8", "replace")

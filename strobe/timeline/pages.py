@@ -1,0 +1,71 @@
+"""Counting and cutting pages: calls and the host's events merged by time, by the extension and not in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from strobe.model import Event
+from strobe.timeline.events import CALL_COLUMNS, HOST_COLUMNS, EventDecoder
+from strobe.timeline.reader import SessionReader
+from strobe.timeline.selection import Conditions, Selection
+
+
+def page_of(reader: SessionReader, selection: Selection, limit: int, offset: int) -> tuple[list[Event], int]:
+    """`limit` events from `offset` on, by time, and how many are selected in all."""
+    decoder = EventDecoder(reader)
+    if selection.calls is None:
+        return _host_page(reader, decoder, selection.hosts, limit, offset)
+    rows = _merged_rows(reader, selection, limit, offset, "total")
+    total = int(rows[0][-1]) if rows else _total(reader, selection) if offset else 0
+    return decoder.page(rows), total
+
+
+def first_events(reader: SessionReader, selection: Selection, limit: int) -> list[Event]:
+    """The first of the selected events, without counting the rest."""
+    return EventDecoder(reader).page(_merged_rows(reader, selection, limit, 0, "null"))
+
+
+def count_by_function(reader: SessionReader, calls: Conditions) -> dict[int, tuple[int, int]]:
+    """Kept enters and exits per function id."""
+    statement = f"select function_id, kind, count from strobe_counts where {calls.sql()}"
+    counts: dict[int, tuple[int, int]] = {}
+    for function_id, kind, count in reader.rows(statement, calls.values):
+        enters, exits = counts.get(int(str(function_id)), (0, 0))
+        kept = int(str(count))
+        counts[int(str(function_id))] = (enters + kept, exits) if kind == 1 else (enters, exits + kept)
+    return counts
+
+
+def _merged_rows(
+    reader: SessionReader, selection: Selection, limit: int, offset: int, total: str
+) -> Sequence[Sequence[Any]]:
+    calls, hosts = selection.calls, selection.hosts
+    assert calls is not None
+    conditions = Conditions([*calls.terms], [*calls.values])
+    if hosts is not None:
+        conditions.add(f"hosts = (select strobe_numbers(number) from host_events where {hosts.sql()})", *hosts.values)
+    conditions.add("skip = ?", offset)
+    statement = f"select {CALL_COLUMNS}, {total} from strobe_calls where {conditions.sql()} order by number limit ?"
+    return reader.rows(statement, (*conditions.values, limit))
+
+
+def _host_page(
+    reader: SessionReader, decoder: EventDecoder, hosts: Conditions | None, limit: int, offset: int
+) -> tuple[list[Event], int]:
+    if hosts is None:
+        return [], 0
+    statement = f"select {HOST_COLUMNS} from host_events where {hosts.sql()} order by number limit ? offset ?"
+    events = [decoder.host(row) for row in reader.rows(statement, (*hosts.values, limit, offset))]
+    return events, _count_hosts(reader, hosts)
+
+
+def _count_hosts(reader: SessionReader, hosts: Conditions) -> int:
+    return reader.scalar(f"select count(*) from host_events where {hosts.sql()}", hosts.values)
+
+
+def _total(reader: SessionReader, selection: Selection) -> int:
+    """How many are selected, for a page beyond the last one."""
+    calls = selection.calls
+    kept = reader.scalar(f"select sum(count) from strobe_counts where {calls.sql()}", calls.values) if calls else 0
+    return kept + (_count_hosts(reader, selection.hosts) if selection.hosts else 0)

@@ -1,0 +1,105 @@
+"""Where a session's segment lies: in shared memory while it lives, in the session's folder when it is kept."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+from strobe.timeline.records import SessionRecord
+
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108
+SEGMENT_FILE = "segment"
+_BYTES_PER_EVENT = 32
+_FIXED_BYTES = 64 << 20  # header, tables and totals of a busy program; the file is sparse
+_BLOCK_BYTES = 64 << 10
+
+
+def place_segment(record: SessionRecord) -> Path:
+    """Path for the live segment of a new session, which is not created; the session's folder is.
+
+    In /dev/shm where that has room for twice the size, as others want to use it too; else in the session's folder.
+    """
+    make_folder(record)
+    wanted = record.event_limit * _BYTES_PER_EVENT + _FIXED_BYTES
+    return _shared_path(record) if _free_bytes(SHARED_MEMORY) >= 2 * wanted else record.folder / SEGMENT_FILE
+
+
+def make_folder(record: SessionRecord) -> Path:
+    record.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return record.folder
+
+
+def move_to_folder(record: SessionRecord) -> Path:
+    """Moves a live segment into the session's folder, taking only what was used of it. Returns where it lies then.
+
+    The file appears under its name when it is complete; where it already lies there nothing is done.
+    """
+    kept = make_folder(record) / SEGMENT_FILE
+    if record.segment_path == kept or not record.segment_path.exists():
+        return kept
+    partial = kept.with_suffix(".part")
+    copy_sparse(record.segment_path, partial)
+    partial.replace(kept)
+    record.segment_path.unlink()
+    return kept
+
+
+def remove_files(record: SessionRecord) -> None:
+    """Removes the session's folder and its live segment, and nothing that is not its own."""
+    if record.segment_path == _shared_path(record):
+        record.segment_path.unlink(missing_ok=True)
+    if record.folder.name == record.id:
+        shutil.rmtree(record.folder, ignore_errors=True)
+
+
+def copy_sparse(source: Path, target: Path) -> None:
+    """A copy with the holes of the original, and with holes where it holds nothing but zeros. Mode 0600."""
+    with source.open("rb") as reader, target.open("wb", opener=_open_private) as writer:
+        size = os.fstat(reader.fileno()).st_size
+        end = 0
+        while (start := _next_data(reader.fileno(), end)) is not None:
+            end = os.lseek(reader.fileno(), start, os.SEEK_HOLE)
+            _copy_range(reader.fileno(), writer.fileno(), start, end)
+        os.ftruncate(writer.fileno(), size)
+
+
+def disk_bytes(folder: Path) -> int:
+    """What the files in a folder take on disk."""
+    return sum(file.lstat().st_blocks * 512 for file in folder.rglob("*")) if folder.is_dir() else 0
+
+
+def _shared_path(record: SessionRecord) -> Path:
+    """Homes do not know each other's session ids, but share /dev/shm: the home is part of the name."""
+    home = hashlib.sha256(os.fsencode(record.folder.parent)).hexdigest()[:8]
+    return SHARED_MEMORY / f"strobe-{os.getuid()}-{record.id}-{home}"
+
+
+def _free_bytes(folder: Path) -> int:
+    try:
+        status = os.statvfs(folder)
+    except OSError:
+        return 0
+    return status.f_bavail * status.f_frsize
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _next_data(descriptor: int, offset: int) -> int | None:
+    try:
+        return os.lseek(descriptor, offset, os.SEEK_DATA)
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # nothing but a hole up to the end
+            return None
+        raise
+
+
+def _copy_range(reader: int, writer: int, start: int, end: int) -> None:
+    for offset in range(start, end, _BLOCK_BYTES):
+        block = os.pread(reader, min(_BLOCK_BYTES, end - offset), offset)
+        if block.count(0) != len(block):
+            os.pwrite(writer, block, offset)

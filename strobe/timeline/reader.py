@@ -1,0 +1,105 @@
+"""One session as it can be read now: its rows in strobe.db, its segment, and a connection that joins the two."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from strobe import _core
+from strobe.errors import failure
+from strobe.model import FunctionSymbol
+from strobe.resources import TIMELINE_EXTENSION
+from strobe.timeline.records import SessionRecord
+from strobe.timeline.schema import BUSY_TIMEOUT_MS, DATABASE_FILE
+from strobe.timeline.store import Store
+
+SHARED_THREAD_INDEX = 4094  # STROBE_THREAD_INDEX_SHARED: events of threads beyond the table
+NUMBER_MAX = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A thread of the program that recorded calls."""
+
+    index: int
+    pid: int
+    tid: int
+    name: str
+
+
+class SessionReader:
+    """Reads of one session. May be shared by threads; a query holds `lock` from its first statement to its last."""
+
+    def __init__(self, store: Store, session_id: str, segment_path: Path) -> None:
+        self.store = store
+        self.session_id = session_id
+        self.segment_path = segment_path
+        self.lock = threading.RLock()
+        self.key = store.get_session(session_id).key
+        self.connection = open_reader(store.home)
+        self._segment: _core.Segment | None = None
+        self._functions: dict[int, FunctionSymbol] = {}
+        self._functions_state: tuple[object, ...] = ()
+
+    def close(self) -> None:
+        with self.lock:
+            self.connection.close()
+
+    @property
+    def segment(self) -> _core.Segment:
+        """The open segment. Raises `events_unreadable` where the file is gone or damaged."""
+        if self._segment is None:
+            try:
+                self._segment = _core.Segment(str(self.segment_path))
+            except (OSError, ValueError) as error:
+                raise failure("events_unreadable", session_id=self.session_id, reason=error) from error
+        return self._segment
+
+    def record(self) -> SessionRecord:
+        return self.store.get_session(self.session_id)
+
+    def rows(self, statement: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
+        with self.lock:
+            return list(self.connection.execute(statement, tuple(values)))
+
+    def scalar(self, statement: str, values: Sequence[object] = ()) -> int:
+        """The single value of a statement as an integer; 0 for null and for no row."""
+        found = self.rows(statement, values)
+        return int(str(found[0][0])) if found and found[0][0] is not None else 0
+
+    def functions(self) -> dict[int, FunctionSymbol]:
+        """Functions by id; read again only when some were added, or got the details of their parameters."""
+        statement = (
+            "select count(*), total(length(parameters)), total(length(returns)) from functions where session = ?"
+        )
+        with self.lock:
+            state = self.rows(statement, (self.key,))[0]
+            if state != self._functions_state:
+                self._functions = self.store.functions(self.session_id)
+                self._functions_state = state
+            return self._functions
+
+    def threads(self) -> dict[int, Thread]:
+        """Threads by index, as the segment has them now."""
+        return {row[0]: Thread(*row) for row in self.segment.threads()}
+
+    def newest_number(self) -> int:
+        """Number of the newest event of all, 0 where there is none."""
+        statement = (
+            "select max(coalesce(strobe_newest(?), 0), coalesce(max(number), 0)) from host_events where session = ?"
+        )
+        return self.scalar(statement, (str(self.segment_path), self.key))
+
+
+def open_reader(home: Path) -> apsw.Connection:
+    """A connection to strobe.db that can only read, with the segment functions loaded."""
+    connection = apsw.Connection(str(home / DATABASE_FILE), flags=apsw.SQLITE_OPEN_READONLY)
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    connection.enable_load_extension(True)
+    connection.load_extension(str(TIMELINE_EXTENSION))
+    connection.enable_load_extension(False)
+    return connection

@@ -1,0 +1,79 @@
+"""How long sessions stay: kept ones by age and by size on disk, the rest until they are stopped."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+
+from strobe.config import Settings
+from strobe.errors import failure
+from strobe.timeline import placement
+from strobe.timeline.records import SessionRecord
+from strobe.timeline.store import Store
+
+_DAY_S = 86_400
+
+
+def keep_session(store: Store, session_id: str) -> SessionRecord:
+    """Marks an ended session as kept, with its segment in its folder. Returns the record as it is then."""
+    record = store.get_session(session_id)
+    path = placement.move_to_folder(record)
+    return store.update_session(session_id, segment_path=str(path), retained=1)
+
+
+def delete_session(store: Store, session_id: str) -> None:
+    """Drops a session's rows and files. Raises `session_not_found`, and `session_running` while its owner runs it."""
+    record = store.get_session(session_id)
+    if record.status == "running" and record.owner_alive():
+        raise failure("session_running", session_id=session_id)
+    drop_session(store, record)
+
+
+def drop_session(store: Store, record: SessionRecord) -> None:
+    """Drops rows and files of a session that nobody records into any more."""
+    placement.remove_files(record)
+    store.delete_session(record.id)
+
+
+def adopt_abandoned(store: Store) -> list[SessionRecord]:
+    """Keeps the sessions whose Strobe process was killed, so that what they recorded can be read. Returns them."""
+    adopted = []
+    for record in store.abandoned_sessions():
+        if record.status == "running":
+            ended = datetime.now().astimezone().isoformat(timespec="seconds")
+            store.update_session(record.id, status="stopped", ended_at=ended)
+        adopted.append(keep_session(store, record.id))
+    return adopted
+
+
+def enforce(store: Store, settings: Settings, now_s: float | None = None) -> list[str]:
+    """Drops kept sessions that are older than `storage_retain_days`, then the oldest beyond `storage_max_bytes`.
+
+    `now_s`: seconds since the epoch. Returns the ids of what was dropped.
+    """
+    kept = [record for record in store.list_sessions() if record.retained]
+    oldest = (time.time() if now_s is None else now_s) - settings.storage_retain_days * _DAY_S
+    expired = [record for record in kept if _ended_s(record) < oldest]
+    expired += _beyond_size(store, [record for record in kept if record not in expired], settings.storage_max_bytes)
+    for record in expired:
+        drop_session(store, record)
+    return [record.id for record in expired]
+
+
+def session_bytes(store: Store, record: SessionRecord) -> int:
+    """What a kept session takes: its folder, and its output in the database."""
+    return placement.disk_bytes(record.folder) + store.output_bytes(record.id)
+
+
+def _beyond_size(store: Store, newest_first: list[SessionRecord], max_bytes: int) -> list[SessionRecord]:
+    """The sessions that do not fit any more when the newest are kept first."""
+    total = 0
+    for place, record in enumerate(newest_first):
+        total += session_bytes(store, record)
+        if total > max_bytes:
+            return newest_first[place:]
+    return []
+
+
+def _ended_s(record: SessionRecord) -> float:
+    return datetime.fromisoformat(record.ended_at or record.started_at).timestamp()

@@ -1,0 +1,227 @@
+"""An EventFilter as conditions on the segment's calls and on the host's events, checked and resolved to ids."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from strobe.errors import failure
+from strobe.model import CALL_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, TextMatch
+from strobe.timeline.moments import before_newest_ns, event_number
+from strobe.timeline.reader import SHARED_THREAD_INDEX, SessionReader
+from strobe.timeline.values import encode, is_nullable, type_mask
+
+LIMIT_MAX = 10_000  # of the layer; the tools allow 500, the Python API pages by this
+_KINDS = {"function_enter": 1, "function_exit": 2}
+_HOST_THREAD_BITS, _HOST_THREAD_INDEX = 12, 4095
+
+
+@dataclass(slots=True)
+class Conditions:
+    """Terms of a `where`, joined by `and`, with the values they bind."""
+
+    terms: list[str] = field(default_factory=list)
+    values: list[object] = field(default_factory=list)
+
+    def add(self, term: str, *values: object) -> None:
+        self.terms.append(term)
+        self.values.extend(values)
+
+    def sql(self) -> str:
+        return " and ".join(self.terms)
+
+
+@dataclass(slots=True)
+class Selection:
+    """What a filter selects. `calls` and `hosts` are None where nothing of that sort can match.
+
+    `functions` and `threads` are the ids (thread indexes) that the filter names, None where it names none.
+    `from_ns` and `to_ns` are the window asked for, ends included; None where it is open.
+    """
+
+    calls: Conditions | None = None
+    hosts: Conditions | None = None
+    functions: list[int] | None = None
+    threads: list[int] | None = None
+    tid: int | None = None
+    from_ns: int | None = None
+    to_ns: int | None = None
+    # whether the recorder's totals can answer: nothing but functions and threads is asked for
+    by_totals: bool = True
+
+
+def check_page(wanted: EventFilter) -> None:
+    """Raises `bad_value` for a limit or offset out of range."""
+    if not 1 <= wanted.limit <= LIMIT_MAX:
+        raise failure("bad_value", field="limit", value=wanted.limit, reason="out of range", valid=f"1 to {LIMIT_MAX}")
+    if wanted.offset < 0:
+        raise failure("bad_value", field="offset", value=wanted.offset, reason="it is negative", valid="0 or more")
+
+
+def select(reader: SessionReader, wanted: EventFilter, until_number: int | None = None) -> Selection:
+    """Resolves a filter. `until_number` leaves out events beyond it. Raises `bad_value`, `bad_regex`, `bad_cursor`."""
+    found = Selection(functions=_functions(reader, wanted), tid=wanted.thread_id, threads=_threads(reader, wanted))
+    found.from_ns = _moment(reader, "timeFrom", wanted.time_from)
+    found.to_ns = _moment(reader, "timeTo", wanted.time_to)
+    found.by_totals = not (_has_times(wanted) or wanted.return_value or wanted.min_duration_ns)
+    if wanted.event_type is None or wanted.event_type in CALL_EVENTS:
+        found.calls = _call_conditions(reader, wanted, found, until_number)
+    only_calls = wanted.function or wanted.source_file or wanted.return_value or wanted.min_duration_ns is not None
+    if wanted.event_type not in CALL_EVENTS and not only_calls:
+        found.hosts = _host_conditions(reader, wanted, found, until_number)
+    return found
+
+
+def id_blob(ids: Iterable[int]) -> bytes:
+    """Ids as the segment functions take them: 32-bit integers."""
+    numbers = list(ids)
+    return struct.pack(f"<{len(numbers)}I", *numbers)
+
+
+def _has_times(wanted: EventFilter) -> bool:
+    return any(item is not None for item in (wanted.time_from, wanted.time_to, wanted.after_event_id))
+
+
+def _call_conditions(reader: SessionReader, wanted: EventFilter, found: Selection, until: int | None) -> Conditions:
+    calls = Conditions(["path = ?"], [str(reader.segment_path)])
+    if wanted.event_type is not None:
+        calls.add("kind = ?", _KINDS[wanted.event_type])
+    if found.functions is not None:
+        calls.add("functions = ?", id_blob(found.functions))
+    if found.threads is not None:
+        calls.add("threads = ?", id_blob(found.threads))
+    if found.tid is not None:
+        calls.add("tid = ?", found.tid)
+    if found.from_ns is not None:
+        calls.add("timestamp_ns >= ?", found.from_ns)
+    if found.to_ns is not None:
+        calls.add("timestamp_ns <= ?", found.to_ns)
+    if wanted.min_duration_ns is not None:
+        calls.add("duration_ns >= ?", _duration(wanted.min_duration_ns))
+    if wanted.return_value is not None:
+        calls.add("returns = ?", _return_tests(reader, wanted.return_value))
+    _add_numbers(reader, wanted, calls, until)
+    return calls
+
+
+def _host_conditions(reader: SessionReader, wanted: EventFilter, found: Selection, until: int | None) -> Conditions:
+    hosts = Conditions(["session = ?"], [reader.key])
+    if wanted.event_type is not None:
+        hosts.add("event_type = ?", wanted.event_type)
+    if wanted.pid is not None:
+        hosts.add("pid = ?", wanted.pid)
+    if found.tid is not None:
+        hosts.add("thread_id = ?", found.tid)
+    if wanted.thread_name is not None:
+        names = reader.rows("select distinct thread_name from host_events where session = ?", (reader.key,))
+        passes = text_test("threadName", wanted.thread_name)
+        named = [str(row[0]) for row in names if passes(str(row[0]))]
+        hosts.add(f"thread_name in ({','.join('?' * len(named))})", *named)
+    if found.from_ns is not None:
+        ticks = reader.segment.ticks_from_ns(found.from_ns)
+        hosts.add("number >= ?", min(ticks << _HOST_THREAD_BITS, (1 << 63) - 1))
+    if found.to_ns is not None:
+        ticks = reader.segment.ticks_until_ns(found.to_ns)
+        hosts.add("number <= ?", min(ticks << _HOST_THREAD_BITS | _HOST_THREAD_INDEX, (1 << 63) - 1))
+    _add_numbers(reader, wanted, hosts, until)
+    return hosts
+
+
+def _add_numbers(reader: SessionReader, wanted: EventFilter, conditions: Conditions, until: int | None) -> None:
+    if wanted.after_event_id is not None:
+        conditions.add("number > ?", event_number(reader.session_id, wanted.after_event_id))
+    if until is not None:
+        conditions.add("number <= ?", until)
+
+
+def _functions(reader: SessionReader, wanted: EventFilter) -> list[int] | None:
+    if wanted.function is None and wanted.source_file is None:
+        return None
+    by_name = text_test("function", wanted.function)
+    by_file = text_test("sourceFile", wanted.source_file)
+    return [
+        function_id
+        for function_id, symbol in reader.functions().items()
+        if by_name(symbol.name) and (wanted.source_file is None or by_file(symbol.source_file or ""))
+    ]
+
+
+def _threads(reader: SessionReader, wanted: EventFilter) -> list[int] | None:
+    if wanted.thread_name is None and wanted.pid is None:
+        return None
+    by_name = text_test("threadName", wanted.thread_name)
+    threads = reader.threads().values()
+    found = [item.index for item in threads if by_name(item.name) and wanted.pid in (None, item.pid)]
+    # threads beyond the table have no name; they are of the program itself
+    shared_pid = wanted.pid is None or wanted.pid == reader.record().pid
+    return [*found, SHARED_THREAD_INDEX] if shared_pid and wanted.thread_name is None else found
+
+
+def text_test(name: str, match: TextMatch | None) -> Callable[[str], bool]:
+    """A test of names by `match`, which every name passes where it is None. Raises `bad_value`, `bad_regex`."""
+    if match is None:
+        return lambda text: True
+    if match.equals is None and match.contains is None and match.matches is None:
+        raise failure(
+            "bad_value", field=name, value="empty", reason="it asks for nothing", valid="equals, contains, matches"
+        )
+    pattern = _regex(match.matches)
+
+    def passes(text: str) -> bool:
+        if match.equals is not None and text != match.equals:
+            return False
+        if match.contains is not None and match.contains not in text:
+            return False
+        return pattern is None or pattern.search(text) is not None
+
+    return passes
+
+
+def _regex(text: str | None) -> re.Pattern[str] | None:
+    if text is None:
+        return None
+    try:
+        return re.compile(text)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise failure("bad_regex", regex=text, reason=error) from error
+
+
+def _duration(nanoseconds: int) -> int:
+    if nanoseconds < 0:
+        raise failure("bad_value", field="minDurationNs", value=nanoseconds, reason="it is negative", valid="0 or more")
+    return min(nanoseconds, (1 << 63) - 1)
+
+
+def _moment(reader: SessionReader, name: str, value: int | str | None) -> int | None:
+    if value is None:
+        return None
+    before = before_newest_ns(name, value)
+    if before is None:
+        return min(int(value), (1 << 63) - 1)
+    newest_ns = reader.segment.to_ns(reader.newest_number() >> _HOST_THREAD_BITS)
+    return newest_ns - before if name == "timeTo" else max(0, newest_ns - before)
+
+
+def _return_tests(reader: SessionReader, match: ReturnMatch) -> bytes:
+    """Rows of (function id, mask, value, equal or not) for the functions that can return what is asked for."""
+    if match.equals is None and match.is_null is None:
+        raise failure(
+            "bad_value", field="returnValue", value="empty", reason="it asks for nothing", valid="equals, isNull"
+        )
+    rows: list[int] = []
+    for function_id, symbol in reader.functions().items():
+        rows += _return_test(function_id, symbol, match)
+    return struct.pack(f"<{len(rows)}Q", *rows)
+
+
+def _return_test(function_id: int, symbol: FunctionSymbol, match: ReturnMatch) -> list[int]:
+    mask = type_mask(symbol.returns)
+    if match.is_null is not None and not is_nullable(symbol.returns):
+        return []
+    if match.equals is None:
+        return [function_id, mask, 0, int(bool(match.is_null))]
+    value = encode(match.equals, symbol.returns)
+    contradiction = match.is_null is not None and value is not None and (value == 0) != match.is_null
+    return [] if value is None or contradiction else [function_id, mask, value, 1]

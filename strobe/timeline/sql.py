@@ -1,0 +1,121 @@
+"""Plain SQL over one session: a read-only connection with the view `events`.
+
+Columns: id, session_id, timestamp_ns, thread_id, thread_name, pid, event_type, function, function_raw, source_file,
+line, depth, parent_event_id, arguments (JSON object), return_value, duration_ns, sampled, text, and number, by which
+events are in the order of time.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import apsw
+
+from strobe.errors import failure
+from strobe.model import FunctionSymbol
+from strobe.timeline.events import decode_text
+from strobe.timeline.reader import SessionReader, open_reader
+from strobe.timeline.values import Value, decode, decode_arguments, words_of
+
+_ALLOWED = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
+
+# `+` keeps the scan of the calls outermost: the small tables are looked up for each row, never the other way round
+_VIEW = """
+create temp view events as
+select {id} || c.number as id, {session} as session_id, c.timestamp_ns as timestamp_ns, c.tid as thread_id,
+    coalesce(t.name, '') as thread_name, coalesce(t.pid, {pid}) as pid,
+    iif(c.kind = 1, 'function_enter', 'function_exit') as event_type,
+    f.name as function, f.raw_name as function_raw, f.source_file as source_file, f.line as line, c.depth as depth,
+    {id} || c.parent_number as parent_event_id, strobe_arguments(c.function_id, c.arguments) as arguments,
+    strobe_return(c.function_id, c.return_value) as return_value, c.duration_ns as duration_ns, c.flags & 1 as sampled,
+    null as text, c.number as number
+from strobe_calls({path}) c
+    left join temp.function f on f.function_id = +c.function_id
+    left join temp.thread t on t.thread_index = +c.thread_index
+union all
+select {id} || number, {session}, cast((number >> 12) * {ns_per_tick} as integer), thread_id, thread_name, pid,
+    event_type, null, null, null, null, null, null, null, null, null, 0, strobe_text(text), number
+from main.host_events where session = {key}
+"""
+
+
+def run(reader: SessionReader, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
+    """Column names and rows of the last statement. Raises `bad_sql`, also for anything that would change something."""
+    connection = open_reader(reader.store.home)
+    columns: list[str] = []
+
+    def note_columns(cursor: apsw.Cursor, text: str, bindings: object) -> bool:
+        columns[:] = [str(column[0]) for column in cursor.get_description()]
+        return True
+
+    try:
+        _create_view(connection, reader)
+        connection.authorizer = _authorize
+        cursor = connection.cursor()
+        cursor.exec_trace = note_columns
+        rows = list(cursor.execute(statement))
+    except (apsw.Error, ValueError, TypeError) as error:
+        raise failure("bad_sql", reason=error) from error
+    finally:
+        connection.close()
+    return columns, rows
+
+
+def _authorize(action: int, first: str | None, second: str | None, *where: object) -> int:
+    loads_code = action == apsw.SQLITE_FUNCTION and second == "load_extension"
+    return apsw.SQLITE_OK if action in _ALLOWED and not loads_code else apsw.SQLITE_DENY
+
+
+def _create_view(connection: apsw.Connection, reader: SessionReader) -> None:
+    functions = reader.functions()
+    connection.execute(
+        "create temp table function(function_id integer primary key, name, raw_name, source_file, line);"
+        "create temp table thread(thread_index integer primary key, name, pid)"
+    )
+    rows = [(key, item.name, item.raw_name, item.source_file, item.line) for key, item in functions.items()]
+    with connection:
+        connection.executemany("insert into temp.function values (?,?,?,?,?)", rows)
+        threads = [(item.index, item.name, item.pid) for item in reader.threads().values()]
+        connection.executemany("insert into temp.thread values (?,?,?)", threads)
+
+    _create_functions(connection, functions)
+    connection.execute(_view_statement(reader))
+
+
+def _create_functions(connection: apsw.Connection, functions: dict[int, FunctionSymbol]) -> None:
+    def arguments_json(*values: Any) -> str | None:
+        function_id, blob = values
+        if blob is None:
+            return None
+        arguments = decode_arguments(functions.get(function_id), words_of(blob))
+        return json.dumps({item.name: item.value for item in arguments}, ensure_ascii=False)
+
+    def return_value(*values: Any) -> Value:
+        function_id, word = values
+        symbol = functions.get(function_id)
+        value = None if word is None else decode(word, symbol.returns if symbol else None)
+        # SQLite's integers end at 2^63 - 1
+        return str(value) if isinstance(value, int) and value >> 63 > 0 else value
+
+    def text(*values: Any) -> str:
+        return decode_text(values[0])
+
+    connection.create_scalar_function("strobe_arguments", arguments_json, 2, deterministic=True)
+    connection.create_scalar_function("strobe_return", return_value, 2, deterministic=True)
+    connection.create_scalar_function("strobe_text", text, 1, deterministic=True)
+
+
+def _view_statement(reader: SessionReader) -> str:
+    return _VIEW.format(
+        id=_quoted(f"{reader.session_id}-"),
+        session=_quoted(reader.session_id),
+        pid=reader.record().pid,
+        path=_quoted(str(reader.segment_path)),
+        ns_per_tick=repr(reader.segment.ns_per_tick),
+        key=reader.key,
+    )
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

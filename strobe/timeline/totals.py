@@ -1,0 +1,164 @@
+"""Totals per function, thread or file.
+
+Where only functions and threads are asked for, they come from the recorder's own totals: exact, whatever was evicted or
+sampled. A window of time, a duration or a return value can only be looked for among the events that were kept; such
+totals have `exact` False.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from strobe.errors import failure
+from strobe.model import CALL_EVENTS, EventFilter, FunctionLoss, FunctionSymbol, GroupBy, Totals
+from strobe.timeline.pages import count_by_function
+from strobe.timeline.reader import SessionReader, Thread
+from strobe.timeline.selection import Conditions, Selection, id_blob, select
+
+NO_SOURCE_FILE = "(unknown)"
+
+_GROUPED = """
+select {key}, sum(calls), sum(exits), sum(unwound), sum(exits_missed), coalesce(sum(total_ns), 0),
+    coalesce(min(min_ns), 0), coalesce(max(max_ns), 0),
+    coalesce(strobe_quantile(histogram, 0.5, min_ns, max_ns, ns_per_tick), 0),
+    coalesce(strobe_quantile(histogram, 0.99, min_ns, max_ns, ns_per_tick), 0),
+    sum(sampled_out_enters), sum(lost_enters)
+from {table} t {join} where {conditions} group by 1
+"""
+
+
+def totals_of(reader: SessionReader, wanted: EventFilter, group_by: GroupBy) -> list[Totals]:
+    """Groups with most calls first. Raises `bad_value` for a filter that asks for no calls."""
+    if wanted.event_type is not None and wanted.event_type not in CALL_EVENTS:
+        valid = f"{', '.join(CALL_EVENTS)}, or none"
+        raise failure(
+            "bad_value", field="eventType", value=wanted.event_type, reason="groupBy adds up calls", valid=valid
+        )
+    selection = select(reader, replace(wanted, event_type=None))
+    with reader.lock:
+        _fill_groups(reader, group_by)
+        threads = _thread_indexes(reader, selection)
+        exact = selection.by_totals and (threads is not None or selection.tid is None)
+        if exact:
+            rows = _exact_rows(reader, _recorder_conditions(reader, selection, threads), group_by)
+        else:
+            rows = _kept_rows(reader, selection, wanted, group_by)
+    found = [_totals(reader.threads(), group_by, exact, row) for row in rows]
+    return sorted(found, key=lambda item: (-item.count, item.key))
+
+
+def function_losses(reader: SessionReader) -> list[FunctionLoss]:
+    """What is missing of each function's enters, most calls first.
+
+    Kept enters = calls - evicted - sampled out - lost, exactly, once the program has ended.
+    """
+    everything = Conditions(["path = ?"], [str(reader.segment_path)])
+    kept = count_by_function(reader, everything)
+    statement = (
+        "select function_id, sum(calls), sum(sampled_out_enters), sum(lost_enters) from strobe_totals(?) group by 1"
+    )
+    evicting = reader.segment.loss()["evicted"] > 0
+    found = []
+    for row in reader.rows(statement, everything.values):
+        function_id, calls, sampled_out, lost = (int(str(item)) for item in row)
+        missing = calls - kept.get(function_id, (0, 0))[0] - sampled_out - lost
+        name = _name(reader.functions().get(function_id), function_id)
+        # what is missing while nothing was evicted is being written at this moment
+        found.append(FunctionLoss(name, calls, max(0, missing) if evicting else 0, sampled_out, lost))
+    return sorted(found, key=lambda item: (-item.calls, item.function))
+
+
+def _name(symbol: FunctionSymbol | None, function_id: int) -> str:
+    return symbol.name if symbol else f"function {function_id}"
+
+
+def _fill_groups(reader: SessionReader, group_by: GroupBy) -> None:
+    """The temporary table that maps function ids to the names or files of their groups."""
+    reader.connection.execute("create temp table if not exists groups(id integer primary key, value text)")
+    reader.connection.execute("delete from temp.groups")
+    if group_by == "thread":
+        return
+    rows = [
+        (function_id, symbol.name if group_by == "function" else symbol.source_file or NO_SOURCE_FILE)
+        for function_id, symbol in reader.functions().items()
+    ]
+    with reader.connection:
+        reader.connection.executemany("insert into temp.groups values (?,?)", rows)
+
+
+def _grouped(reader: SessionReader, table: str, conditions: Conditions, group_by: GroupBy) -> Sequence[Sequence[Any]]:
+    key, join = "t.thread_index", ""
+    if group_by != "thread":
+        key, join = (
+            "coalesce(g.value, 'function ' || t.function_id)",
+            "left join temp.groups g on g.id = +t.function_id",
+        )
+    statement = _GROUPED.format(key=key, table=table, join=join, conditions=conditions.sql())
+    return reader.rows(statement, conditions.values)
+
+
+def _thread_indexes(reader: SessionReader, selection: Selection) -> list[int] | None:
+    """Thread indexes that the selection names; None for all of them, and for a thread that has no entry of its own."""
+    if selection.tid is None:
+        return selection.threads
+    indexes = [item.index for item in reader.threads().values() if item.tid == selection.tid]
+    if selection.threads is not None:
+        indexes = [index for index in indexes if index in selection.threads]
+    return indexes or None
+
+
+def _recorder_conditions(reader: SessionReader, selection: Selection, threads: list[int] | None) -> Conditions:
+    conditions = Conditions(["path = ?"], [str(reader.segment_path)])
+    if selection.functions is not None:
+        conditions.add("functions = ?", id_blob(selection.functions))
+    if threads is not None:
+        conditions.add("threads = ?", id_blob(threads))
+    return conditions
+
+
+def _exact_rows(reader: SessionReader, conditions: Conditions, group_by: GroupBy) -> list[list[Any]]:
+    """Rows of _GROUPED, and how many enters of the group were evicted."""
+    rows = [list(row) for row in _grouped(reader, "strobe_totals", conditions, group_by)]
+    kept: dict[Any, int] = {}
+    evicting = reader.segment.loss()["evicted"] > 0
+    if evicting:
+        kept = {row[0]: row[1] for row in _grouped(reader, "strobe_kept_totals", conditions, group_by)}
+    for row in rows:
+        calls, sampled_out, lost = row[1], row[-2], row[-1]
+        row.append(max(0, calls - kept.get(row[0], 0) - sampled_out - lost) if evicting else 0)
+    return rows
+
+
+def _kept_rows(reader: SessionReader, selection: Selection, wanted: EventFilter, group_by: GroupBy) -> list[list[Any]]:
+    """The same from events. Where the filter passes only exits, those are what is counted."""
+    assert selection.calls is not None
+    rows = [[*row, 0] for row in _grouped(reader, "strobe_kept_totals", selection.calls, group_by)]
+    only_exits = wanted.event_type == "function_exit" or wanted.min_duration_ns or wanted.return_value
+    for row in rows:
+        row[1] = row[2] if only_exits else row[1]
+    return rows
+
+
+def _totals(threads: dict[int, Thread], group_by: GroupBy, exact: bool, row: Sequence[Any]) -> Totals:
+    key, calls, exits, unwound, missed, total_ns, min_ns, max_ns, p50_ns, p99_ns, sampled_out, lost, evicted = row
+    thread = threads.get(key, Thread(key, 0, 0, "")) if group_by == "thread" else None
+    return Totals(
+        key=thread.name if thread else key,
+        count=calls,
+        total_ns=total_ns,
+        min_ns=min_ns,
+        mean_ns=total_ns // exits if exits else 0,
+        p50_ns=p50_ns,
+        p99_ns=p99_ns,
+        max_ns=max_ns,
+        thread_id=thread.tid if thread else None,
+        completed=exits,
+        unwound=unwound,
+        exits_missed=missed,
+        evicted=evicted,
+        sampled_out=sampled_out,
+        lost=lost,
+        exact=exact,
+    )
