@@ -121,7 +121,7 @@ bool ThreadWriter::append(const strobe_record& record, std::span<const uint64_t>
     const uint64_t progress = chunk_->progress;
     uint8_t* place = reinterpret_cast<uint8_t*>(chunk_) + static_cast<uint32_t>(progress);
     std::memcpy(place, &record, sizeof record);
-    std::memcpy(place + sizeof record, payload.data(), payload.size_bytes());
+    std::ranges::copy(payload, reinterpret_cast<uint64_t*>(place + sizeof record));
     store_release(chunk_->progress, progress + bytes + (is_call(record) ? uint64_t{1} << 32 : 0));
     last_ticks_ = record.ticks;
     return true;

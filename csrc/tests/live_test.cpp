@@ -1,7 +1,9 @@
 // Readers against threads that write and evict: no torn record is ever given, and every eviction is counted.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <map>
+#include <span>
 #include <thread>
 
 #include "check.h"
@@ -17,100 +19,133 @@ using namespace strobe::test;
 namespace {
 
 constexpr uint32_t kWriters = 3;
-constexpr uint64_t kEventsEach = 200'000;  // of 40 bytes: about 370 chunks in all, the ring has 16
 constexpr uint64_t kKey = 0x9e3779b97f4a7c15;
+constexpr uint64_t kRefusals = 50;            // times that a reader must meet a chunk being taken over
+constexpr uint64_t kMostEvents = 20'000'000;  // of one writer: ends a test that never meets any
 
-// What the arguments of an event must be, from its other fields: a mix of two records cannot agree.
-std::array<uint64_t, 3> sealed(uint64_t ticks, uint32_t thread_index, uint64_t serial) {
-    return {serial, ticks * kKey + thread_index, serial ^ ticks};
+// What the arguments of an event must be, from its other fields: a mix of two records cannot agree. Their number
+// varies, so that records of an older and a newer content of a chunk begin at different places.
+std::array<uint64_t, 6> sealed(uint64_t ticks, uint32_t thread_index, uint64_t serial) {
+    return {serial, ticks * kKey + thread_index, serial ^ ticks, ~serial, ticks, serial * kKey};
+}
+size_t argument_count(uint64_t serial) { return 2 + serial * kKey % 5; }
+
+bool is_whole(const Event& event) {
+    const auto arguments = event.arguments();
+    if (!event.is_enter() || arguments.size() < 2 || arguments.size() != argument_count(arguments[0])) return false;
+    const auto expected = sealed(event.ticks, event.thread_index, arguments[0]);
+    return std::equal(arguments.begin(), arguments.end(), expected.begin()) &&
+           event.function == 1u + event.thread_index && event.tid == 100u + event.thread_index;
 }
 
-void write_events(SegmentWriter& segment, uint64_t start_ticks) {
-    const uint32_t index = segment.add_thread(1, 0, "writer", 1);
-    const uint32_t tid = 100 + index;
-    segment.thread(index).tid = tid;
-    ThreadWriter writer(segment, index, tid);
-    uint64_t last = 0;
-    for (uint64_t serial = 0; serial < kEventsEach; ++serial) {
-        last = std::max(last + 1, clock_ticks(segment.header().clock_kind) - start_ticks);
-        CHECK(writer.enter(last, 1 + index, 0, sealed(last, index, serial)));
+// Three threads that write into a ring of 16 chunks as fast as they can, until they are told to stop.
+class Writers {
+  public:
+    Writers(const std::string& path, uint64_t start_ticks) : segment_(path), ticks_(kWriters) {
+        for (uint32_t index = 0; index < kWriters; ++index) {
+            segment_.add_thread(1, 100 + index, "writer", 1);
+            threads_.emplace_back([this, index, start_ticks] { run(index, start_ticks); });
+        }
     }
-    writer.release();
-}
+    ~Writers() { stop(); }
 
-struct Snapshot {
-    uint64_t events = 0;
-    std::map<uint32_t, uint64_t> last_serial;
+    void stop() {
+        stop_ = true;
+        for (std::thread& thread : threads_) thread.join();
+        threads_.clear();
+    }
+    bool running() const { return running_ > 0; }
+    // Ticks of all that one thread has written, by serial. Once stopped.
+    const std::vector<uint64_t>& ticks(uint32_t index) const { return ticks_[index]; }
+
+  private:
+    void run(uint32_t index, uint64_t start_ticks) {
+        ThreadWriter writer(segment_, index, 100 + index);
+        const uint32_t clock = segment_.header().clock_kind;
+        uint64_t last = 0;
+        for (uint64_t serial = 0; serial < kMostEvents && !stop_; ++serial) {
+            last = std::max(last + 1, clock_ticks(clock) - start_ticks);
+            const auto arguments = sealed(last, index, serial);
+            CHECK(writer.enter(last, 1 + index, 0, std::span(arguments).first(argument_count(serial))));
+            ticks_[index].push_back(last);
+        }
+        writer.release();
+        --running_;
+    }
+
+    SegmentWriter segment_;
+    std::vector<std::vector<uint64_t>> ticks_;
+    std::atomic<bool> stop_ = false;
+    std::atomic<uint32_t> running_ = kWriters;
+    std::vector<std::thread> threads_;
 };
 
-// Every event must be whole, in order over all threads, and in order of its thread.
-Snapshot read_and_check(const Segment& segment) {
-    Snapshot snapshot;
-    Merge merge(segment, {});
-    uint64_t last_number = 0;
-    for (Event event; merge.next(event); ++snapshot.events) {
-        const auto arguments = event.arguments();
-        CHECK_EQUAL(arguments.size(), 3u);
-        const auto expected = sealed(event.ticks, event.thread_index, arguments[0]);
-        CHECK(std::equal(arguments.begin(), arguments.end(), expected.begin()));
-        CHECK_EQUAL(event.function, 1u + event.thread_index);
-        CHECK_EQUAL(event.tid, 100u + event.thread_index);
-        CHECK(event.number() > last_number);
-        last_number = event.number();
-        const auto [last, first_time] = snapshot.last_serial.try_emplace(event.thread_index, arguments[0]);
-        CHECK(first_time || arguments[0] > last->second);
-        last->second = arguments[0];
+// Copies the oldest chunk, the next one to be taken over, again and again until the copy is refused. Every copy before
+// must be whole. False where no writer takes it over any more.
+bool oldest_is_whole_until_refused(const Segment& segment, const Writers& writers, ChunkBuffer& buffer) {
+    const std::vector<ChunkSummary> chunks = segment.chunks();
+    if (chunks.empty()) return false;
+    const auto oldest = std::ranges::min_element(chunks, {}, &ChunkSummary::sequence);
+    const Filter everything;
+    for (ChunkView view; writers.running();) {
+        if (!segment.copy_chunk(*oldest, buffer, view)) return true;
+        RecordCursor cursor(view, everything);
+        uint32_t events = 0;
+        for (Event event; cursor.next(event); ++events) CHECK(is_whole(event));
+        CHECK(events >= oldest->record_count);
     }
-    return snapshot;
+    return false;
 }
 
-void check_what_is_left(const Segment& segment) {
-    const Snapshot left = read_and_check(segment);
-    const Loss loss = read_loss(segment);
-    CHECK(loss.evicted > 0);
-    CHECK_EQUAL(left.events + loss.evicted, kWriters * kEventsEach);
-    CHECK_EQUAL(count(segment, {}), left.events);
-    for (const auto& [thread, serial] : left.last_serial) CHECK_EQUAL(serial, kEventsEach - 1);
-
-    // After the end of what was evicted, every thread's serials run on without a gap.
-    Filter complete;
-    complete.from_ticks = loss.evicted_until_ticks.value_or(UINT64_MAX) + 1;
-    std::map<uint32_t, uint64_t> next;
-    Merge merge(segment, complete);
+// Every event must be whole, and in order: over all threads, and of its own.
+void read_in_order(const Segment& segment) {
+    std::map<uint32_t, uint64_t> last_serial;
+    uint64_t last_number = 0;
+    Merge merge(segment, {});
     for (Event event; merge.next(event);) {
+        CHECK(is_whole(event));
+        CHECK(event.number() > last_number);
+        last_number = event.number();
         const uint64_t serial = event.arguments()[0];
-        CHECK_EQUAL(next.try_emplace(event.thread_index, serial).first->second, serial);
-        next[event.thread_index] = serial + 1;
+        const auto [last, is_first] = last_serial.try_emplace(event.thread_index, serial);
+        CHECK(is_first || serial > last->second);
+        last->second = serial;
     }
-    CHECK(!next.empty());
-    // And it is the end: something was evicted just before, so of some thread the earlier record is missing.
-    Filter gone;
-    gone.to_ticks = complete.from_ticks - 1;
-    CHECK(count(segment, gone) < left.events);
+}
+
+void check_what_is_left(const Segment& segment, const Writers& writers) {
+    std::map<uint32_t, std::vector<uint64_t>> left;
+    for (const Event& event : all_events(segment)) left[event.thread_index].push_back(event.ticks);
+    uint64_t written = 0, present = 0, last_evicted = 0;
+    for (uint32_t index = 0; index < kWriters; ++index) {
+        const std::vector<uint64_t>& all = writers.ticks(index);
+        const size_t gone = all.size() - left[index].size();
+        CHECK(std::equal(left[index].begin(), left[index].end(), all.begin() + static_cast<ptrdiff_t>(gone)));
+        if (gone > 0) last_evicted = std::max(last_evicted, all[gone - 1]);
+        written += all.size();
+        present += left[index].size();
+    }
+    const Loss loss = read_loss(segment);
+    CHECK_EQUAL(loss.evicted, written - present);
+    CHECK_EQUAL(loss.evicted_until_ticks.value_or(0), last_evicted);
+    CHECK_EQUAL(count(segment, {}), present);
 }
 
 void readers_meet_writers() {
     const SegmentPath path;
     create_segment(path, 1'000);
     const Segment segment(path);
-    SegmentWriter writer(path);
-    std::atomic<uint32_t> running = kWriters;
-    std::vector<std::thread> threads;
-    for (uint32_t i = 0; i < kWriters; ++i) {
-        threads.emplace_back([&] {
-            write_events(writer, segment.header().start_ticks);
-            --running;
-        });
-    }
-    uint64_t snapshots = 0;
-    for (; running > 0; ++snapshots) {
-        read_and_check(segment);
+    Writers writers(path, segment.header().start_ticks);
+    ChunkBuffer buffer;
+    uint64_t refusals = 0;
+    while (writers.running() && refusals < kRefusals) {
+        for (int i = 0; i < 10; ++i) refusals += oldest_is_whole_until_refused(segment, writers, buffer);
+        read_in_order(segment);
         for (const FunctionCount& counted : count_by_function(segment, {})) CHECK(counted.function <= kWriters);
-        CHECK(read_loss(segment).evicted <= kWriters * kEventsEach);
     }
-    for (std::thread& thread : threads) thread.join();
-    CHECK(snapshots > 0);
-    check_what_is_left(segment);
+    writers.stop();
+    CHECK(refusals >= kRefusals);
+    check_what_is_left(segment, writers);
 }
 
 void a_chunk_that_is_kept_is_passed_over() {
