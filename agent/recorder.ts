@@ -46,7 +46,8 @@ export class Recorder {
         setKey(this.threadKey);
         this.initialise(symbols, request);
         this.registerUnwindTable(symbols, request.registerFrame);
-        Interceptor.attach(globalExport("_exit"), symbols.strobe_on_exit as unknown as NativeInvocationListenerCallbacks);
+        const exitProbe = new NativeFunction(symbols.strobe_agent_exit_probe, "pointer", [])() as NativePointer;
+        Interceptor.attach(globalExport("_exit"), exitProbe as unknown as NativeInvocationListenerCallbacks);
         Interceptor.flush();
         const catches = new NativeFunction(symbols.strobe_agent_catches_returns, "int", []);
         this.answer = { form: "portable", catchesReturns: catches() !== 0 };

@@ -23,17 +23,6 @@ void strobe_on_enter(GumInvocationContext *context) {
                  (uint64_t *)cpu->rsp, registers);
 }
 
-/* On _exit: the kernel does not tell a program's exit status to anybody but its parent. A vfork child calls it too, in
-   the memory of its parent; a fork child finds the recorder switched off. */
-void strobe_on_exit(GumInvocationContext *context) {
-    struct strobe_header *header = strobe_recorder.header;
-    if (!strobe_recorder.control->alive) return;
-    if ((uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0) != strobe_recorder.pid) return;
-    header->exit_code = (int32_t)context->cpu_context->rdi;
-    STROBE_COMPILER_BARRIER();
-    header->exit_state = STROBE_EXIT_CALLED;
-}
-
 void strobe_on_thread_end(void *state) { strobe_thread_end(&strobe_recorder, (struct strobe_thread_state *)state); }
 
 /* what the agent calls */
@@ -48,6 +37,12 @@ int64_t strobe_agent_init(uint8_t *segment, void *get_specific, void *set_specif
 }
 
 void strobe_agent_set_thread_key(uint32_t key) { strobe_recorder.thread_key = key; }
+
+/* The probe for _exit: the kernel does not tell a program's exit status to anybody but its parent. */
+void *strobe_agent_exit_probe(void) {
+    return strobe_exit_probe_write(&strobe_recorder, offsetof(GumInvocationContext, cpu_context),
+                                   offsetof(GumCpuContext, rdi));
+}
 
 void *strobe_agent_unwind_table(void) { return strobe_recorder.unwind_table; }
 

@@ -57,13 +57,14 @@ int64_t strobe_recorder_init(struct strobe_recorder *recorder, uint8_t *segment)
     recorder->chunks = segment + header->chunk_offset;
     recorder->start_ticks = header->start_ticks;
     recorder->clock_kind = header->clock_kind;
-    recorder->sampling_window_ticks = (uint64_t)(10000000.0 / header->ns_per_tick);
+    recorder->sampling_window_ticks = (uint64_t)(int64_t)(10000000.0 / header->ns_per_tick);
     recorder->catch_returns = !strobe_has_shadow_stack();
     recorder->pid = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);
     strobe_return_path_write(recorder);
     strobe_unwind_table_write(recorder);
     recorder->control->exit_handler = (uint64_t)strobe_exit;
     recorder->control->alive = 1;
+    recorder->control->reports_exit = 1;
     return 0;
 }
 

@@ -61,7 +61,7 @@ struct strobe_thread_state {
 struct strobe_control {
     uint64_t exit_handler; /* address of strobe_exit; 0: return stubs only return */
     uint32_t alive;
-    uint32_t reserved;
+    uint32_t reports_exit;
 };
 
 struct strobe_recorder {
@@ -133,6 +133,8 @@ int strobe_stack_is_alternate(void);
 uint64_t strobe_stub_address(const struct strobe_recorder *recorder, uint64_t frame_index);
 int64_t strobe_stubs_write(struct strobe_recorder *recorder, uint32_t state_index);
 void strobe_return_path_write(struct strobe_recorder *recorder);
+/* Ends the writing of code: the page can be executed from then on. */
+void *strobe_exit_probe_write(struct strobe_recorder *recorder, uint32_t cpu_offset, uint32_t rdi_offset);
 void strobe_unwind_table_write(struct strobe_recorder *recorder);
 
 static inline uint64_t strobe_ticks(const struct strobe_recorder *recorder) {

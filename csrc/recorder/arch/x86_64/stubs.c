@@ -14,6 +14,7 @@
 #define STROBE_PROT_RW 3
 #define STROBE_PROT_RX 5
 #define STROBE_NOP 0x90
+#define STROBE_EXIT_PROBE_OFFSET 1024 /* behind the return path, in the same page */
 
 struct strobe_bytes {
     uint8_t *at;
@@ -103,7 +104,46 @@ void strobe_return_path_write(struct strobe_recorder *recorder) {
     strobe_put(&out, 0x58, 1);         /* pop rax */
     strobe_put(&out, 0x0824648d48, 5); /* lea rsp, [rsp + 8]: keeps the flags */
     strobe_put(&out, 0xf82464ff, 4);   /* jmp [rsp - 8]: the red zone keeps it */
+}
+
+/*
+ * A probe for _exit, as machine code of its own: Frida's agent listens there too, unloads the script from its listener, and
+ * then calls this one, when a CModule's code has been freed. It writes down the status, unless this is a vfork child (another
+ * pid) or a fork child (the control page is clear). `cpu_offset` and `rdi_offset`: where the probe's context keeps them.
+ */
+void *strobe_exit_probe_write(struct strobe_recorder *recorder, uint32_t cpu_offset, uint32_t rdi_offset) {
+    struct strobe_bytes out;
+    uint8_t *start = strobe_return_path(recorder) + STROBE_EXIT_PROBE_OFFSET;
+    uint8_t *jumps[2];
+    uint32_t index;
+    out.at = start;
+    strobe_put(&out, 0xb848, 2); /* mov rax, &control->reports_exit */
+    strobe_put(&out, (uint64_t)&recorder->control->reports_exit, 8);
+    strobe_put(&out, 0x003883, 3); /* cmp dword [rax], 0 */
+    strobe_put(&out, 0x74, 1);     /* je end */
+    jumps[0] = out.at++;
+    strobe_put(&out, 0xb8, 1); /* mov eax, getpid */
+    strobe_put(&out, STROBE_SYS_GETPID, 4);
+    strobe_put(&out, 0x050f, 2); /* syscall */
+    strobe_put(&out, 0x3d, 1);   /* cmp eax, pid */
+    strobe_put(&out, recorder->pid, 4);
+    strobe_put(&out, 0x75, 1); /* jne end */
+    jumps[1] = out.at++;
+    strobe_put(&out, 0x878b48, 3); /* mov rax, [rdi + cpu_offset] */
+    strobe_put(&out, cpu_offset, 4);
+    strobe_put(&out, 0x888b, 2); /* mov ecx, [rax + rdi_offset] */
+    strobe_put(&out, rdi_offset, 4);
+    strobe_put(&out, 0xb848, 2); /* mov rax, &header->exit_code */
+    strobe_put(&out, (uint64_t)&recorder->header->exit_code, 8);
+    strobe_put(&out, 0x0889, 2); /* mov [rax], ecx */
+    strobe_put(&out, 0xb848, 2); /* mov rax, &header->exit_state */
+    strobe_put(&out, (uint64_t)&recorder->header->exit_state, 8);
+    strobe_put(&out, 0x00c7, 2); /* mov dword [rax], STROBE_EXIT_CALLED */
+    strobe_put(&out, STROBE_EXIT_CALLED, 4);
+    for (index = 0; index < 2; index++) *jumps[index] = (uint8_t)(out.at - (jumps[index] + 1));
+    strobe_put(&out, 0xc3, 1); /* ret */
     strobe_protect(strobe_return_path(recorder), 4096, STROBE_PROT_RX);
+    return start;
 }
 
 static void strobe_put_uleb(struct strobe_bytes *out, uint64_t value) {
