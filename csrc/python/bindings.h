@@ -10,6 +10,7 @@ namespace strobe::bindings {
 void add_clock(pybind11::module_& module);
 void add_demangle(pybind11::module_& module);
 void add_segment(pybind11::module_& module);
+void add_writer(pybind11::module_& module);
 
 // As an OSError: Python chooses the subclass by errno, FileNotFoundError and so on.
 inline void set_os_error(const std::system_error& error) {

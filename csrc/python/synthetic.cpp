@@ -25,6 +25,7 @@ PYBIND11_MODULE(_synthetic, module) {
             strobe::bindings::set_os_error(error);
         }
     });
+    strobe::bindings::add_writer(module);
     module.def("write_calls", &write_calls, py::arg("path"), py::arg("calls"), py::arg("threads") = 1,
                py::arg("functions") = 10, py::call_guard<py::gil_scoped_release>());
 }

@@ -57,20 +57,21 @@ class CallRows {
 
     static bool plan(sqlite3_index_info* info) {
         info->orderByConsumed = is_by_number(info);
+        info->idxNum = (info->colUsed >> kTotal & 1) != 0;
         return plan_selection(info, kRoles, kPath);
     }
 
-    void filter(const char* plan, int, sqlite3_value** values) {
+    void filter(const char* plan, int total_is_wanted, sqlite3_value** values) {
         merge_.reset();
         index_.reset();
         call_.reset();
         selection_ = read_selection(state_, plan, values);
         next_host_ = 0;
         if (selection_.nothing) selection_.filter.kinds = 0;
-        if (selection_.skip == 0) {
-            merge_.emplace(*selection_.segment, selection_.filter);
-        } else {
+        if (selection_.skip > 0 || total_is_wanted) {
             start_behind_skipped();
+        } else {
+            merge_.emplace(*selection_.segment, selection_.filter);
         }
         next();
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from strobe.timeline.records import SessionRecord
 
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108
+SHARED_MEMORY = Path("/dev/shm")
 SEGMENT_FILE = "segment"
 _BYTES_PER_EVENT = 32
 _FIXED_BYTES = 64 << 20  # header, tables and totals of a busy program; the file is sparse
@@ -57,7 +57,7 @@ def remove_files(record: SessionRecord) -> None:
 
 def copy_sparse(source: Path, target: Path) -> None:
     """A copy with the holes of the original, and with holes where it holds nothing but zeros. Mode 0600."""
-    with source.open("rb") as reader, target.open("wb", opener=_open_private) as writer:
+    with source.open("rb") as reader, open(target, "wb", opener=_open_private) as writer:
         size = os.fstat(reader.fileno()).st_size
         end = 0
         while (start := _next_data(reader.fileno(), end)) is not None:
