@@ -1,0 +1,73 @@
+"""One layout for all: gcc's C11, g++'s C++20, TinyCC in a live process and cffi agree on every size and offset."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import frida
+import pytest
+from support import abi_header
+
+PRINTER = """
+#include <stdio.h>
+int main(void) {
+    for (uint32_t i = 0; i < layout_count; i++) printf("%llu\\n", (unsigned long long)layout_table[i]);
+    return 0;
+}
+"""
+AGENT = """
+rpc.exports.layout = source => {
+    const module = new CModule(source);
+    const count = module.layout_count.readU32();
+    return Array.from({length: count}, (_, i) => module.layout_table.add(8 * i).readU64().toNumber());
+};
+"""
+
+
+def compiled_layout(folder: Path, compiler: list[str], suffix: str) -> dict[str, int]:
+    source = folder / f"layout{suffix}"
+    source.write_text(f'#include "{abi_header.HEADER}"\n{abi_header.table_source()}{PRINTER}')
+    program = folder / "layout"
+    warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
+    subprocess.run([*compiler, *warnings, source, "-o", program], check=True, timeout=60)
+    output = subprocess.run([program], check=True, timeout=10, capture_output=True, text=True).stdout
+    return abi_header.named([int(line) for line in output.split()])
+
+
+@pytest.fixture
+def sleeping_process() -> Iterator[int]:
+    with subprocess.Popen(["/bin/sleep", "60"]) as process:
+        yield process.pid
+        process.kill()
+
+
+def test_header_is_read_whole() -> None:
+    sizes = {name: value for name, value in abi_header.expected().items() if name.startswith("sizeof")}
+    assert sizes == {
+        "sizeof strobe_chunk": 320,
+        "sizeof strobe_function_plan": 8,
+        "sizeof strobe_header": 4096,
+        "sizeof strobe_record": 16,
+        "sizeof strobe_thread": 64,
+        "sizeof strobe_totals": 640,
+    }
+
+
+@pytest.mark.parametrize(
+    ("compiler", "suffix"), [(["gcc", "-std=c11"], ".c"), (["g++", "-std=c++20"], ".cpp")], ids=["C11", "C++20"]
+)
+def test_native_compilers_agree(tmp_path: Path, compiler: list[str], suffix: str) -> None:
+    assert compiled_layout(tmp_path, compiler, suffix) == abi_header.expected()
+
+
+def test_tinycc_in_a_live_process_agrees(sleeping_process: int) -> None:
+    session = frida.get_local_device().attach(sleeping_process)
+    try:
+        script = session.create_script(AGENT)
+        script.load()
+        values = script.exports_sync.layout(abi_header.HEADER.read_text() + abi_header.table_source())
+    finally:
+        session.detach()
+    assert abi_header.named(values) == abi_header.expected()
