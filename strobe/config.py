@@ -39,7 +39,11 @@ def home() -> Path:
 
     Raises `home_unusable` where it cannot be created or is no folder.
     """
-    path = Path(os.environ.get("STROBE_HOME") or Path.home() / ".strobe").expanduser().absolute()
+    return create_home(Path(os.environ.get("STROBE_HOME") or Path.home() / ".strobe").expanduser().absolute())
+
+
+def create_home(path: Path) -> Path:
+    """Makes a folder that is to be a home, with mode 0700, unless it is there. Raises `home_unusable`."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

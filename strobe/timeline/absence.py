@@ -92,7 +92,7 @@ def _calls_at_all(reader: SessionReader, wanted: EventFilter, selection: Selecti
         return ""
     calls = reader.scalar(
         "select sum(calls) from strobe_totals where path = ? and functions = ?",
-        (str(reader.segment_path), id_blob(hooked)),
+        (reader.path(), id_blob(hooked)),
     )
     if calls == 0:
         return "The exact totals count no call of them."

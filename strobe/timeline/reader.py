@@ -59,6 +59,13 @@ class SessionReader:
                 raise failure("events_unreadable", session_id=self.session_id, reason=error) from error
         return self._segment
 
+    def path(self) -> str:
+        """The segment's path for the segment functions. Raises as `segment`."""
+        if not self.segment_path.exists():
+            self.segment_path = self.record().segment_path  # the session was kept meanwhile, or deleted
+            self._segment = None
+        return str(self.segment_path) if self.segment else ""
+
     def record(self) -> SessionRecord:
         return self.store.get_session(self.session_id)
 
@@ -92,7 +99,7 @@ class SessionReader:
         statement = (
             "select max(coalesce(strobe_newest(?), 0), coalesce(max(number), 0)) from host_events where session = ?"
         )
-        return self.scalar(statement, (str(self.segment_path), self.key))
+        return self.scalar(statement, (self.path(), self.key))
 
 
 def open_reader(home: Path) -> apsw.Connection:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from strobe.errors import failure
-from strobe.model import CALL_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, TextMatch
+from strobe.model import CALL_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, TextMatch, ValueKind
 from strobe.timeline.moments import before_newest_ns, event_number
 from strobe.timeline.reader import SHARED_THREAD_INDEX, SessionReader
 from strobe.timeline.values import encode, is_nullable, type_mask
@@ -85,7 +85,7 @@ def _has_times(wanted: EventFilter) -> bool:
 
 
 def _call_conditions(reader: SessionReader, wanted: EventFilter, found: Selection, until: int | None) -> Conditions:
-    calls = Conditions(["path = ?"], [str(reader.segment_path)])
+    calls = Conditions(["path = ?"], [reader.path()])
     if wanted.event_type is not None:
         calls.add("kind = ?", _KINDS[wanted.event_type])
     if found.functions is not None:
@@ -223,5 +223,7 @@ def _return_test(function_id: int, symbol: FunctionSymbol, match: ReturnMatch) -
     if match.equals is None:
         return [function_id, mask, 0, int(bool(match.is_null))]
     value = encode(match.equals, symbol.returns)
+    if value == 1 and symbol.returns is not None and symbol.returns.kind is ValueKind.BOOL:
+        return [function_id, mask, 0, 0]  # every byte but 0 reads as true
     contradiction = match.is_null is not None and value is not None and (value == 0) != match.is_null
     return [] if value is None or contradiction else [function_id, mask, value, 1]

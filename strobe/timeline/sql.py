@@ -111,7 +111,7 @@ def _view_statement(reader: SessionReader) -> str:
         id=_quoted(f"{reader.session_id}-"),
         session=_quoted(reader.session_id),
         pid=reader.record().pid,
-        path=_quoted(str(reader.segment_path)),
+        path=_quoted(reader.path()),
         ns_per_tick=repr(reader.segment.ns_per_tick),
         key=reader.key,
     )

@@ -31,7 +31,7 @@ class Store:
     """The database of one home. One object per process is enough; its methods may be called from any thread."""
 
     def __init__(self, home: Path | None = None) -> None:
-        self.home = home or config.home()
+        self.home = config.create_home(home) if home else config.home()
         self._connection = open_database(self.home)
         self._lock = threading.RLock()
         self.host_events = HostEventQueue(self._connection, self._lock)

@@ -54,7 +54,7 @@ def function_losses(reader: SessionReader) -> list[FunctionLoss]:
 
     Kept enters = calls - evicted - sampled out - lost, exactly, once the program has ended.
     """
-    everything = Conditions(["path = ?"], [str(reader.segment_path)])
+    everything = Conditions(["path = ?"], [reader.path()])
     kept = count_by_function(reader, everything)
     statement = (
         "select function_id, sum(calls), sum(sampled_out_enters), sum(lost_enters) from strobe_totals(?) group by 1"
@@ -110,7 +110,7 @@ def _thread_indexes(reader: SessionReader, selection: Selection) -> list[int] | 
 
 
 def _recorder_conditions(reader: SessionReader, selection: Selection, threads: list[int] | None) -> Conditions:
-    conditions = Conditions(["path = ?"], [str(reader.segment_path)])
+    conditions = Conditions(["path = ?"], [reader.path()])
     if selection.functions is not None:
         conditions.add("functions = ?", id_blob(selection.functions))
     if threads is not None:

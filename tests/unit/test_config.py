@@ -28,7 +28,7 @@ def test_home_is_created_for_the_user_alone(strobe_home: Path) -> None:
 
 def test_home_that_is_a_file_is_refused(strobe_home: Path) -> None:
     strobe_home.write_text("")
-    with pytest.raises(StrobeError, match="VALIDATION_ERROR.*cannot be used as Strobe's home"):
+    with pytest.raises(StrobeError, match=r"VALIDATION_ERROR.*cannot be used as Strobe's home"):
         home()
 
 

@@ -193,5 +193,5 @@ def test_a_database_of_a_newer_strobe_is_refused(tmp_path: Path) -> None:
     Store(tmp_path).close()
     with apsw.Connection(str(tmp_path / DATABASE_FILE)) as connection:
         connection.pragma("user_version", 99)
-    with pytest.raises(StrobeError, match="newer Strobe.*format 99"):
+    with pytest.raises(StrobeError, match=r"newer Strobe.*format 99"):
         Store(tmp_path)

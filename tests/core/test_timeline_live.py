@@ -1,0 +1,138 @@
+"""A segment that grows, or rots, while it is read."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from support.timelines import PID, WrittenSession, write_mixture
+
+from strobe.errors import StrobeError
+from strobe.model import EventFilter
+
+MakeSession = Callable[..., WrittenSession]
+
+
+def test_a_cursor_sees_each_event_once_while_threads_write(make_session: MakeSession) -> None:
+    session = make_session(400_000)
+    calls = 20_000
+    names = ("one", "two")
+    indexes = [session.writer.thread(PID, 100 + place, name) for place, name in enumerate(names)]
+
+    def write(index: int) -> None:
+        for _ in range(calls):
+            begin = session.timeline.cursor() >> 12
+            session.writer.enter(index, begin, 1 + index, 0)
+            end = max(session.timeline.cursor() >> 12, begin + 1)
+            session.writer.exit(index, end, 1 + index, 0, end - begin)
+
+    writers = [threading.Thread(target=write, args=(index,)) for index in indexes]
+    for writer in writers:
+        writer.start()
+    seen: list[int] = []
+    writing = unread = True
+    while writing or unread:
+        writing = any(writer.is_alive() for writer in writers)
+        events = session.timeline.tail(seen[-1] if seen else 0)
+        unread = bool(events)
+        seen += [int(event.id.rpartition("-")[2]) for event in events]
+    for writer in writers:
+        writer.join()
+    assert seen == sorted(set(seen))
+    assert len(seen) == 2 * 2 * calls
+    assert session.timeline.query(EventFilter()).total_count == len(seen)
+
+
+def test_counts_of_a_growing_segment_grow(make_session: MakeSession) -> None:
+    session = make_session()
+    thread = session.writer.thread(PID, PID, "main")
+    for round_ in range(1, 6):
+        for _ in range(1_000):
+            session.call(thread, 1)
+        session.output("round\n")
+        page = session.timeline.query(EventFilter(offset=round_ * 2_001 - 1, limit=10))
+        assert page.total_count == round_ * 2_001
+        assert [event.text for event in page.events] == ["round"]
+
+
+def test_tail_from_the_cursor_gives_only_what_comes_later(make_session: MakeSession) -> None:
+    session = make_session()
+    thread = session.writer.thread(PID, PID, "main")
+    session.call(thread, 1)
+    after = session.now << 12 | 4095
+    assert session.timeline.tail(after) == []
+    session.call(thread, 2)
+    assert [event.function for event in session.timeline.tail(after)] == ["app::parse", "app::parse"]
+    assert [event.function for event in session.timeline.tail(after, 1)] == ["app::parse"]
+
+
+def test_output_is_seen_as_soon_as_it_is_handed_in(make_session: MakeSession) -> None:
+    session = make_session()
+    for number in range(50):
+        session.output(f"{number}\n")
+        assert session.timeline.query(EventFilter(event_type="stdout")).total_count == number + 1
+
+
+def test_a_missing_or_damaged_segment_is_a_clear_error(make_session: MakeSession) -> None:
+    session = make_session()
+    session.path.unlink()
+    with pytest.raises(StrobeError, match="cannot be read"):
+        session.timeline.query(EventFilter())
+    damaged = make_session()
+    damaged.path.write_bytes(b"x" * 100_000)
+    with pytest.raises(StrobeError, match="cannot be read"):
+        damaged.timeline.totals(EventFilter(), "function")
+
+
+def test_plain_sql_sees_what_queries_see(make_session: MakeSession) -> None:
+    session = make_session()
+    write_mixture(session)
+    events = session.timeline.tail(0, 100_000)
+    columns, rows = session.timeline.sql("select * from events order by number")
+    assert columns[:5] == ["id", "session_id", "timestamp_ns", "thread_id", "thread_name"]
+    assert [row[columns.index("id")] for row in rows] == [event.id for event in events]
+    for name in (
+        "timestamp_ns",
+        "event_type",
+        "function",
+        "source_file",
+        "line",
+        "depth",
+        "duration_ns",
+        "thread_name",
+        "text",
+    ):
+        assert [row[columns.index(name)] for row in rows] == [getattr(event, name) for event in events]
+    assert [row[columns.index("parent_event_id")] for row in rows] == [event.parent_event_id for event in events]
+    returns = [event.return_value for event in events if event.function]
+    assert [row[columns.index("return_value")] for row in rows if row[7]] == returns
+    counted = dict(
+        session.timeline.sql("select function, count(*) from events where function like 'app%' group by 1")[1]
+    )
+    assert counted == {
+        name: len([event for event in events if event.function == name])
+        for name in ("app::main", "app::parse", "app::find")
+    }
+    assert session.timeline.sql("select id from events where timestamp_ns < 0") == (["id"], [])
+
+
+REFUSED = [
+    "delete from sessions",
+    "insert into events values (1)",
+    "create table t(a)",
+    "attach 'x' as y",
+    "pragma user_version = 3",
+    "select load_extension('x')",
+    "select nope from events",
+    "select 'a' from events where id = ?",
+    "selec",
+]
+
+
+@pytest.mark.parametrize("statement", REFUSED)
+def test_sql_that_is_wrong_or_would_change_something_is_refused(make_session: MakeSession, statement: str) -> None:
+    session = make_session()
+    with pytest.raises(StrobeError, match="SQLite rejected the statement"):
+        session.timeline.sql(statement)
+    assert session.store.get_session(session.session_id).pid == PID
