@@ -191,6 +191,8 @@ def test_bad_filters_say_what_is_wrong(wire: Wire) -> None:
         ({"function": {"matches": "("}}, "VALIDATION_ERROR: The regular expression '(' is not valid"),
         ({"afterEventId": "nonsense"}, "VALIDATION_ERROR: 'nonsense' is not an event id of session"),
         ({"timeFrom": "yesterday"}, "VALIDATION_ERROR: "),
+        ({"function": {}}, "VALIDATION_ERROR: 'function' is empty"),
+        ({"returnValue": {}}, "VALIDATION_ERROR: 'returnValue' is empty"),
         ({"eventType": "stdot"}, "did you mean 'stdout'?"),
     ):
         assert text in wire.bad("debug_query", sessionId=session, **arguments)

@@ -65,12 +65,11 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
 
 def event_filter(arguments: dict[str, Any]) -> EventFilter:
     """The filter that checked arguments stand for."""
-    returned = arguments.get("returnValue")
     return EventFilter(
         event_type=arguments.get("eventType"),
         function=_match(arguments, "function"),
         source_file=_match(arguments, "sourceFile"),
-        return_value=returned and ReturnMatch(_scalar(returned.get("equals")), returned.get("isNull")),
+        return_value=_returned(arguments.get("returnValue")),
         thread_name=_match(arguments, "threadName"),
         pid=arguments.get("pid"),
         time_from=_time(arguments.get("timeFrom")),
@@ -84,19 +83,17 @@ def event_filter(arguments: dict[str, Any]) -> EventFilter:
 
 def _match(arguments: dict[str, Any], name: str) -> TextMatch | None:
     given = arguments.get(name)
-    return TextMatch(given.get("equals"), given.get("contains"), given.get("matches")) if given else None
+    if given is None:
+        return None
+    return TextMatch(given.get("equals"), given.get("contains"), given.get("matches"))
+
+
+def _returned(given: dict[str, Any] | None) -> ReturnMatch | None:
+    return None if given is None else ReturnMatch(given.get("equals"), given.get("isNull"))
 
 
 def _time(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.isdecimal() else text
-
-
-def _scalar(text: str | None) -> str | int | bool | None:
-    """A return value as the timeline holds it: the wire has text for all, because a schema has one type per field."""
-    if text in ("true", "false"):
-        return text == "true"
-    digits = text.removeprefix("-") if text else ""
-    return int(text) if text and digits.isdecimal() and digits.isascii() else text
 
 
 def _events(page: EventPage, wanted: EventFilter, verbose: bool, budget: int) -> dict[str, Any]:
