@@ -56,8 +56,8 @@ def launch(
 ) -> ProgramSession:
     """Starts `program` (its path or name, then its arguments) with the functions of `trace` traced from main on.
 
-    `env` adds to this process's environment; `stdin` is the text fed to the program, then end of file. `project_root`
-    (default: `cwd`, else the working directory) says what @usercode is. `sampling` "off" keeps every event of hot
+    `cwd` is where it runs (default: here); `env` adds to this process's environment; `stdin` is the text fed to the program, then end of file. `project_root`
+    (default: `cwd`) says what @usercode is. `sampling` "off" keeps every event of hot
     functions. `keep` leaves the session's data for `strobe query`. `home` replaces STROBE_HOME.
 
     Use it in a with statement, or call `stop()`: that ends the program and frees what it recorded.
@@ -66,8 +66,8 @@ def launch(
     if not program:
         raise failure("bad_value", field="program", value="empty", reason="there is nothing to start", valid="a path")
     command, *arguments = [os.fspath(part) for part in program]
-    folder = os.fspath(cwd) if cwd is not None else None
-    root = str(Path(project_root or folder or ".").absolute())
+    folder = str(Path(cwd or ".").absolute())
+    root = str(Path(project_root or folder).absolute())
     spec = LaunchSpec(command, tuple(arguments), folder, dict(env or {}), project_root=root, stdin=stdin)
     manager = SessionManager(Path(home) if home is not None else None)
     try:

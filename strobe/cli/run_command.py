@@ -61,7 +61,7 @@ def run(
     126 when it cannot be executed.
     """
     root = str(Path(project_root or ".").absolute())
-    spec = LaunchSpec(program[0], tuple(program[1:]), project_root=root, stdio="inherit")
+    spec = LaunchSpec(program[0], tuple(program[1:]), cwd=str(Path.cwd()), project_root=root, stdio="inherit")
     stream = output or sys.stderr
     sink = Sink(stream.fileno())
     report: Report = JsonReport(sink) if as_json else TextReport(sink, Palette.of(stream))
