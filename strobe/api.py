@@ -56,9 +56,9 @@ def launch(
 ) -> ProgramSession:
     """Starts `program` (its path or name, then its arguments) with the functions of `trace` traced from main on.
 
-    `cwd` is where it runs (default: here); `env` adds to this process's environment; `stdin` is the text fed to the program, then end of file. `project_root`
-    (default: `cwd`) says what @usercode is. `sampling` "off" keeps every event of hot
-    functions. `keep` leaves the session's data for `strobe query`. `home` replaces STROBE_HOME.
+    `cwd` is where it runs (default: here), `env` adds to this process's environment, `stdin` is the text fed to the
+    program, then end of file. `project_root` (default: `cwd`) says what @usercode is. `sampling` "off" keeps every
+    event of hot functions. `keep` leaves the session's data for `strobe query`. `home` replaces STROBE_HOME.
 
     Use it in a with statement, or call `stop()`: that ends the program and frees what it recorded.
     Raises StrobeError when the program cannot be started, or a pattern is not valid; no process is left then.
