@@ -14,7 +14,7 @@ _SSE_REGISTERS = 8
 DWARF_TO_ARGUMENT = {5: 0, 4: 1, 1: 2, 2: 3, 8: 4, 9: 5}  # DWARF numbers of rdi, rsi, rdx, rcx, r8, r9 (figure 3.36)
 
 
-class Doubt(Exception):
+class Doubt(ValueError):
     """What is known does not settle how a value is passed."""
 
 
@@ -31,11 +31,13 @@ class Shape:
     place: Place
     integers: int = 0
     floats: int = 0
+    may_split: bool = False  # clang before 18 passed a 128-bit integer half in the last register, half on the stack
 
 
 NOTHING = Shape(Place.REGISTERS)
 ONE_INTEGER = Shape(Place.REGISTERS, integers=1)
 TWO_INTEGERS = Shape(Place.REGISTERS, integers=2)
+WIDE_INTEGER = Shape(Place.REGISTERS, integers=2, may_split=True)
 ONE_FLOAT = Shape(Place.REGISTERS, floats=1)
 IN_MEMORY = Shape(Place.MEMORY)
 BY_REFERENCE = Shape(Place.REFERENCE, integers=1)
@@ -51,7 +53,7 @@ def assign(returned: Shape | None, parameters: Iterable[Shape | None]) -> list[i
     floats = 0
     assigned: list[int | None] = []
     for shape in parameters:
-        doubtful = doubtful or shape is None
+        doubtful = doubtful or shape is None or (shape.may_split and integers == INTEGER_REGISTERS - 1)
         if doubtful or shape is None or not _fits(shape, integers, floats):
             assigned.append(None)
             continue

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from elftools.common.exceptions import DWARFError
-
 from strobe.symbols import dwarf_forms as dw
-from strobe.symbols.dwarf_forms import Attribute, DamagedDwarf, Layout
+from strobe.symbols.damage import UNREADABLE
+from strobe.symbols.dwarf_forms import Attribute, Layout
 from strobe.symbols.dwarf_scan import DwarfScan, FunctionDie, Unit, reference
 from strobe.symbols.elf import ElfImage
 
@@ -32,7 +31,7 @@ class CodeRow:
 
 
 class DebugInfo:
-    """`.debug_info` of one ELF file. Raises DWARFError, ELFError or DamagedDwarf where it cannot be read at all."""
+    """`.debug_info` of one ELF file. Raises one of UNREADABLE where nothing of it can be read."""
 
     def __init__(self, image: ElfImage) -> None:
         self._image = image
@@ -58,9 +57,12 @@ class DebugInfo:
 
     def rows(self) -> Iterator[CodeRow]:
         for function in self.scan.functions:
-            code = self._code_range(function)
-            if code is not None and self._image.is_code(code[0]):
-                yield self._row(function, *code)
+            try:
+                code = self._code_range(function)
+                if code is not None and self._image.is_code(code[0]):
+                    yield self._row(function, *code)
+            except UNREADABLE as error:
+                self.scan.damaged.append((function.unit.offset, str(error)))
 
     def inlined_sites(self) -> dict[str, int]:
         """Qualified name of each function that was inlined somewhere -> number of sites."""
@@ -68,7 +70,7 @@ class DebugInfo:
         for offset, count in self.scan.inlined.items():
             try:
                 name = self.qualified_name(offset)
-            except (DamagedDwarf, IndexError):
+            except UNREADABLE:
                 continue
             sites[name] = sites.get(name, 0) + count
         return sites
@@ -165,7 +167,7 @@ class DebugInfo:
             return (start, size) if size > 0 else None
         try:
             ranges = self._ranges(function)
-        except (DWARFError, KeyError, IndexError, AttributeError, ValueError, NotImplementedError):
+        except UNREADABLE:
             return None
         return (ranges[0][0], ranges[0][1] - ranges[0][0]) if ranges else None
 
@@ -190,7 +192,7 @@ class DebugInfo:
         if unit.offset not in self._files:
             try:
                 self._files[unit.offset] = self._file_table(unit)
-            except (DWARFError, KeyError, IndexError, AttributeError, ValueError):
+            except UNREADABLE:
                 self._files[unit.offset] = []
         table = self._files[unit.offset]
         return table[number] if number < len(table) else None

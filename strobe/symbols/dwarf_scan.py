@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from strobe.symbols import dwarf_forms as dw
+from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.dwarf_forms import Attribute, DamagedDwarf, Layout, Plan
 
 # DIEs whose subtrees hold neither functions nor inlined sites; passed over where the compiler says how long they are
@@ -127,8 +128,8 @@ class DwarfScan:
             unit.attributes, first_child = plan.read(self.info, position)
             if plan.has_children:
                 _Walk(self, unit, scopes, collects=True).run(first_child, unit.end)
-        except (DamagedDwarf, IndexError, KeyError) as error:
-            self.damaged.append((unit.offset, str(error)))
+        except UNREADABLE as error:
+            self.damaged.append((unit.offset, str(error) or type(error).__name__))
 
 
 class _Walk:

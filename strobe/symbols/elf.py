@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection
 
 from strobe.errors import failure
+from strobe.symbols.damage import UNREADABLE
 
 _PAGE = 4096
 _SYMBOL = struct.Struct("<IBBHQQ")  # Elf64_Sym: name, info, other, section, value, size
@@ -51,7 +51,7 @@ class ElfImage:
                 if section["sh_flags"] & _SHF_EXECINSTR
             ]
             self.has_symtab = self.elf.get_section_by_name(".symtab") is not None
-        except (ELFError, struct.error, ValueError, AttributeError, UnicodeDecodeError) as error:
+        except UNREADABLE as error:
             self.close()
             raise failure("damaged_elf", path=path, reason=str(error) or type(error).__name__) from error
         except BaseException:

@@ -9,12 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from elftools.common.exceptions import DWARFError, ELFError
-
 from strobe.model import FunctionSymbol
 from strobe.symbols import names
+from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_info import UNNAMED, CodeRow, DebugInfo
-from strobe.symbols.dwarf_forms import DamagedDwarf
 from strobe.symbols.elf import ElfFunction, ElfImage
 from strobe.symbols.signature import Signatures
 
@@ -103,13 +101,18 @@ class ElfResolver:
             symbols = ModuleSymbols(path, image.build_id, image.link_base, [], has_symtab=image.has_symtab)
             debug_info = self._debug_info(image, symbols.warnings)
             rows = _unique_rows(debug_info.rows()) if debug_info is not None else {}
-            symbols.functions = _merged(path, list(image.functions()), rows)
+            if debug_info is not None:
+                symbols.warnings.extend(_complaints(Path(path).name, debug_info))
+            table = list(image.functions())
+            symbols.functions = _merged(path, table, rows)
             symbols.has_debug_info = bool(rows)
             symbols.inlined_sites = debug_info.inlined_sites() if debug_info is not None else {}
             symbols.register_frame = image.address_of("__register_frame")
             offsets = {row.address: row.die_offset for row in rows.values()}
-            signatures = None if debug_info is None else Signatures(debug_info, offsets, image.has_symtab)
-            return _Loaded(key, symbols, signatures)
+            open_to_others = {function.address for function in table if function.is_global}
+            if debug_info is None:
+                return _Loaded(key, symbols, None)
+            return _Loaded(key, symbols, Signatures(debug_info, offsets, open_to_others, image.has_symtab))
         finally:
             image.close()
 
@@ -122,12 +125,10 @@ class ElfResolver:
             seconds = size // _BYTES_PER_SECOND
             self._progress(f"Reading {size >> 20} MB of debug information of {name}; takes about {seconds} s, once.")
         try:
-            debug_info = DebugInfo(image)
-        except (DWARFError, ELFError, DamagedDwarf, IndexError, KeyError, ValueError, AssertionError) as error:
-            warnings.append(_unreadable(name, str(error)))
+            return DebugInfo(image)
+        except UNREADABLE as error:
+            warnings.append(_unreadable(name, str(error) or type(error).__name__))
             return None
-        warnings.extend(_complaints(name, debug_info))
-        return debug_info
 
 
 def _file_key(path: str) -> tuple[int, int, int]:
@@ -152,7 +153,7 @@ def _complaints(name: str, debug_info: DebugInfo) -> list[str]:
             "have no source lines and arguments. Build without -gsplit-dwarf."
         )
     if debug_info.scan.damaged:
-        count, reason = len(debug_info.scan.damaged), debug_info.scan.damaged[0][1]
+        count, reason = len({unit for unit, _ in debug_info.scan.damaged}), debug_info.scan.damaged[0][1]
         complaints.append(f"The debug information of {count} units of {name} is damaged ({reason}).")
     return complaints
 

@@ -19,6 +19,9 @@ from strobe.symbols.names import SCOPE, Unbalanced, scoped
 MAX_LENGTH = 1000
 _SELECTORS = "@usercode, @file:TEXT, @lib:NAME"
 _WILDCARD = re.compile(r"\*+")
+# `**` as a whole name with the `::` behind it; any other run of `*`; text
+_TOKENS = re.compile(rf"(?<![^{SCOPE}])\*\*+{SCOPE}|\*+|[^*]+")
+_MAX_DOUBLE = 4  # each `**` may multiply the time by the length of a name
 
 Kind = Literal["name", "usercode", "file", "lib"]
 
@@ -48,6 +51,8 @@ class Pattern:
             raise _invalid(ascii(text), "it contains characters that cannot be printed")
         if text.startswith("@"):
             return _selector(text, project_root)
+        if len(re.findall(r"\*\*+", text)) > _MAX_DOUBLE:
+            raise _invalid(text, f"it has more than {_MAX_DOUBLE} '**'", "One '**' stands for any number of scopes.")
         try:
             return Pattern(text, "name", scoped(text, strict=True))
         except Unbalanced as error:
@@ -114,6 +119,10 @@ def _selector(text: str, project_root: str | None) -> Pattern:
         raise _invalid(text, f"there is no selector '{name}'", f"Valid: {_SELECTORS}.")
     if not argument:
         raise _invalid(text, f"'{name}' needs a name behind a colon", "For example @file:parser.cpp or @lib:libz.so.")
+    try:
+        re.compile(_glob_expression(argument))
+    except re.error as error:
+        raise _invalid(text, f"its brackets are no set of letters ({error})", "For example @file:[ab]*.cpp") from error
     return Pattern(text, kinds[name], argument)
 
 
@@ -122,20 +131,27 @@ def _invalid(text: str, reason: str, hint: str = "") -> StrobeError:
 
 
 def _name_expression(argument: str) -> str:
-    """`*`: within one name; `**`: anything; `a::**::b` is also `a::b`, and `**::b` also `b`."""
-    any_scopes = f"(?:.*{SCOPE})?"
-    marked = re.sub(r"\*\*+", "\0", argument)
+    """`*`: within one name; `**`: anything; `a::**::b` is also `a::b`, and `**::b` also `b`.
+
+    A literal between two wildcards of one kind is taken where it first occurs, for good (an atomic group): the second
+    wildcard can reach whatever a later choice could. So many wildcards take no more time than few.
+    """
+    tokens = [*_TOKENS.findall(argument), "", ""]
     pieces: list[str] = []
-    position = 0
-    while position < len(marked):
-        letter = marked[position]
-        begins_name = position == 0 or marked[position - 1] == SCOPE
-        if letter == "\0" and begins_name and marked[position + 1 : position + 2] == SCOPE:
-            pieces.append(any_scopes)
-            position += 2
-            continue
-        pieces.append(".*" if letter == "\0" else f"[^{SCOPE}]*" if letter == "*" else re.escape(letter))
-        position += 1
+    index = 0
+    while token := tokens[index]:
+        after, second = tokens[index + 1 : index + 3]
+        any_text = f"[^{SCOPE}]*" if token == "*" else ".*"
+        index += 1
+        if token[0] != "*":
+            pieces.append(re.escape(token))
+        elif token[-1] == SCOPE:
+            pieces.append(f"(?:.*{SCOPE})?")
+        elif after and after[0] != "*" and second in ("*" if token == "*" else "**", "**"):
+            pieces.append(f"(?>{any_text}?{re.escape(after)})")
+            index += 1
+        else:
+            pieces.append(any_text)
     return "".join(pieces)
 
 

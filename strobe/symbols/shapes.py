@@ -12,6 +12,7 @@ from strobe.symbols.abi import (
     ONE_FLOAT,
     ONE_INTEGER,
     TWO_INTEGERS,
+    WIDE_INTEGER,
     Doubt,
     Eightbytes,
     Place,
@@ -86,7 +87,7 @@ def _base_shape(die: DIE) -> Shape:
         return NOTHING
     if encoding is None or encoding > types.UTF or size > 16 or name.startswith("_BitInt"):
         raise Doubt(f"an unusual base type, {name}")
-    return ONE_INTEGER if size <= 8 else TWO_INTEGERS
+    return ONE_INTEGER if size <= 8 else WIDE_INTEGER
 
 
 def _long_float(name: str) -> Shape:

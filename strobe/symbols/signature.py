@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
-from elftools.common.exceptions import DWARFError
 from elftools.dwarf.die import DIE
-from elftools.dwarf.locationlists import LocationEntry, LocationExpr, LocationParser
+from elftools.dwarf.locationlists import BaseAddressEntry, LocationExpr, LocationParser
 
 from strobe.model import FunctionSymbol, Parameter, ValueKind, ValueType
 from strobe.symbols import names
 from strobe.symbols.abi import DWARF_TO_ARGUMENT, Doubt, Place, Shape, assign
+from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_info import DebugInfo
 from strobe.symbols.shapes import returned_shape, shape_of
 from strobe.symbols.types import TypeReader, children, number, target
@@ -22,20 +23,24 @@ _CPLUSPLUS = frozenset({0x04, 0x1A, 0x21, 0x2A, 0x2B, 0x3A})
 _RUST = 0x1C
 _CC_NOCALL = 3
 _OP_REG0, _OP_REG31 = 0x50, 0x6F
+_OP_BREG0 = 0x70
 _OP_STACK = frozenset({*range(0x70, 0x90), 0x91})  # breg*, fbreg: the value has a place in the frame
-_IN_CHARGE = "__in_chrg"  # a constructor's parameter in declarations alone; no code gets it
+_IN_CHARGE = "__in_chrg"  # a constructor's parameter that seldom any code gets: only where one body serves all variants
 _COMPLETE_RUSTC = (1, 95)  # seen: it lists parameters without name (`_`, a closure's own), as older ones did not
 _MAX_HOPS = 8
-_BROKEN = (DWARFError, KeyError, IndexError, AttributeError, ValueError, AssertionError, NotImplementedError)
+Registers = list[int | None]
 
 
 class Signatures:
     """Signatures of one module's functions, by address."""
 
-    def __init__(self, debug_info: DebugInfo, die_offsets: dict[int, int], has_symtab: bool) -> None:
+    def __init__(
+        self, debug_info: DebugInfo, die_offsets: dict[int, int], global_addresses: set[int], has_symtab: bool
+    ) -> None:
         self._debug_info = debug_info
         self._dwarf = debug_info.dwarf
         self._die_offsets = die_offsets
+        self._global_addresses = global_addresses  # of functions that other modules or files could call
         self._has_symtab = has_symtab
         self._types = TypeReader(debug_info)
         self._locations = LocationParser(debug_info.dwarf.location_lists())
@@ -47,13 +52,13 @@ class Signatures:
             return function
         try:
             return self._read(function, self._die_at(offset))
-        except (Doubt, *_BROKEN):
+        except UNREADABLE:  # a Doubt is one, too
             return function
 
     def _read(self, function: FunctionSymbol, die: DIE) -> FunctionSymbol:
         chain = _origins(die)
         language = _language(chain[-1])
-        may_be_unseen_clone = not self._has_symtab and not any("DW_AT_external" in d.attributes for d in chain)
+        may_be_unseen_clone = not self._has_symtab and function.address not in self._global_addresses
         if language is None or number(die, "DW_AT_calling_convention") == _CC_NOCALL or may_be_unseen_clone:
             return function
         returned = next((d for d in chain if "DW_AT_type" in d.attributes), die)
@@ -62,7 +67,7 @@ class Signatures:
             return function
         shapes = [_shape(formal, language) for formal in formals]
         registers = assign(_returned(returned, language), shapes)
-        registers = self._certain(die, formals, registers, language, len(chain) > 1)
+        registers = self._certain(die, formals, shapes, registers)
         parameters = tuple(
             self._parameter(index, formal, shape, register)
             for index, (formal, shape, register) in enumerate(zip(formals, shapes, registers, strict=True))
@@ -76,43 +81,46 @@ class Signatures:
             declared = list(children(origin, "DW_TAG_formal_parameter"))
             if len(_written(declared)) != len(_written(own)):
                 raise Doubt("parameters were lost")
-        if any(_inherited_text(formal, "DW_AT_name") == _IN_CHARGE for formal in own):
+        if any(_inherited_text(f, "DW_AT_name") == _IN_CHARGE and "DW_AT_location" not in f.attributes for f in own):
             raise Doubt("a constructor that is only an outline")
         return own
 
-    def _certain(
-        self, die: DIE, formals: list[DIE], registers: list[int | None], language: str, has_origin: bool
-    ) -> list[int | None]:
-        """`registers` without those that other evidence speaks against.
+    def _certain(self, die: DIE, formals: list[DIE], shapes: list[Shape | None], registers: Registers) -> Registers:
+        """`registers` without those that other evidence speaks against, or that have none where it is needed.
 
-        gcc renames a function whose parameters it changes; LLVM does not, and it leaves out parameters without name.
+        gcc renames a function whose parameters it changes (`.isra`, `.constprop`). LLVM does not, and leaves out
+        parameters nobody uses; so its optimized code is believed only where debug information names the same register.
         """
-        low = int(die.attributes["DW_AT_low_pc"].value) if "DW_AT_low_pc" in die.attributes else None
+        low = number(die, "DW_AT_low_pc")
         seen = [self._at_entry(formal, low) for formal in formals]
-        for register, entry in zip(registers, seen, strict=True):
-            if isinstance(entry, int) and register is not None and entry != register:
-                raise Doubt("parameters are not where the ABI puts them")
-        if _producer(die).startswith("GNU"):
+        pairs = list(zip(registers, seen, strict=True))
+        if any(isinstance(entry, int) and register is not None and entry != register for register, entry in pairs):
+            raise Doubt("parameters are not where the ABI puts them")
+        producer = _producer(die)
+        if producer.startswith("GNU") or (_is_complete(producer, die) and _is_unoptimized(shapes, registers, seen)):
             return registers
-        lists_all = language != "rust" or has_origin or _rustc_version(_producer(die)) >= _COMPLETE_RUSTC
-        if lists_all and all(entry == "stack" for entry in seen):
-            return registers
-        return [register if entry == register else None for register, entry in zip(registers, seen, strict=True)]
+        # a parameter that was left out would have shifted all later ones: what one of those confirms holds up to it
+        is_open = low in self._global_addresses
+        last = max(
+            (i for i, (register, entry) in enumerate(pairs) if register is not None and entry == register), default=-1
+        )
+        kept = (entry == register or (is_open and i <= last) for i, (register, entry) in enumerate(pairs))
+        return [register if keeps else None for register, keeps in zip(registers, kept, strict=True)]
 
     def _at_entry(self, formal: DIE, low: int | None) -> int | str | None:
         """Where debug information has a parameter at the function's first byte: argument register, "stack", or None."""
         found = formal.attributes.get("DW_AT_location")
         if found is None or low is None:
             return None
-        location = self._locations.parse_from_attribute(found, formal.cu["version"], formal)
+        location: Any = self._locations.parse_from_attribute(found, formal.cu["version"], formal)
         if isinstance(location, LocationExpr):
             return _place(location.loc_expr)
-        base = formal.cu.get_top_DIE().attributes.get("DW_AT_low_pc")
+        base = number(formal.cu.get_top_DIE(), "DW_AT_low_pc") or 0
         for entry in location or ():
-            if isinstance(entry, LocationEntry):
-                shift = 0 if entry.is_absolute or base is None else base.value
-                if entry.begin_offset + shift == low:
-                    return _place(entry.loc_expr)
+            if isinstance(entry, BaseAddressEntry):
+                base = entry.base_address
+            elif entry.begin_offset + (0 if entry.is_absolute else base) == low:
+                return _place(entry.loc_expr)
         return None
 
     def _parameter(self, index: int, formal: DIE, shape: Shape | None, register: int | None) -> Parameter:
@@ -162,14 +170,14 @@ def _shape(formal: DIE, language: str) -> Shape | None:
     typed = next((d for d in _origins(formal) if "DW_AT_type" in d.attributes), None)
     try:
         return None if typed is None else shape_of(target(typed), language)
-    except (Doubt, *_BROKEN):
+    except UNREADABLE:  # a Doubt is one, too
         return None
 
 
 def _returned(die: DIE, language: str) -> Shape | None:
     try:
         return returned_shape(target(die), language)
-    except (Doubt, *_BROKEN):
+    except UNREADABLE:  # a Doubt is one, too
         return None
 
 
@@ -185,7 +193,27 @@ def _inherited_text(die: DIE, attribute: str) -> str:
 def _place(expression: list[int]) -> int | str | None:
     if len(expression) == 1 and _OP_REG0 <= expression[0] <= _OP_REG31:
         return DWARF_TO_ARGUMENT.get(expression[0] - _OP_REG0)
+    if len(expression) == 2 and expression[1] == 0 and expression[0] - _OP_BREG0 in DWARF_TO_ARGUMENT:
+        return DWARF_TO_ARGUMENT[expression[0] - _OP_BREG0]  # what the register points to: passed by reference
     return "stack" if expression and expression[0] in _OP_STACK else None
+
+
+def _is_complete(producer: str, die: DIE) -> bool:
+    """Whether all parameters are listed. A declaration lists them, too, and was compared with."""
+    return "rustc" not in producer or len(_origins(die)) > 1 or _rustc_version(producer) >= _COMPLETE_RUSTC
+
+
+def _is_unoptimized(shapes: list[Shape | None], registers: Registers, seen: list[int | str | None]) -> bool:
+    """Each parameter that arrives in a register has a place in the frame from the first to the last instruction.
+
+    Those passed by reference do not count: clang lists places for them even at -O0.
+    """
+    own = [
+        entry
+        for shape, register, entry in zip(shapes, registers, seen, strict=True)
+        if register is not None and shape is not None and shape.place is not Place.REFERENCE
+    ]
+    return bool(own) and all(entry == "stack" for entry in own)
 
 
 def _rustc_version(producer: str) -> tuple[int, ...]:

@@ -1,0 +1,19 @@
+"""What reading a damaged file can raise."""
+
+from __future__ import annotations
+
+from elftools.common.exceptions import DWARFError, ELFError
+
+# pyelftools checks little: damaged input surfaces as whatever fails first inside of it
+UNREADABLE: tuple[type[Exception], ...] = (
+    ELFError,
+    DWARFError,
+    LookupError,
+    AttributeError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    AssertionError,
+    NotImplementedError,
+    RecursionError,
+)

@@ -1,0 +1,90 @@
+"""Function lists are right: against nm for what is there, against gdb for names, files, lines and ranges."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from oracle import gdb_oracle
+from support import programs
+
+from strobe.model import FunctionSymbol
+from strobe.symbols import ElfResolver, names
+
+BuildProgram = Callable[..., Path]
+
+VARIANTS = [
+    ("symbols/naming", "g++", "-O0"),
+    ("symbols/naming", "g++", "-O2"),
+    ("symbols/naming", "g++", "-O0 -gdwarf-4 -no-pie"),
+    ("symbols/naming", "clang++", "-O0"),
+    ("symbols/naming", "clang++", "-O2 -gdwarf-4"),
+    ("symbols/naming", "g++", "-O2 -flto"),
+    ("symbols/naming", "g++", "-O0 -fdebug-types-section"),
+    ("symbols/naming", "g++", "-O0 -gz=zlib -Wl,--gc-sections -ffunction-sections"),
+    ("symbols/signatures", "g++", "-O2"),
+    ("symbols/rustic", "rustc", ""),
+]
+
+
+@pytest.fixture(params=VARIANTS, ids=" ".join)
+def program(request: pytest.FixtureRequest, build_program: BuildProgram) -> Path:
+    name, compiler, flags = request.param
+    return build_program(name, *flags.split(), compiler=compiler)
+
+
+def functions_of(program: Path) -> dict[int, FunctionSymbol]:
+    return {function.address: function for function in ElfResolver().module(str(program)).functions}
+
+
+def nm_symbols(program: Path) -> list[tuple[int, int, str]]:
+    """(address, size, raw name) of the functions in .symtab that are more than a label."""
+    listing = subprocess.run(
+        [programs.require("readelf"), "-sW", str(program)], check=True, capture_output=True, text=True, timeout=60
+    ).stdout
+    rows = [line.split() for line in listing.partition("'.symtab'")[2].splitlines()]
+    functions = [row for row in rows if len(row) >= 8 and row[3] == "FUNC" and row[6] != "UND"]
+    return [(int(row[1], 16), int(row[2], 0), row[7]) for row in functions]
+
+
+def test_every_symbol_is_a_function_and_the_other_way_round(program: Path) -> None:
+    found = functions_of(program)
+    symbols = nm_symbols(program)
+    left_out = {a for a, _, name in symbols if names.is_cold(name) or names.is_adjuster(name)}
+    assert {address for address, _, _ in symbols} - left_out == set(found) - left_out
+    sizes = {address: size for address, size, _ in symbols if size}
+    assert {a: f.size for a, f in found.items() if a in sizes and f.size != sizes[a]} == {}
+    raw_names = {(address, name) for address, _, name in symbols}
+    assert [f.name for a, f in found.items() if (a, f.raw_name) not in raw_names] == []
+
+
+def test_names_files_lines_and_ranges_are_those_of_gdb(program: Path, tmp_path: Path) -> None:
+    found = {a: f for a, f in functions_of(program).items() if f.source_file is not None}
+    answer = gdb_oracle.ask("gdb_functions.py", program, list(found), tmp_path)
+    assert len(answer) >= 0.9 * len(found) > 0
+    cold = {address for address, _, name in nm_symbols(program) if names.is_cold(name)}
+    wrong = []
+    for address, (name, file, line, start, end) in answer.items():
+        function = found[int(address)]
+        place = (Path(function.source_file or "").name, function.line or 0)
+        ours = (*place, function.address, function.address + function.size)
+        # gdb has no line for a lambda, where ours is that of its class
+        theirs = (Path(file).name, line or function.line, function.address if start in cold else start, end)
+        if theirs[0] == "<artificial>":  # all that gdb says of what link-time optimization made
+            ours = ("<artificial>", *ours[1:])
+        if ours != theirs or not same_name(function.name, name):
+            wrong.append((function.name, ours, name, theirs))
+    assert wrong == []
+
+
+def same_name(ours: str, by_gdb: str) -> bool:
+    """gdb does not say in which function a local class is, nor number lambdas; it spells template arguments its way."""
+    if "{lambda" in ours:
+        return names.components(ours)[-1].partition("<")[0] in by_gdb
+    return f"::{bare(ours)}".endswith(f"::{bare(names.plain_name(by_gdb))}")
+
+
+def bare(name: str) -> str:
+    return "".join(text for _, text in names.outside(name) if not text.startswith("<"))
