@@ -147,7 +147,10 @@ uint64_t Segment::now_ticks() const {
 ExitState Segment::exit_state() const { return {live(&strobe_header::exit_state), live(&strobe_header::exit_code)}; }
 
 std::vector<Thread> Segment::threads() const {
-    const uint32_t count = std::min(live(&strobe_header::thread_count), header_.thread_capacity);
+    // The entry for the threads beyond the table is at its end, and is not counted.
+    const uint32_t handed_out = live(&strobe_header::thread_count);
+    const uint32_t count = handed_out < STROBE_THREAD_INDEX_SHARED ? std::min(handed_out, header_.thread_capacity)
+                                                                   : header_.thread_capacity;
     std::vector<strobe_thread> entries(count);
     const size_t got = read_at(header_.thread_offset, entries.data(), count * sizeof(strobe_thread));
     entries.resize(got / sizeof(strobe_thread));

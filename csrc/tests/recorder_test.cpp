@@ -1,0 +1,206 @@
+// The recorder itself, run natively by real threads, against the reader.
+#include <pthread.h>
+
+#include <atomic>
+#include <map>
+#include <span>
+#include <thread>
+
+#include "check.h"
+#include "segment/count.h"
+#include "segment/create.h"
+#include "segment/loss.h"
+#include "segment/totals.h"
+#include "segment/writer.h"
+
+extern "C" {
+#include "recorder/recorder.h"
+}
+
+using namespace strobe;
+using namespace strobe::test;
+
+namespace {
+
+constexpr uint64_t kKey = 0x9e3779b97f4a7c15;
+constexpr uint64_t kReturnAddress = 0x1234;
+constexpr uint32_t kFunctions = 8;
+
+// The recorder in this process, on a segment of its own.
+class Recorder {
+  public:
+    explicit Recorder(const std::string& path, uint8_t plan_flags = STROBE_PLAN_ENABLED | STROBE_PLAN_RETURN)
+        : segment_(path) {
+        pthread_key_create(&key_,
+                           [](void* state) { strobe_thread_end(running_, static_cast<strobe_thread_state*>(state)); });
+        uint64_t on_stack = 0;
+        recorder_.thread_key = key_;
+        recorder_.main_stack_address = reinterpret_cast<uint64_t>(&on_stack);
+        recorder_.get_specific = [](uint32_t key) { return pthread_getspecific(key); };
+        recorder_.set_specific = [](uint32_t key, const void* value) { return pthread_setspecific(key, value); };
+        for (uint32_t function = 1; function <= kFunctions; ++function) {
+            segment_.plan(function) = {plan_flags, 2, {0, 1}};
+        }
+        CHECK_EQUAL(strobe_recorder_init(&recorder_, reinterpret_cast<uint8_t*>(&segment_.header())), 0);
+        running_ = &recorder_;
+    }
+    ~Recorder() {
+        strobe_recorder_end(&recorder_);
+        pthread_key_delete(key_);
+    }
+
+    // A traced call of `function`: `body` runs inside. The slot is where its return address would stand on the stack.
+    template <typename Body>
+    [[gnu::noinline]] void call(uint32_t function, uint64_t serial, Body body) {
+        uint64_t slot = kReturnAddress;
+        const uint64_t registers[STROBE_MAX_ARGUMENTS] = {serial, serial * kKey + function};
+        strobe_enter(&recorder_, function, &slot, registers);
+        body();
+        strobe_thread_state* state = strobe_thread_current(&recorder_);
+        const uint64_t frame = strobe_state_index(&recorder_, state) * uint64_t{STROBE_FRAMES} + state->depth - 1;
+        CHECK_EQUAL(slot, strobe_stub_address(&recorder_, frame));
+        CHECK_EQUAL(strobe_exit(&recorder_, frame, serial ^ function), kReturnAddress);
+        asm volatile("" : : "r"(&slot) : "memory");  // keeps the slot, and so each frame, on the stack
+    }
+
+    // `calls` calls in all, one inside the other, `deep` levels.
+    void nest(uint64_t& serial, uint32_t deep) {
+        call(1 + serial % kFunctions, serial, [&] {
+            ++serial;
+            if (deep > 1) nest(serial, deep - 1);
+        });
+    }
+
+  private:
+    static inline strobe_recorder* running_ = nullptr;
+    SegmentWriter segment_;
+    strobe_recorder recorder_{};
+    pthread_key_t key_{};
+};
+
+bool is_whole(const Event& event) {
+    if (!event.is_enter()) return event.return_word().has_value();
+    const auto arguments = event.arguments();
+    return arguments.size() == 2 && arguments[1] == arguments[0] * kKey + event.function;
+}
+
+void read_in_order(const Segment& segment) {
+    uint64_t last_number = 0;
+    Merge merge(segment, {});
+    for (Event event; merge.next(event);) {
+        CHECK(is_whole(event));
+        CHECK(event.number() > last_number);
+        last_number = event.number();
+    }
+}
+
+uint64_t total_calls(const Segment& segment) {
+    uint64_t calls = 0;
+    for_each_totals(segment, [&](const strobe_totals& totals) {
+        CHECK_EQUAL(totals.calls, totals.exits);
+        uint64_t in_histogram = 0;
+        for (const uint32_t bucket : totals.histogram) in_histogram += bucket;
+        CHECK_EQUAL(in_histogram, totals.exits);
+        calls += totals.calls;
+    });
+    return calls;
+}
+
+void every_call_is_kept_or_counted_as_evicted() {
+    constexpr uint64_t threads = 3, calls_each = 60'000, deep = 5;
+    const SegmentPath path;
+    create_segment(path, 1'000);
+    const Segment segment(path);
+    {
+        Recorder recorder(path);
+        std::atomic<uint64_t> running = threads;
+        std::vector<std::thread> callers;
+        for (uint64_t i = 0; i < threads; ++i) {
+            callers.emplace_back([&] {
+                for (uint64_t serial = 0; serial < calls_each;) recorder.nest(serial, deep);
+                --running;
+            });
+        }
+        while (running > 0) read_in_order(segment);
+        for (std::thread& caller : callers) caller.join();
+    }
+    read_in_order(segment);
+    const Loss loss = read_loss(segment);
+    CHECK(loss.evicted > 0);
+    CHECK_EQUAL(total_calls(segment), threads * calls_each);
+    CHECK_EQUAL(count(segment, {}) + loss.evicted, 2 * threads * calls_each);
+    CHECK_EQUAL(loss.no_chunk + loss.no_thread + loss.reentrant + loss.no_totals, 0u);
+    CHECK_EQUAL(segment.threads().size(), threads);
+}
+
+// The ENTER of each parent is the enclosing call, also where it lies in an earlier chunk.
+void parents_are_the_enclosing_calls() {
+    const SegmentPath path;
+    create_segment(path, 100'000);
+    {
+        Recorder recorder(path);
+        for (uint64_t serial = 0; serial < 20'000;) recorder.nest(serial, 7);
+    }
+    const Segment segment(path);
+    CHECK(segment.used_chunks() > 10);
+    std::map<uint64_t, uint64_t> number_at_depth;
+    uint64_t checked = 0;
+    Merge merge(segment, {});
+    for (Event event; merge.next(event); ++checked) {
+        const auto parent = merge.parent_number();
+        const uint64_t parent_depth = event.is_enter() ? event.depth - 1u : event.depth;
+        if (event.is_enter()) number_at_depth[event.depth] = event.number();
+        const bool outermost = event.is_enter() && event.depth == 0;
+        CHECK_EQUAL(parent.value_or(0), outermost ? 0 : number_at_depth[parent_depth]);
+    }
+    CHECK_EQUAL(checked, 2 * total_calls(segment));
+}
+
+// A thread that begins when another has ended goes on in its chunk, so a thousand short threads need few chunks.
+void short_threads_share_chunks() {
+    constexpr uint32_t threads = 300;
+    const SegmentPath path;
+    create_segment(path, 1'000);
+    const Segment segment(path);
+    {
+        Recorder recorder(path);
+        for (uint32_t i = 0; i < threads; ++i) {
+            std::thread([&] { recorder.call(1 + i % kFunctions, i, [] {}); }).join();
+        }
+    }
+    CHECK(segment.used_chunks() <= 2);
+    CHECK_EQUAL(segment.threads().size(), threads);
+    const std::vector<Event> events = all_events(segment);
+    CHECK_EQUAL(events.size(), 2 * threads);
+    for (size_t i = 0; i < events.size(); ++i) {
+        CHECK_EQUAL(events[i].thread_index, i / 2);
+        CHECK_EQUAL(events[i].tid, segment.threads()[i / 2].tid);
+        CHECK_EQUAL(events[i].function, 1 + i / 2 % kFunctions);
+    }
+}
+
+void what_sampling_leaves_out_is_counted() {
+    constexpr uint64_t calls = 50'000;
+    const SegmentPath path;
+    create_segment(path, 2 * calls);
+    {
+        Recorder recorder(path, STROBE_PLAN_ENABLED | STROBE_PLAN_RETURN | STROBE_PLAN_SAMPLE);
+        for (uint64_t serial = 0; serial < calls; ++serial) recorder.call(3, serial, [] {});
+    }
+    const Segment segment(path);
+    const Loss loss = read_loss(segment);
+    CHECK_EQUAL(total_calls(segment), calls);
+    CHECK(loss.sampled_out > 0);
+    CHECK_EQUAL(count(segment, {}) + loss.sampled_out, 2 * calls);
+    CHECK_EQUAL(loss.evicted, 0u);
+}
+
+}  // namespace
+
+int main() {
+    every_call_is_kept_or_counted_as_evicted();
+    parents_are_the_enclosing_calls();
+    short_threads_share_chunks();
+    what_sampling_leaves_out_is_counted();
+    return verdict();
+}
