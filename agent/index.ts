@@ -48,6 +48,10 @@ rpc.exports = {
         });
     },
 
+    registerUnwinder(addresses: string[]): void {
+        addresses.forEach(address => recorder?.registerUnwinder(ptr(address)));
+    },
+
     install(request: HookRequest): string[] {
         return running().install(request);
     },

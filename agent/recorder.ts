@@ -9,8 +9,6 @@ export interface RecorderRequest {
     source: string;
     segmentPath: string;
     segmentBytes: number;
-    /** Addresses of `__register_frame` in statically linked unwinders. */
-    registerFrame: string[];
 }
 
 export interface RecorderAnswer {
@@ -27,6 +25,8 @@ export class Recorder {
         count: number, addresses: NativePointer, sizes: NativePointer, results: NativePointer) => void;
     private readonly writeCode_: (address: NativePointer, bytes: NativePointer, count: number) => void;
     private readonly module: CModule;
+    private readonly unwindTable: NativePointer;
+    private readonly unwinders = new Set<string>();
     readonly answer: RecorderAnswer;
 
     constructor(request: RecorderRequest) {
@@ -45,7 +45,8 @@ export class Recorder {
         const setKey = new NativeFunction(symbols.strobe_agent_set_thread_key, "void", ["uint32"]);
         setKey(this.threadKey);
         this.initialise(symbols, request);
-        this.registerUnwindTable(symbols, request.registerFrame);
+        this.unwindTable = new NativeFunction(symbols.strobe_agent_unwind_table, "pointer", [])() as NativePointer;
+        this.registerStandardUnwinder();
         const exitProbe = new NativeFunction(symbols.strobe_agent_exit_probe, "pointer", [])() as NativePointer;
         Interceptor.attach(globalExport("_exit"), exitProbe as unknown as NativeInvocationListenerCallbacks);
         Interceptor.flush();
@@ -66,13 +67,17 @@ export class Recorder {
      * Every unwinder of the process must know the return stubs. The usual one may be loaded only when it is first needed
      * (pthread_exit in a C program), so it is loaded now.
      */
-    private registerUnwindTable(symbols: Record<string, NativePointer>, addresses: string[]): void {
-        const table = new NativeFunction(symbols.strobe_agent_unwind_table, "pointer", [])();
-        const found = addresses.map(address => ptr(address));
+    private registerStandardUnwinder(): void {
         loadLibrary(STANDARD_UNWINDER);
         const shared = Module.findGlobalExportByName("__register_frame");
-        if (shared !== null) found.push(shared);
-        for (const address of found) new NativeFunction(address, "void", ["pointer"])(table);
+        if (shared !== null) this.registerUnwinder(shared);
+    }
+
+    /** `address`: of an unwinder's `__register_frame`. */
+    registerUnwinder(address: NativePointer): void {
+        if (this.unwinders.has(address.toString())) return;
+        this.unwinders.add(address.toString());
+        new NativeFunction(address, "void", ["pointer"])(this.unwindTable);
     }
 
     /** `plans`: 8 bytes each, struct strobe_function_plan. */

@@ -99,6 +99,16 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "The agent in process {pid} did not answer within {seconds} s.",
         "The process may be stopped (SIGSTOP) or busy under another debugger; try again or stop the session.",
     ),
+    "agent_failed": (
+        Code.INTERNAL,
+        "The agent in process {pid} reported: {reason}.",
+        "This is a fault in Strobe, or the program has damaged the agent's memory; stop the session and start again.",
+    ),
+    "owned_elsewhere": (
+        Code.SESSION_EXISTS,
+        "Session '{session_id}' is run by another Strobe process (id {owner}).",
+        "Its events can be read from here; change or stop it where it was started.",
+    ),
     "invalid_pattern": (Code.INVALID_PATTERN, "The pattern '{pattern}' is not valid: {reason}.", "{hint}"),
     "no_debug_symbols": (
         Code.NO_DEBUG_SYMBOLS,

@@ -1,0 +1,6 @@
+"""Sessions: where commands go down to the target and events come up from it."""
+
+from strobe.session.manager import SessionManager
+from strobe.session.session import LiveSession, Session
+
+__all__ = ["LiveSession", "Session", "SessionManager"]

@@ -1,0 +1,61 @@
+"""How a process ended. Frida reaps the programs it starts and does not say, so three witnesses are heard:
+
+the parent's waitid without reaping (races with Frida's), the recorder's note of the argument of _exit in the segment, and
+the kernel's own record behind a pidfd (Linux 6.15).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import struct
+
+from strobe import _core
+from strobe.model import ExitStatus
+
+_EXIT_CALLED = 1  # STROBE_EXIT_CALLED
+# linux/pidfd.h: struct pidfd_info is 64 bytes in its first version, mask first, exit_code last
+_PIDFD_INFO_BYTES = 64
+_PIDFD_INFO_EXIT = 1 << 3
+_PIDFD_GET_INFO = 0xC0000000 | _PIDFD_INFO_BYTES << 16 | 0xFF << 8 | 11
+
+
+def wait_for_end(pid: int, pidfd: int, segment_path: str) -> ExitStatus:
+    """Blocks until the process has ended. `ExitStatus()` where nobody can say how."""
+    return _by_waitid(pid) or _by_kernel(pidfd) or _by_recorder(segment_path) or ExitStatus()
+
+
+def _by_waitid(pid: int) -> ExitStatus | None:
+    try:
+        result = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    except ChildProcessError:  # not our child, or Frida was first
+        return None
+    if result is None:
+        return None
+    if result.si_code == os.CLD_EXITED:
+        return ExitStatus(code=result.si_status)
+    return ExitStatus(signal=result.si_status)
+
+
+def _by_kernel(pidfd: int) -> ExitStatus | None:
+    waiting = select.poll()
+    waiting.register(pidfd, select.POLLIN)
+    waiting.poll()
+    info = bytearray(_PIDFD_INFO_BYTES)
+    struct.pack_into("<Q", info, 0, _PIDFD_INFO_EXIT)
+    try:
+        fcntl.ioctl(pidfd, _PIDFD_GET_INFO, info)
+    except OSError:  # an older kernel
+        return None
+    (mask,) = struct.unpack_from("<Q", info)
+    if not mask & _PIDFD_INFO_EXIT:
+        return None
+    (status,) = struct.unpack_from("<i", info, _PIDFD_INFO_BYTES - 4)
+    code = os.waitstatus_to_exitcode(status)
+    return ExitStatus(code=code) if code >= 0 else ExitStatus(signal=-code)
+
+
+def _by_recorder(segment_path: str) -> ExitStatus | None:
+    state, code = _core.Segment(segment_path).exit_state()
+    return ExitStatus(code=code & 0xFF) if state == _EXIT_CALLED else None

@@ -1,0 +1,157 @@
+"""What a launch names: the file that will really be started, checked before anything runs.
+
+Frida neither searches PATH nor runs scripts, and a statically linked program dies under it, so all of that is found out here.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from strobe.errors import failure
+from strobe.model import LaunchSpec
+
+_ELF_MAGIC = b"\x7fELF"
+_HEADER_BYTES = 64
+_CLASS_64, _LITTLE_ENDIAN = 2, 1
+_TYPES_THAT_RUN = (2, 3)  # ET_EXEC, ET_DYN
+_PT_INTERP = 3
+_MACHINES = {3: "x86 (32 bit)", 40: "ARM (32 bit)", 62: "x86-64", 183: "aarch64", 243: "RISC-V"}
+_HOST_MACHINES = {"x86_64": 62, "aarch64": 183}
+_MAX_INTERPRETERS = 4  # as the kernel: a script's interpreter may itself be a script
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`path`: the ELF file to start. `named`: the file that the user named, the same unless that is a script."""
+
+    path: str
+    named: str
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    cwd: str
+
+
+def resolve(spec: LaunchSpec) -> Program:
+    """Finds and checks the program of a launch.
+
+    Raises no_such_file, is_directory, not_executable, not_a_program, interpreter_missing, wrong_architecture,
+    static_program, bad_cwd.
+    """
+    env = {**(os.environ if spec.base_env is None else spec.base_env), **spec.env}
+    cwd = os.path.abspath(spec.cwd or spec.project_root or os.getcwd())
+    if not os.path.isdir(cwd):
+        raise failure("bad_cwd", path=cwd)
+    named = _find(spec, cwd, env)
+    path, argv = _behind_scripts(named, (spec.command, *spec.args), env)
+    return Program(path, named, argv, env, cwd)
+
+
+def _find(spec: LaunchSpec, cwd: str, env: Mapping[str, str]) -> str:
+    command = os.path.expanduser(spec.command)
+    if not command:
+        raise failure("no_such_file", path=command, hint="Name a program.")
+    if "/" not in command:
+        found = shutil.which(command, path=env.get("PATH", os.defpath))
+        if found is not None:
+            return os.path.abspath(found)
+        raise failure("no_such_file", path=command, hint=_hint(command, (cwd, spec.project_root)))
+    folders = [folder for folder in (cwd, spec.project_root) if folder]
+    for folder in folders:
+        candidate = os.path.normpath(os.path.join(folder, command))
+        if os.path.lexists(candidate):
+            return candidate
+    raise failure("no_such_file", path=command, hint="Give the path of a compiled program.")
+
+
+def _hint(command: str, folders: Sequence[str | None]) -> str:
+    for folder in folders:
+        if folder and os.path.isfile(os.path.join(folder, command)):
+            return f"It is not in PATH; did you mean '{os.path.join(folder, command)}'?"
+    return "It is not in PATH; give the path of a compiled program."
+
+
+def _behind_scripts(path: str, argv: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    for _ in range(_MAX_INTERPRETERS):
+        head = _read_head(path)
+        if head.startswith(_ELF_MAGIC):
+            _check_elf(path, head)
+            return path, argv
+        if not head.startswith(b"#!"):
+            break
+        script = path
+        words = head[2:].split(b"\n")[0].decode(errors="replace").split(None, 1)
+        path, options = _interpreter(script, words, env)
+        argv = (path, *options, script, *argv[1:])
+    raise failure("not_a_program", path=path)
+
+
+def _read_head(path: str) -> bytes:
+    if os.path.isdir(path):
+        raise failure("is_directory", path=path)
+    if not os.path.exists(path):
+        raise failure("no_such_file", path=path, hint="The link points to nothing.")
+    if not os.access(path, os.X_OK):
+        raise failure("not_executable", path=path)
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(4096)
+    except OSError as error:
+        raise failure("launch_failed", path=path, reason=error.strerror) from error
+
+
+def _interpreter(script: str, words: list[str], env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    """The interpreter and its options. `env NAME` is looked up here: observing env itself would be of no use."""
+    if not words:
+        raise failure("not_a_program", path=script)
+    name, options = words[0], words[1:]
+    if os.path.basename(name) == "env" and options and not options[0].startswith("-") and "=" not in options[0]:
+        name, *rest = options[0].split()
+        found = shutil.which(name, path=env.get("PATH", os.defpath))
+        options = rest
+    else:
+        found = name if os.path.exists(name) else None
+    if found is None:
+        raise failure("interpreter_missing", path=script, interpreter=name)
+    return os.path.abspath(found), tuple(option.strip() for option in options)
+
+
+def _check_elf(path: str, head: bytes) -> None:
+    """ELF header as in the System V ABI, chapter 4."""
+    if len(head) < _HEADER_BYTES:
+        raise failure("not_a_program", path=path)
+    host = os.uname().machine
+    (kind, machine) = struct.unpack_from("<HH", head, 16)
+    if head[4] != _CLASS_64 or head[5] != _LITTLE_ENDIAN or machine != _HOST_MACHINES.get(host):
+        named = _MACHINES.get(machine, f"machine {machine}")
+        raise failure("wrong_architecture", path=path, machine=named, host=host)
+    if kind not in _TYPES_THAT_RUN:
+        raise failure("not_a_program", path=path)
+    if not _has_interpreter(path, head):
+        raise failure("static_program", path=path)
+
+
+def _has_interpreter(path: str, head: bytes) -> bool:
+    (table,) = struct.unpack_from("<Q", head, 32)
+    entry_bytes, entries = struct.unpack_from("<HH", head, 54)
+    with Path(path).open("rb") as file:
+        file.seek(table)
+        rows = file.read(entry_bytes * entries)
+    starts = range(0, len(rows) - 3, entry_bytes) if entry_bytes else ()
+    return any(struct.unpack_from("<I", rows, start)[0] == _PT_INTERP for start in starts)
+
+
+def check_running(pid: int) -> str:
+    """Path of the program that process `pid` runs. Raises no_such_process, attach_refused, and as `resolve`."""
+    try:
+        path = os.readlink(f"/proc/{pid}/exe")
+    except FileNotFoundError as error:
+        raise failure("no_such_process", pid=pid) from error
+    except OSError as error:
+        raise failure("attach_refused", pid=pid, reason=error.strerror) from error
+    _check_elf(path, _read_head(f"/proc/{pid}/exe"))
+    return path

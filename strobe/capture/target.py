@@ -1,0 +1,194 @@
+"""One process under observation: started or attached to, with the agent inside, until it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import frida
+
+from strobe.capture import program
+from strobe.capture.agent_link import AgentLink, Plan
+from strobe.capture.device import ROUTER
+from strobe.capture.exit_status import wait_for_end
+from strobe.errors import StrobeError, failure
+from strobe.model import ExitStatus, LaunchSpec, LoadedModule
+
+_OUTPUT_END_S = 1.0  # a grandchild may hold the pipe open for ever
+_TERMINATION_S = 1.0
+_STREAMS: dict[int, Literal["stdout", "stderr"]] = {1: "stdout", 2: "stderr"}
+
+
+class TargetEvents(Protocol):
+    """What a target tells. Called on threads of the capture layer; must not call the target back."""
+
+    def on_output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None: ...
+    def on_exit(self, status: ExitStatus) -> None: ...
+    def on_modules_added(self, modules: list[LoadedModule]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class HookRequest:
+    """`address` is where the function lies in the process; `plan` is struct strobe_function_plan as bytes."""
+
+    function_id: int
+    address: int
+    size: int
+    plan: Plan
+
+
+class Target:
+    """A process with the agent in it. `resume` starts a spawned one; the end is told by `TargetEvents.on_exit`, once."""
+
+    def __init__(self, pid: int, attached: bool, segment_path: str, events: TargetEvents) -> None:
+        self.pid = pid
+        self.attached = attached
+        self._segment_path = segment_path
+        self._events = events
+        self._pidfd = os.pidfd_open(pid)
+        self._pidfd_lock = threading.Lock()
+        self._ended = threading.Event()
+        self._open_streams = set() if attached else set(_STREAMS)
+        self._output_ended = threading.Event()
+        self._session: Any = None
+        self._agent: AgentLink
+
+    @staticmethod
+    def spawn(
+        spec: LaunchSpec, resolved: program.Program, segment_path: str, stdin_path: str | None, events: TargetEvents
+    ) -> Target:
+        """Starts the program, stopped before main, with the recorder in it. Leaves no process behind when it fails."""
+        device = ROUTER.device()
+        stdio = "pipe" if spec.stdio == "capture" else "inherit"
+        try:
+            pid = device.spawn(
+                resolved.path, argv=list(resolved.argv), envp=resolved.env, cwd=resolved.cwd, stdio=stdio
+            )
+        except (frida.NotSupportedError, frida.PermissionDeniedError, frida.InvalidArgumentError) as error:
+            raise failure("launch_failed", path=resolved.path, reason=error, hint=_spawn_hint(error)) from error
+        except (frida.ExecutableNotFoundError, frida.TransportError, frida.TimedOutError) as error:
+            raise failure("launch_failed", path=resolved.path, reason=error) from error
+        with _killed_on_failure(pid):
+            target = Target(pid, False, segment_path, events)
+            if stdio == "pipe":
+                ROUTER.connect(pid, target._receive_output)
+            else:
+                target._open_streams.clear()
+            target._begin(device)
+            target._agent.prepare_stdio(stdin_path, by_line=stdio == "pipe")
+        return target
+
+    @staticmethod
+    def attach(pid: int, segment_path: str, events: TargetEvents) -> Target:
+        """Puts the agent into a running process. Raises no_such_process, attach_refused, static_program."""
+        program.check_running(pid)
+        target = Target(pid, True, segment_path, events)
+        try:
+            target._begin(ROUTER.device())
+        except (frida.PermissionDeniedError, frida.NotSupportedError, frida.ProcessNotRespondingError) as error:
+            raise failure("attach_refused", pid=pid, reason=error) from error
+        except frida.ProcessNotFoundError as error:
+            raise failure("no_such_process", pid=pid) from error
+        return target
+
+    def _begin(self, device: Any) -> None:
+        self._session = device.attach(self.pid)
+        self._agent = AgentLink(self._session, self.pid, self._events.on_modules_added)
+        self.setup = self._agent.setup(self._segment_path, os.stat(self._segment_path).st_size)
+        self._agent.observe_modules()
+        threading.Thread(target=self._watch_end, name=f"strobe-end-{self.pid}", daemon=True).start()
+
+    def resume(self) -> None:
+        if not self.attached:
+            with contextlib.suppress(frida.ProcessNotFoundError):
+                ROUTER.device().resume(self.pid)
+
+    def modules(self) -> list[LoadedModule]:
+        """The modules now loaded, the main program first."""
+        return self._agent.modules()
+
+    def register_unwinder(self, addresses: list[int]) -> None:
+        """Makes statically linked unwinders, by the address of their __register_frame, know the return stubs."""
+        self._agent.register_unwinder(addresses)
+
+    def install(self, hooks: Sequence[HookRequest]) -> list[str]:
+        """Places hooks in one batch; for each "" or why it was not placed."""
+        return self._agent.install(
+            [hook.function_id for hook in hooks],
+            [hook.address for hook in hooks],
+            [hook.size for hook in hooks],
+            [hook.plan for hook in hooks],
+        )
+
+    def change(self, plans: dict[int, Plan]) -> None:
+        """Changes what placed hooks record; one whose plan is not enabled is taken out of the code."""
+        self._agent.change(list(plans), list(plans.values()))
+
+    def kill(self) -> None:
+        """Ends the process: SIGTERM, and SIGKILL if that does not do. Returns when it has ended."""
+        self._signal(signal.SIGTERM)
+        if not self._ended.wait(_TERMINATION_S):
+            self._signal(signal.SIGKILL)
+            self._ended.wait(_TERMINATION_S * 5)
+
+    def kill_at_once(self) -> None:
+        """For a process that never ran: it would not see SIGTERM before it is resumed."""
+        self._signal(signal.SIGKILL)
+        self._ended.wait(_TERMINATION_S * 5)
+
+    def detach(self) -> None:
+        """Leaves the process running, with its own code back in place."""
+        with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
+            self._agent.unload()
+            self._session.detach()
+
+    def _signal(self, number: int) -> None:
+        with self._pidfd_lock, contextlib.suppress(ProcessLookupError):
+            if self._pidfd >= 0:
+                signal.pidfd_send_signal(self._pidfd, number)
+
+    def _receive_output(self, descriptor: int, data: bytes) -> None:
+        stream = _STREAMS.get(descriptor)
+        if stream is None:
+            return
+        if data:
+            self._events.on_output(stream, data)
+            return
+        self._open_streams.discard(descriptor)
+        if not self._open_streams:
+            self._output_ended.set()
+
+    def _watch_end(self) -> None:
+        status = wait_for_end(self.pid, self._pidfd, self._segment_path)
+        if self._open_streams:
+            self._output_ended.wait(_OUTPUT_END_S)
+        ROUTER.disconnect(self.pid)
+        with self._pidfd_lock:
+            os.close(self._pidfd)
+            self._pidfd = -1
+        self._ended.set()
+        self._events.on_exit(status)
+
+
+class _killed_on_failure(contextlib.AbstractContextManager[None]):
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            return
+        with contextlib.suppress(frida.ProcessNotFoundError, frida.InvalidOperationError):
+            ROUTER.device().kill(self._pid)
+        ROUTER.disconnect(self._pid)
+        if isinstance(error, ProcessLookupError):
+            raise failure("launch_failed", path=f"process {self._pid}", reason="it ended before it was ready") from error
+
+
+def _spawn_hint(error: Exception) -> str:
+    return "Is the file on a file system mounted noexec?" if isinstance(error, frida.PermissionDeniedError) else ""
+

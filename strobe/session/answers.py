@@ -1,0 +1,50 @@
+"""What debug_trace answers: one sentence that says whether all is well, or what to try."""
+
+from __future__ import annotations
+
+from strobe.model import TraceAnswer
+from strobe.session.hooks import Hooks
+
+
+def runtime_answer(hooks: Hooks, warnings: list[str], event_limit: int) -> TraceAnswer:
+    return TraceAnswer(
+        mode="runtime",
+        active_patterns=list(hooks.patterns),
+        matched_functions=hooks.matched,
+        hooked_functions=hooks.enabled,
+        warnings=warnings,
+        event_limit=event_limit,
+        status=_status(hooks),
+    )
+
+
+def pending_answer(patterns: list[str], project_root: str, warnings: list[str], event_limit: int) -> TraceAnswer:
+    status = (
+        f"{_count(len(patterns), 'pattern')} staged; the next debug_launch with projectRoot {project_root} applies them "
+        "before main begins."
+        if patterns
+        else f"Nothing is staged for {project_root}."
+    )
+    return TraceAnswer("pending", patterns, 0, 0, warnings, event_limit, status)
+
+
+def _status(hooks: Hooks) -> str:
+    if not hooks.patterns:
+        return "No patterns are active: nothing is recorded but output."
+    empty = [text for text, found in hooks.selection.matches.items() if not found]
+    if empty:
+        return " ".join(_nothing_matched(text, hooks.selection.nearest.get(text, [])) for text in empty)
+    if hooks.enabled == 0:
+        return f"{_count(hooks.matched, 'function')} matched, but none can be hooked; the warnings say why."
+    if hooks.enabled < hooks.matched:
+        return f"Recording {hooks.enabled} of {_count(hooks.matched, 'function')}; the warnings say which are left out."
+    return f"Recording all of {_count(hooks.matched, 'function')}."
+
+
+def _nothing_matched(pattern: str, nearest: list[str]) -> str:
+    names = f" Nearest names: {', '.join(nearest)}." if nearest else " See the warnings."
+    return f"No function matches '{pattern}'.{names}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

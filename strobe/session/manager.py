@@ -1,0 +1,191 @@
+"""All sessions of this process, and the view of those of others through the store."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from strobe import _core, config
+from strobe.capture import program
+from strobe.capture.target import Target
+from strobe.errors import failure
+from strobe.model import LaunchSpec, Sampling, SessionSummary, TraceAnswer
+from strobe.session.answers import pending_answer
+from strobe.session.session import LiveSession, Session
+from strobe.symbols import ElfResolver
+from strobe.symbols.patterns import parse_all
+from strobe.timeline import placement, retention
+from strobe.timeline.records import SessionRecord, StagedTraces
+from strobe.timeline.store import Store
+
+log = logging.getLogger(__name__)
+_NO_INPUT = "/dev/null"
+
+
+class SessionManager:
+    """One per process; its methods may be called from any thread."""
+
+    def __init__(self, home: Path | None = None) -> None:
+        self._store = Store(home or config.home())
+        self._resolver = ElfResolver()
+        self._live: dict[str, LiveSession] = {}
+        self._opened: dict[str, Session] = {}
+        self._lock = threading.Lock()
+
+    def launch(self, spec: LaunchSpec, patterns: Sequence[str] = (), sampling: Sampling | None = None) -> Session:
+        """Starts a program, or attaches to `spec.pid`, with the patterns and those staged for its project root in place.
+
+        Raises what `program.resolve` raises, invalid_pattern, launch_failed, attach_refused; nothing is left behind then.
+        """
+        project_root = _absolute(spec.project_root)
+        staged = self._store.staged(project_root) if project_root else None
+        wanted = list(dict.fromkeys([*(staged.patterns if staged else ()), *patterns]))
+        parse_all(wanted, project_root)
+        settings, warnings = config.load_settings(project_root)
+        retention.enforce(self._store, settings)
+        resolved = None if spec.pid is not None else program.resolve(spec)
+        path = resolved.named if resolved is not None else program.check_running(spec.pid or 0)
+        record = self._store.add_session(path, project_root, settings.events_max_per_session, spec.pid or 0)
+        try:
+            session = self._begin(spec, resolved, record)
+        except BaseException:
+            retention.drop_session(self._store, record)
+            raise
+        try:
+            if wanted:
+                session.trace(add=wanted, sampling=sampling or (_sampling(staged) if staged else None))
+            self._store.add_warnings(record.id, warnings)
+        except BaseException:
+            session.abort()
+            raise
+        if staged and project_root:
+            self._store.stage(project_root, StagedTraces((), "auto"))
+            session.pending_patterns_applied = list(staged.patterns)
+        with self._lock:
+            self._live[session.id] = session
+        session.resume()
+        return session
+
+    def _begin(self, spec: LaunchSpec, resolved: program.Program | None, record: SessionRecord) -> LiveSession:
+        path = placement.place_segment(record)
+        record = self._store.update_session(record.id, segment_path=str(path))
+        _core.create_segment(str(path), record.event_limit)
+        session = LiveSession(self._store, record, self._resolver, self._forget)
+        if resolved is None:
+            self._store.add_notes(record.id, {"attached": True})
+            target = Target.attach(spec.pid or 0, str(path), session)
+        else:
+            target = Target.spawn(spec, resolved, str(path), _input_file(spec, record.folder), session)
+        session.begin(target)
+        return session
+
+    def stage(
+        self, project_root: str | None, add: Sequence[str], remove: Sequence[str], sampling: Sampling | None = None
+    ) -> TraceAnswer:
+        """Puts patterns aside for the next launch of a project root. Raises invalid_pattern."""
+        root = _absolute(project_root)
+        if root is None:
+            raise failure(
+                "bad_value",
+                field="projectRoot",
+                value="missing",
+                reason="patterns without a session are staged for the next launch of a project",
+                valid="the project's root folder, as debug_launch will get it; or a sessionId",
+            )
+        parse_all(add, root)
+        staged = self._store.staged(root)
+        before = list(staged.patterns) if staged else []
+        warnings = [f"'{text}' was not staged." for text in remove if text not in before]
+        patterns = list(dict.fromkeys([*(text for text in before if text not in remove), *add]))
+        self._store.stage(root, StagedTraces(tuple(patterns), sampling or (_sampling(staged) if staged else "auto")))
+        settings, complaints = config.load_settings(root)
+        return pending_answer(patterns, root, warnings + complaints, settings.events_max_per_session)
+
+    def get(self, session_id: str) -> Session:
+        """A session of this process, or the record of any other. Raises session_not_found."""
+        with self._lock:
+            live = self._live.get(session_id)
+            if live is not None:
+                return live
+            record = self._store.get_session(session_id)
+            opened = self._opened.get(session_id)
+            if opened is None:
+                opened = self._opened[session_id] = Session(self._store, record, self._forget)
+            return opened
+
+    def list(self) -> list[SessionSummary]:
+        return [record.summary() for record in self._store.list_sessions()]
+
+    def delete(self, session_id: str) -> None:
+        """Drops a session that has ended. Raises session_not_found, session_running."""
+        if self._store.get_session(session_id).status == "running":
+            retention.delete_session(self._store, session_id)  # raises, unless its owner is gone
+            return
+        self.get(session_id).stop(retain=False) if session_id in self._live else self._drop(session_id)
+
+    def recover(self) -> None:
+        """Sessions whose Strobe process was killed: their programs, cut off from their output, are ended, and what they
+        recorded is kept."""
+        for record in self._store.abandoned_sessions():
+            if record.status == "running" and not record.notes.get("attached"):
+                _end_orphan(record)
+        for record in retention.adopt_abandoned(self._store):
+            log.info("recovered session %s", record.id)
+
+    def close(self) -> None:
+        """Ends the programs this process started; sessions that were not kept are dropped."""
+        with self._lock:
+            live = list(self._live.values())
+            opened = list(self._opened.values())
+            self._opened.clear()
+        for session in live:
+            with contextlib.suppress(Exception):
+                session.stop()
+        for kept in opened:
+            kept.close()
+        self._store.close()
+
+    def _drop(self, session_id: str) -> None:
+        with self._lock:
+            opened = self._opened.pop(session_id, None)
+        if opened is not None:
+            opened.close()
+        retention.delete_session(self._store, session_id)
+
+    def _forget(self, session: Session) -> None:
+        with self._lock:
+            self._live.pop(session.id, None)
+            self._opened.pop(session.id, None)
+
+
+def _absolute(folder: str | None) -> str | None:
+    return os.path.realpath(os.path.expanduser(folder)) if folder else None
+
+
+def _sampling(staged: StagedTraces) -> Sampling:
+    return "off" if staged.sampling == "off" else "auto"
+
+
+def _input_file(spec: LaunchSpec, folder: Path) -> str | None:
+    """What the program reads as its standard input: the given text, nothing, or what this process has."""
+    if spec.stdin is not None:
+        file = folder / "stdin"
+        file.write_text(spec.stdin, encoding="utf-8", errors="surrogateescape")
+        return str(file)
+    return _NO_INPUT if spec.stdio == "capture" else None
+
+
+def _end_orphan(record: SessionRecord) -> None:
+    """Only the very process that has this session's segment mapped: its id may have been given to another one since."""
+    try:
+        maps = Path(f"/proc/{record.pid}/maps").read_text(errors="replace")
+    except OSError:
+        return
+    if record.pid > 0 and str(record.segment_path) in maps:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(record.pid, signal.SIGKILL)

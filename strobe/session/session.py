@@ -1,0 +1,271 @@
+"""One session: a program under observation, or what one recorded. Commands go down from here, events come up."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from signal import Signals
+from typing import Literal
+
+from strobe import _core
+from strobe.capture.target import Target
+from strobe.errors import StrobeError, failure
+from strobe.model import (
+    Event,
+    EventFilter,
+    EventPage,
+    ExitStatus,
+    GroupBy,
+    LoadedModule,
+    Loss,
+    Sampling,
+    SessionSummary,
+    Totals,
+    TraceAnswer,
+)
+from strobe.session.answers import runtime_answer
+from strobe.session.hooks import Hooks
+from strobe.symbols import SymbolResolver
+from strobe.symbols.patterns import parse_all
+from strobe.timeline import retention
+from strobe.timeline.output import HostEventSource
+from strobe.timeline.query import Timeline
+from strobe.timeline.records import SessionRecord
+from strobe.timeline.store import Store
+
+log = logging.getLogger(__name__)
+
+
+class Session:
+    """A stored session: what was recorded can be read. `LiveSession` adds what needs the program. For any thread."""
+
+    def __init__(self, store: Store, record: SessionRecord, on_end: Callable[[Session], None]) -> None:
+        self.id = record.id
+        self._store = store
+        self._on_end = on_end
+        self._timeline = Timeline(store, record.id, record.segment_path)
+        self.pending_patterns_applied: list[str] = []
+
+    @property
+    def pid(self) -> int:
+        return self._record().pid
+
+    @property
+    def warnings(self) -> list[str]:
+        return list(self._record().warnings)
+
+    def summary(self) -> SessionSummary:
+        return self._record().summary()
+
+    def trace(
+        self, add: Sequence[str] = (), remove: Sequence[str] = (), sampling: Sampling | None = None
+    ) -> TraceAnswer:
+        """Changes what is recorded. Raises invalid_pattern, process_exited, agent_unresponsive, owned_elsewhere."""
+        raise self._not_here()
+
+    def query(self, wanted: EventFilter) -> EventPage:
+        return self._timeline.query(wanted)
+
+    def totals(self, wanted: EventFilter, group_by: GroupBy) -> list[Totals]:
+        return self._timeline.totals(wanted, group_by)
+
+    def loss(self) -> Loss:
+        return self._timeline.loss()
+
+    def tail(self, after: int, limit: int = 10_000) -> list[Event]:
+        return self._timeline.tail(after, limit)
+
+    def cursor(self) -> int:
+        return self._timeline.cursor()
+
+    def sql(self, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
+        return self._timeline.sql(statement)
+
+    def wait(self, timeout: float | None = None) -> ExitStatus | None:
+        """How the program ended, None while it runs. `timeout` in seconds, None without bound."""
+        record = self._record()
+        if record.status == "running":
+            raise self._not_here()
+        return ExitStatus(record.exit_code, None if record.signal is None else Signals[record.signal].value)
+
+    def stop(self, retain: bool = False) -> int:
+        """Ends the session; without `retain` its data are dropped. Returns how many events were collected."""
+        record = self._record()
+        if record.status == "running":
+            raise self._not_here()
+        return self._finish(retain)
+
+    def close(self) -> None:
+        """Lets go of the files; the session stays."""
+        self._timeline.close()
+
+    def _finish(self, retain: bool) -> int:
+        collected = self._timeline.query(EventFilter(limit=1)).total_count + self._timeline.loss().evicted
+        self._timeline.close()
+        record = self._record()
+        if not retain:
+            retention.drop_session(self._store, record)
+        elif not record.retained:
+            retention.keep_session(self._store, self.id)
+        self._on_end(self)
+        return collected
+
+    def _record(self) -> SessionRecord:
+        return self._store.get_session(self.id)
+
+    def _not_here(self) -> StrobeError:
+        record = self._record()
+        if record.status == "running":
+            return failure("owned_elsewhere", session_id=self.id, owner=record.owner_pid)
+        return failure("process_exited", session_id=self.id, how=_how_it_ended(record))
+
+
+class LiveSession(Session):
+    """A session whose program this process observes."""
+
+    def __init__(
+        self, store: Store, record: SessionRecord, resolver: SymbolResolver, on_end: Callable[[Session], None]
+    ) -> None:
+        super().__init__(store, record, on_end)
+        self._resolver = resolver
+        self._segment = _core.Segment(str(record.segment_path))
+        self._source: HostEventSource | None = None
+        self._lock = threading.RLock()
+        self._status: ExitStatus | None = None
+        self._ended = threading.Event()
+        self._stopping = False
+        self._modules_changed = threading.Event()
+        self._target: Target
+        self._hooks: Hooks
+
+    def begin(self, target: Target) -> None:
+        """Takes over a target that has not been resumed yet."""
+        self._target = target
+        self._hooks = Hooks(self._store, self.id, target, self._resolver)
+        self._store.update_session(self.id, pid=target.pid)
+        self._source = HostEventSource(self._store, self.id, target.pid, self._segment.now_ticks)
+        if not target.setup.catches_returns:
+            note = "The CPU protects return addresses here (shadow stack): entries are recorded, returns are not."
+            self._store.add_warnings(self.id, [note])
+        threading.Thread(target=self._follow_modules, name=f"strobe-modules-{target.pid}", daemon=True).start()
+
+    def resume(self) -> None:
+        self._target.resume()
+
+    def trace(
+        self, add: Sequence[str] = (), remove: Sequence[str] = (), sampling: Sampling | None = None
+    ) -> TraceAnswer:
+        project_root = self._record().project_root
+        added = {pattern.text: pattern for pattern in parse_all(add, project_root)}
+        with self._lock:
+            self._check_running()
+            warnings = [f"'{text}' was not active." for text in remove if text not in self._hooks.patterns]
+            kept = {text: item for text, item in self._hooks.patterns.items() if text not in remove}
+            self._hooks.patterns = {**kept, **added}
+            self._hooks.sampling = sampling or self._hooks.sampling
+            self._apply()
+            found = [*warnings, *self._hooks.warnings()]
+            self._store.add_warnings(self.id, self._hooks.warnings())
+            return runtime_answer(self._hooks, list(dict.fromkeys(found)), self._record().event_limit)
+
+    def wait(self, timeout: float | None = None) -> ExitStatus | None:
+        self._ended.wait(timeout)
+        return self._status
+
+    def stop(self, retain: bool = False) -> int:
+        with self._lock:
+            self._stopping = True
+            if self._target.attached:
+                self._target.detach()
+                self._end(None)
+            else:
+                self._target.kill()
+        self._ended.wait(10)
+        return self._finish(retain)
+
+    def abort(self) -> None:
+        """Takes back a launch that failed: no process, no data."""
+        if self._target.attached:
+            self._target.detach()
+            self._end(None)
+        else:
+            self._target.kill_at_once()
+        self._ended.wait(10)
+        self._finish(retain=False)
+
+    # --- TargetEvents, called on threads of the capture layer
+
+    def on_output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
+        if self._source is not None:
+            self._source.output(stream, data)
+
+    def on_exit(self, status: ExitStatus) -> None:
+        self._end(status)
+
+    def on_modules_added(self, modules: list[LoadedModule]) -> None:
+        self._modules_changed.set()
+
+    def _apply(self) -> None:
+        try:
+            self._hooks.apply(self._segment.now_ticks())
+        except ProcessLookupError as error:
+            self._ended.wait(5)
+            raise failure("process_exited", session_id=self.id, how=_how_it_ended(self._record())) from error
+        inlined = self._hooks.inlined_only()
+        if inlined:
+            self._store.add_notes(self.id, {"inlined_only": inlined})
+
+    def _check_running(self) -> None:
+        if self._ended.is_set():
+            raise failure("process_exited", session_id=self.id, how=_how_it_ended(self._record()))
+
+    def _follow_modules(self) -> None:
+        """Libraries that were loaded later are matched as well."""
+        while True:
+            self._modules_changed.wait()
+            self._modules_changed.clear()
+            if self._ended.is_set():
+                return
+            with self._lock:
+                if not self._hooks.patterns or self._stopping:
+                    continue
+                try:
+                    self._apply()
+                except StrobeError as error:
+                    log.warning("session %s: patterns could not be applied to new libraries: %s", self.id, error)
+
+    def _end(self, status: ExitStatus | None) -> None:
+        """Everything that was recorded is readable when this returns. `status` None: the program goes on without us."""
+        if self._ended.is_set():
+            return
+        if self._source is not None:
+            self._source.close()
+        self._store.close_spans(self.id, None, self._segment.now_ticks())
+        ended = datetime.now().astimezone().isoformat(timespec="seconds")
+        how: dict[str, str | int | None] = {"status": "stopped" if self._stopping else "exited", "ended_at": ended}
+        if status is not None and not self._stopping:
+            how["exit_code"] = status.code
+            how["signal"] = None if status.signal is None else _signal_name(status.signal)
+        self._store.flush()
+        self._store.update_session(self.id, **how)
+        self._status = status or ExitStatus()
+        self._ended.set()
+        self._modules_changed.set()
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return Signals(number).name
+    except ValueError:  # a real-time signal between SIGRTMIN and SIGRTMAX
+        return f"SIGRTMIN+{number - Signals.SIGRTMIN}"
+
+
+def _how_it_ended(record: SessionRecord) -> str:
+    if record.status == "stopped":
+        return "the session was stopped"
+    if record.signal is not None:
+        return f"signal {record.signal}"
+    return "exit status unknown" if record.exit_code is None else f"exit status {record.exit_code}"
+
