@@ -141,8 +141,10 @@ class ProgramSession:
         self._exit_status = status
         return status
 
-    def trace(self, add: Sequence[str] = (), remove: Sequence[str] = (), sampling: Sampling = "auto") -> TraceAnswer:
-        """Adds and removes patterns while the program runs; says how many functions matched and were hooked."""
+    def trace(
+        self, add: Sequence[str] = (), remove: Sequence[str] = (), sampling: Sampling | None = None
+    ) -> TraceAnswer:
+        """Adds and removes patterns while it runs; says how many functions matched. `sampling` None leaves it as it is."""
         return self._session.trace(add, remove, sampling)
 
     def calls(self, pattern: str | None = None, thread: str | None = None) -> list[Call]:

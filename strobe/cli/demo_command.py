@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -80,7 +81,8 @@ def _difference(offence: Offence) -> str:
 
 
 def _tree(events: Iterable[Event], palette: Palette) -> list[str]:
-    return CallTree(palette).feed(events)
+    lines = CallTree(palette).feed(events)
+    return textwrap.dedent("\n".join(lines)).splitlines()
 
 
 def _indented(lines: Iterable[str]) -> Iterator[str]:

@@ -117,7 +117,7 @@ def _handed_on(call: Call) -> Iterator[tuple[Call, Call, str, object]]:
 def _offence(shop: api.ProgramSession, rule: Rule, call: Call) -> Offence:
     giver, receiver = call.child(rule.giver), call.child(rule.receiver)
     assert giver is not None and receiver is not None  # or the call would not have broken the rule
-    until = call.start_ns + (call.duration_ns or 0)
+    until = call.start_ns + (call.duration_ns or 0) + 1  # both are rounded down from the clock's ticks
     window = EventFilter(thread_id=call.thread_id, time_from=call.start_ns, time_to=until)
     values = (int(giver.return_value or 0), int(receiver.arguments[rule.argument] or 0))
     return Offence(rule, call, receiver, *values, events=list(shop.events(window)))

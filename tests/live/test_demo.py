@@ -35,7 +35,7 @@ def test_the_tour_shows_the_call_and_its_line() -> None:
     text = run("demo")
     assert "\x1b[" not in text
     assert "37,013 was returned, -28,523 arrived: they differ by 65,536, so it was cut to 16 bits." in text
-    assert "ledger.cpp:14:  void post(int article, std::int16_t cents) {" in text
+    assert "ledger.cpp:13:  void post(int article, std::int16_t cents) {" in text
 
 
 def call(function: str, parent: Call | None = None, result: int | None = None, **arguments: int) -> Call:
