@@ -38,10 +38,15 @@ constexpr std::array<Role, 19> kRoles = {
     Role::kFunctions, Role::kThreads,   Role::kReturns, Role::kHosts,    Role::kSkip,
 };
 
-// SQLite hands the constraints of "order by number" (or rowid) over only when that is all that is ordered by.
-bool is_by_number(const sqlite3_index_info* info) {
-    if (info->nOrderBy != 1 || info->aOrderBy[0].desc) return false;
-    return info->aOrderBy[0].iColumn == kNumber || info->aOrderBy[0].iColumn < 0;
+// Rows come by number, and so by time as well: a timestamp is the number's upper part, rounded down.
+bool is_by_time(const sqlite3_index_info* info) {
+    if (info->nOrderBy < 1 || info->nOrderBy > 2) return false;
+    auto is = [info](int term, int column) {
+        const auto& order = info->aOrderBy[term];
+        return !order.desc && (order.iColumn == column || (order.iColumn < 0 && column == kNumber));
+    };
+    if (info->nOrderBy == 1) return is(0, kNumber) || is(0, kTimestampNs);
+    return is(0, kTimestampNs) && is(1, kNumber);
 }
 
 class CallRows {
@@ -56,7 +61,7 @@ class CallRows {
     }
 
     static bool plan(sqlite3_index_info* info) {
-        info->orderByConsumed = is_by_number(info);
+        info->orderByConsumed = is_by_time(info);
         info->idxNum = (info->colUsed >> kTotal & 1) != 0;
         return plan_selection(info, kRoles, kPath);
     }

@@ -57,7 +57,12 @@ void MatchIndex::count_matches(const ChunkView& view, ChunkMatches& chunk) const
 std::vector<ChunkSummary> MatchIndex::chunks() const {
     std::vector<ChunkSummary> found;
     for (const ChunkMatches& chunk : chunks_) {
-        if (chunk.count) found.push_back(chunk.summary);
+        if (!chunk.count) continue;
+        found.push_back(chunk.summary);
+        // what is full gets no more matches, so a merge that begins later need not open it
+        if (chunk.summary.state == STROBE_CHUNK_FULL) {
+            found.back().last_ticks = chunk.highest >> STROBE_THREAD_INDEX_BITS;
+        }
     }
     std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first_ticks < b.first_ticks; });
     return found;

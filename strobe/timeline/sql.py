@@ -20,7 +20,9 @@ from strobe.timeline.values import Value, decode, decode_arguments, words_of
 
 _ALLOWED = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
 
-# `+` keeps the scan of the calls outermost: the small tables are looked up for each row, never the other way round
+# `+` keeps the scan of the calls outermost: the small tables are looked up for each row, never the other way round.
+# Both halves give each column the same affinity, else SQLite (3.41 and later) runs the view to its end before it orders
+# or limits anything: hence the casts of null, and coalesce, which has no affinity.
 _VIEW = """
 create temp view events as
 select {id} || c.number as id, {session} as session_id, c.timestamp_ns as timestamp_ns, c.tid as thread_id,
@@ -34,8 +36,9 @@ from strobe_calls({path}) c
     left join temp.function f on f.function_id = +c.function_id
     left join temp.thread t on t.thread_index = +c.thread_index
 union all
-select {id} || number, {session}, cast((number >> 12) * {ns_per_tick} as integer), thread_id, thread_name, pid,
-    event_type, null, null, null, null, null, null, null, null, null, 0, strobe_text(text), number
+select {id} || number, {session}, cast((number >> 12) * {ns_per_tick} as integer), thread_id, coalesce(thread_name, ''),
+    coalesce(pid, 0), coalesce(event_type, ''), cast(null as blob), cast(null as blob), cast(null as blob),
+    cast(null as blob), cast(null as integer), null, null, null, cast(null as integer), 0, strobe_text(text), number
 from main.host_events where session = {key}
 """
 
