@@ -7,7 +7,7 @@ import type { Recorder } from "./recorder.js";
 
 const PATCH_BYTES = 5; // jmp rel32
 const JUMP_OPCODE = 0xe9;
-const SAVED_BYTES = 16;
+const SAVED_BYTES = 24; // the longest run of instructions that begins in the first 5 bytes, and some
 const BATCH = 100; // Interceptor's transactions are quadratic in their size
 const MINIMUM_BYTES = 5;
 
@@ -16,6 +16,7 @@ const REFUSALS: Record<number, string> = {
     2: "branch-into-entry",
     3: "too-short",
     4: "not-code",
+    5: "jump-at-entry",
 };
 const LOOPS_TO_ENTRY = 0x100;
 const PLAN_ENABLED = 1;
@@ -33,6 +34,8 @@ interface Hook {
     address: NativePointer;
     original: ArrayBuffer;
     patched: ArrayBuffer | null;
+    /** Bytes of the instructions that begin in the first 5. */
+    displaced: number;
     placed: boolean;
 }
 
@@ -52,18 +55,18 @@ export class Hooks {
         for (let start = 0; start < results.length; start += BATCH) {
             const end = Math.min(start + BATCH, results.length);
             for (let i = start; i < end; i++)
-                results[i] = REFUSALS[checks[i] & 0xff] ?? this.place(request.ids[i], addresses[i], request.sizes[i]);
+                results[i] = REFUSALS[checks[i] & 0xff] ?? this.place(
+                    request.ids[i], addresses[i], request.sizes[i], checks[i] >> 16);
             Interceptor.flush();
             for (let i = start; i < end; i++) if (results[i] === "") results[i] = this.confirm(request.ids[i]);
         }
         return results;
     }
 
-    private place(id: number, address: NativePointer, size: number): string {
+    private place(id: number, address: NativePointer, size: number, displaced: number): string {
         const known = this.byId.get(id);
         if (known !== undefined) return "";
         const original = address.readByteArray(SAVED_BYTES) as ArrayBuffer;
-        if (new Uint8Array(original)[0] === JUMP_OPCODE && this.isForeignHook(address)) return "already-hooked";
         const callbacks = this.recorder.onEnter as unknown as NativeInvocationListenerCallbacks;
         try {
             // short functions were checked to be followed by padding, which Interceptor cannot know
@@ -72,17 +75,14 @@ export class Hooks {
         } catch (error) {
             return `refused: ${(error as Error).message}`;
         }
-        this.byId.set(id, { address, original, patched: null, placed: true });
+        this.byId.set(id, { address, original, patched: null, displaced, placed: true });
         return "";
     }
 
-    /** A jump that leaves the module: somebody else's hook, which must not be moved. */
-    private isForeignHook(address: NativePointer): boolean {
-        const target = address.add(5).add(address.add(1).readS32());
-        return Process.findModuleByAddress(target) === null;
-    }
-
-    /** After the flush: Interceptor must have written the short jump, which is what the checks were made for. */
+    /**
+     * After the flush: Interceptor must have written the short jump, which is what the checks were made for. It also fills the
+     * rest of the last instruction with nops; the program's own bytes are put back there, so that taking the hook out is one write.
+     */
     private confirm(id: number): string {
         const hook = this.byId.get(id) as Hook;
         if (hook.patched !== null) {
@@ -90,14 +90,14 @@ export class Hooks {
             return "";
         }
         const now = hook.address.readByteArray(SAVED_BYTES) as ArrayBuffer;
-        const bytes = new Uint8Array(now);
-        const before = new Uint8Array(hook.original);
-        if (bytes[0] !== JUMP_OPCODE || bytes.slice(8).some((byte, index) => byte !== before[index + 8])) {
+        if (new Uint8Array(now)[0] !== JUMP_OPCODE) {
             this.recorder.writeCode(hook.address, hook.original);
             this.byId.delete(id);
             return "too-far";
         }
         hook.patched = now.slice(0, PATCH_BYTES);
+        if (hook.displaced > PATCH_BYTES)
+            this.recorder.writeCode(hook.address.add(PATCH_BYTES), hook.original.slice(PATCH_BYTES, hook.displaced));
         return "";
     }
 

@@ -127,7 +127,9 @@ int strobe_stack_is_alternate(void);
 #define STROBE_PATCH_BRANCH_TARGET 2 /* its own code jumps into them */
 #define STROBE_PATCH_TOO_SHORT 3     /* another function begins there */
 #define STROBE_PATCH_UNREADABLE 4    /* no instruction could be decoded */
+#define STROBE_PATCH_JUMP 5          /* it begins with a jump: Interceptor would hook where that leads */
 #define STROBE_PATCH_LOOPS_TO_ENTRY 0x100 /* added: its own code jumps to its first byte */
+#define STROBE_PATCH_DISPLACED_SHIFT 16   /* above it: bytes of the instructions that begin where the jump will lie */
 
 /* arch: return stubs and their unwind information */
 uint64_t strobe_stub_address(const struct strobe_recorder *recorder, uint64_t frame_index);

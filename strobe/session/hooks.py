@@ -23,7 +23,7 @@ _REFUSALS = {
     "branch-into-entry": "their own code jumps into their first 5 bytes",
     "too-short": "they are shorter than the 5 bytes that a hook takes, and another function follows",
     "not-code": "their first bytes cannot be decoded",
-    "already-hooked": "something else has already hooked them",
+    "jump-at-entry": "they begin with a jump, and the hook would land on the function that it leads to",
     "too-far": "no memory near them was free for a trampoline",
 }
 

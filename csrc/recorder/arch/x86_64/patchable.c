@@ -23,6 +23,7 @@ static int strobe_judge(const cs_insn *instruction, csh decoder, uint64_t entry)
     const cs_x86 *x86 = &instruction->detail->x86;
     int is_call = cs_insn_group(decoder, instruction, CS_GRP_CALL);
     uint64_t target;
+    if (instruction->address == entry && instruction->id == X86_INS_JMP) return STROBE_PATCH_JUMP;
     if (is_call && instruction->address < entry + STROBE_JUMP_BYTES) return STROBE_PATCH_CALL;
     if (!is_call && !cs_insn_group(decoder, instruction, CS_GRP_JUMP) && instruction->id != X86_INS_LOOP) return 0;
     if (x86->op_count != 1 || x86->operands[0].type != X86_OP_IMM) return 0;
@@ -36,6 +37,7 @@ static int strobe_scan(csh decoder, const uint8_t *code, uint64_t entry, uint64_
     const uint8_t *at = code;
     size_t left = bytes;
     uint64_t address = entry;
+    uint64_t displaced = 0;
     int result = STROBE_PATCH_OK;
     if (!cs_disasm_iter(decoder, &at, &left, &address, instruction)) result = STROBE_PATCH_UNREADABLE;
     at = code;
@@ -44,9 +46,10 @@ static int strobe_scan(csh decoder, const uint8_t *code, uint64_t entry, uint64_
     while (!(result & 0xff) && cs_disasm_iter(decoder, &at, &left, &address, instruction)) {
         int judged = strobe_judge(instruction, decoder, entry);
         result = (judged & 0xff) ? judged : (result | judged);
+        if (instruction->address < entry + STROBE_JUMP_BYTES) displaced = address - entry;
     }
     cs_free(instruction, 1);
-    return result;
+    return result | (int)(displaced << STROBE_PATCH_DISPLACED_SHIFT);
 }
 
 /* For `count` functions: results[i] is STROBE_PATCH_*. */
