@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from support.programs import PROGRAMS
 from support.sessions import Launch
 
+from strobe.errors import StrobeError
 from strobe.model import LaunchSpec, Sampling
 from strobe.session import Session, SessionManager
 
@@ -42,7 +44,8 @@ def launch(manager: SessionManager) -> Iterator[Launch]:
 
     yield launch
     for session in sessions:
-        session.stop()
+        with suppress(StrobeError):  # the test itself has stopped or deleted it
+            session.stop()
 
 
 @pytest.fixture
