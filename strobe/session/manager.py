@@ -58,7 +58,7 @@ class SessionManager:
             raise
         try:
             if wanted:
-                session.trace(add=wanted, sampling=sampling or (_sampling(staged) if staged else None))
+                session.launch_answer = session.trace(add=wanted, sampling=sampling or (_sampling(staged) if staged else None))
             self._store.add_warnings(record.id, warnings)
         except BaseException:
             session.abort()

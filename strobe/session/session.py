@@ -47,6 +47,7 @@ class Session:
         self._on_end = on_end
         self._timeline = Timeline(store, record.id, record.segment_path)
         self.pending_patterns_applied: list[str] = []
+        self.launch_answer: TraceAnswer | None = None  # to the patterns of the launch
 
     @property
     def pid(self) -> int:

@@ -91,4 +91,4 @@ class EventDecoder:
 
 
 def decode_text(line: bytes) -> str:
-    return line.removesuffix(b"\n").decode("utf-8", "replace")
+    return line.decode("utf-8", "replace")

@@ -164,7 +164,7 @@ def test_events_are_decoded(mixture: WrittenSession) -> None:
     assert (raw.arguments[0].name, raw.arguments[0].value) == ("arg0", hex(6 << 32 | (raw.depth or 0)))
     assert {event.sampled for event in events if is_call(event)} == {True, False}
     line = next(event for event in events if event.event_type == "stdout")
-    assert re.fullmatch(r"line \d+", line.text or "")
+    assert re.fullmatch(r"line \d+\n", line.text or "")
 
 
 BAD = {

@@ -53,7 +53,7 @@ def test_counts_of_a_growing_segment_grow(make_session: MakeSession) -> None:
         session.output("round\n")
         page = session.timeline.query(EventFilter(offset=round_ * 2_001 - 1, limit=10))
         assert page.total_count == round_ * 2_001
-        assert [event.text for event in page.events] == ["round"]
+        assert [event.text for event in page.events] == ["round\n"]
 
 
 def test_tail_from_the_cursor_gives_only_what_comes_later(make_session: MakeSession) -> None:
