@@ -5,8 +5,6 @@ A file that cannot be opened is an OSError; a file that is no segment, or a dama
 
 from __future__ import annotations
 
-__file__: str
-
 class Segment:
     """Read-only map of one segment; safe while the target writes or dies. May be shared by threads."""
 
