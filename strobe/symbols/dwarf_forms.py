@@ -66,12 +66,13 @@ class Layout:
 class Plan:
     """How DIEs of one abbreviation are read. `size`: bytes behind the code, -1 where it varies."""
 
-    __slots__ = ("_attributes", "_skips", "has_children", "size", "tag")
+    __slots__ = ("_attributes", "_skips", "has_children", "names_sibling", "size", "tag")
 
     def __init__(self, tag: int, has_children: bool, attributes: list[tuple[int, int, int]], layout: Layout) -> None:
         self.tag = tag
         self.has_children = has_children
         self._attributes = [(name, form, constant, _step(form, layout)) for name, form, constant in attributes]
+        self.names_sibling = has_children and any(name == AT_SIBLING for name, _, _ in attributes)
         self._skips = _merged([step for _, _, _, step in self._attributes])
         self.size = sum(self._skips) if all(step >= 0 for step in self._skips) else -1
 

@@ -97,6 +97,31 @@ class DwarfScan:
             raise DamagedDwarf(f"no DIE begins at {offset:#x}")
         return plan.tag, plan.read(self.info, position)[0]
 
+    def children(self, offset: int, tag: int) -> list[int]:
+        """Offsets of the direct children with one tag. Cheap: the others, and what is below them, are passed over."""
+        unit = self.unit_at(offset)
+        code, position = dw.uleb(self.info, offset)
+        plan = unit.plans[code]
+        position = plan.skip(self.info, position)
+        found: list[int] = []
+        depth = 1 if plan.has_children else 0
+        while depth and position < unit.end:
+            start = position
+            code, position = dw.uleb(self.info, position)
+            if code == 0:
+                depth -= 1
+                continue
+            plan = unit.plans[code]
+            if depth == 1 and plan.tag == tag:
+                found.append(start)
+            if plan.names_sibling:
+                attributes, position = plan.read(self.info, position)
+                position = max(position, reference(attributes[dw.AT_SIBLING], unit) or position)
+                continue
+            position = plan.skip(self.info, position)
+            depth += plan.has_children
+        return found
+
     def enclosing(self, offset: int) -> int | None:
         """Offset of the namespace, type or function that directly encloses the DIE at `offset`."""
         unit = self.unit_at(offset)

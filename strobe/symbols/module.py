@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -70,19 +71,25 @@ class _Loaded:
 
 
 class ElfResolver:
-    """Symbols of ELF files, each read once. `progress` is told, in a sentence, before a file that takes seconds."""
+    """Symbols of ELF files, each read once; may be shared by threads.
+
+    `progress` is told, in a sentence, before a file that takes seconds.
+    """
 
     def __init__(self, progress: Callable[[str], None] | None = None) -> None:
         self._progress = progress or (lambda sentence: None)
         self._loaded: dict[str, _Loaded] = {}
+        self._lock = threading.RLock()  # pyelftools reads by position: one reader at a time
 
     def module(self, path: str) -> ModuleSymbols:
         """Raises StrobeError where the file cannot be read or is no ELF file of this architecture."""
-        return self._load(path).symbols
+        with self._lock:
+            return self._load(path).symbols
 
     def detail(self, functions: Sequence[FunctionSymbol]) -> list[FunctionSymbol]:
         """The same functions, in the same order, with parameters and return type where these are certain."""
-        return [self._with_signature(function) for function in functions]
+        with self._lock:
+            return [self._with_signature(function) for function in functions]
 
     def _with_signature(self, function: FunctionSymbol) -> FunctionSymbol:
         signatures = self._load(function.module).signatures

@@ -14,8 +14,9 @@ from strobe.symbols import names
 from strobe.symbols.abi import DWARF_TO_ARGUMENT, Doubt, Place, Shape, assign
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_info import DebugInfo
+from strobe.symbols.dwarf_forms import TAG_FORMAL_PARAMETER
 from strobe.symbols.shapes import returned_shape, shape_of
-from strobe.symbols.types import TypeReader, children, number, target
+from strobe.symbols.types import TypeReader, number, target
 
 # DWARF 5, section 7.12, and the later numbers of dwarfstd.org
 _C = frozenset({0x01, 0x02, 0x0C, 0x1D, 0x2C, 0x3E})
@@ -76,14 +77,18 @@ class Signatures:
 
     def _formals(self, chain: list[DIE]) -> list[DIE]:
         """The concrete function's parameters. Fewer or more than its origin has: then some were lost, a Doubt."""
-        own = list(children(chain[0], "DW_TAG_formal_parameter"))
+        own = self._listed(chain[0])
         for origin in chain[1:]:
-            declared = list(children(origin, "DW_TAG_formal_parameter"))
+            declared = self._listed(origin)
             if len(_written(declared)) != len(_written(own)):
                 raise Doubt("parameters were lost")
         if any(_inherited_text(f, "DW_AT_name") == _IN_CHARGE and "DW_AT_location" not in f.attributes for f in own):
             raise Doubt("a constructor that is only an outline")
         return own
+
+    def _listed(self, die: DIE) -> list[DIE]:
+        offsets = self._debug_info.scan.children(die.offset, TAG_FORMAL_PARAMETER)
+        return [die.cu.get_DIE_from_refaddr(offset) for offset in offsets]
 
     def _certain(self, die: DIE, formals: list[DIE], shapes: list[Shape | None], registers: Registers) -> Registers:
         """`registers` without those that other evidence speaks against, or that have none where it is needed.

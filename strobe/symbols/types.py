@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from elftools.dwarf.die import DIE
+from elftools.dwarf.typeunit import TypeUnit
 
 from strobe.model import ValueKind, ValueType
 from strobe.symbols.abi import Doubt
@@ -46,9 +47,15 @@ def children(die: DIE, *tags: str) -> Iterator[DIE]:
 def bare(die: DIE | None) -> DIE | None:
     """A type without its typedefs and qualifiers; None is void."""
     for _ in range(_MAX_DEPTH):
-        if die is None or die.tag not in _ALIASES:
+        if die is not None and "DW_AT_signature" in die.attributes:
+            try:  # it stands for a type in a type unit; pyelftools 0.33 finds those of DWARF 4
+                die = target(die, "DW_AT_signature")
+            except KeyError:
+                return die
+        elif die is None or die.tag not in _ALIASES:
             return die
-        die = target(die)
+        else:
+            die = target(die)
     raise Doubt("typedefs without end")
 
 
@@ -57,14 +64,15 @@ class TypeReader:
 
     def __init__(self, debug_info: DebugInfo) -> None:
         self._debug_info = debug_info
-        self._known: dict[int, ValueType] = {}
+        self._known: dict[tuple[bool, int], ValueType] = {}
 
     def value_type(self, die: DIE | None) -> ValueType:
         if die is None:
             return ValueType(ValueKind.VOID, 0, "void")
-        if die.offset not in self._known:
-            self._known[die.offset] = self._read(die)
-        return self._known[die.offset]
+        key = _in_other_section(die), die.offset
+        if key not in self._known:
+            self._known[key] = self._read(die)
+        return self._known[key]
 
     def _read(self, die: DIE) -> ValueType:
         plain = bare(die)
@@ -94,6 +102,8 @@ class TypeReader:
         if die.tag in _QUALIFIERS:
             return _qualified(_QUALIFIERS[die.tag], self.name(inner, depth + 1), inner)
         if "DW_AT_name" in die.attributes:
+            if _in_other_section(die):
+                return str(die.attributes["DW_AT_name"].value.decode("utf-8", "replace"))
             return self._debug_info.qualified_name(die.offset)
         if die.tag in _POINTERS:
             return self._pointer_name(_POINTERS[die.tag], inner, depth)
@@ -117,6 +127,11 @@ class TypeReader:
     def _list(self, die: DIE, depth: int) -> str:
         names = [self.name(target(child), depth + 1) for child in children(die, "DW_TAG_formal_parameter")]
         return f"({', '.join(names)})"
+
+
+def _in_other_section(die: DIE) -> bool:
+    """Whether it is in a type unit of .debug_types (DWARF 4), which has offsets of its own and was not scanned."""
+    return isinstance(die.cu, TypeUnit)
 
 
 def is_data_member_pointer(die: DIE) -> bool:

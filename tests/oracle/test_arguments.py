@@ -57,12 +57,24 @@ def word(value: int, parameter: Parameter) -> int:
     return int(value & ((1 << 8 * parameter.type.size) - 1))
 
 
-@pytest.mark.parametrize("flags", ["-O0", "-O2", "-O0 -gdwarf-4", "-O1 -no-pie -fno-pie"])
+GCC_FLAGS = ["-O0", "-O2", "-O0 -gdwarf-4", "-O1 -no-pie -fno-pie", "-O0 -flto"]
+
+
+@pytest.mark.parametrize("flags", GCC_FLAGS)
 def test_gcc_cplusplus(flags: str, build_program: BuildProgram, tmp_path: Path) -> None:
     program = build_program("symbols/signatures", *flags.split())
     checked, wrong = compare(program, "signatures.cpp", tmp_path, optimized="-O0" not in flags)
     assert wrong == []
     assert checked >= 140
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_type_units(version: int, build_program: BuildProgram, tmp_path: Path) -> None:
+    """Not all of them are found; where they are not, nothing is claimed."""
+    program = build_program("symbols/signatures", "-O0", f"-gdwarf-{version}", "-fdebug-types-section")
+    checked, wrong = compare(program, "signatures.cpp", tmp_path, optimized=False)
+    assert wrong == []
+    assert checked >= 70
 
 
 @pytest.mark.parametrize("flags", ["-O0", "-O2", "-O0 -gdwarf-4"])
