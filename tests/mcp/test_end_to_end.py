@@ -55,7 +55,7 @@ def counts(answer: dict[str, Any]) -> dict[str, int]:
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_launch_trace_query_stop_delete(mode: str, strobe_home: Path, build_program: Callable[..., Path]) -> None:
-    program = build_program("threads3", "-g", "-O1")
+    program = build_program("threads3", "-g", "-O0")
 
     async def go() -> None:
         async with asyncio.timeout(100), strobe_client(strobe_home, mode) as client:
@@ -76,8 +76,8 @@ async def session(debug: Debugger, program: Path) -> None:
     traced = await debug("debug_trace", sessionId=own, add=["audio::**", "midi::*", "ui::**"])
     assert traced["mode"] == "runtime"
     assert traced["activePatterns"] == ["audio::**", "midi::*", "ui::**"]
-    assert (traced["matchedFunctions"], traced["hookedFunctions"]) == (7, 7)
-    await debug.until(lambda a: len(a["groups"]) == 7, "debug_query", sessionId=own, groupBy="function")
+    assert (traced["matchedFunctions"], traced["hookedFunctions"]) == (8, 8)
+    await debug.until(lambda a: len(a["groups"]) == 8, "debug_query", sessionId=own, groupBy="function")
 
     await by_function(debug, own)
     await by_thread(debug, own)

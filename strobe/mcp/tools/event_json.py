@@ -57,8 +57,8 @@ def _details(item: Event) -> dict[str, Any]:
     arguments = item.arguments
     return {
         "functionRaw": item.function_raw,
-        "threadId": item.thread_id,
-        "threadName": item.thread_name,
+        "threadId": item.thread_id or None,  # output is of the program, not of a thread
+        "threadName": item.thread_name or None,
         "pid": item.pid,
         "parentEventId": item.parent_event_id,
         "arguments": None if arguments is None else [{"name": one.name, "value": one.value} for one in arguments],

@@ -34,6 +34,8 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     answer: dict[str, Any] = {"sessionId": session.id, "pid": session.pid}
     if applied:
         answer["pendingPatternsApplied"] = applied
+    if session.launch_answer is not None:
+        answer["status"] = session.launch_answer.status
     if session.warnings:
         answer["warnings"] = bounded(session.warnings)
     answer["nextSteps"] = _next_steps(session.id, bool(applied))

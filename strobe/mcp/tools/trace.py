@@ -21,7 +21,7 @@ _PARAMETERS = Record(
         "remove": patterns("patterns to stop tracing, as they were added"),
         "projectRoot": Text(description="required without sessionId", min_length=1),
         "sampling": Text(
-            description="auto (default): above 100,000 calls/s keep 1 in 100 of a function's events, totals stay "
+            description="auto (at first): above 100,000 calls/s keep 1 in 100 of a function's events, totals stay "
             "exact; off: keep all",
             choices=("auto", "off"),
         ),
@@ -32,7 +32,7 @@ _PARAMETERS = Record(
 
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     add, remove = arguments.get("add", []), arguments.get("remove", [])
-    sampling = arguments.get("sampling", "auto")
+    sampling = arguments.get("sampling")  # absent: as it is
     if "sessionId" in arguments:
         return _wire(context.sessions().get(arguments["sessionId"]).trace(add, remove, sampling))
     if "projectRoot" not in arguments:
