@@ -5,14 +5,10 @@
 #define STROBE_SAMPLING_WINDOW_CALLS 1000u
 #define STROBE_SAMPLING_KEEP_ONE_IN 100u
 
-static struct strobe_frame *strobe_frames_of(const struct strobe_recorder *recorder,
-                                             const struct strobe_thread_state *state) {
-    return recorder->frames + (uint64_t)strobe_state_index(recorder, state) * STROBE_FRAMES;
-}
-
-static int strobe_on_own_stack(const struct strobe_thread_state *state, const uint64_t *slot) {
-    return (uint64_t)slot >= state->stack_low && (uint64_t)slot < state->stack_high;
-}
+/* Macros, because TinyCC does not inline functions. */
+#define STROBE_STUB_OF(state, depth) ((state)->first_stub + (uint64_t)(depth) * STROBE_STUB_BYTES)
+#define STROBE_ON_OWN_STACK(state, slot) \
+    ((uint64_t)(slot) >= (state)->stack_low && (uint64_t)(slot) < (state)->stack_high)
 
 static void strobe_count_unwound(struct strobe_recorder *recorder, struct strobe_thread_state *state,
                                  const struct strobe_frame *frame) {
@@ -27,12 +23,11 @@ static void strobe_count_unwound(struct strobe_recorder *recorder, struct strobe
  */
 static int strobe_drop_dead_frames(struct strobe_recorder *recorder, struct strobe_thread_state *state,
                                    const uint64_t *slot) {
-    struct strobe_frame *frames = strobe_frames_of(recorder, state);
-    uint64_t first = (uint64_t)(frames - recorder->frames);
+    struct strobe_frame *frames = state->frames;
     int own_stack_known = 0;
     while (state->depth > 0) {
         struct strobe_frame *top = &frames[state->depth - 1];
-        int intact = *(const uint64_t *)top->slot == strobe_stub_address(recorder, first + state->depth - 1);
+        int intact = *(const uint64_t *)top->slot == STROBE_STUB_OF(state, state->depth - 1);
         if (intact && top->slot >= (uint64_t)slot) return 1;
         if (!own_stack_known && strobe_stack_is_alternate()) return 0;
         own_stack_known = 1;
@@ -106,23 +101,22 @@ static void strobe_write_exit(struct strobe_recorder *recorder, struct strobe_th
 
 static void strobe_push_frame(struct strobe_recorder *recorder, struct strobe_thread_state *state, uint64_t *slot,
                               uint32_t function, uint64_t ticks, uint32_t flags) {
-    struct strobe_frame *frames = strobe_frames_of(recorder, state);
-    struct strobe_frame *frame = &frames[state->depth];
+    struct strobe_frame *frame = &state->frames[state->depth];
     frame->return_address = *slot;
     frame->slot = (uint64_t)slot;
     frame->enter_ticks = ticks;
     frame->function = function;
     frame->flags = flags;
-    *slot = strobe_stub_address(recorder, (uint64_t)(frame - recorder->frames));
+    *slot = STROBE_STUB_OF(state, state->depth);
     state->depth++;
 }
 
 static void strobe_record_call(struct strobe_recorder *recorder, struct strobe_thread_state *state, uint32_t function,
                                uint64_t *slot, const uint64_t *registers) {
     const struct strobe_function_plan *plan = &recorder->plans[function];
-    int catchable = recorder->catch_returns && strobe_on_own_stack(state, slot) &&
+    int catchable = recorder->catch_returns && STROBE_ON_OWN_STACK(state, slot) &&
                     strobe_drop_dead_frames(recorder, state, slot) && state->depth < STROBE_FRAMES;
-    const struct strobe_frame *top = state->depth > 0 ? &strobe_frames_of(recorder, state)[state->depth - 1] : NULL;
+    const struct strobe_frame *top = state->depth > 0 ? &state->frames[state->depth - 1] : NULL;
     /* the slot already holds the stub of the frame above: reached by a jump, not by a call */
     int jumped = catchable && top != NULL && top->slot == (uint64_t)slot;
     uint32_t flags = (catchable ? 0 : STROBE_FLAG_NO_EXIT) | (jumped ? STROBE_FLAG_TAIL : 0);
@@ -147,7 +141,7 @@ static void strobe_record_call(struct strobe_recorder *recorder, struct strobe_t
    a jump out of a handler. In the second case the stack has been unwound beyond the place where it worked. */
 static int strobe_is_reentrant(const struct strobe_thread_state *state, const uint64_t *slot) {
     return state->busy_slot != 0 &&
-           !(strobe_on_own_stack(state, slot) && (uint64_t)slot >= state->busy_slot && !strobe_stack_is_alternate());
+           !(STROBE_ON_OWN_STACK(state, slot) && (uint64_t)slot >= state->busy_slot && !strobe_stack_is_alternate());
 }
 
 void strobe_enter(struct strobe_recorder *recorder, uint32_t function, uint64_t *slot, const uint64_t *registers) {
@@ -169,7 +163,7 @@ void strobe_enter(struct strobe_recorder *recorder, uint32_t function, uint64_t 
 uint64_t strobe_exit(struct strobe_recorder *recorder, uint64_t frame_index, uint64_t value) {
     struct strobe_thread_state *state = &recorder->states[frame_index / STROBE_FRAMES];
     uint32_t depth = (uint32_t)(frame_index % STROBE_FRAMES);
-    struct strobe_frame *frames = strobe_frames_of(recorder, state);
+    struct strobe_frame *frames = state->frames;
     struct strobe_frame frame = frames[depth];
     struct strobe_totals *totals;
     uint64_t ticks;

@@ -28,7 +28,7 @@ static void strobe_chunk_take(struct strobe_recorder *recorder, struct strobe_th
     chunk->first_ticks = state->last_ticks;
     chunk->previous_sequence = state->chunk_sequence;
     for (index = 0; index < open && index < STROBE_OPEN_FRAMES; index++) {
-        struct strobe_frame *frame = &recorder->frames[strobe_state_index(recorder, state) * STROBE_FRAMES + index];
+        struct strobe_frame *frame = &state->frames[index];
         chunk->open_ticks[index] = frame->flags & STROBE_FRAME_SKIP ? 0 : frame->enter_ticks;
     }
     STROBE_COMPILER_BARRIER();

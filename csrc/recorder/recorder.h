@@ -38,6 +38,8 @@ struct strobe_frame {
 struct strobe_thread_state {
     uint32_t claimed;
     uint32_t tid;
+    struct strobe_frame *frames; /* this state's STROBE_FRAMES frames; set with its stubs */
+    uint64_t first_stub;         /* the address that stands for the first of them on the stack */
     uint64_t busy_slot; /* not 0 while the recorder works for this thread: a signal handler's calls are then left out */
     uint32_t depth;     /* open frames */
     uint32_t thread_index;
@@ -132,7 +134,6 @@ int strobe_stack_is_alternate(void);
 #define STROBE_PATCH_DISPLACED_SHIFT 16   /* above it: bytes of the instructions that begin where the jump will lie */
 
 /* arch: return stubs and their unwind information */
-uint64_t strobe_stub_address(const struct strobe_recorder *recorder, uint64_t frame_index);
 int64_t strobe_stubs_write(struct strobe_recorder *recorder, uint32_t state_index);
 void strobe_return_path_write(struct strobe_recorder *recorder);
 /* Ends the writing of code: the page can be executed from then on. */

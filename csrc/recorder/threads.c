@@ -107,8 +107,8 @@ void strobe_thread_end(struct strobe_recorder *recorder, struct strobe_thread_st
     strobe_thread_read_name(recorder, state);
     entry->end_ticks = strobe_next_ticks(recorder, state);
     while (state->depth > 0) {
-        uint32_t index = strobe_state_index(recorder, state) * STROBE_FRAMES + --state->depth;
-        struct strobe_totals *totals = strobe_totals_of(recorder, state, recorder->frames[index].function);
+        uint32_t function = state->frames[--state->depth].function;
+        struct strobe_totals *totals = strobe_totals_of(recorder, state, function);
         if (totals != NULL) totals->unwound++;
     }
     state->tid = 0;

@@ -31,10 +31,6 @@ static uint8_t *strobe_return_path(const struct strobe_recorder *recorder) {
     return recorder->stubs + (uint64_t)STROBE_THREAD_STATES * STROBE_FRAMES * STROBE_STUB_BYTES;
 }
 
-uint64_t strobe_stub_address(const struct strobe_recorder *recorder, uint64_t frame_index) {
-    return (uint64_t)recorder->stubs + frame_index * STROBE_STUB_BYTES + 1;
-}
-
 static int64_t strobe_protect(uint8_t *start, uint64_t bytes, int64_t protection) {
     return strobe_syscall(STROBE_SYS_MPROTECT, (int64_t)start, (int64_t)bytes, protection, 0, 0, 0);
 }
@@ -56,8 +52,11 @@ int64_t strobe_stubs_write(struct strobe_recorder *recorder, uint32_t state_inde
         strobe_put(&out, (uint64_t)(path - (out.at + 4)), 4);
     }
     result = strobe_protect(start, (uint64_t)STROBE_FRAMES * STROBE_STUB_BYTES, STROBE_PROT_RX);
-    if (result == 0) recorder->states[state_index].stubs_written = 1;
-    return result;
+    if (result < 0) return result;
+    recorder->states[state_index].frames = recorder->frames + first;
+    recorder->states[state_index].first_stub = (uint64_t)start + 1; /* behind the nop */
+    recorder->states[state_index].stubs_written = 1;
+    return 0;
 }
 
 void strobe_return_path_write(struct strobe_recorder *recorder) {
