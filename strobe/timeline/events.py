@@ -77,7 +77,7 @@ class EventDecoder:
         return events
 
     def host(self, row: Sequence[Any]) -> Event:
-        """An event of a HOST_COLUMNS row. Text is decoded as UTF-8, and the line feed that ends a line is left out."""
+        """An event of a HOST_COLUMNS row. Text is decoded as UTF-8 and keeps the line feed that ended its line."""
         number, event_type, text, pid, thread_id, thread_name = row
         return Event(
             id=event_id(self._reader.session_id, number),

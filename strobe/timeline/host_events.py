@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import apsw
 
@@ -20,9 +20,8 @@ QUEUE_BYTES = 64 << 20  # beyond it `put` waits for the disk: nothing is lost, a
 _ROW_BYTES = 200
 
 
-@dataclass(frozen=True, slots=True)
-class HostEvent:
-    """`session`: key of the session; `number`: ticks << 12 | 4095; `text`: bytes exactly as they came."""
+class HostEvent(NamedTuple):
+    """A row of host_events. `session`: its key; `number`: ticks << 12 | 4095; `text`: bytes exactly as they came."""
 
     session: int
     number: int
@@ -110,9 +109,8 @@ class HostEventQueue:
             return batch
 
     def _write(self, batch: list[HostEvent]) -> None:
-        rows = [(e.session, e.number, e.event_type, e.text, e.pid, e.thread_id, e.thread_name) for e in batch]
         with self._connection_lock, write_transaction(self._connection):
-            self._connection.executemany("insert into host_events values (?,?,?,?,?,?,?)", rows)
+            self._connection.executemany("insert into host_events values (?,?,?,?,?,?,?)", batch)
         with self._changed:
             self._written_count += len(batch)
             self._waiting_bytes -= sum(len(event.text) + _ROW_BYTES for event in batch)

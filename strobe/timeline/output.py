@@ -50,8 +50,7 @@ class HostEventSource:
 
     def event(self, event_type: str, text: str, thread_id: int = 0, thread_name: str = "") -> None:
         with self._changed:
-            row = HostEvent(self._session, self._number(), event_type, text.encode(), self._pid, thread_id, thread_name)
-            self._queue.put([row])
+            self._put([(event_type, text.encode())], thread_id, thread_name)
 
     def close(self) -> None:
         """Ends the last lines. Everything given before is in the store's queue afterwards. May be called twice."""
@@ -60,14 +59,18 @@ class HostEventSource:
             self._end_partial()
             self._changed.notify_all()
 
-    def _number(self) -> int:
-        """An event number greater than all before, also where many lines share a moment."""
-        self._last_ticks = max(self._now_ticks(), self._last_ticks + 1)
-        return self._last_ticks << THREAD_INDEX_BITS | HOST_THREAD_INDEX
-
-    def _put(self, lines: list[tuple[str, bytes]]) -> None:
-        if lines:
-            self._queue.put([HostEvent(self._session, self._number(), kind, line, self._pid) for kind, line in lines])
+    def _put(self, events: list[tuple[str, bytes]], thread_id: int = 0, thread_name: str = "") -> None:
+        """Numbers grow, also where many lines share a moment."""
+        if not events:
+            return
+        first = max(self._now_ticks(), self._last_ticks + 1)
+        self._last_ticks = first + len(events) - 1
+        session, pid = self._session, self._pid
+        rows = [
+            HostEvent(session, ticks << THREAD_INDEX_BITS | HOST_THREAD_INDEX, kind, text, pid, thread_id, thread_name)
+            for ticks, (kind, text) in enumerate(events, first)
+        ]
+        self._queue.put(rows)
 
     def _end_partial(self) -> None:
         self._put([(stream, text) for stream, text in self._partial.items() if text])
@@ -97,7 +100,10 @@ def split_lines(data: bytes) -> tuple[list[bytes], bytes]:
     ([b'one\\n', b'two\\n'], b'thr')
     """
     *ended, rest = data.split(b"\n")
-    lines = [piece for line in ended for piece in _pieces(line + b"\n")]
+    if len(data) > LINE_BYTES:
+        lines = [piece for line in ended for piece in _pieces(line + b"\n")]
+    else:
+        lines = [line + b"\n" for line in ended]
     *overlong, rest = _pieces(rest)
     return lines + overlong, rest
 
