@@ -144,7 +144,7 @@ class ProgramSession:
     def trace(
         self, add: Sequence[str] = (), remove: Sequence[str] = (), sampling: Sampling | None = None
     ) -> TraceAnswer:
-        """Adds and removes patterns while it runs; says how many functions matched. `sampling` None leaves it as it is."""
+        """Adds and removes patterns while it runs; says how many functions matched. `sampling` None: as it was."""
         return self._session.trace(add, remove, sampling)
 
     def calls(self, pattern: str | None = None, thread: str | None = None) -> list[Call]:

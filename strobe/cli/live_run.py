@@ -7,14 +7,10 @@ with a line that says so, and counted at the end.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
-from types import FrameType
 
+from strobe.cli.forwarding import Forwarding
 from strobe.cli.progress import telling
 from strobe.cli.run_report import Report, RunEnd, exit_code
 from strobe.model import CALL_EVENTS, Event, EventFilter, ExitStatus
@@ -25,7 +21,6 @@ _BATCH = 2_000
 _LARGEST_LAG_NS = 2_000_000_000
 _LAST_PRINTING_S = 2.0
 _NUMBER_SHIFT = 12  # STROBE_THREAD_INDEX_BITS: an event number is ticks << 12 | thread index
-_FORWARDED = (signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass
@@ -34,23 +29,24 @@ class LiveRun:
 
     session: Session
     report: Report
+    signals: Forwarding
     complete: bool
     _after: int = 0
     _reported: int = 0
-    _interrupted: int = 0
 
     def follow(self, show_calls: bool, keep: bool) -> int:
         """Reports until the program has ended, then the totals; ends the session. Gives the exit status to pass on."""
-        with self._signals():
-            status = None
-            while status is None:
-                status = self.session.wait(POLL_S)
-                if show_calls and status is None:
-                    self._report_new()
-            if show_calls:
-                with telling("printing the rest of the events (Ctrl-C to stop)"):
-                    self._report_rest()
-            self.report.end(self._ending(status, show_calls, keep))
+        self.signals.begin(self.session.pid)
+        self.report.begin(self.session.launch_answer, self.session.warnings)
+        status = None
+        while status is None:
+            status = self.session.wait(POLL_S)
+            if show_calls and status is None:
+                self._report_new()
+        if show_calls:
+            with telling("printing the rest of the events (Ctrl-C to stop)"):
+                self._report_rest()
+        self.report.end(self._ending(status, show_calls, keep))
         self.session.stop(retain=keep)
         return exit_code(status)
 
@@ -67,10 +63,10 @@ class LiveRun:
 
     def _report_rest(self) -> None:
         deadline = None if self.complete else time.monotonic() + _LAST_PRINTING_S
-        pressed = self._interrupted
+        pressed = self.signals.interrupts
         while events := self.session.tail(self._after, _BATCH):
             self._take(events)
-            if self._interrupted > pressed or (deadline is not None and time.monotonic() > deadline):
+            if self.signals.interrupts > pressed or (deadline is not None and time.monotonic() > deadline):
                 self.report.gap()
                 return
 
@@ -99,23 +95,6 @@ class LiveRun:
             session_id=self.session.id,
             kept=keep,
         )
-
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        """Ctrl-C reaches the program by itself, being in the same process group; other signals are passed on to it."""
-        before = {number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, *_FORWARDED)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _on_signal(self, number: int, _: FrameType | None) -> None:
-        if number == signal.SIGINT:
-            self._interrupted += 1
-        with contextlib.suppress(ProcessLookupError):
-            if number != signal.SIGINT or os.getpgid(self.session.pid) != os.getpgrp():
-                os.kill(self.session.pid, number)
 
 
 def _number(event: Event) -> int:

@@ -7,10 +7,12 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from signal import SIGINT
 from typing import IO, NoReturn
 
 import click
 
+from strobe.cli.forwarding import Forwarding
 from strobe.cli.live_run import LiveRun
 from strobe.cli.palette import Palette
 from strobe.cli.progress import telling
@@ -21,6 +23,7 @@ from strobe.session import Session, SessionManager
 
 _NOT_FOUND = 127  # the statuses that POSIX gives a shell for a command that cannot be run
 _NOT_EXECUTABLE = 126
+_INTERRUPTED = 128 + SIGINT
 _EPILOG = """\b
 Examples:
   strobe run ./server --port 8080          functions whose sources lie in this folder
@@ -33,7 +36,7 @@ _TRACE_HELP = (
 )
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}, epilog=_EPILOG)
+@click.command(context_settings={"allow_interspersed_args": False}, epilog=_EPILOG)
 @click.option("-t", "--trace", "patterns", multiple=True, metavar="PATTERN", help=_TRACE_HELP)
 @click.option("--summary", is_flag=True, help="No call tree, only the totals at the end.")
 @click.option("-o", "--output", type=click.File("w"), metavar="FILE", help="Write to FILE, not to standard error.")
@@ -67,9 +70,9 @@ def run(
     report: Report = JsonReport(sink) if as_json else TextReport(sink, Palette.of(stream))
     # a file can be read later, so it gets everything; a person who watches gets what is happening now
     complete = as_json or output is not None
-    with closing(SessionManager()) as manager:
+    with Forwarding() as signals, closing(SessionManager()) as manager:
         session = _start(manager, spec, patterns or ("@usercode",), "off" if no_sampling else "auto")
-        status = LiveRun(session, report, complete).follow(not summary, keep)
+        status = LiveRun(session, report, signals, complete).follow(not summary, keep)
     sys.exit(status)
 
 
@@ -81,6 +84,8 @@ def _start(manager: SessionManager, spec: LaunchSpec, patterns: Sequence[str], s
     except StrobeError as error:
         click.echo(f"strobe: {error}", err=True)
         sys.exit(failed_start(spec.command, error))
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
 
 
 def failed_start(command: str, error: StrobeError) -> int:

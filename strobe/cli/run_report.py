@@ -14,7 +14,7 @@ from strobe.cli.calltree import CallTree
 from strobe.cli.json_form import dumps, event_json, loss_json, totals_json
 from strobe.cli.palette import Palette
 from strobe.cli.tables import totals_table
-from strobe.model import CALL_EVENTS, Event, ExitStatus, Loss, Totals
+from strobe.model import CALL_EVENTS, Event, ExitStatus, Loss, Totals, TraceAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,9 @@ class RunEnd:
 
 
 class Report(Protocol):
+    def begin(self, answer: TraceAnswer | None, warnings: Sequence[str]) -> None:
+        """The program was started; what was said of the patterns."""
+
     def events(self, events: Sequence[Event]) -> None: ...
     def idle(self) -> None:
         """No event came since the last time."""
@@ -67,6 +70,12 @@ class TextReport:
         self._sink = sink
         self._palette = palette
         self._tree = CallTree(palette)
+        self._warned: set[str] = set()
+
+    def begin(self, answer: TraceAnswer | None, warnings: Sequence[str]) -> None:
+        if answer is not None:
+            self._sink.lines([f"strobe: {answer.status}"])
+        self._warn(warnings)
 
     def events(self, events: Sequence[Event]) -> None:
         self._sink.lines(self._tree.feed(events))
@@ -81,9 +90,14 @@ class TextReport:
         self._sink.lines(self._tree.finish())
         if ending.totals:
             self._sink.lines(["", *totals_table(ending.totals, "function", self._palette)])
-        warning = self._palette.warning("warning:")
-        self._sink.lines(f"{warning} {text}" for text in ending.warnings)
+        self._warn(ending.warnings)
         self._sink.lines(f"strobe: {line}" for line in ending_lines(ending))
+
+    def _warn(self, warnings: Sequence[str]) -> None:
+        """Each warning once, whether it was known at the start or came later."""
+        label = self._palette.warning("warning:")
+        self._sink.lines(f"strobe: {label} {text}" for text in warnings if text not in self._warned)
+        self._warned.update(warnings)
 
 
 class JsonReport:
@@ -91,6 +105,10 @@ class JsonReport:
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
+        self._status: str | None = None
+
+    def begin(self, answer: TraceAnswer | None, warnings: Sequence[str]) -> None:
+        self._status = None if answer is None else answer.status
 
     def events(self, events: Sequence[Event]) -> None:
         self._sink.lines(dumps(event_json(event)) for event in events if event.event_type in CALL_EVENTS)
@@ -102,7 +120,7 @@ class JsonReport:
         pass
 
     def end(self, ending: RunEnd) -> None:
-        self._sink.lines([dumps(_summary_json(ending))])
+        self._sink.lines([dumps(_summary_json(ending) | {"status": self._status})])
 
 
 def ending_lines(ending: RunEnd) -> list[str]:
