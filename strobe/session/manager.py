@@ -54,7 +54,7 @@ class SessionManager:
         try:
             session = self._begin(spec, resolved, record)
         except BaseException:
-            retention.drop_session(self._store, record)
+            retention.drop_session(self._store, self._store.get_session(record.id))  # its segment has been placed since
             raise
         try:
             if wanted:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.leftovers import SHARED_MEMORY
+from support.leftovers import segments
 from support.programs import PROGRAMS
 from support.sessions import Build, totals
 from support.wait import wait_until
@@ -58,7 +58,7 @@ def test_recorded_calls_survive_the_host(manager: SessionManager, host: tuple[su
     assert len(found) > 5
     assert session.query(EventFilter(event_type="function_enter")).total_count > 0
     session.stop()
-    assert list(SHARED_MEMORY.glob(f"strobe-*{session_id}*")) == []
+    assert segments(strobe_home) == []
     assert later.list() == []
     later.close()
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.leftovers import SHARED_MEMORY
+from support.leftovers import segments
 from support.programs import PROGRAMS
 from support.sessions import Build, Launch, count, outcome, status, text, totals
 from support.wait import wait_until
@@ -17,10 +17,6 @@ from support.wait import wait_until
 from strobe.errors import Code, StrobeError
 from strobe.model import EventFilter, LaunchSpec
 from strobe.session import SessionManager
-
-
-def segments_of(session_id: str) -> list[Path]:
-    return list(SHARED_MEMORY.glob(f"strobe-*{session_id}*"))
 
 
 def is_running(pid: int) -> bool:
@@ -36,12 +32,12 @@ def test_stop_ends_the_program_and_frees_its_data(
 ) -> None:
     session = launch(build_program("threads3"), patterns=["**"])
     wait_until(lambda: len(totals(session)) > 5, "calls", 20)
-    assert len(segments_of(session.id)) == 1
+    assert len(segments(strobe_home)) == 1
     pid = session.pid
     assert is_running(pid)
     assert session.stop() > 0
     assert not is_running(pid)
-    assert segments_of(session.id) == []
+    assert segments(strobe_home) == []
     assert not (strobe_home / "sessions" / session.id).exists()
     with pytest.raises(StrobeError) as caught:
         manager.get(session.id)
@@ -56,7 +52,7 @@ def test_kept_session_can_be_asked_listed_and_deleted(
     ended = outcome(session)
     found = totals(session)
     session.stop(retain=True)
-    assert segments_of(session.id) == []
+    assert segments(strobe_home) == []
     later = SessionManager()
     kept = later.get(session.id)
     assert outcome(kept) == ended
@@ -106,7 +102,7 @@ def test_closing_the_manager_ends_what_it_started(strobe_home: Path, build_progr
     assert all(is_running(pid) for pid in pids)
     manager.close()
     assert not any(is_running(pid) for pid in pids)
-    assert list(SHARED_MEMORY.glob("strobe-*threads3*")) == []
+    assert segments(strobe_home) == []
 
 
 @pytest.fixture
@@ -120,7 +116,9 @@ def running(build_program: Build) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_attached_program_goes_on_after_stop(manager: SessionManager, running: subprocess.Popen[str]) -> None:
+def test_attached_program_goes_on_after_stop(
+    manager: SessionManager, running: subprocess.Popen[str], strobe_home: Path
+) -> None:
     session = manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), ["audio::**"])
     wait_until(lambda: totals(session).get("audio::tick"), "calls", 20)
     session.stop()
@@ -128,7 +126,7 @@ def test_attached_program_goes_on_after_stop(manager: SessionManager, running: s
     running.send_signal(signal.SIGUSR1)
     assert running.communicate(timeout=20) == ("", "bye\n")
     assert running.returncode == 0
-    assert segments_of(session.id) == []
+    assert segments(strobe_home) == []
 
 
 def test_attached_program_that_ends_is_seen(manager: SessionManager, running: subprocess.Popen[str]) -> None:

@@ -40,10 +40,10 @@ int main(void) {{
 
 
 def function(index: int) -> str:
-    """One of four shapes, so that prologues of several kinds are hooked."""
+    """One of four shapes, so that prologues of several kinds are hooked; none is shorter than a jump."""
     name = f"work_{index:05d}"
     body = (
-        f"return a * {index % 97} + b;",
+        f"return a * {index % 97 + 2} + b;",
         f"long sum = 0; for (int i = 0; i < b; i++) sum += a + {index % 89}; return sum;",
         f'volatile int copy[16]; copy[b] = a; __asm__ volatile("" ::: "memory"); return copy[b] + {index};',
         f"return a > {index} ? b : a - {index % 83};",
@@ -54,7 +54,7 @@ def function(index: int) -> str:
 def result(index: int, a: int, b: int) -> int:
     """What function `index` returns."""
     sum_of_loop = sum(a + index % 89 for _ in range(b))
-    return (a * (index % 97) + b, sum_of_loop, a + index, b if a > index else a - index % 83)[index % 4]
+    return (a * (index % 97 + 2) + b, sum_of_loop, a + index, b if a > index else a - index % 83)[index % 4]
 
 
 def program(count: int) -> str:

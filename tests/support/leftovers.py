@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import signal
@@ -24,17 +25,20 @@ class Snapshot:
 
 def observe(home: Path) -> Snapshot:
     """What is there now and belongs to this process or to `home`."""
-    return Snapshot(frozenset(_processes(home)), frozenset(path.name for path in SHARED_MEMORY.glob("strobe-*")))
+    return Snapshot(frozenset(_processes(home)), frozenset(path.name for path in segments(home)))
+
+
+def segments(home: Path) -> list[Path]:
+    """Live segments of the sessions of `home`: other test runs on this machine have theirs beside them."""
+    mark = hashlib.sha256(os.fsencode(home / "sessions")).hexdigest()[:8]
+    return list(SHARED_MEMORY.glob(f"strobe-{os.getuid()}-*-{mark}"))
 
 
 def leftovers(before: Snapshot, home: Path) -> list[str]:
-    """Processes and segments that came since `before` and are still there, one line each.
-
-    A segment that only strangers have mapped belongs to another test run on this machine.
-    """
+    """Processes and segments that came since `before` and are still there, one line each."""
     now = observe(home)
     found = [f"process {pid}: {_command_line(pid)}" for pid, _ in now.processes - before.processes]
-    return found + [f"/dev/shm/{name}" for name in now.segments - before.segments if not _is_strangers(name, home)]
+    return found + [str(SHARED_MEMORY / name) for name in now.segments - before.segments]
 
 
 def _processes(home: Path) -> list[tuple[int, str]]:
@@ -79,14 +83,6 @@ def _descends(pid: int, stats: dict[int, _Stat | None]) -> bool:
     return False
 
 
-def _is_strangers(segment: str, home: Path) -> bool:
-    """Whether a process that is not of this test has the segment mapped or open."""
-    ours = {pid for pid, _ in _processes(home)} | {os.getpid()}
-    strangers = _all_pids() - ours
-    mark = f"/dev/shm/{segment}".encode()
-    return any(mark in _read(f"/proc/{pid}/maps") for pid in strangers)
-
-
 def _command_line(pid: int) -> str:
     return _read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").decode(errors="replace").strip()
 
@@ -106,5 +102,4 @@ def clear(before: Snapshot, home: Path) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     for name in now.segments - before.segments:
-        if not _is_strangers(name, home):
-            (SHARED_MEMORY / name).unlink(missing_ok=True)
+        (SHARED_MEMORY / name).unlink(missing_ok=True)

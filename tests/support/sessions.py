@@ -52,7 +52,7 @@ def text(session: Session, stream: EventType) -> str:
 
 def all_events(session: Session, wanted: EventFilter) -> Iterator[Event]:
     """Every matching event, page by page, by cursor."""
-    wanted = replace(wanted, limit=500)
+    wanted = replace(wanted, limit=10_000)
     while True:
         page = session.query(wanted)
         yield from page.events

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 from support import leftovers
 from support.wait import wait_until
+
+from strobe.timeline import placement
+from strobe.timeline.store import Store
 
 
 def test_child_is_found_and_cleared(strobe_home: Path) -> None:
@@ -30,7 +33,9 @@ def test_detached_process_is_found_by_its_home(strobe_home: Path) -> None:
 
 def test_segment_is_found_and_cleared(strobe_home: Path) -> None:
     before = leftovers.observe(strobe_home)
-    segment = leftovers.SHARED_MEMORY / f"strobe-{os.getuid()}-leftover-of-{os.getpid()}"
+    with closing(Store(strobe_home)) as store:
+        segment = placement.place_segment(store.add_session("/bin/true", None, 1000))
+    assert segment.parent == leftovers.SHARED_MEMORY
     segment.write_bytes(b"x")
     assert leftovers.leftovers(before, strobe_home) == [str(segment)]
     leftovers.clear(before, strobe_home)
