@@ -23,19 +23,24 @@ _PIDFD_GET_INFO = 0xC0000000 | _PIDFD_INFO_BYTES << 16 | 0xFF << 8 | 11
 
 def wait_for_end(pid: int, pidfd: int, segment_path: str) -> ExitStatus:
     """Blocks until the process has ended. `ExitStatus()` where nobody can say how."""
-    return _by_waitid(pid) or _by_kernel(pidfd) or _by_recorder(segment_path) or ExitStatus()
+    found = _by_waitid(pid)
+    if found is None:
+        found = _by_kernel(pidfd) or _by_waitid(pid, os.WNOHANG) or _by_recorder(segment_path)
+    return found or ExitStatus()
 
 
-def _by_waitid(pid: int) -> ExitStatus | None:
+def _by_waitid(pid: int, options: int = 0) -> ExitStatus | None:
     try:
-        result = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        result = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | options)
     except ChildProcessError:  # not our child, or Frida was first
         return None
     if result is None:
         return None
     if result.si_code == os.CLD_EXITED:
         return ExitStatus(code=result.si_status)
-    return ExitStatus(signal=result.si_status)
+    if result.si_code in (os.CLD_KILLED, os.CLD_DUMPED):
+        return ExitStatus(signal=result.si_status)
+    return None  # a ptrace stop, which a tracer is told whatever it asked for: Frida traces a program through its exec
 
 
 def _by_kernel(pidfd: int) -> ExitStatus | None:

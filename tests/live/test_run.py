@@ -58,6 +58,16 @@ def test_the_exit_status_is_the_programs(build_program: Build, arguments: tuple[
     assert result.stdout == b"here\n"
 
 
+def test_the_exit_status_is_the_last_programs_of_an_exec(tmp_path: Path) -> None:
+    second = tmp_path / "second"
+    second.write_text("#!/bin/sh\nexec /bin/sh -c 'exit 5'\n")
+    first = tmp_path / "first"
+    first.write_text(f"#!/bin/sh\nexec {second}\n")
+    for script in (first, second):
+        script.chmod(0o755)
+    assert strobe("run", "-t", "f", "--", first).returncode == 5
+
+
 def test_a_crash_says_where_it_was(build_program: Build) -> None:
     error = strobe("run", "-t", "end", "-t", "main", "--", build_program("exits"), "segv").stderr.decode()
     assert re.search(r"still open at the end in exits \d+: main > end\n", error)
