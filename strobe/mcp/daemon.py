@@ -60,11 +60,7 @@ def run(home: str, idle_s: float) -> int:
     write_to_stderr(Path(endpoint.log_path(home)))
     log.info("Strobe %s serves %s", strobe.__version__, home)
     server = Server(home, idle_s)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: server.stop())
-    # Not SIG_IGN, which a launched program would inherit; Python itself ignores the last two.
-    for number in (signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, lambda *_: None)
+    _take_signals(server)
     try:
         server.serve()
     except Exception:
@@ -152,6 +148,14 @@ def _lock(home: str) -> int | None:
     os.truncate(lock, 0)
     os.write(lock, b"%d\n" % os.getpid())
     return lock
+
+
+def _take_signals(server: Server) -> None:
+    """Signals reach the server through a pipe: one that a thread of Frida gets does not interrupt the main thread."""
+    signal.set_wakeup_fd(server.wake_write)
+    # Handled, though nothing is done: what is ignored (Python ignores the last two) a launched program would inherit.
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, lambda *_: None)
 
 
 def _close(server: Server) -> None:

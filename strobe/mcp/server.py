@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import select
+import signal
 import socket
 import threading
 import time
@@ -23,12 +24,16 @@ from strobe.mcp.tools import TOOLS
 log = logging.getLogger(__name__)
 
 BACKLOG = 64
+_STOPS = {0, signal.SIGTERM, signal.SIGINT}  # what stands for the end in the pipe that wakes `serve`
 _IDLE_CHECKS = 20  # per idle time, so that the end comes at most 5 % late
 _LONGEST_CHECK_SECONDS = 30.0
 
 
 class Server:
-    """Serves until `stop`, or until it was without client and running session for `idle_s` seconds."""
+    """Serves until `stop`, or until it was without client and running session for `idle_s` seconds.
+
+    `wake_write` takes the numbers of signals (signal.set_wakeup_fd); SIGTERM and SIGINT end it as `stop` does.
+    """
 
     def __init__(self, home: str, idle_s: float) -> None:
         self.home = home
@@ -40,7 +45,7 @@ class Server:
         self._connections: set[Connection] = set()
         self._lock = threading.Lock()
         self._stopping = False
-        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._wake_read, self.wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def serve(self) -> None:
         listener = self._listen()
@@ -56,9 +61,9 @@ class Server:
                 connection.close()
 
     def stop(self) -> None:
-        """Ends `serve` soon; safe in a signal handler."""
+        """Ends `serve` soon."""
         with contextlib.suppress(BlockingIOError):  # full: it is woken already
-            os.write(self._wake_write, b"x")
+            os.write(self.wake_write, b"\0")
 
     def welcome(self, client: Client) -> bytes | None:
         """The answer to a greeting; None where an idle daemon of another version makes room for the client's own."""
@@ -105,8 +110,9 @@ class Server:
         while True:
             ready = dict(poller.poll(check_s * 1000))
             if self._wake_read in ready:
-                return
-            if ready:
+                if _STOPS.intersection(os.read(self._wake_read, 4096)):
+                    return
+            elif ready:
                 self._accept(listener)
             elif self._is_idle():
                 log.info("ending after %g s without client and session", self._idle_s)
