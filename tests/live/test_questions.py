@@ -133,7 +133,8 @@ def test_bad_cursor(session: Session) -> None:
 def test_staged_patterns_are_taken_by_the_next_launch(
     manager: SessionManager, launch: Launch, build_program: Build
 ) -> None:
-    answer = manager.stage(str(PROGRAMS), ["flow::catches", "flow::deepest"], ["flow::deepest"], "auto")
+    manager.stage(str(PROGRAMS), ["flow::catches", "flow::deepest"], [], "auto")
+    answer = manager.stage(str(PROGRAMS), [], ["flow::deepest"], "auto")
     assert (answer.mode, answer.active_patterns) == ("pending", ["flow::catches"])
     session = launch(build_program("throws", "-O0"))
     assert session.pending_patterns_applied == ["flow::catches"]

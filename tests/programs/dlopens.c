@@ -1,22 +1,40 @@
-/* Loads the library that is named, calls it 1,000 times, unloads it; three times over. `dlopens LIBRARY` */
+/* Loads the library that is named, calls it, unloads it. `dlopens LIBRARY` three times, 1,000 calls each;
+ * `dlopens LIBRARY reload` again and again, `dlopens LIBRARY keep` once, calling on, both until SIGUSR1. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-static long use(const char* path) {
-    int (*run)(int);
-    long sum = 0;
+#include "told.h"
+
+static int (*run)(int);
+
+static void* load(const char* path) {
     void* library = dlopen(path, RTLD_NOW);
-    if (!library) return -1;
-    void* symbol = dlsym(library, "plugin_run");
+    void* symbol = library ? dlsym(library, "plugin_run") : NULL;
     memcpy(&run, &symbol, sizeof run);
-    for (int value = 0; value < 1000; value++) sum += run(value);
-    dlclose(library);
+    return library;
+}
+
+static long use(int calls) {
+    long sum = 0;
+    for (int value = 0; value < calls; value++) sum += run(value);
     return sum;
 }
 
 int main(int argc, char** argv) {
+    const char* mode = argc > 2 ? argv[2] : "";
+    int wrong = 0;
     if (argc < 2) return 2;
-    for (int round = 0; round < 3; round++) printf("%ld\n", use(argv[1]));
+    run_until_told();
+    for (int round = 0; *mode ? !told : round < 3; round++) {
+        void* library = load(argv[1]);
+        if (!library) return 1;
+        do {
+            wrong += use(1000) != 1000000;
+            if (*mode) usleep(100000);
+        } while (!told && !strcmp(mode, "keep"));
+        dlclose(library);
+    }
+    puts(wrong ? "wrong" : "right");
     return 0;
 }

@@ -71,4 +71,4 @@ def test_rust_panics_are_caught_or_end_the_program(build_program: Build) -> None
 
 
 def test_plugin_is_loaded_three_times(build_program: Build, build_plugin: Build) -> None:
-    assert run(build_program("dlopens"), str(build_plugin())) == ("1000000\n" * 3, 0)
+    assert run(build_program("dlopens"), str(build_plugin())) == ("right\n", 0)
