@@ -116,6 +116,13 @@ export class Hooks {
         });
     }
 
+    /** A library was unloaded: nothing may be written there any more. */
+    forget(base: NativePointer, size: number): void {
+        const end = base.add(size);
+        for (const [id, hook] of this.byId)
+            if (hook.address.compare(base) >= 0 && hook.address.compare(end) < 0) this.byId.delete(id);
+    }
+
     /** Puts the program's own bytes back everywhere. */
     restoreAll(): void {
         for (const hook of this.byId.values()) this.write(hook, false);

@@ -1,22 +1,13 @@
 /** The agent's message table: what the host (strobe/capture) can ask of it. */
 
+import { recordUntilTheEnd } from "./exit_monitor.js";
 import { Hooks, type HookRequest } from "./hooks.js";
 import { bufferStandardOutputByLine, redirectStandardInput } from "./libc.js";
+import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest } from "./recorder.js";
 
 let recorder: Recorder | null = null;
 let hooks: Hooks | null = null;
-
-interface ModuleAnswer {
-    name: string;
-    path: string;
-    base: string;
-    size: number;
-}
-
-function describe(module: Module): ModuleAnswer {
-    return { name: module.name, path: module.path, base: module.base.toString(), size: module.size };
-}
 
 function running(): Hooks {
     if (hooks === null) throw new Error("the recorder has not been set up");
@@ -27,6 +18,7 @@ rpc.exports = {
     setup(request: RecorderRequest): RecorderAnswer {
         recorder = new Recorder(request);
         hooks = new Hooks(recorder);
+        recordUntilTheEnd(recorder);
         return recorder.answer;
     },
 
@@ -39,12 +31,12 @@ rpc.exports = {
         return Process.enumerateModules().map(describe);
     },
 
+    /** From now on libraries are told of when they come and go; see modules.ts. */
     observeModules(): void {
-        Process.attachModuleObserver({
-            onAdded(module) {
-                send({ type: "module-added", module: describe(module) });
-            },
-            onRemoved() {},
+        const added = (module: Module): void => announce(describe(module));
+        observe(added, module => {
+            hooks?.forget(module.base, module.size);
+            send({ type: "module-removed", module: describe(module) });
         });
     },
 

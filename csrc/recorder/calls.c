@@ -99,8 +99,8 @@ static void strobe_write_exit(struct strobe_recorder *recorder, struct strobe_th
     strobe_record_publish(state, words, 1);
 }
 
-static void strobe_push_frame(struct strobe_recorder *recorder, struct strobe_thread_state *state, uint64_t *slot,
-                              uint32_t function, uint64_t ticks, uint32_t flags) {
+static void strobe_push_frame(struct strobe_thread_state *state, uint64_t *slot, uint32_t function, uint64_t ticks,
+                              uint32_t flags) {
     struct strobe_frame *frame = &state->frames[state->depth];
     frame->return_address = *slot;
     frame->slot = (uint64_t)slot;
@@ -134,12 +134,12 @@ static void strobe_record_call(struct strobe_recorder *recorder, struct strobe_t
         if (!catchable) totals->exits_missed++;
     }
     if (!skip) strobe_write_enter(recorder, state, totals, function, flags, ticks, registers);
-    if (catchable) strobe_push_frame(recorder, state, slot, function, ticks, skip ? STROBE_FRAME_SKIP : 0);
+    if (catchable) strobe_push_frame(state, slot, function, ticks, skip ? STROBE_FRAME_SKIP : 0);
 }
 
-/* The recorder was at work for this thread when a signal handler called a traced function, or when it was left for good by
+/* The recorder was at work with this state when a signal handler called a traced function, or when it was left for good by
    a jump out of a handler. In the second case the stack has been unwound beyond the place where it worked. */
-static int strobe_is_reentrant(const struct strobe_thread_state *state, const uint64_t *slot) {
+static int strobe_is_in_use(const struct strobe_thread_state *state, const uint64_t *slot) {
     return state->busy_slot != 0 &&
            !(STROBE_ON_OWN_STACK(state, slot) && (uint64_t)slot >= state->busy_slot && !strobe_stack_is_alternate());
 }
@@ -149,9 +149,12 @@ void strobe_enter(struct strobe_recorder *recorder, uint32_t function, uint64_t 
     if (!recorder->control->alive || !(recorder->plans[function].flags & STROBE_PLAN_ENABLED)) return;
     state = strobe_thread_current(recorder);
     if (state == NULL) return;
-    if (strobe_is_reentrant(state, slot)) {
-        strobe_fetch_add64(&recorder->header->lost_reentrant, 1);
-        return;
+    while (strobe_is_in_use(state, slot)) {
+        state = strobe_thread_nested(recorder, state);
+        if (state == NULL) {
+            strobe_fetch_add64(&recorder->header->lost_reentrant, 1);
+            return;
+        }
     }
     state->busy_slot = (uint64_t)slot;
     strobe_record_call(recorder, state, function, slot, registers);

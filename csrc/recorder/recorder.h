@@ -40,7 +40,7 @@ struct strobe_thread_state {
     uint32_t tid;
     struct strobe_frame *frames; /* this state's STROBE_FRAMES frames; set with its stubs */
     uint64_t first_stub;         /* the address that stands for the first of them on the stack */
-    uint64_t busy_slot; /* not 0 while the recorder works for this thread: a signal handler's calls are then left out */
+    uint64_t busy_slot; /* not 0 while the recorder works with this state: a signal handler then needs another one */
     uint32_t depth;     /* open frames */
     uint32_t thread_index;
     uint64_t stack_low; /* of the thread's own stack; beyond it only entries are recorded */
@@ -54,6 +54,7 @@ struct strobe_thread_state {
     uint32_t name_interval;
     uint32_t end_rounds; /* times the thread-end destructor has run */
     uint32_t stubs_written;
+    struct strobe_thread_state *nested; /* of the same thread: records while this one is busy, in signal handlers */
     uint64_t totals_chain;                              /* first of this state's totals entries, 0 for none */
     uint32_t totals_index[STROBE_FUNCTION_CAPACITY];    /* function id -> totals entry, 0 for none yet */
 };
@@ -104,6 +105,8 @@ uint64_t strobe_exit(struct strobe_recorder *recorder, uint64_t frame_index, uin
 
 /* threads.c */
 struct strobe_thread_state *strobe_thread_current(struct strobe_recorder *recorder);
+/* The state that records while `state` is busy; NULL where there is none to be had (counted). */
+struct strobe_thread_state *strobe_thread_nested(struct strobe_recorder *recorder, struct strobe_thread_state *state);
 void strobe_thread_end(struct strobe_recorder *recorder, struct strobe_thread_state *state);
 void strobe_thread_read_name(struct strobe_recorder *recorder, struct strobe_thread_state *state);
 
@@ -155,9 +158,5 @@ static inline uint64_t strobe_next_ticks(const struct strobe_recorder *recorder,
     return ticks;
 }
 
-static inline uint32_t strobe_state_index(const struct strobe_recorder *recorder,
-                                          const struct strobe_thread_state *state) {
-    return (uint32_t)(state - recorder->states);
-}
 
 #endif

@@ -5,6 +5,7 @@
 #define STROBE_ESRCH 3
 /* pthread destructors run in rounds, at most this many (PTHREAD_DESTRUCTOR_ITERATIONS) */
 #define STROBE_DESTRUCTOR_ROUNDS 4
+#define STROBE_BEGINNING 1 /* busy_slot of a state that is being set up */
 #define STROBE_NAME_FIRST_INTERVAL 4
 #define STROBE_NAME_LAST_INTERVAL 65536
 
@@ -63,28 +64,50 @@ static struct strobe_thread_state *strobe_state_claim(struct strobe_recorder *re
 static int strobe_is_beginning(const struct strobe_recorder *recorder, uint32_t tid) {
     uint32_t index;
     for (index = 0; index < STROBE_THREAD_STATES; index++)
-        if (recorder->states[index].tid == tid && recorder->states[index].busy_slot == 1) return 1;
+        if (recorder->states[index].tid == tid && recorder->states[index].busy_slot == STROBE_BEGINNING) return 1;
     return 0;
 }
 
-static struct strobe_thread_state *strobe_thread_begin(struct strobe_recorder *recorder) {
-    uint32_t tid = (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0);
-    struct strobe_thread_state *state = strobe_is_beginning(recorder, tid) ? NULL : strobe_state_claim(recorder);
-    if (state == NULL || (!state->stubs_written && strobe_stubs_write(recorder, strobe_state_index(recorder, state)) < 0)) {
-        if (state != NULL) state->claimed = 0;
+/* Makes a state the thread's; it is busy until the caller says otherwise. */
+static struct strobe_thread_state *strobe_state_begin(struct strobe_recorder *recorder, uint32_t tid) {
+    struct strobe_thread_state *state = strobe_state_claim(recorder);
+    if (state == NULL) return NULL;
+    if (!state->stubs_written && strobe_stubs_write(recorder, (uint32_t)(state - recorder->states)) < 0) {
+        state->claimed = 0;
         return NULL;
     }
-    state->busy_slot = 1;
+    state->busy_slot = STROBE_BEGINNING;
     state->tid = tid;
     state->depth = 0;
     state->end_rounds = 0;
+    state->nested = NULL;
     strobe_next_ticks(recorder, state);
     strobe_stack_bounds(recorder, state);
     strobe_thread_enlist(recorder, state);
     strobe_record_thread(recorder, state);
+    return state;
+}
+
+static struct strobe_thread_state *strobe_thread_begin(struct strobe_recorder *recorder) {
+    uint32_t tid = (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0);
+    struct strobe_thread_state *state = strobe_is_beginning(recorder, tid) ? NULL : strobe_state_begin(recorder, tid);
+    if (state == NULL) return NULL;
     recorder->set_specific(recorder->thread_key, state);
     state->busy_slot = 0;
     return state;
+}
+
+/* A handler that interrupts the recorder in the middle of a record cannot use the same chunk and frames. It gets a state of
+   its own, listed as a thread of its own with the same id, so that records of one state stay in order. */
+struct strobe_thread_state *strobe_thread_nested(struct strobe_recorder *recorder, struct strobe_thread_state *state) {
+    if (state->busy_slot == STROBE_BEGINNING) return NULL;
+    if (state->nested == NULL) {
+        struct strobe_thread_state *nested = strobe_state_begin(recorder, state->tid);
+        if (nested == NULL) return NULL;
+        nested->busy_slot = 0;
+        state->nested = nested;
+    }
+    return state->nested;
 }
 
 struct strobe_thread_state *strobe_thread_current(struct strobe_recorder *recorder) {
@@ -95,23 +118,28 @@ struct strobe_thread_state *strobe_thread_current(struct strobe_recorder *record
     return state;
 }
 
-/* Destructor of the pthread key. Other destructors may still run traced functions, so the state is kept until the last
-   round. The chunk stays with the state: a short-lived thread would otherwise leave 64 KiB behind. */
-void strobe_thread_end(struct strobe_recorder *recorder, struct strobe_thread_state *state) {
-    struct strobe_thread *entry = &recorder->threads[state->thread_index];
-    if (!recorder->control->alive) return;
-    if (++state->end_rounds < STROBE_DESTRUCTOR_ROUNDS) {
-        recorder->set_specific(recorder->thread_key, state);
-        return;
-    }
+static void strobe_state_release(struct strobe_recorder *recorder, struct strobe_thread_state *state) {
+    if (state->nested != NULL) strobe_state_release(recorder, state->nested);
     strobe_thread_read_name(recorder, state);
-    entry->end_ticks = strobe_next_ticks(recorder, state);
+    recorder->threads[state->thread_index].end_ticks = strobe_next_ticks(recorder, state);
     while (state->depth > 0) {
         uint32_t function = state->frames[--state->depth].function;
         struct strobe_totals *totals = strobe_totals_of(recorder, state, function);
         if (totals != NULL) totals->unwound++;
     }
+    state->nested = NULL;
     state->tid = 0;
     STROBE_COMPILER_BARRIER();
     state->claimed = 0;
+}
+
+/* Destructor of the pthread key. Other destructors may still run traced functions, so the state is kept until the last
+   round. The chunk stays with the state: a short-lived thread would otherwise leave 64 KiB behind. */
+void strobe_thread_end(struct strobe_recorder *recorder, struct strobe_thread_state *state) {
+    if (!recorder->control->alive) return;
+    if (++state->end_rounds < STROBE_DESTRUCTOR_ROUNDS) {
+        recorder->set_specific(recorder->thread_key, state);
+        return;
+    }
+    strobe_state_release(recorder, state);
 }

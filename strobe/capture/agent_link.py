@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,10 +15,15 @@ from strobe import resources
 from strobe.errors import failure
 from strobe.model import LoadedModule
 
+log = logging.getLogger(__name__)
+
 ANSWER_S = 5.0
 INSTALL_S = 60.0  # thousands of hooks
 
 Plan = tuple[int, ...]  # struct strobe_function_plan as bytes
+# A library is there, and the thread that loads it waits until the second argument is called.
+ModuleAdded = Callable[[LoadedModule, Callable[[], None]], None]
+ModuleRemoved = Callable[[LoadedModule], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +39,10 @@ class AgentLink:
     """The agent of one process. Its methods raise agent_unresponsive or agent_failed; `InvalidOperationError` of Frida, when
     the process is gone, becomes ProcessLookupError."""
 
-    def __init__(self, session: Any, pid: int, on_modules: Callable[[list[LoadedModule]], None]) -> None:
+    def __init__(self, session: Any, pid: int, on_added: ModuleAdded, on_removed: ModuleRemoved) -> None:
         self._pid = pid
-        self._on_modules = on_modules
+        self._on_added = on_added
+        self._on_removed = on_removed
         self._script = session.create_script(resources.AGENT.read_text(), name="strobe", runtime="qjs")
         self._script.on("message", self._receive)
         self._call(self._script.load)
@@ -91,8 +99,17 @@ class AgentLink:
 
     def _receive(self, message: Any, _data: bytes | None) -> None:
         payload = message.get("payload")
-        if message["type"] == "send" and isinstance(payload, dict) and payload.get("type") == "module-added":
-            self._on_modules([_module(payload["module"])])
+        if message["type"] != "send" or not isinstance(payload, dict):
+            log.warning("agent in process %d: %s", self._pid, message.get("description", message))
+        elif payload.get("type") == "module-added":
+            ticket = payload["ticket"]
+            self._on_added(_module(payload["module"]), lambda: self._post(ticket))
+        elif payload.get("type") == "module-removed":
+            self._on_removed(_module(payload["module"]))
+
+    def _post(self, ticket: str) -> None:
+        with contextlib.suppress(frida.InvalidOperationError):  # the process is gone
+            self._script.post({"type": ticket})
 
 
 def _module(item: dict[str, Any]) -> LoadedModule:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -25,11 +25,15 @@ _STREAMS: dict[int, Literal["stdout", "stderr"]] = {1: "stdout", 2: "stderr"}
 
 
 class TargetEvents(Protocol):
-    """What a target tells. Called on threads of the capture layer; must not call the target back."""
+    """What a target tells. Called on threads of the capture layer; must not call the target back.
+
+    A thread of the target is inside dlopen until `ready` is called, which any thread may do.
+    """
 
     def on_output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None: ...
     def on_exit(self, status: ExitStatus) -> None: ...
-    def on_modules_added(self, modules: list[LoadedModule]) -> None: ...
+    def on_module_added(self, module: LoadedModule, ready: Callable[[], None]) -> None: ...
+    def on_module_removed(self, module: LoadedModule) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ class Target:
 
     def _begin(self, device: Any) -> None:
         self._session = device.attach(self.pid)
-        self._agent = AgentLink(self._session, self.pid, self._events.on_modules_added)
+        self._agent = AgentLink(self._session, self.pid, self._events.on_module_added, self._events.on_module_removed)
         self.setup = self._agent.setup(self._segment_path, os.stat(self._segment_path).st_size)
         self._agent.observe_modules()
         threading.Thread(target=self._watch_end, name=f"strobe-end-{self.pid}", daemon=True).start()

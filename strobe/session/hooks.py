@@ -49,6 +49,7 @@ class Hooks:
         self._hooks: dict[Key, _Hook] = {}
         self._refused: dict[Key, str] = {}
         self._unwinders: set[str] = set()
+        self._next_id = 1
         self.patterns: dict[str, Pattern] = {}
         self.sampling: Sampling = "auto"
         self._own: list[ModuleSymbols] = []
@@ -62,16 +63,24 @@ class Hooks:
     def enabled(self) -> int:
         return sum(hook.enabled for hook in self._hooks.values())
 
-    def apply(self, now_ticks: int) -> None:
-        """Brings the target in line with `patterns` and `sampling`: places what is missing, takes out what no longer matches."""
-        modules = self._target.modules()
-        by_path = {module.path: module for module in modules}
-        self.selection = self._select(modules)
+    def apply(self, by_path: dict[str, LoadedModule], now_ticks: int) -> None:
+        """Brings the target in line with `patterns` and `sampling`: places what is missing, takes out what no longer matches.
+
+        `by_path`: the modules that are loaded, the main program first.
+        """
+        self.selection = self._select(list(by_path.values()))
         wanted = {(item.module, item.address): item for item in self.selection.functions}
         self._disable([key for key, hook in self._hooks.items() if hook.enabled and key not in wanted], now_ticks)
         self._enable([key for key in wanted if key in self._hooks], now_ticks)
         fresh = [item for key, item in wanted.items() if key not in self._hooks and key not in self._refused]
         self._place(fresh, by_path, now_ticks)
+
+    def forget(self, path: str, now_ticks: int) -> None:
+        """A library was unloaded; where it is loaded again its functions are hooked anew."""
+        gone = [key for key in self._hooks if key[0] == path]
+        self._store.close_spans(self._session_id, [self._hooks[key].function_id for key in gone], now_ticks)
+        for key in gone:
+            del self._hooks[key]
 
     def warnings(self) -> list[str]:
         """What the selection says, and which functions could not be hooked safely and why."""
@@ -116,7 +125,8 @@ class Hooks:
     def _place(self, functions: Sequence[FunctionSymbol], modules: dict[str, LoadedModule], now_ticks: int) -> None:
         if not functions:
             return
-        first_id = len(self._hooks) + len(self._refused) + 1
+        first_id = self._next_id
+        self._next_id += len(functions)
         detailed = {first_id + index: item for index, item in enumerate(self._resolver.detail(functions))}
         self._store.add_functions(self._session_id, detailed)
         self._register_unwinders({item.module for item in functions}, modules)

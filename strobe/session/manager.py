@@ -46,7 +46,7 @@ class SessionManager:
         staged = self._store.staged(project_root) if project_root else None
         wanted = list(dict.fromkeys([*(staged.patterns if staged else ()), *patterns]))
         parse_all(wanted, project_root)
-        settings, warnings = config.load_settings(project_root)
+        settings, warnings = config.load_settings(project_root, self._store.home)
         retention.enforce(self._store, settings)
         resolved = None if spec.pid is not None else program.resolve(spec)
         path = resolved.named if resolved is not None else program.check_running(spec.pid or 0)
@@ -103,7 +103,7 @@ class SessionManager:
         warnings = [f"'{text}' was not staged." for text in remove if text not in before]
         patterns = list(dict.fromkeys([*(text for text in before if text not in remove), *add]))
         self._store.stage(root, StagedTraces(tuple(patterns), sampling or (_sampling(staged) if staged else "auto")))
-        settings, complaints = config.load_settings(root)
+        settings, complaints = config.load_settings(root, self._store.home)
         return pending_answer(patterns, root, warnings + complaints, settings.events_max_per_session)
 
     def get(self, session_id: str) -> Session:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import queue
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from signal import Signals
 from typing import Literal
@@ -36,6 +38,14 @@ from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _ModuleChange:
+    """A library came, and a thread waits for `ready`, or went."""
+
+    module: LoadedModule
+    ready: Callable[[], None] | None
 
 
 class Session:
@@ -137,7 +147,8 @@ class LiveSession(Session):
         self._status: ExitStatus | None = None
         self._ended = threading.Event()
         self._stopping = False
-        self._modules_changed = threading.Event()
+        self._modules: dict[str, LoadedModule] = {}
+        self._module_changes: queue.SimpleQueue[_ModuleChange | None] = queue.SimpleQueue()
         self._target: Target
         self._hooks: Hooks
 
@@ -145,6 +156,7 @@ class LiveSession(Session):
         """Takes over a target that has not been resumed yet."""
         self._target = target
         self._hooks = Hooks(self._store, self.id, target, self._resolver)
+        self._modules = {module.path: module for module in target.modules()}
         self._store.update_session(self.id, pid=target.pid)
         self._source = HostEventSource(self._store, self.id, target.pid, self._segment.now_ticks)
         if not target.setup.catches_returns:
@@ -205,12 +217,15 @@ class LiveSession(Session):
     def on_exit(self, status: ExitStatus) -> None:
         self._end(status)
 
-    def on_modules_added(self, modules: list[LoadedModule]) -> None:
-        self._modules_changed.set()
+    def on_module_added(self, module: LoadedModule, ready: Callable[[], None]) -> None:
+        self._module_changes.put(_ModuleChange(module, ready))
+
+    def on_module_removed(self, module: LoadedModule) -> None:
+        self._module_changes.put(_ModuleChange(module, None))
 
     def _apply(self) -> None:
         try:
-            self._hooks.apply(self._segment.now_ticks())
+            self._hooks.apply(self._modules, self._segment.now_ticks())
         except ProcessLookupError as error:
             self._ended.wait(5)
             raise failure("process_exited", session_id=self.id, how=_how_it_ended(self._record())) from error
@@ -223,19 +238,28 @@ class LiveSession(Session):
             raise failure("process_exited", session_id=self.id, how=_how_it_ended(self._record()))
 
     def _follow_modules(self) -> None:
-        """Libraries that were loaded later are matched as well."""
-        while True:
-            self._modules_changed.wait()
-            self._modules_changed.clear()
-            if self._ended.is_set():
-                return
-            with self._lock:
-                if not self._hooks.patterns or self._stopping:
-                    continue
-                try:
-                    self._apply()
-                except StrobeError as error:
-                    log.warning("session %s: patterns could not be applied to new libraries: %s", self.id, error)
+        """Libraries that are loaded later are matched as well; the thread that loads one waits meanwhile."""
+        while (change := self._module_changes.get()) is not None:
+            try:
+                with self._lock:
+                    self._change_module(change)
+            except StrobeError as error:
+                log.warning("session %s: no hooks in %s: %s", self.id, change.module.path, error)
+            finally:
+                if change.ready is not None:
+                    change.ready()
+
+    def _change_module(self, change: _ModuleChange) -> None:
+        module = change.module
+        if self._stopping or self._ended.is_set():
+            return
+        if change.ready is None:
+            self._modules.pop(module.path, None)
+            self._hooks.forget(module.path, self._segment.now_ticks())
+        else:
+            self._modules[module.path] = module
+            if self._hooks.patterns:
+                self._apply()
 
     def _end(self, status: ExitStatus | None) -> None:
         """Everything that was recorded is readable when this returns. `status` None: the program goes on without us."""
@@ -253,7 +277,7 @@ class LiveSession(Session):
         self._store.update_session(self.id, **how)
         self._status = status or ExitStatus()
         self._ended.set()
-        self._modules_changed.set()
+        self._module_changes.put(None)
 
 
 def _signal_name(number: int) -> str:
