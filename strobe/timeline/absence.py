@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from strobe.model import CALL_EVENTS, EventFilter, Loss
-from strobe.timeline.reader import NUMBER_MAX, SessionReader
+from strobe.timeline.moments import NUMBER_MAX, ticks_of
+from strobe.timeline.reader import SessionReader
 from strobe.timeline.selection import Selection, id_blob, text_test
 
 _NAMES_SHOWN = 5
@@ -73,7 +74,7 @@ def _window_ticks(reader: SessionReader, selection: Selection) -> tuple[int, int
     segment = reader.segment
     resumed = reader.record().notes.get("resumed_ticks", 0)
     start = max(int(str(resumed)), segment.ticks_from_ns(selection.from_ns or 0))
-    newest = reader.newest_number() >> 12
+    newest = ticks_of(reader.newest_number())
     return start, newest if selection.to_ns is None else min(newest, segment.ticks_until_ns(selection.to_ns))
 
 

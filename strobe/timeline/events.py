@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from strobe.model import Event, EventType
-from strobe.timeline.moments import event_id
+from strobe.timeline.moments import event_id, ticks_of
 from strobe.timeline.reader import SessionReader, Thread
 from strobe.timeline.values import decode, decode_arguments, words_of
 
@@ -81,7 +81,7 @@ class EventDecoder:
         number, event_type, text, pid, thread_id, thread_name = row
         return Event(
             id=event_id(self._reader.session_id, number),
-            timestamp_ns=self._reader.segment.to_ns(number >> 12),
+            timestamp_ns=self._reader.segment.to_ns(ticks_of(number)),
             event_type=cast(EventType, event_type),
             thread_id=thread_id,
             thread_name=thread_name,

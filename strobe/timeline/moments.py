@@ -1,10 +1,14 @@
-"""Points in a session's time: "-5s" before the newest event, and event ids."""
+"""Points in a session's time: event numbers and ids, and "-5s" before the newest event."""
 
 from __future__ import annotations
 
 import re
 
 from strobe.errors import failure
+
+NUMBER_MAX = (1 << 63) - 1  # of an event; SQLite's integers end there
+THREAD_INDEX_BITS = 12  # STROBE_THREAD_INDEX_BITS
+HOST_THREAD_INDEX = 4095  # STROBE_THREAD_INDEX_HOST
 
 NS_PER_UNIT = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000, "h": 3_600_000_000_000}
 _VALID_TIME = '0 or more ns since session start, or a time before the newest event such as "-5s", "-1m", "-500ms"'
@@ -22,6 +26,15 @@ def before_newest_ns(field: str, value: int | str) -> int | None:
     if not found:
         raise failure("bad_value", field=field, value=f"'{value}'", reason="it is no time", valid=_VALID_TIME)
     return int(float(found[1]) * NS_PER_UNIT[found[2]])
+
+
+def host_number(ticks: int) -> int:
+    """Number of a host's event at these ticks since session start: the greatest of that moment."""
+    return min(ticks << THREAD_INDEX_BITS | HOST_THREAD_INDEX, NUMBER_MAX)
+
+
+def ticks_of(number: int) -> int:
+    return number >> THREAD_INDEX_BITS
 
 
 def event_id(session_id: str, number: int) -> str:

@@ -13,12 +13,11 @@ from collections.abc import Callable
 from typing import Literal
 
 from strobe.timeline.host_events import HostEvent
+from strobe.timeline.moments import host_number
 from strobe.timeline.store import Store
 
 LINE_BYTES = 64 << 10
 IDLE_S = 0.1
-HOST_THREAD_INDEX = 4095  # STROBE_THREAD_INDEX_HOST
-THREAD_INDEX_BITS = 12  # STROBE_THREAD_INDEX_BITS
 
 Stream = Literal["stdout", "stderr"]
 
@@ -67,7 +66,7 @@ class HostEventSource:
         self._last_ticks = first + len(events) - 1
         session, pid = self._session, self._pid
         rows = [
-            HostEvent(session, ticks << THREAD_INDEX_BITS | HOST_THREAD_INDEX, kind, text, pid, thread_id, thread_name)
+            HostEvent(session, host_number(ticks), kind, text, pid, thread_id, thread_name)
             for ticks, (kind, text) in enumerate(events, first)
         ]
         self._queue.put(rows)

@@ -8,6 +8,7 @@ from pathlib import Path
 from strobe.model import Event, EventFilter, EventPage, FunctionLoss, GroupBy, Loss, Totals
 from strobe.timeline import sql
 from strobe.timeline.absence import absence_of
+from strobe.timeline.moments import event_id, host_number
 from strobe.timeline.pages import first_events, page_of
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.selection import check_page, select
@@ -67,13 +68,13 @@ class Timeline:
         """Up to `limit` events with a number above `after`, by time. Asked again and again it gives each event once."""
         until = self._settled_number()
         self._reader.store.flush()
-        wanted = EventFilter(after_event_id=f"{self._reader.session_id}-{max(0, after)}")
+        wanted = EventFilter(after_event_id=event_id(self._reader.session_id, max(0, after)))
         with self._reader.lock:
             return first_events(self._reader, select(self._reader, wanted, until), limit)
 
     def cursor(self) -> int:
         """Event number of this moment: `tail(cursor())` gives what comes later."""
-        return self._reader.segment.now_ticks() << 12 | 4095
+        return host_number(self._reader.segment.now_ticks())
 
     def sql(self, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of a read-only statement over the view `events`. Raises `bad_sql`."""

@@ -18,7 +18,6 @@ from strobe.timeline.schema import BUSY_TIMEOUT_MS, DATABASE_FILE
 from strobe.timeline.store import Store
 
 SHARED_THREAD_INDEX = 4094  # STROBE_THREAD_INDEX_SHARED: events of threads beyond the table
-NUMBER_MAX = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 
 from strobe.errors import failure
 from strobe.model import CALL_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, TextMatch, ValueKind
-from strobe.timeline.moments import before_newest_ns, event_number
+from strobe.timeline.moments import NUMBER_MAX, THREAD_INDEX_BITS, before_newest_ns, event_number, host_number, ticks_of
 from strobe.timeline.reader import SHARED_THREAD_INDEX, SessionReader
 from strobe.timeline.values import encode, is_nullable, type_mask
 
 LIMIT_MAX = 10_000  # of the layer; the tools allow 500, the Python API pages by this
 _KINDS = {"function_enter": 1, "function_exit": 2}
-_HOST_THREAD_BITS, _HOST_THREAD_INDEX = 12, 4095
 
 
 @dataclass(slots=True)
@@ -121,10 +120,10 @@ def _host_conditions(reader: SessionReader, wanted: EventFilter, found: Selectio
         hosts.add(f"thread_name in ({','.join('?' * len(named))})", *named)
     if found.from_ns is not None:
         ticks = reader.segment.ticks_from_ns(found.from_ns)
-        hosts.add("number >= ?", min(ticks << _HOST_THREAD_BITS, (1 << 63) - 1))
+        hosts.add("number >= ?", min(ticks << THREAD_INDEX_BITS, NUMBER_MAX))
     if found.to_ns is not None:
         ticks = reader.segment.ticks_until_ns(found.to_ns)
-        hosts.add("number <= ?", min(ticks << _HOST_THREAD_BITS | _HOST_THREAD_INDEX, (1 << 63) - 1))
+        hosts.add("number <= ?", host_number(ticks))
     _add_numbers(reader, wanted, hosts, until)
     return hosts
 
@@ -191,7 +190,7 @@ def _regex(text: str | None) -> re.Pattern[str] | None:
 def _duration(nanoseconds: int) -> int:
     if nanoseconds < 0:
         raise failure("bad_value", field="minDurationNs", value=nanoseconds, reason="it is negative", valid="0 or more")
-    return min(nanoseconds, (1 << 63) - 1)
+    return min(nanoseconds, NUMBER_MAX)
 
 
 def _moment(reader: SessionReader, name: str, value: int | str | None) -> int | None:
@@ -199,8 +198,8 @@ def _moment(reader: SessionReader, name: str, value: int | str | None) -> int | 
         return None
     before = before_newest_ns(name, value)
     if before is None:
-        return min(int(value), (1 << 63) - 1)
-    newest_ns = reader.segment.to_ns(reader.newest_number() >> _HOST_THREAD_BITS)
+        return min(int(value), NUMBER_MAX)
+    newest_ns = reader.segment.to_ns(ticks_of(reader.newest_number()))
     return newest_ns - before if name == "timeTo" else max(0, newest_ns - before)
 
 
