@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,21 @@ def test_a_client_keeps_it_alive(strobe_home: Path) -> None:
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(1.5)
             assert wire.request("ping")["result"] == {}
+        assert process.wait(WAIT_SECONDS) == 0
+
+
+def test_a_running_session_keeps_it_alive_until_its_program_ends(
+    strobe_home: Path, build_program: Callable[..., Path]
+) -> None:
+    with idle_daemon(strobe_home, 0.7) as process:
+        assert process.stderr is not None
+        assert b" serves " in process.stderr.readline()
+        with Wire.to(strobe_home) as wire:
+            program = str(build_program("threads3", "-g"))
+            target = wire.good("debug_launch", command=program, projectRoot=str(strobe_home))["pid"]
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1.5)
+        os.kill(target, signal.SIGUSR1)
         assert process.wait(WAIT_SECONDS) == 0
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.mcp_wire import Wire, pump, wait_gone
+from support.mcp_wire import WAIT_SECONDS, Wire, pump, wait_gone
 from support.programs import PROGRAMS
 from support.wait import wait_until
 
@@ -99,6 +100,20 @@ def test_a_session_outlives_the_client_that_launched_it(strobe_home: Path, build
         wait_until(lambda: second.good("debug_query", sessionId=session, function={"contains": "midi"})["events"])
         second.good("debug_stop", sessionId=session)
         assert second.good("debug_list_sessions") == {"sessions": []}
+
+
+def test_an_attached_program_is_traced_and_left_running(wire: Wire, build_program: Callable[..., Path]) -> None:
+    program = build_program("threads3", "-g")
+    with subprocess.Popen([program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        session = launched(wire, "", pid=process.pid)
+        assert wire.good("debug_trace", sessionId=session, add=["midi::*"])["hookedFunctions"] == 2
+        wait_until(lambda: wire.good("debug_query", sessionId=session, function={"contains": "midi"})["events"])
+        assert wire.good("debug_stop", sessionId=session)["success"]
+        process.send_signal(signal.SIGUSR1)
+        assert process.communicate(timeout=WAIT_SECONDS) == (b"", b"bye\n")
+        assert process.returncode == 0
 
 
 def test_a_client_gone_in_the_middle_of_a_launch_leaves_a_session(
