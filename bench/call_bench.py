@@ -53,7 +53,7 @@ def measure(folder: Path) -> list[Figure]:
     traced = min(_traced(program, folder / f"home{i}") for i in range(3))
     javascript = _javascript(program)
     return [
-        Figure("a traced call, 2 int arguments and result", traced, "ns", "the same loop untraced", untraced, bar=160),
+        Figure("a traced call, 2 int arguments and result", traced, "ns", "the same loop untraced", untraced, bar=45),
         Figure("a traced call, 2 int arguments and result", traced, "ns", "empty JavaScript hook (Frida)", javascript),
     ]
 

@@ -32,7 +32,7 @@ def measure(folder: Path) -> list[Figure]:
             "million/s",
             "the same loop untraced, two events a call",
             untraced / 1e6,
-            bar=12,
+            bar=20,
             higher_is_better=True,
         )
     ]

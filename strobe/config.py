@@ -51,9 +51,12 @@ def create_home(path: Path) -> Path:
     return path
 
 
-def load_settings(project_root: str | None) -> tuple[Settings, list[str]]:
-    """The settings in force for a project, read anew from disk, and a warning for each entry that was ignored."""
-    files = [home() / SETTINGS_FILE]
+def load_settings(project_root: str | None, own_home: Path | None = None) -> tuple[Settings, list[str]]:
+    """The settings in force for a project, read anew from disk, and a warning for each entry that was ignored.
+
+    `own_home` stands for `home()` where sessions are kept elsewhere.
+    """
+    files = [(own_home or home()) / SETTINGS_FILE]
     if project_root:
         files.append(Path(project_root) / ".strobe" / SETTINGS_FILE)
     values: dict[str, int] = {item.name: item.default for item in fields(Settings)}  # type: ignore[misc]
