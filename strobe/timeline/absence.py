@@ -11,13 +11,16 @@ from strobe.timeline.selection import Selection, id_blob, text_test
 
 _NAMES_SHOWN = 5
 
+Spans = dict[int, list[tuple[int, int | None]]]  # function id -> (from, to) in ticks, as Store.hook_spans gives them
+
 
 def absence_of(reader: SessionReader, wanted: EventFilter, selection: Selection, loss: Loss) -> str:
     """What is known about the absence of events that the filter selects."""
     if wanted.event_type is not None and wanted.event_type not in CALL_EVENTS:
         return _host_absence(wanted)
-    hooked = _hooked_functions(reader, selection)
-    sentences = [_coverage(reader, selection, hooked), _calls_at_all(reader, wanted, selection, hooked)]
+    spans = reader.store.hook_spans(reader.session_id)
+    hooked = _hooked_functions(spans, selection)
+    sentences = [_coverage(reader, selection, spans, hooked), _calls_at_all(reader, wanted, selection, hooked)]
     sentences += [_missing(selection, loss), _inlined(reader, wanted)]
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -45,24 +48,23 @@ def _is_narrowed(wanted: EventFilter) -> bool:
     return any(condition is not None for condition in conditions)
 
 
-def _hooked_functions(reader: SessionReader, selection: Selection) -> list[int]:
-    spans = reader.store.hook_spans(reader.session_id)
+def _hooked_functions(spans: Spans, selection: Selection) -> list[int]:
     named = selection.functions
     return sorted(spans if named is None else spans.keys() & set(named))
 
 
-def _coverage(reader: SessionReader, selection: Selection, hooked: Sequence[int]) -> str:
+def _coverage(reader: SessionReader, selection: Selection, spans: Spans, hooked: Sequence[int]) -> str:
     """Whether calls would have been seen in the whole window."""
     if not hooked:
-        everything = len(reader.store.hook_spans(reader.session_id))
+        everything = len(spans)
         if everything == 0:
             return "No function was traced in this session, so nothing is known of its calls."
         return f"None of the {everything} traced functions matches the filter, so nothing is known of its calls."
     start, end = _window_ticks(reader, selection)
-    gaps = [function_id for function_id in hooked if not _is_covered(reader, function_id, start, end)]
+    gaps = [function_id for function_id in hooked if not _is_covered(spans[function_id], start, end)]
     if not gaps:
         return f"{_naming(reader, hooked)} traced for the whole window."
-    first = min(begin for function_id in gaps for begin, _ in reader.store.hook_spans(reader.session_id)[function_id])
+    first = min(begin for function_id in gaps for begin, _ in spans[function_id])
     return (
         f"{_naming(reader, gaps)} not traced for the whole window (first from {reader.segment.to_ns(first)} ns on):"
         " calls outside that time are not known."
@@ -78,10 +80,10 @@ def _window_ticks(reader: SessionReader, selection: Selection) -> tuple[int, int
     return start, newest if selection.to_ns is None else min(newest, segment.ticks_until_ns(selection.to_ns))
 
 
-def _is_covered(reader: SessionReader, function_id: int, start: int, end: int) -> bool:
+def _is_covered(spans: Sequence[tuple[int, int | None]], start: int, end: int) -> bool:
     """Spans come in order and do not overlap, so following them from the start tells."""
     reached = start
-    for begin, until in reader.store.hook_spans(reader.session_id)[function_id]:
+    for begin, until in spans:
         if begin <= reached:
             reached = max(reached, NUMBER_MAX if until is None else until)
     return reached >= end
