@@ -72,6 +72,10 @@ def run(
     complete = as_json or output is not None
     with Forwarding() as signals, closing(SessionManager()) as manager:
         session = _start(manager, spec, patterns or ("@usercode",), "off" if no_sampling else "auto")
+        answer = session.launch_answer
+        if not patterns and answer is not None and answer.matched_functions == 0:
+            hint = f"Without -t, only functions whose source files lie in {root} are traced; '-t *' traces every one."
+            click.echo(f"strobe: {hint}", err=True)
         status = LiveRun(session, report, signals, complete).follow(not summary, keep)
     sys.exit(status)
 
