@@ -57,8 +57,9 @@ class Recorder {
         strobe_enter(&recorder_, function, &slot, registers);
         body();
         strobe_thread_state* state = strobe_thread_current(&recorder_);
-        const uint64_t frame = strobe_state_index(&recorder_, state) * uint64_t{STROBE_FRAMES} + state->depth - 1;
-        CHECK_EQUAL(slot, strobe_stub_address(&recorder_, frame));
+        const uint64_t depth = state->depth - 1;
+        const uint64_t frame = static_cast<uint64_t>(state - recorder_.states) * STROBE_FRAMES + depth;
+        CHECK_EQUAL(slot, state->first_stub + depth * STROBE_STUB_BYTES);
         CHECK_EQUAL(strobe_exit(&recorder_, frame, serial ^ function), kReturnAddress);
         asm volatile("" : : "r"(&slot) : "memory");  // keeps the slot, and so each frame, on the stack
     }
