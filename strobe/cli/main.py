@@ -7,6 +7,7 @@ click, or anything else that takes milliseconds, is imported.
 from __future__ import annotations
 
 import sys
+from typing import NoReturn
 
 
 def main() -> None:
@@ -15,9 +16,18 @@ def main() -> None:
         from strobe.mcp.proxy import main as pump
 
         sys.exit(pump())
+    import signal
+
     from strobe.cli.group import strobe
 
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
     strobe()
+
+
+def _end(number: int, _: object) -> NoReturn:
+    """What was started is ended on the way out, and no segment stays behind."""
+    sys.exit(128 + number)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import signal
 import subprocess
 import sys
+from pathlib import Path
+
+from support.wait import wait_until
 
 from strobe.calls import Call
 from strobe.demo.tour import broken_rules
@@ -36,6 +41,23 @@ def test_the_tour_shows_the_call_and_its_line() -> None:
     assert "\x1b[" not in text
     assert "37,013 was returned, -28,523 arrived: they differ by 65,536, so it was cut to 16 bits." in text
     assert "ledger.cpp:13:  void post(int article, std::int16_t cents) {" in text
+
+
+def test_a_command_that_is_ended_takes_everything_with_it() -> None:
+    """The fixture of all tests sees to it that neither process nor segment stays."""
+    process = subprocess.Popen([*STROBE, "demo"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: "strobe_demo" in _children(process.pid), "the demo's program", 30)
+    process.terminate()
+    assert process.wait(30) == 128 + signal.SIGTERM
+
+
+def _children(pid: int) -> list[str]:
+    """Names of the programs that a process has started, whichever of its threads did it."""
+    found = []
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += [Path(f"/proc/{child}/comm").read_text().strip() for child in listing.read_text().split()]
+    return found
 
 
 def call(function: str, parent: Call | None = None, result: int | None = None, **arguments: int) -> Call:
