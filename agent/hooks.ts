@@ -1,15 +1,13 @@
 /**
- * Function hooks: placed once, then switched by writing the jump or the original bytes back. Interceptor is never asked to
- * detach while the program runs: threads may stand inside its trampolines, which it would free.
+ * Function hooks. Interceptor makes the trampolines, and is told to write the function's own bytes in place of its jump: the host
+ * writes the jumps, and takes them out again, while no thread stands in the middle of what they replace (csrc/patch).
+ * Interceptor is never asked to detach while the program runs: threads may stand inside its trampolines, which it would free.
  */
 
 import type { Recorder } from "./recorder.js";
 
-const PATCH_BYTES = 5; // jmp rel32
-const JUMP_OPCODE = 0xe9;
-const SAVED_BYTES = 24; // the longest run of instructions that begins in the first 5 bytes, and some
+const JUMP_BYTES = 5; // jmp rel32
 const BATCH = 100; // Interceptor's transactions are quadratic in their size
-const MINIMUM_BYTES = 5;
 
 const REFUSALS: Record<number, string> = {
     1: "call-in-entry",
@@ -19,7 +17,7 @@ const REFUSALS: Record<number, string> = {
     5: "jump-at-entry",
 };
 const LOOPS_TO_ENTRY = 0x100;
-const PLAN_ENABLED = 1;
+const DISPLACED_SHIFT = 16;
 const PLAN_LOOPS_TO_ENTRY = 8;
 
 export interface HookRequest {
@@ -30,13 +28,22 @@ export interface HookRequest {
     plans: number[][];
 }
 
+export interface HookAnswer {
+    /** Why the function cannot be hooked; "" when it can. */
+    refusal: string;
+    /** Where the jump is to lead. */
+    trampoline: string;
+    /** Bytes of the instructions that begin in the first 5. */
+    displaced: number;
+}
+
 interface Hook {
     address: NativePointer;
     original: ArrayBuffer;
-    patched: ArrayBuffer | null;
-    /** Bytes of the instructions that begin in the first 5. */
-    displaced: number;
-    placed: boolean;
+}
+
+function refused(reason: string): HookAnswer {
+    return { refusal: reason, trampoline: "0x0", displaced: 0 };
 }
 
 export class Hooks {
@@ -44,76 +51,43 @@ export class Hooks {
 
     constructor(private readonly recorder: Recorder) {}
 
-    /** For each function "" when it is hooked, else why not. */
-    install(request: HookRequest): string[] {
+    /** Makes the trampolines. Nothing of the program has changed when this returns. */
+    prepare(request: HookRequest): HookAnswer[] {
         const addresses = request.addresses.map(address => ptr(address));
         const checks = this.recorder.checkPatchable(addresses, request.sizes);
-        const plans = request.plans.map((plan, index) =>
-            checks[index] & LOOPS_TO_ENTRY ? [plan[0] | PLAN_LOOPS_TO_ENTRY, ...plan.slice(1)] : plan);
-        this.recorder.setPlans(request.ids, plans);
-        const results = new Array<string>(request.ids.length);
-        for (let start = 0; start < results.length; start += BATCH) {
-            const end = Math.min(start + BATCH, results.length);
-            for (let i = start; i < end; i++)
-                results[i] = REFUSALS[checks[i] & 0xff] ?? this.place(
-                    request.ids[i], addresses[i], request.sizes[i], checks[i] >> 16);
-            Interceptor.flush();
-            for (let i = start; i < end; i++) if (results[i] === "") results[i] = this.confirm(request.ids[i]);
-        }
-        return results;
+        this.recorder.setPlans(request.ids, request.plans.map((plan, index) =>
+            checks[index] & LOOPS_TO_ENTRY ? [plan[0] | PLAN_LOOPS_TO_ENTRY, ...plan.slice(1)] : plan));
+        const answers = addresses.map((address, index) => {
+            if (index % BATCH === 0) Interceptor.flush();
+            const refusal = REFUSALS[checks[index] & 0xff];
+            if (refusal !== undefined) return refused(refusal);
+            return this.makeTrampoline(request.ids[index], address, checks[index] >> DISPLACED_SHIFT);
+        });
+        Interceptor.flush();
+        return answers;
     }
 
-    private place(id: number, address: NativePointer, size: number, displaced: number): string {
-        const known = this.byId.get(id);
-        if (known !== undefined) return "";
-        const original = address.readByteArray(SAVED_BYTES) as ArrayBuffer;
+    private makeTrampoline(id: number, address: NativePointer, displaced: number): HookAnswer {
+        const original = address.readByteArray(displaced) as ArrayBuffer;
+        let trampoline = NULL;
+        const target: InstrumentationTarget = {
+            target: address,
+            // the checks that this leaves out were made, and some of them refuse short functions that padding follows
+            relocation: "forced",
+            writeRedirect(details) {
+                trampoline = details.target;
+                (details.writer as X86Writer).putBytes(original);
+            },
+        };
         const callbacks = this.recorder.onEnter as unknown as NativeInvocationListenerCallbacks;
         try {
-            // short functions were checked to be followed by padding, which Interceptor cannot know
-            const target = size < MINIMUM_BYTES ? { target: address, relocation: "forced" as const } : address;
-            Interceptor.attach(target as NativePointer, callbacks, ptr(id));
+            Interceptor.attach(target as unknown as NativePointer, callbacks, ptr(id));
         } catch (error) {
-            return `refused: ${(error as Error).message}`;
+            return refused(`Interceptor refused: ${(error as Error).message}`);
         }
-        this.byId.set(id, { address, original, patched: null, displaced, placed: true });
-        return "";
-    }
-
-    /**
-     * After the flush: Interceptor must have written the short jump, which is what the checks were made for. It also fills the
-     * rest of the last instruction with nops; the program's own bytes are put back there, so that taking the hook out is one write.
-     */
-    private confirm(id: number): string {
-        const hook = this.byId.get(id) as Hook;
-        if (hook.patched !== null) {
-            this.write(hook, true);
-            return "";
-        }
-        const now = hook.address.readByteArray(SAVED_BYTES) as ArrayBuffer;
-        if (new Uint8Array(now)[0] !== JUMP_OPCODE) {
-            this.recorder.writeCode(hook.address, hook.original);
-            this.byId.delete(id);
-            return "too-far";
-        }
-        hook.patched = now.slice(0, PATCH_BYTES);
-        if (hook.displaced > PATCH_BYTES)
-            this.recorder.writeCode(hook.address.add(PATCH_BYTES), hook.original.slice(PATCH_BYTES, hook.displaced));
-        return "";
-    }
-
-    private write(hook: Hook, placed: boolean): void {
-        if (hook.placed === placed || hook.patched === null) return;
-        this.recorder.writeCode(hook.address, placed ? hook.patched : hook.original.slice(0, PATCH_BYTES));
-        hook.placed = placed;
-    }
-
-    /** Takes hooks out, or changes what they record, by their plans. */
-    change(ids: number[], plans: number[][]): void {
-        this.recorder.setPlans(ids, plans);
-        ids.forEach((id, index) => {
-            const hook = this.byId.get(id);
-            if (hook !== undefined) this.write(hook, (plans[index][0] & PLAN_ENABLED) !== 0);
-        });
+        // written at the latest when the batch is flushed, and known only then
+        this.byId.set(id, { address, original: original.slice(0, JUMP_BYTES) });
+        return { refusal: "", get trampoline() { return trampoline.toString(); }, displaced };
     }
 
     /** A library was unloaded: nothing may be written there any more. */
@@ -123,8 +97,8 @@ export class Hooks {
             if (hook.address.compare(base) >= 0 && hook.address.compare(end) < 0) this.byId.delete(id);
     }
 
-    /** Puts the program's own bytes back everywhere. */
+    /** Puts the program's own bytes back everywhere; for when the host is not there to do it. */
     restoreAll(): void {
-        for (const hook of this.byId.values()) this.write(hook, false);
+        for (const hook of this.byId.values()) this.recorder.writeCode(hook.address, hook.original);
     }
 }

@@ -1,7 +1,7 @@
 /** The agent's message table: what the host (strobe/capture) can ask of it. */
 
 import { recordUntilTheEnd } from "./exit_monitor.js";
-import { Hooks, type HookRequest } from "./hooks.js";
+import { type HookAnswer, Hooks, type HookRequest } from "./hooks.js";
 import { bufferStandardOutputByLine, redirectStandardInput } from "./libc.js";
 import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest } from "./recorder.js";
@@ -44,12 +44,12 @@ rpc.exports = {
         addresses.forEach(address => recorder?.registerUnwinder(ptr(address)));
     },
 
-    install(request: HookRequest): string[] {
-        return running().install(request);
+    prepareHooks(request: HookRequest): HookAnswer[] {
+        return running().prepare(request);
     },
 
-    change(ids: number[], plans: number[][]): void {
-        running().change(ids, plans);
+    setPlans(ids: number[], plans: number[][]): void {
+        recorder?.setPlans(ids, plans);
     },
 
     /** Runs at unload, at detach, at exit, and when the host dies. */

@@ -24,5 +24,6 @@ PYBIND11_MODULE(_core, module) {
     py::register_local_exception_translator(&translate);
     strobe::bindings::add_clock(module);
     strobe::bindings::add_demangle(module);
+    strobe::bindings::add_patch(module);
     strobe::bindings::add_segment(module);
 }

@@ -10,24 +10,24 @@
 #define STROBE_ON_OWN_STACK(state, slot) \
     ((uint64_t)(slot) >= (state)->stack_low && (uint64_t)(slot) < (state)->stack_high)
 
-static void strobe_count_unwound(struct strobe_recorder *recorder, struct strobe_thread_state *state,
-                                 const struct strobe_frame *frame) {
-    struct strobe_totals *totals = strobe_totals_of(recorder, state, frame->function);
+static void strobe_count_unwound(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                 const struct strobe_frame* frame) {
+    struct strobe_totals* totals = strobe_totals_of(recorder, state, frame->function);
     if (totals != NULL) totals->unwound++;
 }
 
 /*
- * Drops frames that longjmp or an exception left behind. A frame is dead when its slot lies below the new one (the stack
- * grows down), or no longer holds its return stub. 0 when the thread runs on its alternate signal stack, which may lie
- * anywhere, so that nothing can be said.
+ * Drops frames that longjmp or an exception left behind. A frame is dead when its slot lies below the new one (the
+ * stack grows down), or no longer holds its return stub. 0 when the thread runs on its alternate signal stack, which
+ * may lie anywhere, so that nothing can be said.
  */
-static int strobe_drop_dead_frames(struct strobe_recorder *recorder, struct strobe_thread_state *state,
-                                   const uint64_t *slot) {
-    struct strobe_frame *frames = state->frames;
+static int strobe_drop_dead_frames(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                   const uint64_t* slot) {
+    struct strobe_frame* frames = state->frames;
     int own_stack_known = 0;
     while (state->depth > 0) {
-        struct strobe_frame *top = &frames[state->depth - 1];
-        int intact = *(const uint64_t *)top->slot == STROBE_STUB_OF(state, state->depth - 1);
+        struct strobe_frame* top = &frames[state->depth - 1];
+        int intact = *(const uint64_t*)top->slot == STROBE_STUB_OF(state, state->depth - 1);
         if (intact && top->slot >= (uint64_t)slot) return 1;
         if (!own_stack_known && strobe_stack_is_alternate()) return 0;
         own_stack_known = 1;
@@ -38,8 +38,8 @@ static int strobe_drop_dead_frames(struct strobe_recorder *recorder, struct stro
 }
 
 /* Counts the call; 1 when its records are to be left out because the function is hot. */
-static int strobe_sample_out(const struct strobe_recorder *recorder, const struct strobe_function_plan *plan,
-                             struct strobe_totals *totals, uint64_t ticks) {
+static int strobe_sample_out(const struct strobe_recorder* recorder, const struct strobe_function_plan* plan,
+                             struct strobe_totals* totals, uint64_t ticks) {
     totals->calls++;
     if (!(plan->flags & STROBE_PLAN_SAMPLE)) {
         totals->sampling = 0;
@@ -55,14 +55,14 @@ static int strobe_sample_out(const struct strobe_recorder *recorder, const struc
     return 1;
 }
 
-static void strobe_write_enter(struct strobe_recorder *recorder, struct strobe_thread_state *state,
-                               struct strobe_totals *totals, uint32_t function, uint32_t flags, uint64_t ticks,
-                               const uint64_t *registers) {
-    const struct strobe_function_plan *plan = &recorder->plans[function];
+static void strobe_write_enter(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                               struct strobe_totals* totals, uint32_t function, uint32_t flags, uint64_t ticks,
+                               const uint64_t* registers) {
+    const struct strobe_function_plan* plan = &recorder->plans[function];
     uint32_t words = plan->argument_count;
     uint32_t index;
-    uint64_t *place = strobe_record_reserve(recorder, state, words);
-    struct strobe_record *record = (struct strobe_record *)place;
+    uint64_t* place = strobe_record_reserve(recorder, state, words);
+    struct strobe_record* record = (struct strobe_record*)place;
     if (place == NULL) {
         if (totals != NULL) totals->lost_enters++;
         return;
@@ -76,15 +76,15 @@ static void strobe_write_enter(struct strobe_recorder *recorder, struct strobe_t
     strobe_record_publish(state, words, 1);
 }
 
-static void strobe_write_exit(struct strobe_recorder *recorder, struct strobe_thread_state *state,
-                              struct strobe_totals *totals, const struct strobe_frame *frame, uint64_t ticks,
+static void strobe_write_exit(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                              struct strobe_totals* totals, const struct strobe_frame* frame, uint64_t ticks,
                               uint64_t value) {
     uint32_t returns = recorder->plans[frame->function].flags & STROBE_PLAN_RETURN;
     uint32_t words = returns ? 2 : 1;
-    uint32_t flags = (returns ? STROBE_FLAG_HAS_RETURN : 0) |
-                     (totals != NULL && totals->sampling ? STROBE_FLAG_SAMPLED : 0);
-    uint64_t *place = strobe_record_reserve(recorder, state, words);
-    struct strobe_record *record = (struct strobe_record *)place;
+    uint32_t flags =
+        (returns ? STROBE_FLAG_HAS_RETURN : 0) | (totals != NULL && totals->sampling ? STROBE_FLAG_SAMPLED : 0);
+    uint64_t* place = strobe_record_reserve(recorder, state, words);
+    struct strobe_record* record = (struct strobe_record*)place;
     if (place == NULL) {
         if (totals != NULL) totals->lost_exits++;
         return;
@@ -99,9 +99,9 @@ static void strobe_write_exit(struct strobe_recorder *recorder, struct strobe_th
     strobe_record_publish(state, words, 1);
 }
 
-static void strobe_push_frame(struct strobe_thread_state *state, uint64_t *slot, uint32_t function, uint64_t ticks,
+static void strobe_push_frame(struct strobe_thread_state* state, uint64_t* slot, uint32_t function, uint64_t ticks,
                               uint32_t flags) {
-    struct strobe_frame *frame = &state->frames[state->depth];
+    struct strobe_frame* frame = &state->frames[state->depth];
     frame->return_address = *slot;
     frame->slot = (uint64_t)slot;
     frame->enter_ticks = ticks;
@@ -111,16 +111,16 @@ static void strobe_push_frame(struct strobe_thread_state *state, uint64_t *slot,
     state->depth++;
 }
 
-static void strobe_record_call(struct strobe_recorder *recorder, struct strobe_thread_state *state, uint32_t function,
-                               uint64_t *slot, const uint64_t *registers) {
-    const struct strobe_function_plan *plan = &recorder->plans[function];
+static void strobe_record_call(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t function,
+                               uint64_t* slot, const uint64_t* registers) {
+    const struct strobe_function_plan* plan = &recorder->plans[function];
     int catchable = recorder->catch_returns && STROBE_ON_OWN_STACK(state, slot) &&
                     strobe_drop_dead_frames(recorder, state, slot) && state->depth < STROBE_FRAMES;
-    const struct strobe_frame *top = state->depth > 0 ? &state->frames[state->depth - 1] : NULL;
+    const struct strobe_frame* top = state->depth > 0 ? &state->frames[state->depth - 1] : NULL;
     /* the slot already holds the stub of the frame above: reached by a jump, not by a call */
     int jumped = catchable && top != NULL && top->slot == (uint64_t)slot;
     uint32_t flags = (catchable ? 0 : STROBE_FLAG_NO_EXIT) | (jumped ? STROBE_FLAG_TAIL : 0);
-    struct strobe_totals *totals;
+    struct strobe_totals* totals;
     uint64_t ticks;
     int skip = 0;
     if (jumped && top->function == function && (plan->flags & STROBE_PLAN_LOOPS_TO_ENTRY)) return;
@@ -137,15 +137,15 @@ static void strobe_record_call(struct strobe_recorder *recorder, struct strobe_t
     if (catchable) strobe_push_frame(state, slot, function, ticks, skip ? STROBE_FRAME_SKIP : 0);
 }
 
-/* The recorder was at work with this state when a signal handler called a traced function, or when it was left for good by
-   a jump out of a handler. In the second case the stack has been unwound beyond the place where it worked. */
-static int strobe_is_in_use(const struct strobe_thread_state *state, const uint64_t *slot) {
+/* The recorder was at work with this state when a signal handler called a traced function, or when it was left for good
+   by a jump out of a handler. In the second case the stack has been unwound beyond the place where it worked. */
+static int strobe_is_in_use(const struct strobe_thread_state* state, const uint64_t* slot) {
     return state->busy_slot != 0 &&
            !(STROBE_ON_OWN_STACK(state, slot) && (uint64_t)slot >= state->busy_slot && !strobe_stack_is_alternate());
 }
 
-void strobe_enter(struct strobe_recorder *recorder, uint32_t function, uint64_t *slot, const uint64_t *registers) {
-    struct strobe_thread_state *state;
+void strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t* slot, const uint64_t* registers) {
+    struct strobe_thread_state* state;
     if (!recorder->control->alive || !(recorder->plans[function].flags & STROBE_PLAN_ENABLED)) return;
     state = strobe_thread_current(recorder);
     if (state == NULL) return;
@@ -163,12 +163,12 @@ void strobe_enter(struct strobe_recorder *recorder, uint32_t function, uint64_t 
     state->busy_slot = 0;
 }
 
-uint64_t strobe_exit(struct strobe_recorder *recorder, uint64_t frame_index, uint64_t value) {
-    struct strobe_thread_state *state = &recorder->states[frame_index / STROBE_FRAMES];
+uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t value) {
+    struct strobe_thread_state* state = &recorder->states[frame_index / STROBE_FRAMES];
     uint32_t depth = (uint32_t)(frame_index % STROBE_FRAMES);
-    struct strobe_frame *frames = state->frames;
+    struct strobe_frame* frames = state->frames;
     struct strobe_frame frame = frames[depth];
-    struct strobe_totals *totals;
+    struct strobe_totals* totals;
     uint64_t ticks;
     state->busy_slot = frame.slot;
     STROBE_COMPILER_BARRIER();

@@ -4,9 +4,9 @@
 #define STROBE_MADV_POPULATE_WRITE 23
 #define STROBE_EINVAL 22
 
-/* Asks the kernel for the pages, so that a full file system shows here and not as SIGBUS at a write. Kernels before 5.14
-   do not know the request; there the host has allocated the whole file. */
-int strobe_populate(void *start, uint64_t bytes) {
+/* Asks the kernel for the pages, so that a full file system shows here and not as SIGBUS at a write. Kernels
+   before 5.14 do not know the request; there the host has allocated the whole file. */
+int strobe_populate(void* start, uint64_t bytes) {
     uint64_t from = (uint64_t)start & ~4095ull;
     uint64_t to = ((uint64_t)start + bytes + 4095) & ~4095ull;
     int64_t result =
@@ -14,8 +14,8 @@ int strobe_populate(void *start, uint64_t bytes) {
     return result == 0 || result == -STROBE_EINVAL;
 }
 
-static void strobe_chunk_take(struct strobe_recorder *recorder, struct strobe_thread_state *state,
-                              struct strobe_chunk *chunk, uint64_t ticket) {
+static void strobe_chunk_take(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                              struct strobe_chunk* chunk, uint64_t ticket) {
     uint32_t open = state->depth;
     uint32_t index;
     if (chunk->sequence != 0) strobe_fetch_add64(&recorder->header->evicted_records, chunk->progress >> 32);
@@ -28,7 +28,7 @@ static void strobe_chunk_take(struct strobe_recorder *recorder, struct strobe_th
     chunk->first_ticks = state->last_ticks;
     chunk->previous_sequence = state->chunk_sequence;
     for (index = 0; index < open && index < STROBE_OPEN_FRAMES; index++) {
-        struct strobe_frame *frame = &state->frames[index];
+        struct strobe_frame* frame = &state->frames[index];
         chunk->open_ticks[index] = frame->flags & STROBE_FRAME_SKIP ? 0 : frame->enter_ticks;
     }
     STROBE_COMPILER_BARRIER();
@@ -38,19 +38,19 @@ static void strobe_chunk_take(struct strobe_recorder *recorder, struct strobe_th
     state->records = 0;
 }
 
-static void strobe_limit_lower(struct strobe_header *header, uint32_t limit) {
+static void strobe_limit_lower(struct strobe_header* header, uint32_t limit) {
     uint32_t current = header->chunk_limit;
     while (limit < current && !strobe_compare_exchange32(&header->chunk_limit, current, limit))
         current = header->chunk_limit;
 }
 
-static int strobe_chunk_claim(struct strobe_recorder *recorder, struct strobe_thread_state *state) {
-    struct strobe_header *header = recorder->header;
+static int strobe_chunk_claim(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+    struct strobe_header* header = recorder->header;
     uint32_t attempts = header->chunk_limit + 1;
     while (attempts-- > 0 && header->chunk_limit > 0) {
         uint32_t limit = header->chunk_limit;
         uint64_t ticket = strobe_fetch_add64(&header->next_ticket, 1);
-        struct strobe_chunk *chunk = (struct strobe_chunk *)(recorder->chunks + (ticket % limit) * STROBE_CHUNK_BYTES);
+        struct strobe_chunk* chunk = (struct strobe_chunk*)(recorder->chunks + (ticket % limit) * STROBE_CHUNK_BYTES);
         if (ticket < limit && !strobe_populate(chunk, STROBE_CHUNK_BYTES)) {
             strobe_limit_lower(header, (uint32_t)ticket);
             continue;
@@ -65,7 +65,7 @@ static int strobe_chunk_claim(struct strobe_recorder *recorder, struct strobe_th
     return 0;
 }
 
-uint64_t *strobe_record_reserve(struct strobe_recorder *recorder, struct strobe_thread_state *state, uint32_t words) {
+uint64_t* strobe_record_reserve(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t words) {
     uint32_t bytes = sizeof(struct strobe_record) + words * 8;
     if (state->chunk != NULL && state->used + bytes > STROBE_CHUNK_BYTES) {
         STROBE_COMPILER_BARRIER();
@@ -74,10 +74,10 @@ uint64_t *strobe_record_reserve(struct strobe_recorder *recorder, struct strobe_
         strobe_thread_read_name(recorder, state);
     }
     if (state->chunk == NULL && !strobe_chunk_claim(recorder, state)) return NULL;
-    return (uint64_t *)((uint8_t *)state->chunk + state->used);
+    return (uint64_t*)((uint8_t*)state->chunk + state->used);
 }
 
-void strobe_record_publish(struct strobe_thread_state *state, uint32_t words, uint32_t counted) {
+void strobe_record_publish(struct strobe_thread_state* state, uint32_t words, uint32_t counted) {
     state->used += sizeof(struct strobe_record) + words * 8;
     state->records += counted;
     STROBE_COMPILER_BARRIER(); /* x86-64 keeps stores in order; only the compiler must */
@@ -85,13 +85,13 @@ void strobe_record_publish(struct strobe_thread_state *state, uint32_t words, ui
 }
 
 /* The state was another thread's and still has its chunk: what follows in it is of this thread. */
-void strobe_record_thread(struct strobe_recorder *recorder, struct strobe_thread_state *state) {
-    struct strobe_record *record;
-    uint64_t *words;
+void strobe_record_thread(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+    struct strobe_record* record;
+    uint64_t* words;
     if (state->chunk == NULL) return;
     words = strobe_record_reserve(recorder, state, 2);
     if (words == NULL || state->used == sizeof(struct strobe_chunk)) return; /* a new chunk names the thread itself */
-    record = (struct strobe_record *)words;
+    record = (struct strobe_record*)words;
     record->ticks = strobe_next_ticks(recorder, state);
     record->function = 0;
     record->depth = 0;

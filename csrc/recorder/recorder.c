@@ -10,20 +10,20 @@
 #define STROBE_PAGE 4096u
 #define STROBE_END_ATTEMPTS 1000
 
-static void *strobe_map(uint64_t bytes) {
+static void* strobe_map(uint64_t bytes) {
     int64_t result = strobe_syscall(STROBE_SYS_MMAP, 0, (int64_t)bytes, STROBE_PROT_READ_WRITE,
                                     STROBE_MAP_PRIVATE_ANONYMOUS | STROBE_MAP_NORESERVE, -1, 0);
-    return result < 0 && result > -4096 ? NULL : (void *)result;
+    return result < 0 && result > -4096 ? NULL : (void*)result;
 }
 
-static int strobe_map_state(struct strobe_recorder *recorder) {
+static int strobe_map_state(struct strobe_recorder* recorder) {
     uint64_t frames = (uint64_t)STROBE_THREAD_STATES * STROBE_FRAMES;
-    recorder->control = (struct strobe_control *)strobe_map(STROBE_PAGE);
+    recorder->control = (struct strobe_control*)strobe_map(STROBE_PAGE);
     recorder->states =
-        (struct strobe_thread_state *)strobe_map((uint64_t)STROBE_THREAD_STATES * sizeof(struct strobe_thread_state));
-    recorder->frames = (struct strobe_frame *)strobe_map(frames * sizeof(struct strobe_frame));
-    recorder->stubs = (uint8_t *)strobe_map(frames * STROBE_STUB_BYTES + STROBE_PAGE);
-    recorder->unwind_table = (uint8_t *)strobe_map(STROBE_PAGE);
+        (struct strobe_thread_state*)strobe_map((uint64_t)STROBE_THREAD_STATES * sizeof(struct strobe_thread_state));
+    recorder->frames = (struct strobe_frame*)strobe_map(frames * sizeof(struct strobe_frame));
+    recorder->stubs = (uint8_t*)strobe_map(frames * STROBE_STUB_BYTES + STROBE_PAGE);
+    recorder->unwind_table = (uint8_t*)strobe_map(STROBE_PAGE);
     return recorder->control != NULL && recorder->states != NULL && recorder->frames != NULL &&
            recorder->stubs != NULL && recorder->unwind_table != NULL;
 }
@@ -41,19 +41,20 @@ static int64_t strobe_sleep_ms(int64_t milliseconds) {
     return strobe_syscall(STROBE_SYS_NANOSLEEP, (int64_t)time, 0, 0, 0, 0, 0);
 }
 
-int64_t strobe_recorder_init(struct strobe_recorder *recorder, uint8_t *segment) {
-    struct strobe_header *header = (struct strobe_header *)segment;
+int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment) {
+    struct strobe_header* header = (struct strobe_header*)segment;
     int64_t result;
     if (header->magic != STROBE_MAGIC || header->version != STROBE_ABI_VERSION ||
         header->function_capacity > STROBE_FUNCTION_CAPACITY)
         return -22;
     if (!strobe_map_state(recorder)) return -12;
-    result = strobe_syscall(STROBE_SYS_MADVISE, (int64_t)recorder->control, STROBE_PAGE, STROBE_MADV_WIPEONFORK, 0, 0, 0);
+    result =
+        strobe_syscall(STROBE_SYS_MADVISE, (int64_t)recorder->control, STROBE_PAGE, STROBE_MADV_WIPEONFORK, 0, 0, 0);
     if (result < 0) return result;
     recorder->header = header;
-    recorder->threads = (struct strobe_thread *)(segment + header->thread_offset);
-    recorder->plans = (struct strobe_function_plan *)(segment + header->plan_offset);
-    recorder->totals = (struct strobe_totals *)(segment + header->totals_offset);
+    recorder->threads = (struct strobe_thread*)(segment + header->thread_offset);
+    recorder->plans = (struct strobe_function_plan*)(segment + header->plan_offset);
+    recorder->totals = (struct strobe_totals*)(segment + header->totals_offset);
     recorder->chunks = segment + header->chunk_offset;
     recorder->start_ticks = header->start_ticks;
     recorder->clock_kind = header->clock_kind;
@@ -68,14 +69,14 @@ int64_t strobe_recorder_init(struct strobe_recorder *recorder, uint8_t *segment)
     return 0;
 }
 
-static int strobe_anyone_busy(const struct strobe_recorder *recorder) {
+static int strobe_anyone_busy(const struct strobe_recorder* recorder) {
     uint32_t index;
     for (index = 0; index < STROBE_THREAD_STATES; index++)
         if (recorder->states[index].claimed && recorder->states[index].busy_slot != 0) return 1;
     return 0;
 }
 
-void strobe_recorder_end(struct strobe_recorder *recorder) {
+void strobe_recorder_end(struct strobe_recorder* recorder) {
     int attempts = STROBE_END_ATTEMPTS;
     recorder->control->alive = 0;
     recorder->control->exit_handler = 0;

@@ -8,7 +8,8 @@
  *
  * A return is caught by replacing the return address with the address of a return stub. Every thread state owns
  * STROBE_FRAMES stubs and as many frames; stub d knows frame d, so frames left behind by longjmp or an exception cost
- * nothing: a later entry drops those whose stack slot lies below its own, and a return through stub d sets the depth to d.
+ * nothing: a later entry drops those whose stack slot lies below its own, and a return through stub d sets the depth to
+ * d.
  */
 #ifndef STROBE_RECORDER_H
 #define STROBE_RECORDER_H
@@ -38,7 +39,7 @@ struct strobe_frame {
 struct strobe_thread_state {
     uint32_t claimed;
     uint32_t tid;
-    struct strobe_frame *frames; /* this state's STROBE_FRAMES frames; set with its stubs */
+    struct strobe_frame* frames; /* this state's STROBE_FRAMES frames; set with its stubs */
     uint64_t first_stub;         /* the address that stands for the first of them on the stack */
     uint64_t busy_slot; /* not 0 while the recorder works with this state: a signal handler then needs another one */
     uint32_t depth;     /* open frames */
@@ -46,17 +47,17 @@ struct strobe_thread_state {
     uint64_t stack_low; /* of the thread's own stack; beyond it only entries are recorded */
     uint64_t stack_high;
     uint64_t last_ticks;
-    struct strobe_chunk *chunk;
+    struct strobe_chunk* chunk;
     uint64_t chunk_sequence; /* of the last chunk taken; never reset */
-    uint32_t used;    /* bytes of the chunk */
-    uint32_t records; /* ENTER and EXIT records in the chunk */
+    uint32_t used;           /* bytes of the chunk */
+    uint32_t records;        /* ENTER and EXIT records in the chunk */
     uint32_t name_countdown; /* events until the thread's name is read again: threads name themselves late */
     uint32_t name_interval;
     uint32_t end_rounds; /* times the thread-end destructor has run */
     uint32_t stubs_written;
-    struct strobe_thread_state *nested; /* of the same thread: records while this one is busy, in signal handlers */
-    uint64_t totals_chain;                              /* first of this state's totals entries, 0 for none */
-    uint32_t totals_index[STROBE_FUNCTION_CAPACITY];    /* function id -> totals entry, 0 for none yet */
+    struct strobe_thread_state* nested; /* of the same thread: records while this one is busy, in signal handlers */
+    uint64_t totals_chain;              /* first of this state's totals entries, 0 for none */
+    uint32_t totals_index[STROBE_FUNCTION_CAPACITY]; /* function id -> totals entry, 0 for none yet */
 };
 
 /* A page that the kernel clears in a forked child (MADV_WIPEONFORK): there the recorder is off, and the return stubs go
@@ -68,16 +69,16 @@ struct strobe_control {
 };
 
 struct strobe_recorder {
-    struct strobe_control *control;
-    struct strobe_header *header;
-    struct strobe_thread *threads;
-    struct strobe_function_plan *plans;
-    struct strobe_totals *totals;
-    uint8_t *chunks;
-    struct strobe_thread_state *states;
-    struct strobe_frame *frames; /* STROBE_THREAD_STATES * STROBE_FRAMES */
-    uint8_t *stubs;              /* as many stubs of STROBE_STUB_BYTES, then the common return path */
-    uint8_t *unwind_table;       /* .eh_frame for all stubs, to be given to __register_frame */
+    struct strobe_control* control;
+    struct strobe_header* header;
+    struct strobe_thread* threads;
+    struct strobe_function_plan* plans;
+    struct strobe_totals* totals;
+    uint8_t* chunks;
+    struct strobe_thread_state* states;
+    struct strobe_frame* frames; /* STROBE_THREAD_STATES * STROBE_FRAMES */
+    uint8_t* stubs;              /* as many stubs of STROBE_STUB_BYTES, then the common return path */
+    uint8_t* unwind_table;       /* .eh_frame for all stubs, to be given to __register_frame */
     uint64_t start_ticks;
     uint64_t sampling_window_ticks; /* 1,000 calls in less than this are more than 100,000 a second */
     uint32_t clock_kind;
@@ -85,65 +86,65 @@ struct strobe_recorder {
     uint32_t pid;
     uint32_t thread_key;         /* pthread key of the thread state */
     uint64_t main_stack_address; /* any address in the main thread's stack */
-    void *(*get_specific)(uint32_t key);
-    int (*set_specific)(uint32_t key, const void *value);
+    void* (*get_specific)(uint32_t key);
+    int (*set_specific)(uint32_t key, const void* value);
 };
 
 /* recorder.c: set-up and end */
 
 /* Lays out the state and switches the recorder on. `segment` is the mapped file. 0, or a negative errno. */
-int64_t strobe_recorder_init(struct strobe_recorder *recorder, uint8_t *segment);
+int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment);
 /* Switches it off; returns once no thread is inside the recorder (waits up to a second). Stubs stay usable. */
-void strobe_recorder_end(struct strobe_recorder *recorder);
+void strobe_recorder_end(struct strobe_recorder* recorder);
 
 /* calls.c: the hot path */
 
 /* A call of `function` begins; `slot` points to the return address; `registers` are rdi, rsi, rdx, rcx, r8, r9. */
-void strobe_enter(struct strobe_recorder *recorder, uint32_t function, uint64_t *slot, const uint64_t *registers);
+void strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t* slot, const uint64_t* registers);
 /* The call of frame `frame_index` returned `value`; gives the address to go on at. */
-uint64_t strobe_exit(struct strobe_recorder *recorder, uint64_t frame_index, uint64_t value);
+uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t value);
 
 /* threads.c */
-struct strobe_thread_state *strobe_thread_current(struct strobe_recorder *recorder);
+struct strobe_thread_state* strobe_thread_current(struct strobe_recorder* recorder);
 /* The state that records while `state` is busy; NULL where there is none to be had (counted). */
-struct strobe_thread_state *strobe_thread_nested(struct strobe_recorder *recorder, struct strobe_thread_state *state);
-void strobe_thread_end(struct strobe_recorder *recorder, struct strobe_thread_state *state);
-void strobe_thread_read_name(struct strobe_recorder *recorder, struct strobe_thread_state *state);
+struct strobe_thread_state* strobe_thread_nested(struct strobe_recorder* recorder, struct strobe_thread_state* state);
+void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_state* state);
+void strobe_thread_read_name(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 
 /* chunks.c: room for a record with `words` payload words, or NULL (counted by the caller) */
-int strobe_populate(void *start, uint64_t bytes);
-uint64_t *strobe_record_reserve(struct strobe_recorder *recorder, struct strobe_thread_state *state, uint32_t words);
-void strobe_record_publish(struct strobe_thread_state *state, uint32_t words, uint32_t counted);
-void strobe_record_thread(struct strobe_recorder *recorder, struct strobe_thread_state *state);
+int strobe_populate(void* start, uint64_t bytes);
+uint64_t* strobe_record_reserve(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t words);
+void strobe_record_publish(struct strobe_thread_state* state, uint32_t words, uint32_t counted);
+void strobe_record_thread(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 
 /* totals.c: the thread's entry for `function`, made at the first call; NULL where there is no room (counted) */
-struct strobe_totals *strobe_totals_of(struct strobe_recorder *recorder, struct strobe_thread_state *state,
+struct strobe_totals* strobe_totals_of(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                        uint32_t function);
-void strobe_totals_forget(struct strobe_recorder *recorder, struct strobe_thread_state *state);
-void strobe_totals_add_duration(struct strobe_totals *totals, uint64_t duration_ticks);
+void strobe_totals_forget(struct strobe_recorder* recorder, struct strobe_thread_state* state);
+void strobe_totals_add_duration(struct strobe_totals* totals, uint64_t duration_ticks);
 
 /* stack.c */
-void strobe_stack_bounds(struct strobe_recorder *recorder, struct strobe_thread_state *state);
+void strobe_stack_bounds(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 int strobe_stack_is_alternate(void);
 
 /* arch: whether a function can be hooked (STROBE_PATCH_*); `padding` bytes after it belong to nobody */
 #define STROBE_PATCH_OK 0
-#define STROBE_PATCH_CALL 1          /* a call lies in the bytes that would be overwritten */
-#define STROBE_PATCH_BRANCH_TARGET 2 /* its own code jumps into them */
-#define STROBE_PATCH_TOO_SHORT 3     /* another function begins there */
-#define STROBE_PATCH_UNREADABLE 4    /* no instruction could be decoded */
-#define STROBE_PATCH_JUMP 5          /* it begins with a jump: Interceptor would hook where that leads */
+#define STROBE_PATCH_CALL 1               /* a call lies in the bytes that would be overwritten */
+#define STROBE_PATCH_BRANCH_TARGET 2      /* its own code jumps into them */
+#define STROBE_PATCH_TOO_SHORT 3          /* another function begins there */
+#define STROBE_PATCH_UNREADABLE 4         /* no instruction could be decoded */
+#define STROBE_PATCH_JUMP 5               /* it begins with a jump: Interceptor would hook where that leads */
 #define STROBE_PATCH_LOOPS_TO_ENTRY 0x100 /* added: its own code jumps to its first byte */
 #define STROBE_PATCH_DISPLACED_SHIFT 16   /* above it: bytes of the instructions that begin where the jump will lie */
 
 /* arch: return stubs and their unwind information */
-int64_t strobe_stubs_write(struct strobe_recorder *recorder, uint32_t state_index);
-void strobe_return_path_write(struct strobe_recorder *recorder);
+int64_t strobe_stubs_write(struct strobe_recorder* recorder, uint32_t state_index);
+void strobe_return_path_write(struct strobe_recorder* recorder);
 /* Ends the writing of code: the page can be executed from then on. */
-void *strobe_exit_probe_write(struct strobe_recorder *recorder, uint32_t cpu_offset, uint32_t rdi_offset);
-void strobe_unwind_table_write(struct strobe_recorder *recorder);
+void* strobe_exit_probe_write(struct strobe_recorder* recorder, uint32_t cpu_offset, uint32_t rdi_offset);
+void strobe_unwind_table_write(struct strobe_recorder* recorder);
 
-static inline uint64_t strobe_ticks(const struct strobe_recorder *recorder) {
+static inline uint64_t strobe_ticks(const struct strobe_recorder* recorder) {
     int64_t now[2];
     if (recorder->clock_kind == STROBE_CLOCK_TSC) return strobe_cycles() - recorder->start_ticks;
     strobe_syscall(STROBE_SYS_CLOCK_GETTIME, 1, (int64_t)now, 0, 0, 0, 0);
@@ -151,12 +152,11 @@ static inline uint64_t strobe_ticks(const struct strobe_recorder *recorder) {
 }
 
 /* Strictly increasing within a thread, so that (ticks, thread) names an event. */
-static inline uint64_t strobe_next_ticks(const struct strobe_recorder *recorder, struct strobe_thread_state *state) {
+static inline uint64_t strobe_next_ticks(const struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     uint64_t ticks = strobe_ticks(recorder);
     if (ticks <= state->last_ticks) ticks = state->last_ticks + 1;
     state->last_ticks = ticks;
     return ticks;
 }
-
 
 #endif

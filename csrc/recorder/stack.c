@@ -14,7 +14,7 @@ struct strobe_maps {
     char buffer[STROBE_MAPS_BUFFER];
 };
 
-static int strobe_maps_next(struct strobe_maps *maps) {
+static int strobe_maps_next(struct strobe_maps* maps) {
     if (maps->position == maps->length) {
         maps->length = strobe_syscall(STROBE_SYS_READ, maps->fd, (int64_t)maps->buffer, STROBE_MAPS_BUFFER, 0, 0, 0);
         maps->position = 0;
@@ -27,7 +27,7 @@ static int strobe_maps_next(struct strobe_maps *maps) {
 }
 
 /* Reads hexadecimal digits up to `stop`. */
-static int strobe_maps_hex(struct strobe_maps *maps, int stop, uint64_t *value) {
+static int strobe_maps_hex(struct strobe_maps* maps, int stop, uint64_t* value) {
     int c;
     *value = 0;
     while ((c = strobe_maps_next(maps)) >= 0 && c != stop)
@@ -36,7 +36,7 @@ static int strobe_maps_hex(struct strobe_maps *maps, int stop, uint64_t *value) 
 }
 
 /* The mapping that holds `address`, from /proc/self/maps. */
-static int strobe_maps_find(uint64_t address, uint64_t *low, uint64_t *high) {
+static int strobe_maps_find(uint64_t address, uint64_t* low, uint64_t* high) {
     static const char path[] = "/proc/self/maps";
     struct strobe_maps maps;
     int found = 0;
@@ -61,7 +61,7 @@ static uint64_t strobe_main_stack_low(uint64_t high) {
     return high > limit[0] ? high - limit[0] : 0;
 }
 
-void strobe_stack_bounds(struct strobe_recorder *recorder, struct strobe_thread_state *state) {
+void strobe_stack_bounds(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     uint64_t low = 0, high = 0;
     uint64_t control_block = strobe_thread_pointer();
     state->stack_low = state->stack_high = 0;

@@ -9,20 +9,20 @@
 #define STROBE_NAME_FIRST_INTERVAL 4
 #define STROBE_NAME_LAST_INTERVAL 65536
 
-void strobe_thread_read_name(struct strobe_recorder *recorder, struct strobe_thread_state *state) {
+void strobe_thread_read_name(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     uint64_t name[2] = {0, 0};
-    uint64_t *place;
+    uint64_t* place;
     if (state->name_interval < STROBE_NAME_LAST_INTERVAL) state->name_interval *= 4;
     state->name_countdown = state->name_interval;
     if (state->thread_index >= STROBE_THREAD_INDEX_SHARED) return;
     strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_NAME, (int64_t)name, 0, 0, 0, 0);
-    place = (uint64_t *)recorder->threads[state->thread_index].name;
+    place = (uint64_t*)recorder->threads[state->thread_index].name;
     place[0] = name[0];
     place[1] = name[1];
 }
 
-static void strobe_thread_enlist(struct strobe_recorder *recorder, struct strobe_thread_state *state) {
-    struct strobe_thread *entry;
+static void strobe_thread_enlist(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+    struct strobe_thread* entry;
     uint32_t index = STROBE_THREAD_INDEX_SHARED;
     if (recorder->header->thread_count < STROBE_THREAD_INDEX_SHARED)
         index = strobe_fetch_add32(&recorder->header->thread_count, 1);
@@ -41,19 +41,18 @@ static void strobe_thread_enlist(struct strobe_recorder *recorder, struct strobe
 }
 
 /* A state whose thread ended without its destructor having run (a raw exit, or a late call after the last round). */
-static int strobe_state_is_stale(struct strobe_recorder *recorder, const struct strobe_thread_state *state) {
-    return state->tid != 0 &&
-           strobe_syscall(STROBE_SYS_TGKILL, recorder->pid, state->tid, 0, 0, 0, 0) == -STROBE_ESRCH;
+static int strobe_state_is_stale(struct strobe_recorder* recorder, const struct strobe_thread_state* state) {
+    return state->tid != 0 && strobe_syscall(STROBE_SYS_TGKILL, recorder->pid, state->tid, 0, 0, 0, 0) == -STROBE_ESRCH;
 }
 
-static struct strobe_thread_state *strobe_state_claim(struct strobe_recorder *recorder) {
+static struct strobe_thread_state* strobe_state_claim(struct strobe_recorder* recorder) {
     uint32_t index;
     for (index = 0; index < STROBE_THREAD_STATES; index++) {
-        struct strobe_thread_state *state = &recorder->states[index];
+        struct strobe_thread_state* state = &recorder->states[index];
         if (state->claimed == 0 && strobe_compare_exchange32(&state->claimed, 0, 1)) return state;
     }
     for (index = 0; index < STROBE_THREAD_STATES; index++) {
-        struct strobe_thread_state *state = &recorder->states[index];
+        struct strobe_thread_state* state = &recorder->states[index];
         uint32_t tid = state->tid;
         if (strobe_state_is_stale(recorder, state) && strobe_compare_exchange32(&state->tid, tid, 0)) return state;
     }
@@ -61,7 +60,7 @@ static struct strobe_thread_state *strobe_state_claim(struct strobe_recorder *re
 }
 
 /* set_specific may allocate, and the allocator may be traced: then this thread is already being begun. */
-static int strobe_is_beginning(const struct strobe_recorder *recorder, uint32_t tid) {
+static int strobe_is_beginning(const struct strobe_recorder* recorder, uint32_t tid) {
     uint32_t index;
     for (index = 0; index < STROBE_THREAD_STATES; index++)
         if (recorder->states[index].tid == tid && recorder->states[index].busy_slot == STROBE_BEGINNING) return 1;
@@ -69,8 +68,8 @@ static int strobe_is_beginning(const struct strobe_recorder *recorder, uint32_t 
 }
 
 /* Makes a state the thread's; it is busy until the caller says otherwise. */
-static struct strobe_thread_state *strobe_state_begin(struct strobe_recorder *recorder, uint32_t tid) {
-    struct strobe_thread_state *state = strobe_state_claim(recorder);
+static struct strobe_thread_state* strobe_state_begin(struct strobe_recorder* recorder, uint32_t tid) {
+    struct strobe_thread_state* state = strobe_state_claim(recorder);
     if (state == NULL) return NULL;
     if (!state->stubs_written && strobe_stubs_write(recorder, (uint32_t)(state - recorder->states)) < 0) {
         state->claimed = 0;
@@ -88,21 +87,21 @@ static struct strobe_thread_state *strobe_state_begin(struct strobe_recorder *re
     return state;
 }
 
-static struct strobe_thread_state *strobe_thread_begin(struct strobe_recorder *recorder) {
+static struct strobe_thread_state* strobe_thread_begin(struct strobe_recorder* recorder) {
     uint32_t tid = (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0);
-    struct strobe_thread_state *state = strobe_is_beginning(recorder, tid) ? NULL : strobe_state_begin(recorder, tid);
+    struct strobe_thread_state* state = strobe_is_beginning(recorder, tid) ? NULL : strobe_state_begin(recorder, tid);
     if (state == NULL) return NULL;
     recorder->set_specific(recorder->thread_key, state);
     state->busy_slot = 0;
     return state;
 }
 
-/* A handler that interrupts the recorder in the middle of a record cannot use the same chunk and frames. It gets a state of
-   its own, listed as a thread of its own with the same id, so that records of one state stay in order. */
-struct strobe_thread_state *strobe_thread_nested(struct strobe_recorder *recorder, struct strobe_thread_state *state) {
+/* A handler that interrupts the recorder in the middle of a record cannot use the same chunk and frames. It gets a
+   state of its own, listed as a thread of its own with the same id, so that records of one state stay in order. */
+struct strobe_thread_state* strobe_thread_nested(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     if (state->busy_slot == STROBE_BEGINNING) return NULL;
     if (state->nested == NULL) {
-        struct strobe_thread_state *nested = strobe_state_begin(recorder, state->tid);
+        struct strobe_thread_state* nested = strobe_state_begin(recorder, state->tid);
         if (nested == NULL) return NULL;
         nested->busy_slot = 0;
         state->nested = nested;
@@ -110,21 +109,21 @@ struct strobe_thread_state *strobe_thread_nested(struct strobe_recorder *recorde
     return state->nested;
 }
 
-struct strobe_thread_state *strobe_thread_current(struct strobe_recorder *recorder) {
-    struct strobe_thread_state *state = (struct strobe_thread_state *)recorder->get_specific(recorder->thread_key);
+struct strobe_thread_state* strobe_thread_current(struct strobe_recorder* recorder) {
+    struct strobe_thread_state* state = (struct strobe_thread_state*)recorder->get_specific(recorder->thread_key);
     if (state != NULL) return state;
     state = strobe_thread_begin(recorder);
     if (state == NULL) strobe_fetch_add64(&recorder->header->lost_no_thread, 1);
     return state;
 }
 
-static void strobe_state_release(struct strobe_recorder *recorder, struct strobe_thread_state *state) {
+static void strobe_state_release(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     if (state->nested != NULL) strobe_state_release(recorder, state->nested);
     strobe_thread_read_name(recorder, state);
     recorder->threads[state->thread_index].end_ticks = strobe_next_ticks(recorder, state);
     while (state->depth > 0) {
         uint32_t function = state->frames[--state->depth].function;
-        struct strobe_totals *totals = strobe_totals_of(recorder, state, function);
+        struct strobe_totals* totals = strobe_totals_of(recorder, state, function);
         if (totals != NULL) totals->unwound++;
     }
     state->nested = NULL;
@@ -135,7 +134,7 @@ static void strobe_state_release(struct strobe_recorder *recorder, struct strobe
 
 /* Destructor of the pthread key. Other destructors may still run traced functions, so the state is kept until the last
    round. The chunk stays with the state: a short-lived thread would otherwise leave 64 KiB behind. */
-void strobe_thread_end(struct strobe_recorder *recorder, struct strobe_thread_state *state) {
+void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     if (!recorder->control->alive) return;
     if (++state->end_rounds < STROBE_DESTRUCTOR_ROUNDS) {
         recorder->set_specific(recorder->thread_key, state);

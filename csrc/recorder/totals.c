@@ -1,10 +1,10 @@
 /* Exact totals per function and thread: one entry in the segment for each pair, found through the thread state. */
 #include "recorder.h"
 
-struct strobe_totals *strobe_totals_of(struct strobe_recorder *recorder, struct strobe_thread_state *state,
+struct strobe_totals* strobe_totals_of(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                        uint32_t function) {
     uint32_t index = state->totals_index[function];
-    struct strobe_totals *entry;
+    struct strobe_totals* entry;
     if (index != 0) return &recorder->totals[index];
     if (recorder->header->totals_used >= recorder->header->totals_capacity) return NULL;
     index = strobe_fetch_add32(&recorder->header->totals_used, 1);
@@ -23,10 +23,10 @@ struct strobe_totals *strobe_totals_of(struct strobe_recorder *recorder, struct 
 }
 
 /* The state goes to another thread: its entries stay in the segment, the way to them is cleared. */
-void strobe_totals_forget(struct strobe_recorder *recorder, struct strobe_thread_state *state) {
+void strobe_totals_forget(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     uint64_t index = state->totals_chain;
     while (index != 0) {
-        struct strobe_totals *entry = &recorder->totals[index];
+        struct strobe_totals* entry = &recorder->totals[index];
         state->totals_index[entry->function] = 0;
         index = entry->next_of_thread;
     }
@@ -42,8 +42,8 @@ static uint32_t strobe_histogram_bucket(uint64_t ticks) {
     return bucket < STROBE_HISTOGRAM_BUCKETS ? bucket : STROBE_HISTOGRAM_BUCKETS - 1;
 }
 
-void strobe_totals_add_duration(struct strobe_totals *totals, uint64_t duration_ticks) {
-    uint32_t *bucket = &totals->histogram[strobe_histogram_bucket(duration_ticks)];
+void strobe_totals_add_duration(struct strobe_totals* totals, uint64_t duration_ticks) {
+    uint32_t* bucket = &totals->histogram[strobe_histogram_bucket(duration_ticks)];
     totals->exits++;
     totals->total_ticks += duration_ticks;
     if (duration_ticks < totals->min_ticks) totals->min_ticks = duration_ticks;

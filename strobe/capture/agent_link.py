@@ -20,7 +20,8 @@ log = logging.getLogger(__name__)
 ANSWER_S = 5.0
 INSTALL_S = 60.0  # thousands of hooks
 
-Plan = tuple[int, ...]  # struct strobe_function_plan as bytes
+Plan = tuple[int, ...]  # struct strobe_function_plan as bytes, flags first
+_PLAN_ENABLED = 1  # STROBE_PLAN_ENABLED
 # A library is there, and the thread that loads it waits until the second argument is called.
 ModuleAdded = Callable[[LoadedModule, Callable[[], None]], None]
 ModuleRemoved = Callable[[LoadedModule], None]
@@ -33,6 +34,18 @@ class Setup:
 
     form: str
     catches_returns: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Trampoline:
+    """`address`: where the jump at a function's entry is to lead. `displaced`: bytes of the instructions it replaces."""
+
+    address: int
+    displaced: int
+
+
+def is_enabled(plan: Plan) -> bool:
+    return bool(plan[0] & _PLAN_ENABLED)
 
 
 class AgentLink:
@@ -68,13 +81,18 @@ class AgentLink:
     def register_unwinder(self, addresses: list[int]) -> None:
         self._call(self._script.exports_sync.register_unwinder, [hex(address) for address in addresses])
 
-    def install(self, ids: list[int], addresses: list[int], sizes: list[int], plans: list[Plan]) -> list[str]:
-        """For each function "" when it is hooked, else the agent's word for why not."""
+    def prepare_hooks(
+        self, ids: list[int], addresses: list[int], sizes: list[int], plans: list[Plan]
+    ) -> list[Trampoline | str]:
+        """Makes trampolines and changes nothing yet; for a function that cannot be hooked the agent's word for why not."""
         request = {"ids": ids, "addresses": [hex(item) for item in addresses], "sizes": sizes, "plans": plans}
-        return list(self._call(self._script.exports_sync.install, request, seconds=INSTALL_S))
+        answers = self._call(self._script.exports_sync.prepare_hooks, request, seconds=INSTALL_S)
+        return [
+            answer["refusal"] or Trampoline(int(answer["trampoline"], 16), answer["displaced"]) for answer in answers
+        ]
 
-    def change(self, ids: list[int], plans: list[Plan]) -> None:
-        self._call(self._script.exports_sync.change, ids, plans, seconds=INSTALL_S)
+    def set_plans(self, plans: dict[int, Plan]) -> None:
+        self._call(self._script.exports_sync.set_plans, list(plans), list(plans.values()))
 
     def unload(self) -> None:
         """The target's own bytes are back everywhere when this returns."""

@@ -15,6 +15,7 @@ from strobe import _core
 from strobe.model import ExitStatus
 
 _EXIT_CALLED = 1  # STROBE_EXIT_CALLED
+_STOP_MS = 5  # to look again after a ptrace stop
 # linux/pidfd.h: struct pidfd_info is 64 bytes in its first version, mask first, exit_code last
 _PIDFD_INFO_BYTES = 64
 _PIDFD_INFO_EXIT = 1 << 3
@@ -23,30 +24,37 @@ _PIDFD_GET_INFO = 0xC0000000 | _PIDFD_INFO_BYTES << 16 | 0xFF << 8 | 11
 
 def wait_for_end(pid: int, pidfd: int, segment_path: str) -> ExitStatus:
     """Blocks until the process has ended. `ExitStatus()` where nobody can say how."""
-    found = _by_waitid(pid)
+    found = _by_waitid(pid, pidfd)
     if found is None:
-        found = _by_kernel(pidfd) or _by_waitid(pid, os.WNOHANG) or _by_recorder(segment_path)
+        found = _by_kernel(pidfd) or _by_recorder(segment_path)
     return found or ExitStatus()
 
 
-def _by_waitid(pid: int, options: int = 0) -> ExitStatus | None:
-    try:
-        result = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | options)
-    except ChildProcessError:  # not our child, or Frida was first
-        return None
-    if result is None:
-        return None
-    if result.si_code == os.CLD_EXITED:
-        return ExitStatus(code=result.si_status)
-    if result.si_code in (os.CLD_KILLED, os.CLD_DUMPED):
-        return ExitStatus(signal=result.si_status)
-    return None  # a ptrace stop, which a tracer is told whatever it asked for: Frida traces a program through its exec
+def _by_waitid(pid: int, pidfd: int) -> ExitStatus | None:
+    while True:
+        try:
+            result = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        except ChildProcessError:  # not our child, or Frida was first
+            return None
+        if result is None:
+            return None
+        if result.si_code == os.CLD_EXITED:
+            return ExitStatus(code=result.si_status)
+        if result.si_code in (os.CLD_KILLED, os.CLD_DUMPED):
+            return ExitStatus(signal=result.si_status)
+        # a ptrace stop, which a tracer is told of whatever it asked for: Frida traces a program through its exec, and
+        # threads are held while code is changed
+        _has_ended(pidfd, _STOP_MS)
+
+
+def _has_ended(pidfd: int, timeout_ms: int | None) -> bool:
+    waiting = select.poll()
+    waiting.register(pidfd, select.POLLIN)
+    return bool(waiting.poll(timeout_ms))
 
 
 def _by_kernel(pidfd: int) -> ExitStatus | None:
-    waiting = select.poll()
-    waiting.register(pidfd, select.POLLIN)
-    waiting.poll()
+    _has_ended(pidfd, None)
     info = bytearray(_PIDFD_INFO_BYTES)
     struct.pack_into("<Q", info, 0, _PIDFD_INFO_EXIT)
     try:

@@ -13,7 +13,8 @@ from typing import Any, Literal, Protocol
 import frida
 
 from strobe.capture import program
-from strobe.capture.agent_link import AgentLink, Plan
+from strobe.capture.agent_link import AgentLink, Plan, Trampoline, is_enabled
+from strobe.capture.code_patches import CodePatches
 from strobe.capture.device import ROUTER
 from strobe.capture.exit_status import wait_for_end
 from strobe.errors import StrobeError, failure
@@ -56,6 +57,8 @@ class Target:
         self._events = events
         self._pidfd = os.pidfd_open(pid)
         self._pidfd_lock = threading.Lock()
+        self._patches = CodePatches(pid)
+        self._patches.running = attached
         self._ended = threading.Event()
         self._open_streams = set() if attached else set(_STREAMS)
         self._output_ended = threading.Event()
@@ -102,13 +105,14 @@ class Target:
 
     def _begin(self, device: Any) -> None:
         self._session = device.attach(self.pid)
-        self._agent = AgentLink(self._session, self.pid, self._events.on_module_added, self._events.on_module_removed)
+        self._agent = AgentLink(self._session, self.pid, self._events.on_module_added, self._remove_module)
         self.setup = self._agent.setup(self._segment_path, os.stat(self._segment_path).st_size)
         self._agent.observe_modules()
         threading.Thread(target=self._watch_end, name=f"strobe-end-{self.pid}", daemon=True).start()
 
     def resume(self) -> None:
         if not self.attached:
+            self._patches.running = True
             with contextlib.suppress(frida.ProcessNotFoundError):
                 ROUTER.device().resume(self.pid)
 
@@ -122,16 +126,29 @@ class Target:
 
     def install(self, hooks: Sequence[HookRequest]) -> list[str]:
         """Places hooks in one batch; for each "" or why it was not placed."""
-        return self._agent.install(
+        answers = self._agent.prepare_hooks(
             [hook.function_id for hook in hooks],
             [hook.address for hook in hooks],
             [hook.size for hook in hooks],
             [hook.plan for hook in hooks],
         )
+        prepared = {
+            hook.function_id: (hook.address, answer)
+            for hook, answer in zip(hooks, answers, strict=True)
+            if isinstance(answer, Trampoline)
+        }
+        unreachable = set(self._patches.add(prepared))
+        self._patches.place(item for item in prepared if item not in unreachable)
+        reasons = [answer if isinstance(answer, str) else "" for answer in answers]
+        return [
+            "too-far" if hook.function_id in unreachable else why for hook, why in zip(hooks, reasons, strict=True)
+        ]
 
     def change(self, plans: dict[int, Plan]) -> None:
         """Changes what placed hooks record; one whose plan is not enabled is taken out of the code."""
-        self._agent.change(list(plans), list(plans.values()))
+        self._agent.set_plans(plans)
+        self._patches.place(item for item, plan in plans.items() if is_enabled(plan))
+        self._patches.take_out(item for item, plan in plans.items() if not is_enabled(plan))
 
     def kill(self) -> None:
         """Ends the process: SIGTERM, and SIGKILL if that does not do. Returns when it has ended."""
@@ -148,8 +165,13 @@ class Target:
     def detach(self) -> None:
         """Leaves the process running, with its own code back in place."""
         with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
+            self._patches.take_out()
             self._agent.unload()
             self._session.detach()
+
+    def _remove_module(self, module: LoadedModule) -> None:
+        self._patches.forget(module.base, module.size)
+        self._events.on_module_removed(module)
 
     def _signal(self, number: int) -> None:
         with self._pidfd_lock, contextlib.suppress(ProcessLookupError):

@@ -1,7 +1,7 @@
 /*
- * What the recorder needs of the CPU and the kernel on x86-64 Linux, without libc: the recorder runs inside functions of
- * the target, libc's among them, so it must not call any of those.
- * Inline assembly throughout, because TinyCC has neither the atomic builtins nor <stdatomic.h>.
+ * What the recorder needs of the CPU and the kernel on x86-64 Linux, without libc: the recorder runs inside functions
+ * of the target, libc's among them, so it must not call any of those. Inline assembly throughout, because TinyCC has
+ * neither the atomic builtins nor <stdatomic.h>.
  */
 #ifndef STROBE_RECORDER_CPU_H
 #define STROBE_RECORDER_CPU_H
@@ -27,18 +27,18 @@
 
 #define STROBE_COMPILER_BARRIER() __asm__ volatile("" : : : "memory")
 
-static inline uint64_t strobe_fetch_add64(uint64_t *target, uint64_t value) {
+static inline uint64_t strobe_fetch_add64(uint64_t* target, uint64_t value) {
     __asm__ volatile("lock; xaddq %0, (%1)" : "=r"(value) : "r"(target), "0"(value) : "memory");
     return value;
 }
 
-static inline uint32_t strobe_fetch_add32(uint32_t *target, uint32_t value) {
+static inline uint32_t strobe_fetch_add32(uint32_t* target, uint32_t value) {
     __asm__ volatile("lock; xaddl %0, (%1)" : "=r"(value) : "r"(target), "0"(value) : "memory");
     return value;
 }
 
 /* 1 when *target was `expected` and is now `desired`. */
-static inline int strobe_compare_exchange32(uint32_t *target, uint32_t expected, uint32_t desired) {
+static inline int strobe_compare_exchange32(uint32_t* target, uint32_t expected, uint32_t desired) {
     uint8_t done;
     __asm__ volatile("lock; cmpxchgl %3, (%2); sete %0"
                      : "=q"(done), "+a"(expected)

@@ -1,13 +1,13 @@
-/* Whether the first bytes of a function can be overwritten with a jump: found by decoding it. Runs on the agent's thread,
-   with the Capstone that Frida brings. */
+/* Whether the first bytes of a function can be overwritten with a jump: found by decoding it. Runs on the agent's
+   thread, with the Capstone that Frida brings. */
 #include <capstone.h>
 
 #include "../../recorder.h"
 
 #define STROBE_JUMP_BYTES 5
 
-static int strobe_is_padding(csh decoder, const uint8_t *code, uint64_t address, uint64_t bytes) {
-    cs_insn *instruction = cs_malloc(decoder);
+static int strobe_is_padding(csh decoder, const uint8_t* code, uint64_t address, uint64_t bytes) {
+    cs_insn* instruction = cs_malloc(decoder);
     size_t left = 16; /* a multi-byte nop may reach beyond */
     uint64_t end = address + bytes;
     int padding = 1;
@@ -19,8 +19,8 @@ static int strobe_is_padding(csh decoder, const uint8_t *code, uint64_t address,
     return padding;
 }
 
-static int strobe_judge(const cs_insn *instruction, csh decoder, uint64_t entry) {
-    const cs_x86 *x86 = &instruction->detail->x86;
+static int strobe_judge(const cs_insn* instruction, csh decoder, uint64_t entry) {
+    const cs_x86* x86 = &instruction->detail->x86;
     int is_call = cs_insn_group(decoder, instruction, CS_GRP_CALL);
     uint64_t target;
     if (instruction->address == entry && instruction->id == X86_INS_JMP) return STROBE_PATCH_JUMP;
@@ -32,9 +32,9 @@ static int strobe_judge(const cs_insn *instruction, csh decoder, uint64_t entry)
     return !is_call && target == entry ? STROBE_PATCH_LOOPS_TO_ENTRY : 0;
 }
 
-static int strobe_scan(csh decoder, const uint8_t *code, uint64_t entry, uint64_t bytes) {
-    cs_insn *instruction = cs_malloc(decoder);
-    const uint8_t *at = code;
+static int strobe_scan(csh decoder, const uint8_t* code, uint64_t entry, uint64_t bytes) {
+    cs_insn* instruction = cs_malloc(decoder);
+    const uint8_t* at = code;
     size_t left = bytes;
     uint64_t address = entry;
     uint64_t displaced = 0;
@@ -53,13 +53,13 @@ static int strobe_scan(csh decoder, const uint8_t *code, uint64_t entry, uint64_
 }
 
 /* For `count` functions: results[i] is STROBE_PATCH_*. */
-void strobe_agent_check_patchable(uint32_t count, const uint64_t *addresses, const uint64_t *sizes, uint32_t *results) {
+void strobe_agent_check_patchable(uint32_t count, const uint64_t* addresses, const uint64_t* sizes, uint32_t* results) {
     csh decoder;
     uint32_t index;
     if (cs_open(CS_ARCH_X86, CS_MODE_64, &decoder) != CS_ERR_OK) return;
     cs_option(decoder, CS_OPT_DETAIL, CS_OPT_ON);
     for (index = 0; index < count; index++) {
-        const uint8_t *code = (const uint8_t *)addresses[index];
+        const uint8_t* code = (const uint8_t*)addresses[index];
         uint64_t bytes = sizes[index];
         results[index] = (uint32_t)strobe_scan(decoder, code, addresses[index], bytes);
         if (bytes < STROBE_JUMP_BYTES && !(results[index] & 0xff) &&

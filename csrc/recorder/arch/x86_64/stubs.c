@@ -6,8 +6,8 @@
  *             push $n              takes the place of the return address that `ret` has just popped
  *             jmp return_path
  *
- * All registers and the arithmetic flags are kept: with -fipa-ra gcc leaves values in caller-saved registers across calls
- * to functions it has seen. strobe_exit does not touch vector registers.
+ * All registers and the arithmetic flags are kept: with -fipa-ra gcc leaves values in caller-saved registers across
+ * calls to functions it has seen. strobe_exit does not touch vector registers.
  */
 #include "../../recorder.h"
 
@@ -17,29 +17,29 @@
 #define STROBE_EXIT_PROBE_OFFSET 1024 /* behind the return path, in the same page */
 
 struct strobe_bytes {
-    uint8_t *at;
+    uint8_t* at;
 };
 
-static void strobe_put(struct strobe_bytes *out, uint64_t value, uint32_t count) {
+static void strobe_put(struct strobe_bytes* out, uint64_t value, uint32_t count) {
     while (count-- > 0) {
         *out->at++ = (uint8_t)value;
         value >>= 8;
     }
 }
 
-static uint8_t *strobe_return_path(const struct strobe_recorder *recorder) {
+static uint8_t* strobe_return_path(const struct strobe_recorder* recorder) {
     return recorder->stubs + (uint64_t)STROBE_THREAD_STATES * STROBE_FRAMES * STROBE_STUB_BYTES;
 }
 
-static int64_t strobe_protect(uint8_t *start, uint64_t bytes, int64_t protection) {
+static int64_t strobe_protect(uint8_t* start, uint64_t bytes, int64_t protection) {
     return strobe_syscall(STROBE_SYS_MPROTECT, (int64_t)start, (int64_t)bytes, protection, 0, 0, 0);
 }
 
 /* The stubs of one thread state; nobody runs them before the state is in use. */
-int64_t strobe_stubs_write(struct strobe_recorder *recorder, uint32_t state_index) {
+int64_t strobe_stubs_write(struct strobe_recorder* recorder, uint32_t state_index) {
     uint64_t first = (uint64_t)state_index * STROBE_FRAMES;
-    uint8_t *start = recorder->stubs + first * STROBE_STUB_BYTES;
-    uint8_t *path = strobe_return_path(recorder);
+    uint8_t* start = recorder->stubs + first * STROBE_STUB_BYTES;
+    uint8_t* path = strobe_return_path(recorder);
     uint64_t index;
     int64_t result;
     for (index = 0; index < STROBE_FRAMES; index++) {
@@ -59,9 +59,9 @@ int64_t strobe_stubs_write(struct strobe_recorder *recorder, uint32_t state_inde
     return 0;
 }
 
-void strobe_return_path_write(struct strobe_recorder *recorder) {
+void strobe_return_path_write(struct strobe_recorder* recorder) {
     struct strobe_bytes out;
-    uint8_t *jump;
+    uint8_t* jump;
     out.at = strobe_return_path(recorder);
     strobe_put(&out, 0x50, 1);       /* push rax */
     strobe_put(&out, 0x9f, 1);       /* lahf: SF ZF AF PF CF */
@@ -74,24 +74,24 @@ void strobe_return_path_write(struct strobe_recorder *recorder) {
     strobe_put(&out, 0xe38948, 3);   /* mov rbx, rsp */
     strobe_put(&out, 0xb848, 2);     /* mov rax, &control->exit_handler */
     strobe_put(&out, (uint64_t)&recorder->control->exit_handler, 8);
-    strobe_put(&out, 0x008b48, 3);     /* mov rax, [rax] */
-    strobe_put(&out, 0x58538b48, 4);   /* mov rdx, [rbx + 88] */
-    strobe_put(&out, 0xc08548, 3);     /* test rax, rax */
-    strobe_put(&out, 0x74, 1);         /* jz: the recorder is off, only return */
+    strobe_put(&out, 0x008b48, 3);   /* mov rax, [rax] */
+    strobe_put(&out, 0x58538b48, 4); /* mov rdx, [rbx + 88] */
+    strobe_put(&out, 0xc08548, 3);   /* test rax, rax */
+    strobe_put(&out, 0x74, 1);       /* jz: the recorder is off, only return */
     jump = out.at++;
-    strobe_put(&out, 0xd68948, 3);     /* mov rsi, rdx: frame index */
-    strobe_put(&out, 0x50538b48, 4);   /* mov rdx, [rbx + 80]: value */
-    strobe_put(&out, 0xbf48, 2);       /* mov rdi, recorder */
+    strobe_put(&out, 0xd68948, 3);   /* mov rsi, rdx: frame index */
+    strobe_put(&out, 0x50538b48, 4); /* mov rdx, [rbx + 80]: value */
+    strobe_put(&out, 0xbf48, 2);     /* mov rdi, recorder */
     strobe_put(&out, (uint64_t)recorder, 8);
-    strobe_put(&out, 0xf0e48348, 4);   /* and rsp, -16 */
-    strobe_put(&out, 0xd0ff, 2);       /* call rax */
-    strobe_put(&out, 0xdc8948, 3);     /* mov rsp, rbx */
-    strobe_put(&out, 0x12eb, 2);       /* jmp over the next 18 bytes */
+    strobe_put(&out, 0xf0e48348, 4); /* and rsp, -16 */
+    strobe_put(&out, 0xd0ff, 2);     /* call rax */
+    strobe_put(&out, 0xdc8948, 3);   /* mov rsp, rbx */
+    strobe_put(&out, 0x12eb, 2);     /* jmp over the next 18 bytes */
     *jump = (uint8_t)(out.at - (jump + 1));
-    strobe_put(&out, 0x05e2c148, 4);   /* shl rdx, 5: sizeof(struct strobe_frame) */
-    strobe_put(&out, 0xb848, 2);       /* mov rax, frames */
+    strobe_put(&out, 0x05e2c148, 4); /* shl rdx, 5: sizeof(struct strobe_frame) */
+    strobe_put(&out, 0xb848, 2);     /* mov rax, frames */
     strobe_put(&out, (uint64_t)recorder->frames, 8);
-    strobe_put(&out, 0x10048b48, 4); /* mov rax, [rax + rdx]: return_address */
+    strobe_put(&out, 0x10048b48, 4);   /* mov rax, [rax + rdx]: return_address */
     strobe_put(&out, 0x58438948, 4);   /* mov [rbx + 88], rax */
     strobe_put(&out, 0x5b, 1);         /* pop rbx */
     strobe_put(&out, 0x5a415b41, 4);   /* pop r11, r10 */
@@ -106,14 +106,15 @@ void strobe_return_path_write(struct strobe_recorder *recorder) {
 }
 
 /*
- * A probe for _exit, as machine code of its own: Frida's agent listens there too, unloads the script from its listener, and
- * then calls this one, when a CModule's code has been freed. It writes down the status, unless this is a vfork child (another
- * pid) or a fork child (the control page is clear). `cpu_offset` and `rdi_offset`: where the probe's context keeps them.
+ * A probe for _exit, as machine code of its own: Frida's agent listens there too, unloads the script from its listener,
+ * and then calls this one, when a CModule's code has been freed. It writes down the status, unless this is a vfork
+ * child (another pid) or a fork child (the control page is clear). `cpu_offset` and `rdi_offset`: where the probe's
+ * context keeps them.
  */
-void *strobe_exit_probe_write(struct strobe_recorder *recorder, uint32_t cpu_offset, uint32_t rdi_offset) {
+void* strobe_exit_probe_write(struct strobe_recorder* recorder, uint32_t cpu_offset, uint32_t rdi_offset) {
     struct strobe_bytes out;
-    uint8_t *start = strobe_return_path(recorder) + STROBE_EXIT_PROBE_OFFSET;
-    uint8_t *jumps[2];
+    uint8_t* start = strobe_return_path(recorder) + STROBE_EXIT_PROBE_OFFSET;
+    uint8_t* jumps[2];
     uint32_t index;
     out.at = start;
     strobe_put(&out, 0xb848, 2); /* mov rax, &control->reports_exit */
@@ -145,7 +146,7 @@ void *strobe_exit_probe_write(struct strobe_recorder *recorder, uint32_t cpu_off
     return start;
 }
 
-static void strobe_put_uleb(struct strobe_bytes *out, uint64_t value) {
+static void strobe_put_uleb(struct strobe_bytes* out, uint64_t value) {
     while (value >= 0x80) {
         *out->at++ = (uint8_t)(value | 0x80);
         value >>= 7;
@@ -155,8 +156,8 @@ static void strobe_put_uleb(struct strobe_bytes *out, uint64_t value) {
 
 /* DWARF expression: the return address of the frame whose stub the pc (register 16) lies in, minus 1, because after a
    signal frame ("S") unwinders take the pc as it is, and a call at the end of a try block must still be found in it. */
-static uint32_t strobe_put_return_expression(struct strobe_bytes *out, const struct strobe_recorder *recorder) {
-    uint8_t *start = out->at;
+static uint32_t strobe_put_return_expression(struct strobe_bytes* out, const struct strobe_recorder* recorder) {
+    uint8_t* start = out->at;
     strobe_put(out, 0x0080, 2); /* DW_OP_breg16 0 */
     strobe_put(out, 0x0e, 1);   /* DW_OP_const8u */
     strobe_put(out, (uint64_t)recorder->stubs, 8);
@@ -171,7 +172,7 @@ static uint32_t strobe_put_return_expression(struct strobe_bytes *out, const str
     return (uint32_t)(out->at - start);
 }
 
-static void strobe_put_length(uint8_t *start, struct strobe_bytes *out) {
+static void strobe_put_length(uint8_t* start, struct strobe_bytes* out) {
     struct strobe_bytes length;
     while ((out->at - start) % 8 != 0) strobe_put(out, 0, 1); /* DW_CFA_nop */
     length.at = start;
@@ -179,27 +180,28 @@ static void strobe_put_length(uint8_t *start, struct strobe_bytes *out) {
 }
 
 /*
- * One CIE and one FDE for all stubs (DWARF 5 section 6.4, and the "S" augmentation of the LSB's .eh_frame). CFA = rsp + 0.
- * "S": an unwinder tells frames apart by their CFA, and a stub's is that of its caller; a signal frame counts as different.
+ * One CIE and one FDE for all stubs (DWARF 5 section 6.4, and the "S" augmentation of the LSB's .eh_frame). CFA = rsp +
+ * 0. "S": an unwinder tells frames apart by their CFA, and a stub's is that of its caller; a signal frame counts as
+ * different.
  */
-void strobe_unwind_table_write(struct strobe_recorder *recorder) {
+void strobe_unwind_table_write(struct strobe_recorder* recorder) {
     struct strobe_bytes out;
-    uint8_t *cie = recorder->unwind_table;
-    uint8_t *fde;
+    uint8_t* cie = recorder->unwind_table;
+    uint8_t* fde;
     uint8_t expression[64];
     struct strobe_bytes scratch;
     uint32_t length, index;
     scratch.at = expression;
     length = strobe_put_return_expression(&scratch, recorder);
     out.at = cie + 4;
-    strobe_put(&out, 0, 4);          /* CIE id */
-    strobe_put(&out, 1, 1);          /* version */
-    strobe_put(&out, 0x53, 2);       /* augmentation "S" */
-    strobe_put_uleb(&out, 1);        /* code alignment */
-    strobe_put(&out, 0x78, 1);       /* data alignment -8 */
-    strobe_put(&out, 16, 1);         /* return address column */
-    strobe_put(&out, 0x00070c, 3);   /* DW_CFA_def_cfa rsp, 0 */
-    strobe_put(&out, 0x1016, 2);     /* DW_CFA_val_expression, register 16 */
+    strobe_put(&out, 0, 4);        /* CIE id */
+    strobe_put(&out, 1, 1);        /* version */
+    strobe_put(&out, 0x53, 2);     /* augmentation "S" */
+    strobe_put_uleb(&out, 1);      /* code alignment */
+    strobe_put(&out, 0x78, 1);     /* data alignment -8 */
+    strobe_put(&out, 16, 1);       /* return address column */
+    strobe_put(&out, 0x00070c, 3); /* DW_CFA_def_cfa rsp, 0 */
+    strobe_put(&out, 0x1016, 2);   /* DW_CFA_val_expression, register 16 */
     strobe_put_uleb(&out, length);
     for (index = 0; index < length; index++) strobe_put(&out, expression[index], 1);
     strobe_put_length(cie, &out);

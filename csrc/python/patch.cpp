@@ -1,0 +1,28 @@
+// Code of a running process, changed from outside.
+#include <pybind11/stl.h>
+
+#include "bindings.h"
+#include "patch/code.h"
+
+namespace py = pybind11;
+
+namespace {
+
+std::int64_t write_rows(pid_t process, const std::vector<std::tuple<std::uint64_t, py::bytes, std::uint64_t>>& rows,
+                        bool stop) {
+    std::vector<strobe::CodeChange> changes;
+    changes.reserve(rows.size());
+    for (const auto& [address, bytes, occupied] : rows) changes.push_back({address, bytes, occupied});
+    const py::gil_scoped_release release;
+    return strobe::write_code(process, changes, stop);
+}
+
+}  // namespace
+
+namespace strobe::bindings {
+
+void add_patch(py::module_& module) {
+    module.def("write_code", &write_rows, py::arg("pid"), py::arg("changes"), py::arg("stop"));
+}
+
+}  // namespace strobe::bindings
