@@ -31,12 +31,14 @@ class CallTree:
         self._open: dict[int, list[Event]] = {}
         self._several_threads = False
         self._width = 0
+        self._in_gap = False
 
     def feed(self, events: Iterable[Event]) -> list[str]:
         """Lines for `events`; others than calls give none."""
         lines: list[str] = []
         for event in events:
             if event.event_type in CALL_EVENTS:
+                self._in_gap = False
                 self._add(event, lines)
         return lines
 
@@ -50,7 +52,10 @@ class CallTree:
         """Lines for a stretch that is not shown; what was open before it may be closed by now."""
         lines = self.flush()
         self._open.clear()
-        return [*lines, self._palette.note(f"... {text} ...")]
+        if lines or not self._in_gap:
+            lines.append(self._palette.note(f"... {text} ..."))
+        self._in_gap = True
+        return lines
 
     def finish(self) -> list[str]:
         """Lines for the end of the program: frames that never returned, thread by thread, outermost first."""
@@ -123,7 +128,8 @@ class CallTree:
         shown = event.return_type != "void" and event.return_value is not None
         result = f" = {self._palette.value(wording.value(event.return_value))}" if shown else ""
         time = "" if event.duration_ns is None else f"  {self._palette.time(wording.duration(event.duration_ns))}"
-        return result + time
+        mark = f"  {self._palette.note('sampled')}" if event.sampled else ""
+        return result + time + mark
 
 
 def _returns(entered: Event, event: Event) -> bool:

@@ -17,6 +17,7 @@ from strobe.model import CALL_EVENTS, Event, EventFilter, ExitStatus
 from strobe.session import Session
 
 POLL_S = 0.05
+_PRINTING_S = 0.2
 _BATCH = 2_000
 _LARGEST_LAG_NS = 2_000_000_000
 _LAST_PRINTING_S = 2.0
@@ -33,6 +34,7 @@ class LiveRun:
     complete: bool
     _after: int = 0
     _reported: int = 0
+    _reported_until_ns: int = 0
 
     def follow(self, show_calls: bool, keep: bool) -> int:
         """Reports until the program has ended, then the totals; ends the session. Gives the exit status to pass on."""
@@ -51,27 +53,37 @@ class LiveRun:
         return exit_code(status)
 
     def _report_new(self) -> None:
-        """One batch, so that the program's end is noticed soon whatever it records."""
-        events = self.session.tail(self._after, _BATCH)
-        if not events:
-            self.report.idle()
-            return
-        self._take(events)
-        if not self.complete and self._lag_ns(events[-1]) > _LARGEST_LAG_NS:
-            self._after = self.session.cursor()
-            self.report.gap()
+        """For a moment, so that the program's end is noticed soon whatever it records."""
+        until = time.monotonic() + _PRINTING_S
+        while time.monotonic() < until:
+            events = self._next()
+            if not events:
+                self.report.idle()
+                return
+            self._take(events)
+            if not self.complete and self._lag_ns(events[-1]) > _LARGEST_LAG_NS:
+                self._after = self.session.cursor()
+                self.report.gap()
 
     def _report_rest(self) -> None:
         deadline = None if self.complete else time.monotonic() + _LAST_PRINTING_S
         pressed = self.signals.interrupts
-        while events := self.session.tail(self._after, _BATCH):
+        while events := self._next():
             self._take(events)
             if self.signals.interrupts > pressed or (deadline is not None and time.monotonic() > deadline):
                 self.report.gap()
                 return
 
+    def _next(self) -> list[Event]:
+        """The next events; what was evicted before it could be printed is a gap in the listing."""
+        evicted_until_ns = self.session.loss().evicted_until_ns
+        if evicted_until_ns is not None and evicted_until_ns > self._reported_until_ns:
+            self.report.gap()
+        return self.session.tail(self._after, _BATCH)
+
     def _take(self, events: list[Event]) -> None:
         self._after = _number(events[-1])
+        self._reported_until_ns = events[-1].timestamp_ns
         self._reported += sum(event.event_type in CALL_EVENTS for event in events)
         self.report.events(events)
 

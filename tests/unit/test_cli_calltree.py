@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from strobe.calls import pair
 from strobe.cli.calltree import CallTree
 from strobe.cli.palette import Palette
@@ -123,6 +125,16 @@ def test_after_a_gap_nothing_is_taken_for_left() -> None:
     tree = CallTree(Palette(False))
     shown = tree.feed(story.events[:1]) + tree.gap("not printed") + tree.feed(story.events[1:])
     assert shown == ["f() {", "... not printed ...", "g()  1.50 us"]
+    assert tree.gap("not printed") == ["... not printed ..."]
+    assert tree.gap("not printed") == []
+
+
+def test_a_call_kept_while_sampling_is_marked() -> None:
+    story = Story()
+    story.enter("hot", 0)
+    story.exit("hot", 0)
+    story.events = [replace(event, sampled=True) for event in story.events]
+    assert lines(story) == ["hot()  1.50 us  sampled"]
 
 
 def test_arguments_that_are_not_known_are_not_shown_as_none() -> None:
