@@ -38,7 +38,7 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Trampoline:
-    """`address`: where the jump at a function's entry is to lead. `displaced`: bytes of the instructions it replaces."""
+    """`address`: where the jump at a function's entry leads. `displaced`: bytes of the instructions it replaces."""
 
     address: int
     displaced: int
@@ -49,8 +49,8 @@ def is_enabled(plan: Plan) -> bool:
 
 
 class AgentLink:
-    """The agent of one process. Its methods raise agent_unresponsive or agent_failed; `InvalidOperationError` of Frida, when
-    the process is gone, becomes ProcessLookupError."""
+    """The agent of one process. Its methods raise agent_unresponsive, agent_failed, and ProcessLookupError when the
+    process is gone."""
 
     def __init__(self, session: Any, pid: int, on_added: ModuleAdded, on_removed: ModuleRemoved) -> None:
         self._pid = pid
@@ -84,7 +84,7 @@ class AgentLink:
     def prepare_hooks(
         self, ids: list[int], addresses: list[int], sizes: list[int], plans: list[Plan]
     ) -> list[Trampoline | str]:
-        """Makes trampolines and changes nothing yet; for a function that cannot be hooked the agent's word for why not."""
+        """Makes trampolines and changes nothing yet; for a function that cannot be hooked, why not."""
         request = {"ids": ids, "addresses": [hex(item) for item in addresses], "sizes": sizes, "plans": plans}
         answers = self._call(self._script.exports_sync.prepare_hooks, request, seconds=INSTALL_S)
         return [

@@ -33,7 +33,7 @@ class CodePatches:
         self.running = False  # no thread of the program runs before it was resumed, and a tracer still holds it
 
     def add(self, trampolines: dict[int, tuple[int, Trampoline]]) -> list[int]:
-        """Takes function id -> (address of the function, its trampoline). Returns the ids whose trampoline is out of reach."""
+        """Takes function id -> (its address, its trampoline). Returns the ids whose trampoline is out of reach."""
         unreachable = []
         with Path(f"/proc/{self._pid}/mem").open("rb") as memory:
             for function_id, (address, trampoline) in trampolines.items():

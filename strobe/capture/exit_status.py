@@ -1,7 +1,7 @@
 """How a process ended. Frida reaps the programs it starts and does not say, so three witnesses are heard:
 
-the parent's waitid without reaping (races with Frida's), the recorder's note of the argument of _exit in the segment, and
-the kernel's own record behind a pidfd (Linux 6.15).
+the parent's waitid without reaping (races with Frida's), the recorder's note of the argument of _exit in the segment,
+and the kernel's own record behind a pidfd (Linux 6.15).
 """
 
 from __future__ import annotations

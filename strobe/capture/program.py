@@ -1,6 +1,6 @@
 """What a launch names: the file that will really be started, checked before anything runs.
 
-Frida neither searches PATH nor runs scripts, and a statically linked program dies under it, so all of that is found out here.
+Frida neither searches PATH nor runs scripts, and a statically linked program dies under it: all of that is found out here.
 """
 
 from __future__ import annotations
@@ -43,35 +43,34 @@ def resolve(spec: LaunchSpec) -> Program:
     static_program, bad_cwd.
     """
     env = {**(os.environ if spec.base_env is None else spec.base_env), **spec.env}
-    cwd = os.path.abspath(spec.cwd or spec.project_root or os.getcwd())
-    if not os.path.isdir(cwd):
+    cwd = Path(spec.cwd or spec.project_root or ".").absolute()
+    if not cwd.is_dir():
         raise failure("bad_cwd", path=cwd)
     named = _find(spec, cwd, env)
     path, argv = _behind_scripts(named, (spec.command, *spec.args), env)
-    return Program(path, named, argv, env, cwd)
+    return Program(path, named, argv, env, str(cwd))
 
 
-def _find(spec: LaunchSpec, cwd: str, env: Mapping[str, str]) -> str:
-    command = os.path.expanduser(spec.command)
-    if not command:
-        raise failure("no_such_file", path=command, hint="Name a program.")
-    if "/" not in command:
-        found = shutil.which(command, path=env.get("PATH", os.defpath))
-        if found is not None:
-            return os.path.abspath(found)
-        raise failure("no_such_file", path=command, hint=_hint(command, (cwd, spec.project_root)))
-    folders = [folder for folder in (cwd, spec.project_root) if folder]
+def _find(spec: LaunchSpec, cwd: Path, env: Mapping[str, str]) -> str:
+    folders = [cwd, Path(spec.project_root).absolute()] if spec.project_root else [cwd]
+    command = spec.command
+    if "/" in command:
+        # not resolved: programs look at the name they were started by
+        candidates = [folder / Path(command).expanduser() for folder in folders]
+        found = next((item for item in candidates if item.is_symlink() or item.exists()), None)
+        if found is None:
+            raise failure("no_such_file", path=command, hint="Give the path of a compiled program.")
+        return str(found)
+    in_path = shutil.which(command, path=env.get("PATH", os.defpath)) if command else None
+    if in_path is None:
+        raise failure("no_such_file", path=command, hint=_hint(command, folders))
+    return str(Path(in_path).absolute())
+
+
+def _hint(command: str, folders: Sequence[Path]) -> str:
     for folder in folders:
-        candidate = os.path.normpath(os.path.join(folder, command))
-        if os.path.lexists(candidate):
-            return candidate
-    raise failure("no_such_file", path=command, hint="Give the path of a compiled program.")
-
-
-def _hint(command: str, folders: Sequence[str | None]) -> str:
-    for folder in folders:
-        if folder and os.path.isfile(os.path.join(folder, command)):
-            return f"It is not in PATH; did you mean '{os.path.join(folder, command)}'?"
+        if command and (folder / command).is_file():
+            return f"It is not in PATH; did you mean '{folder / command}'?"
     return "It is not in PATH; give the path of a compiled program."
 
 
@@ -91,15 +90,16 @@ def _behind_scripts(path: str, argv: tuple[str, ...], env: Mapping[str, str]) ->
 
 
 def _read_head(path: str) -> bytes:
-    if os.path.isdir(path):
+    file = Path(path)
+    if file.is_dir():
         raise failure("is_directory", path=path)
-    if not os.path.exists(path):
+    if not file.exists():
         raise failure("no_such_file", path=path, hint="The link points to nothing.")
     if not os.access(path, os.X_OK):
         raise failure("not_executable", path=path)
     try:
-        with Path(path).open("rb") as file:
-            return file.read(4096)
+        with file.open("rb") as opened:
+            return opened.read(4096)
     except OSError as error:
         raise failure("launch_failed", path=path, reason=error.strerror) from error
 
@@ -109,15 +109,13 @@ def _interpreter(script: str, words: list[str], env: Mapping[str, str]) -> tuple
     if not words:
         raise failure("not_a_program", path=script)
     name, options = words[0], words[1:]
-    if os.path.basename(name) == "env" and options and not options[0].startswith("-") and "=" not in options[0]:
-        name, *rest = options[0].split()
+    found: str | None = name if Path(name).exists() else None
+    if Path(name).name == "env" and options and not options[0].startswith("-") and "=" not in options[0]:
+        name, *options = options[0].split()
         found = shutil.which(name, path=env.get("PATH", os.defpath))
-        options = rest
-    else:
-        found = name if os.path.exists(name) else None
     if found is None:
         raise failure("interpreter_missing", path=script, interpreter=name)
-    return os.path.abspath(found), tuple(option.strip() for option in options)
+    return str(Path(found).absolute()), tuple(option.strip() for option in options)
 
 
 def _check_elf(path: str, head: bytes) -> None:
@@ -148,7 +146,7 @@ def _has_interpreter(path: str, head: bytes) -> bool:
 def check_running(pid: int) -> str:
     """Path of the program that process `pid` runs. Raises no_such_process, attach_refused, and as `resolve`."""
     try:
-        path = os.readlink(f"/proc/{pid}/exe")
+        path = str(Path(f"/proc/{pid}/exe").readlink())
     except FileNotFoundError as error:
         raise failure("no_such_process", pid=pid) from error
     except OSError as error:

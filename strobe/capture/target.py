@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import frida
@@ -48,7 +49,7 @@ class HookRequest:
 
 
 class Target:
-    """A process with the agent in it. `resume` starts a spawned one; the end is told by `TargetEvents.on_exit`, once."""
+    """A process with the agent in it. `resume` starts a spawned one; `TargetEvents.on_exit` tells its end, once."""
 
     def __init__(self, pid: int, attached: bool, segment_path: str, events: TargetEvents) -> None:
         self.pid = pid
@@ -106,7 +107,7 @@ class Target:
     def _begin(self, device: Any) -> None:
         self._session = device.attach(self.pid)
         self._agent = AgentLink(self._session, self.pid, self._events.on_module_added, self._remove_module)
-        self.setup = self._agent.setup(self._segment_path, os.stat(self._segment_path).st_size)
+        self.setup = self._agent.setup(self._segment_path, Path(self._segment_path).stat().st_size)
         self._agent.observe_modules()
         threading.Thread(target=self._watch_end, name=f"strobe-end-{self.pid}", daemon=True).start()
 
@@ -140,9 +141,7 @@ class Target:
         unreachable = set(self._patches.add(prepared))
         self._patches.place(item for item in prepared if item not in unreachable)
         reasons = [answer if isinstance(answer, str) else "" for answer in answers]
-        return [
-            "too-far" if hook.function_id in unreachable else why for hook, why in zip(hooks, reasons, strict=True)
-        ]
+        return ["too-far" if hook.function_id in unreachable else why for hook, why in zip(hooks, reasons, strict=True)]
 
     def change(self, plans: dict[int, Plan]) -> None:
         """Changes what placed hooks record; one whose plan is not enabled is taken out of the code."""
@@ -212,9 +211,10 @@ class _killed_on_failure(contextlib.AbstractContextManager[None]):
             ROUTER.device().kill(self._pid)
         ROUTER.disconnect(self._pid)
         if isinstance(error, ProcessLookupError):
-            raise failure("launch_failed", path=f"process {self._pid}", reason="it ended before it was ready") from error
+            raise failure(
+                "launch_failed", path=f"process {self._pid}", reason="it ended before it was ready"
+            ) from error
 
 
 def _spawn_hint(error: Exception) -> str:
     return "Is the file on a file system mounted noexec?" if isinstance(error, frida.PermissionDeniedError) else ""
-

@@ -20,8 +20,8 @@ def runtime_answer(hooks: Hooks, warnings: list[str], event_limit: int) -> Trace
 
 def pending_answer(patterns: list[str], project_root: str, warnings: list[str], event_limit: int) -> TraceAnswer:
     status = (
-        f"{_count(len(patterns), 'pattern')} staged; the next debug_launch with projectRoot {project_root} applies them "
-        "before main begins."
+        f"{_count(len(patterns), 'pattern')} staged; the next debug_launch with projectRoot {project_root} "
+        "applies them before main begins."
         if patterns
         else f"Nothing is staged for {project_root}."
     )

@@ -19,7 +19,7 @@ from strobe.timeline.store import Store
 _SHOWN = 5  # names in one warning
 _INLINED_NOTED = 5_000
 _REFUSALS = {
-    "call-in-entry": "they call another function in their first 5 bytes, and an exception could not pass the moved call",
+    "call-in-entry": "they call another function in their first 5 bytes, and no exception could pass the moved call",
     "branch-into-entry": "their own code jumps into their first 5 bytes",
     "too-short": "they are shorter than the 5 bytes that a hook takes, and another function follows",
     "not-code": "their first bytes cannot be decoded",
@@ -64,7 +64,7 @@ class Hooks:
         return sum(hook.enabled for hook in self._hooks.values())
 
     def apply(self, by_path: dict[str, LoadedModule], now_ticks: int) -> None:
-        """Brings the target in line with `patterns` and `sampling`: places what is missing, takes out what no longer matches.
+        """Brings the target in line with `patterns` and `sampling`: places what is missing, takes out what is too much.
 
         `by_path`: the modules that are loaded, the main program first.
         """
@@ -99,7 +99,7 @@ class Hooks:
         return dict(list(found.items())[:_INLINED_NOTED])
 
     def _select(self, modules: Sequence[LoadedModule]) -> Selection:
-        """The system's runtime libraries are read only when a pattern asks for a library, or when one matched nothing."""
+        """The system's runtime libraries are read only when a pattern asks for one, or when one matched nothing."""
         patterns = list(self.patterns.values())
         if not patterns:
             return Selection()

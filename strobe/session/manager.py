@@ -12,6 +12,7 @@ from pathlib import Path
 
 from strobe import _core, config
 from strobe.capture import program
+from strobe.capture.device import ROUTER
 from strobe.capture.target import Target
 from strobe.errors import failure
 from strobe.model import LaunchSpec, Sampling, SessionSummary, TraceAnswer
@@ -38,9 +39,9 @@ class SessionManager:
         self._lock = threading.Lock()
 
     def launch(self, spec: LaunchSpec, patterns: Sequence[str] = (), sampling: Sampling | None = None) -> Session:
-        """Starts a program, or attaches to `spec.pid`, with the patterns and those staged for its project root in place.
+        """Starts a program, or attaches to `spec.pid`, with the patterns and those staged for its project root.
 
-        Raises what `program.resolve` raises, invalid_pattern, launch_failed, attach_refused; nothing is left behind then.
+        Raises what `program.resolve` raises, invalid_pattern, launch_failed, attach_refused; leaves nothing then.
         """
         project_root = _absolute(spec.project_root)
         staged = self._store.staged(project_root) if project_root else None
@@ -58,7 +59,9 @@ class SessionManager:
             raise
         try:
             if wanted:
-                session.launch_answer = session.trace(add=wanted, sampling=sampling or (_sampling(staged) if staged else None))
+                session.launch_answer = session.trace(
+                    add=wanted, sampling=sampling or (_sampling(staged) if staged else None)
+                )
             self._store.add_warnings(record.id, warnings)
         except BaseException:
             session.abort()
@@ -149,6 +152,7 @@ class SessionManager:
         for kept in opened:
             kept.close()
         self._store.close()
+        ROUTER.clean_up()
 
     def _drop(self, session_id: str) -> None:
         with self._lock:
@@ -164,7 +168,7 @@ class SessionManager:
 
 
 def _absolute(folder: str | None) -> str | None:
-    return os.path.realpath(os.path.expanduser(folder)) if folder else None
+    return str(Path(folder).expanduser().resolve()) if folder else None
 
 
 def _sampling(staged: StagedTraces) -> Sampling:

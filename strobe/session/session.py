@@ -293,4 +293,3 @@ def _how_it_ended(record: SessionRecord) -> str:
     if record.signal is not None:
         return f"signal {record.signal}"
     return "exit status unknown" if record.exit_code is None else f"exit status {record.exit_code}"
-
