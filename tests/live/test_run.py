@@ -169,6 +169,25 @@ def test_wrong_use_is_told_apart(build_program: Build) -> None:
     assert bad.stderr.startswith(b"strobe: INVALID_PATTERN: ")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (("query", "none"), 1, "strobe: SESSION_NOT_FOUND: There is no session 'none'."),
+        (("query", "none", "--limit", "0"), 2, "'--limit'"),
+        (("query", "none", "--from", "1h"), 2, "'--from' is '1h'"),
+        (("sql", "none", "select 1"), 1, "strobe: SESSION_NOT_FOUND"),
+        (("sessions", "delete", "none"), 1, "strobe: SESSION_NOT_FOUND"),
+        (("bench", "none"), 2, "there are: call"),
+        (("nonsense",), 2, "No such command"),
+    ],
+)
+def test_bad_input_is_one_clear_error(arguments: tuple[str, ...], status: int, words: str) -> None:
+    result = strobe(*arguments)
+    assert result.returncode == status
+    assert words in result.stderr.decode()
+    assert b"Traceback" not in result.stderr
+
+
 def start(*arguments: object) -> subprocess.Popen[bytes]:
     """strobe as the leader of a process group of its own, as a shell starts it; it is running when "ready" is there."""
     command = [*STROBE, "run", *map(str, arguments)]
