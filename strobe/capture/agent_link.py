@@ -87,9 +87,7 @@ class AgentLink:
         """Makes trampolines and changes nothing yet; for a function that cannot be hooked, why not."""
         request = {"ids": ids, "addresses": [hex(item) for item in addresses], "sizes": sizes, "plans": plans}
         answers = self._call(self._script.exports_sync.prepare_hooks, request, seconds=INSTALL_S)
-        return [
-            answer["refusal"] or Trampoline(int(answer["trampoline"], 16), answer["displaced"]) for answer in answers
-        ]
+        return [answer["refusal"] or _trampoline(answer) for answer in answers]
 
     def set_plans(self, plans: dict[int, Plan]) -> None:
         self._call(self._script.exports_sync.set_plans, list(plans), list(plans.values()))
@@ -128,6 +126,12 @@ class AgentLink:
     def _post(self, ticket: str) -> None:
         with contextlib.suppress(frida.InvalidOperationError):  # the process is gone
             self._script.post({"type": ticket})
+
+
+def _trampoline(answer: dict[str, Any]) -> Trampoline | str:
+    """Interceptor makes none for a function that it hooks already."""
+    address = int(answer["trampoline"], 16)
+    return Trampoline(address, answer["displaced"]) if address else "in-use"
 
 
 def _module(item: dict[str, Any]) -> LoadedModule:

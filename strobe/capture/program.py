@@ -1,6 +1,6 @@
 """What a launch names: the file that will really be started, checked before anything runs.
 
-Frida neither searches PATH nor runs scripts, and a statically linked program dies under it: all of that is found out here.
+Frida neither searches PATH nor runs scripts, and a statically linked program dies under it; that is found out here.
 """
 
 from __future__ import annotations
