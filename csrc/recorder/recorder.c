@@ -71,7 +71,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
 
 static int strobe_anyone_busy(const struct strobe_recorder* recorder) {
     uint32_t index;
-    for (index = 0; index < STROBE_THREAD_STATES; index++)
+    for (index = 0; index < recorder->states_used; index++)
         if (recorder->states[index].claimed && recorder->states[index].busy_slot != 0) return 1;
     return 0;
 }

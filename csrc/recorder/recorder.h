@@ -76,6 +76,8 @@ struct strobe_recorder {
     struct strobe_totals* totals;
     uint8_t* chunks;
     struct strobe_thread_state* states;
+    uint32_t states_used; /* states from the front that were ever claimed */
+    uint32_t reserved;
     struct strobe_frame* frames; /* STROBE_THREAD_STATES * STROBE_FRAMES */
     uint8_t* stubs;              /* as many stubs of STROBE_STUB_BYTES, then the common return path */
     uint8_t* unwind_table;       /* .eh_frame for all stubs, to be given to __register_frame */

@@ -45,11 +45,19 @@ static int strobe_state_is_stale(struct strobe_recorder* recorder, const struct 
     return state->tid != 0 && strobe_syscall(STROBE_SYS_TGKILL, recorder->pid, state->tid, 0, 0, 0, 0) == -STROBE_ESRCH;
 }
 
+/* States are used from the front, so that only those that were ever used are looked at. */
 static struct strobe_thread_state* strobe_state_claim(struct strobe_recorder* recorder) {
+    uint32_t used = recorder->states_used;
     uint32_t index;
-    for (index = 0; index < STROBE_THREAD_STATES; index++) {
+    for (index = 0; index < used; index++) {
         struct strobe_thread_state* state = &recorder->states[index];
         if (state->claimed == 0 && strobe_compare_exchange32(&state->claimed, 0, 1)) return state;
+    }
+    while (used < STROBE_THREAD_STATES) {
+        if (strobe_compare_exchange32(&recorder->states_used, used, used + 1) &&
+            strobe_compare_exchange32(&recorder->states[used].claimed, 0, 1))
+            return &recorder->states[used];
+        used = recorder->states_used;
     }
     for (index = 0; index < STROBE_THREAD_STATES; index++) {
         struct strobe_thread_state* state = &recorder->states[index];
@@ -62,7 +70,7 @@ static struct strobe_thread_state* strobe_state_claim(struct strobe_recorder* re
 /* set_specific may allocate, and the allocator may be traced: then this thread is already being begun. */
 static int strobe_is_beginning(const struct strobe_recorder* recorder, uint32_t tid) {
     uint32_t index;
-    for (index = 0; index < STROBE_THREAD_STATES; index++)
+    for (index = 0; index < recorder->states_used; index++)
         if (recorder->states[index].tid == tid && recorder->states[index].busy_slot == STROBE_BEGINNING) return 1;
     return 0;
 }
