@@ -61,7 +61,8 @@ def test_a_program_runs_with_the_environment_and_folder_of_the_client(
 
 def test_a_program_finds_its_signals_as_a_shell_would_leave_them(wire: Wire) -> None:
     session = launched(wire, "grep", "SigIgn\\|SigBlk", "/proc/self/status")
-    assert {line.split()[1] for line in output(wire, session).splitlines()} == {"0" * 16}
+    of_the_c_library = 0b11 << 31  # signals 32 and 33, which posix_spawn (and so make) leaves ignored in its children
+    assert {int(line.split()[1], 16) & ~of_the_c_library for line in output(wire, session).splitlines()} == {0}
     wire.good("debug_stop", sessionId=session)
 
 
