@@ -94,7 +94,7 @@ class LoadedModule:
 
 @dataclass(frozen=True, slots=True)
 class LaunchSpec:
-    """What to start. `env` adds to the environment of the daemon or caller; `stdio` "inherit" passes the caller's through."""
+    """What to start. `env` adds to the environment of the daemon or caller; `stdio` "inherit" passes the caller's on."""
 
     command: str
     args: tuple[str, ...] = ()
@@ -141,7 +141,10 @@ class ReturnMatch:
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """What a query asks for. `time_from`, `time_to`: ns since session start, or "-5s", "-1m", "-500ms" before the newest event."""
+    """What a query asks for.
+
+    `time_from`, `time_to`: ns since session start, or "-5s", "-1m", "-500ms" before the newest event.
+    """
 
     event_type: EventType | None = None
     function: TextMatch | None = None
@@ -223,7 +226,11 @@ class EventPage:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Totals of one group; `key` is the function's name, the thread's name or the source file. Durations in ns over completed calls."""
+    """Totals of one group; `key` is the function's name, the thread's name or the source file.
+
+    Durations in ns over completed calls. `evicted`, `sampled_out` and `lost` count calls whose enter is missing. `exact`
+    is False where they are added up from the events that were kept, as a time, duration or return value was asked for.
+    """
 
     key: str
     count: int
@@ -240,7 +247,7 @@ class Totals:
     evicted: int = 0
     sampled_out: int = 0
     lost: int = 0
-    exact: bool = True  # False: added up from the events that were kept, as a time, duration or return value was asked for
+    exact: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,10 @@ click, or anything else that takes milliseconds, is imported.
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False  # typing takes 10 ms to import
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 def main() -> None:
