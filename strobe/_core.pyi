@@ -5,6 +5,58 @@ A file that cannot be opened is an OSError; a file that is no segment, or a dama
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+class Dwarf:
+    """The debug information of one file. Threads may share it; what it does takes no interpreter lock.
+
+    `sections`: uncompressed content by name (`.debug_info`, …), which must stay as it is. ValueError where nothing can
+    be read, here and where an offset or a damaged DIE leads nowhere. DIEs are named by their offset in .debug_info,
+    units by their index in units().
+    """
+
+    def __init__(self, sections: Mapping[str, bytes | memoryview]) -> None: ...
+    def scan(self, executable: Sequence[tuple[int, int]], threads: int = 0) -> DwarfIndex:
+        """All there is, in one pass. `executable`: [start, end) of sections with code, outside of which functions are
+        left out; empty: nowhere. `threads` 0: as many as the machine runs at once, 8 at most."""
+    def qualified_name(self, die: int) -> str:
+        """Name with the names of all that encloses it; `{unnamed}` and `(anonymous namespace)` where there is none."""
+    def children(self, die: int, tag: int) -> list[int]:
+        """Direct children with that DW_TAG."""
+    def unit_has_tag(self, die: int, tag: int) -> bool:
+        """Whether the unit that holds a DIE may have any with that DW_TAG."""
+    def units(self) -> list[tuple[int, int, int, int, bool, bool]]:
+        """(offset, bytes, DWARF version, DW_UT, in .debug_types, content in a .dwo file)."""
+    def unit_ranges(self, unit: int) -> list[tuple[int, int]]:
+        """[start, end) of its code; empty where the unit does not say."""
+    def unit_files(self, unit: int) -> list[str]:
+        """Full paths by file number; empty for a number that stands for none."""
+    def unit_lines(self, unit: int) -> dict[str, bytes]:
+        """Columns of the line table in the program's order: address (u64), file, line, column (u32), flags (u8: 1
+        begins a statement, 2 ends a sequence, 4 ends a prologue)."""
+
+class DwarfIndex:
+    """What a scan found. Columns are native-endian numbers, to be cast by memoryview; columns of strings are UTF-8,
+    each ended by a zero byte. Rows are in the order of the units."""
+
+    def functions(self) -> dict[str, bytes]:
+        """Functions with code. name, linkage_name (empty: none) strings; die, address, size (u64, of the part that is
+        called); unit, file (index in files(), 2**32 - 1: unknown), line (0: unknown), first_range, range_count (u32, in
+        ranges()); flags (u8: 1 external); parent (u8: 0 unit, 1 namespace, 2 type, 3 function)."""
+    def variables(self) -> dict[str, bytes]:
+        """Variables with an address of their own. name, linkage_name; die, address (u64); unit, file, line (u32); flags
+        (u8: 1 external, 2 thread-local: the address is an offset in the module's block); parent (u8)."""
+    def types(self) -> dict[str, bytes]:
+        """Defined types, the first of each name and tag. name; die (u64); unit (u32); tag (u16); flags (u8: 4 the DIE
+        is in .debug_types)."""
+    def inlined(self) -> dict[str, bytes]:
+        """name of what was inlined into a function with code; sites (u64)."""
+    def ranges(self) -> bytes:
+        """Pairs of u64: [start, end) of each part of a function, the one that is called first."""
+    def files(self) -> list[str]: ...
+    def damage(self) -> list[tuple[int, str]]:
+        """(offset of the unit, reason) of what could not be read."""
+
 class Segment:
     """Read-only map of one segment; safe while the target writes or dies. May be shared by threads."""
 
@@ -74,7 +126,7 @@ def create_segment(path: str, max_events: int) -> None:
 def write_code(pid: int, changes: list[tuple[int, bytes, int]], stop: bool) -> int:
     """Writes into the code of a process, whole or not at all: (address, bytes, bytes of the instructions they replace).
 
-    With `stop` all its threads are held meanwhile, and none of them stands in the middle of what is replaced. Returns for
-    how many ns they were held. OSError: PermissionError where another debugger holds the process, ProcessLookupError
+    With `stop` all its threads are held meanwhile, and none of them stands in the middle of what is replaced. Returns
+    for how many ns they were held. OSError: PermissionError where another debugger holds the process, ProcessLookupError
     where it is gone, TimeoutError where a thread does not stop.
     """

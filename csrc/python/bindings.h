@@ -10,6 +10,8 @@ namespace strobe::bindings {
 void add_clock(pybind11::module_& module);
 void add_demangle(pybind11::module_& module);
 void add_patch(pybind11::module_& module);
+void add_dwarf(pybind11::module_& module);
+void add_dwarf_index(pybind11::module_& module);
 void add_segment(pybind11::module_& module);
 void add_writer(pybind11::module_& module);
 

@@ -2,6 +2,7 @@
 #include <system_error>
 
 #include "bindings.h"
+#include "dwarf/cursor.h"
 #include "segment/segment.h"
 
 namespace py = pybind11;
@@ -15,6 +16,8 @@ void translate(std::exception_ptr failure) {
         strobe::bindings::set_os_error(error);
     } catch (const strobe::SegmentError& error) {
         PyErr_SetString(PyExc_ValueError, error.what());
+    } catch (const strobe::dwarf::DwarfError& error) {
+        PyErr_SetString(PyExc_ValueError, error.what());
     }
 }
 
@@ -25,5 +28,7 @@ PYBIND11_MODULE(_core, module) {
     strobe::bindings::add_clock(module);
     strobe::bindings::add_demangle(module);
     strobe::bindings::add_patch(module);
+    strobe::bindings::add_dwarf_index(module);
+    strobe::bindings::add_dwarf(module);
     strobe::bindings::add_segment(module);
 }

@@ -17,8 +17,8 @@ from strobe.symbols.debug_info import UNNAMED, CodeRow, DebugInfo
 from strobe.symbols.elf import ElfFunction, ElfImage
 from strobe.symbols.signature import Signatures
 
-_BIG_BYTES = 20 << 20
-_BYTES_PER_SECOND = 5 << 20  # of .debug_info, about; for the announcement only
+_BIG_BYTES = 100 << 20
+_BYTES_PER_SECOND = 100 << 20  # of .debug_info, about; for the announcement only
 
 
 @dataclass
@@ -159,8 +159,8 @@ def _complaints(name: str, debug_info: DebugInfo) -> list[str]:
             f"{split} units of {name} keep their debug information in .dwo files, which are not read: functions there "
             "have no source lines and arguments. Build without -gsplit-dwarf."
         )
-    if debug_info.scan.damaged:
-        count, reason = len({unit for unit, _ in debug_info.scan.damaged}), debug_info.scan.damaged[0][1]
+    if debug_info.damaged:
+        count, reason = len({unit for unit, _ in debug_info.damaged}), debug_info.damaged[0][1]
         complaints.append(f"The debug information of {count} units of {name} is damaged ({reason}).")
     return complaints
 

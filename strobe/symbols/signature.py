@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from elftools.dwarf.die import DIE
@@ -14,7 +15,6 @@ from strobe.symbols import names
 from strobe.symbols.abi import DWARF_TO_ARGUMENT, Doubt, Place, Shape, assign
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_info import DebugInfo
-from strobe.symbols.dwarf_forms import TAG_FORMAL_PARAMETER
 from strobe.symbols.shapes import returned_shape, shape_of
 from strobe.symbols.types import TypeReader, number, target
 
@@ -39,12 +39,14 @@ class Signatures:
         self, debug_info: DebugInfo, die_offsets: dict[int, int], global_addresses: set[int], has_symtab: bool
     ) -> None:
         self._debug_info = debug_info
-        self._dwarf = debug_info.dwarf
         self._die_offsets = die_offsets
         self._global_addresses = global_addresses  # of functions that other modules or files could call
         self._has_symtab = has_symtab
         self._types = TypeReader(debug_info)
-        self._locations = LocationParser(debug_info.dwarf.location_lists())
+
+    @cached_property
+    def _locations(self) -> LocationParser:
+        return LocationParser(self._debug_info.dwarf.location_lists())
 
     def fill_in(self, function: FunctionSymbol) -> FunctionSymbol:
         """The function with `parameters` and `returns`; both stay None where the compiler may have changed them."""
@@ -87,7 +89,7 @@ class Signatures:
         return own
 
     def _listed(self, die: DIE) -> list[DIE]:
-        offsets = self._debug_info.scan.children(die.offset, TAG_FORMAL_PARAMETER)
+        offsets = self._debug_info.parameters(die.offset)
         return [die.cu.get_DIE_from_refaddr(offset) for offset in offsets]
 
     def _certain(self, die: DIE, formals: list[DIE], shapes: list[Shape | None], registers: Registers) -> Registers:
@@ -141,7 +143,7 @@ class Signatures:
         return Parameter(name, kind, register if has_word else None)
 
     def _die_at(self, offset: int) -> DIE:
-        die: DIE = self._dwarf.get_DIE_from_refaddr(offset)
+        die: DIE = self._debug_info.dwarf.get_DIE_from_refaddr(offset)
         return die
 
 

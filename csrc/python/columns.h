@@ -1,0 +1,24 @@
+// Rows as columns: one bytes object per field, to be cast by memoryview or array without a Python object per value.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace strobe::bindings {
+
+template <typename Row, typename Field>
+pybind11::bytes column(const std::vector<Row>& rows, Field Row::* field) {
+    PyObject* object = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(rows.size() * sizeof(Field)));
+    if (object == nullptr) throw pybind11::error_already_set();
+    char* out = PyBytes_AS_STRING(object);
+    for (const Row& row : rows) {
+        std::memcpy(out, &(row.*field), sizeof(Field));
+        out += sizeof(Field);
+    }
+    return pybind11::reinterpret_steal<pybind11::bytes>(object);
+}
+
+}  // namespace strobe::bindings

@@ -1,0 +1,137 @@
+#include <pybind11/stl.h>
+
+#include <map>
+#include <memory>
+
+#include "bindings.h"
+#include "columns.h"
+#include "dwarf/index.h"
+#include "dwarf/line_program.h"
+
+namespace py = pybind11;
+
+namespace strobe::bindings {
+namespace {
+
+using dwarf::Bytes;
+using dwarf::LineRow;
+using dwarf::Unit;
+
+py::str decoded(std::string_view text) {
+    PyObject* object = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+    if (object == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::str>(object);
+}
+
+// The sections of one file, held as long as this lives.
+class Dwarf {
+  public:
+    explicit Dwarf(const std::map<std::string, py::buffer>& sections) {
+        dwarf::Sections all;
+        const std::map<std::string, Bytes*> places = {
+            {".debug_info", &all.info}, {".debug_types", &all.types},       {".debug_abbrev", &all.abbrev},
+            {".debug_str", &all.str},   {".debug_line_str", &all.line_str}, {".debug_str_offsets", &all.str_offsets},
+            {".debug_addr", &all.addr}, {".debug_ranges", &all.ranges},     {".debug_rnglists", &all.rnglists},
+            {".debug_line", &all.line},
+        };
+        for (const auto& [name, buffer] : sections) {
+            const auto place = places.find(name);
+            if (place == places.end()) continue;
+            held_.push_back(buffer.request());
+            const py::buffer_info& view = held_.back();
+            *place->second =
+                Bytes(static_cast<const uint8_t*>(view.ptr), static_cast<size_t>(view.size * view.itemsize));
+        }
+        const py::gil_scoped_release release;
+        units_ = std::make_unique<dwarf::Units>(all);
+        scopes_ = std::make_unique<dwarf::ScopeTable>(*units_);
+    }
+
+    const dwarf::Units& units() const { return *units_; }
+    const Unit& unit(size_t index) const {
+        if (index >= units_->all().size()) throw py::index_error("no such unit");
+        return units_->all()[index];
+    }
+
+    dwarf::Index scan(const std::vector<std::pair<uint64_t, uint64_t>>& executable, unsigned threads) const {
+        const py::gil_scoped_release release;
+        return dwarf::build_index(*units_, {executable, threads});
+    }
+
+    py::str qualified_name(uint64_t die) const {
+        std::string name;
+        {
+            const py::gil_scoped_release release;
+            name = dwarf::Namer(*units_, *scopes_).qualified(units_->at(die), die);
+        }
+        return decoded(name);
+    }
+
+    std::vector<uint64_t> children(uint64_t die, uint32_t tag) const {
+        const py::gil_scoped_release release;
+        return dwarf::children(*units_, die, tag);
+    }
+
+    bool unit_has_tag(uint64_t die, uint32_t tag) const {
+        const Unit& unit = units_->at(die);
+        return unit.abbreviations != nullptr && unit.abbreviations->has_tag(tag);
+    }
+
+    py::list unit_rows() const {
+        py::list rows;
+        for (const Unit& unit : units_->all()) {
+            rows.append(py::make_tuple(unit.offset, unit.end - unit.offset, unit.layout.version,
+                                       static_cast<int>(unit.kind), unit.in_types, unit.own.has(dwarf::kDwoName)));
+        }
+        return rows;
+    }
+
+    std::vector<std::pair<uint64_t, uint64_t>> unit_ranges(size_t index) const {
+        const py::gil_scoped_release release;
+        return units_->ranges(unit(index), unit(index).own);
+    }
+
+    py::list unit_files(size_t index) const {
+        const dwarf::LineHeader header(*units_, unit(index));
+        py::list paths;
+        for (size_t file = 0; file < header.file_count(); ++file) paths.append(decoded(header.path(file)));
+        return paths;
+    }
+
+    py::dict unit_lines(size_t index) const {
+        std::vector<LineRow> rows;
+        {
+            const py::gil_scoped_release release;
+            rows = dwarf::line_rows(*units_, unit(index));
+        }
+        py::dict columns;
+        columns["address"] = column(rows, &LineRow::address);
+        columns["file"] = column(rows, &LineRow::file);
+        columns["line"] = column(rows, &LineRow::line);
+        columns["column"] = column(rows, &LineRow::column);
+        columns["flags"] = column(rows, &LineRow::flags);
+        return columns;
+    }
+
+  private:
+    std::vector<py::buffer_info> held_;
+    std::unique_ptr<dwarf::Units> units_;
+    std::unique_ptr<dwarf::ScopeTable> scopes_;
+};
+
+}  // namespace
+
+void add_dwarf(py::module_& module) {
+    py::class_<Dwarf>(module, "Dwarf")
+        .def(py::init<const std::map<std::string, py::buffer>&>(), py::arg("sections"))
+        .def("scan", &Dwarf::scan, py::arg("executable"), py::arg("threads") = 0)
+        .def("qualified_name", &Dwarf::qualified_name, py::arg("die"))
+        .def("children", &Dwarf::children, py::arg("die"), py::arg("tag"))
+        .def("unit_has_tag", &Dwarf::unit_has_tag, py::arg("die"), py::arg("tag"))
+        .def("units", &Dwarf::unit_rows)
+        .def("unit_ranges", &Dwarf::unit_ranges, py::arg("unit"))
+        .def("unit_files", &Dwarf::unit_files, py::arg("unit"))
+        .def("unit_lines", &Dwarf::unit_lines, py::arg("unit"));
+}
+
+}  // namespace strobe::bindings

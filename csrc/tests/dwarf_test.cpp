@@ -1,0 +1,140 @@
+// The rows of a small program, and of copies of it that are cut or have bits flipped: `dwarf_test SUBJECT…`.
+#include <algorithm>
+#include <memory>
+#include <random>
+
+#include "check.h"
+#include "dwarf/index.h"
+#include "dwarf/line_program.h"
+#include "dwarf_sections.h"
+
+using namespace strobe::dwarf;
+using namespace strobe::test;
+
+namespace {
+
+constexpr unsigned kDamagedCopies = 400;
+
+// The strings of a column, sorted: "a b c".
+std::string sorted(const std::string& column) {
+    std::vector<std::string> names;
+    for (size_t start = 0; start < column.size(); start = column.find('\0', start) + 1) names.push_back(&column[start]);
+    std::sort(names.begin(), names.end());
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
+    return text;
+}
+
+void rows_are_complete(const SectionBytes& bytes) {
+    const Units units(views(bytes));
+    const Index index = build_index(units, {});
+    CHECK_EQUAL(index.damage.size(), 0u);
+    CHECK_EQUAL(sorted(index.variable_names),
+                "outer::Shape::area::calls outer::Shape::made outer::counter outer::per_thread");
+    CHECK_EQUAL(sorted(index.inlined_names), "outer::twice");
+    CHECK_EQUAL(index.inlined_sites.at(0), 2u);
+    const std::string functions = sorted(index.function_names);
+    for (const char* name : {"main", "main::Local::inside", "outer::(anonymous namespace)::hidden",
+                             "outer::Shape::area", "outer::largest<int>", "plain"}) {
+        CHECK((" " + functions + " ").find(std::string(" ") + name + " ") != std::string::npos);
+    }
+    const std::string types = sorted(index.type_names);
+    for (const char* name : {"int", "main::Local", "outer::(anonymous namespace)::Alias", "outer::Shape",
+                             "outer::Shape::Kind", "outer::Shape::Size"}) {
+        CHECK((" " + types + " ").find(std::string(" ") + name + " ") != std::string::npos);
+    }
+    const auto thread_local_rows = std::count_if(index.variables.begin(), index.variables.end(),
+                                                 [](const auto& row) { return (row.flags & kThreadLocalRow) != 0; });
+    CHECK_EQUAL(thread_local_rows, 1);
+    CHECK(std::all_of(index.functions.begin(), index.functions.end(), [&index](const FunctionRow& row) {
+        return row.file != kNone && index.files[row.file].ends_with("dwarf_subject.cpp");
+    }));
+}
+
+void threads_change_nothing(const SectionBytes& bytes) {
+    const Units units(views(bytes));
+    const Index one = build_index(units, {{}, 1}), three = build_index(units, {{}, 3});
+    CHECK_EQUAL(one.function_names, three.function_names);
+    CHECK_EQUAL(one.type_names, three.type_names);
+}
+
+void lines_lie_in_functions(const SectionBytes& bytes) {
+    const Units units(views(bytes));
+    const Index index = build_index(units, {});
+    const std::vector<LineRow> rows = line_rows(units, units.all().at(0));
+    for (const FunctionRow& function : index.functions) {
+        CHECK(std::any_of(rows.begin(), rows.end(), [&function](const LineRow& row) {
+            return row.address == function.address && row.line >= function.line && row.line < function.line + 3;
+        }));
+    }
+}
+
+// Everything that reads, each with its own errors.
+template <typename Read>
+void tolerating(Read read) {
+    try {
+        read();
+    } catch (const DwarfError&) {
+    }
+}
+
+void read_everything(const SectionBytes& bytes, std::mt19937& random) {
+    const Units units(views(bytes));
+    tolerating([&] { build_index(units, {{}, 1}); });
+    ScopeTable scopes(units);
+    for (const Unit& unit : units.all()) {
+        tolerating([&] { line_rows(units, unit); });
+        tolerating([&] { units.ranges(unit, unit.own); });
+        const uint64_t die = unit.offset + random() % (unit.end - unit.offset);
+        tolerating([&] { Namer(units, scopes).qualified(unit, die); });
+        tolerating([&] { children(units, die, kTagVariable); });
+    }
+}
+
+void damage(SectionBytes& bytes, std::mt19937& random) {
+    auto section = bytes.begin();
+    std::advance(section, random() % bytes.size());
+    std::vector<uint8_t>& content = section->second;
+    if (content.empty()) return;
+    if (random() % 4 == 0) {
+        content.resize(random() % content.size());
+        content.shrink_to_fit();
+        return;
+    }
+    for (unsigned left = 1 + random() % 6; left > 0; --left) {
+        uint8_t& byte = content[random() % content.size()];
+        const uint8_t choices[] = {0, 0x7f, 0x80, 0xff, static_cast<uint8_t>(byte ^ 1u << random() % 8)};
+        byte = choices[random() % 5];
+    }
+}
+
+void damaged_copies_are_survived(const SectionBytes& bytes) {
+    std::mt19937 random(1);  // the same copies each time
+    for (unsigned copy = 0; copy < kDamagedCopies; ++copy) {
+        SectionBytes damaged = bytes;
+        for (unsigned left = 1 + random() % 2; left > 0; --left) damage(damaged, random);
+        tolerating([&] { read_everything(damaged, random); });
+    }
+}
+
+void paths_are_made_plain() {
+    CHECK_EQUAL(normal_path("/a/./b/../c//d"), "/a/c/d");
+    CHECK_EQUAL(normal_path("/../a"), "/a");
+    CHECK_EQUAL(normal_path("../a/.."), "..");
+    CHECK_EQUAL(normal_path("a/.."), ".");
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    paths_are_made_plain();
+    CHECK(count > 1);
+    for (int index = 1; index < count; ++index) {
+        const SectionBytes bytes = read_sections(arguments[index]);
+        rows_are_complete(bytes);
+        threads_change_nothing(bytes);
+        lines_lie_in_functions(bytes);
+        damaged_copies_are_survived(bytes);
+    }
+    return verdict();
+}

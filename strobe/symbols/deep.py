@@ -1,0 +1,77 @@
+"""pyelftools over the sections of one file: for what is read of a single DIE, never of all."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
+
+from strobe.symbols.sections import Content, DebugSections
+
+_COPIED_BYTES = 16 << 20
+_READ = (
+    "info",
+    "types",
+    "abbrev",
+    "str",
+    "line_str",
+    "str_offsets",
+    "addr",
+    "ranges",
+    "rnglists",
+    "loc",
+    "loclists",
+    "line",
+)
+_LEFT_OUT = (
+    "debug_aranges",
+    "debug_frame",
+    "eh_frame",
+    "debug_pubtypes",
+    "debug_pubnames",
+    "debug_sup",
+    "gnu_debugaltlink",
+)
+
+
+class _ViewStream:
+    """Reads bytes where they lie, for pyelftools: a copy of a large section would double its memory."""
+
+    def __init__(self, view: memoryview) -> None:
+        self._view = view
+        self._position = 0
+
+    def read(self, size: int = -1) -> bytes:
+        start = self._position
+        end = len(self._view) if size < 0 else min(start + size, len(self._view))
+        self._position = max(start, end)
+        return bytes(self._view[start:end])
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: len(self._view)}[whence]
+        if base + offset < 0:
+            raise ValueError("a negative position")
+        self._position = base + offset
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+
+def open_dwarf(sections: DebugSections) -> Any:
+    """A DWARFInfo of elftools; sections are decompressed as far as types, lines and locations need them."""
+
+    def section(name: str) -> Any:
+        content = sections.get(name)
+        return None if len(content) == 0 else DebugSectionDescriptor(_stream(content), name, None, len(content), 0)
+
+    # frames, indexes by name and supplementary files are not needed
+    left_out = dict.fromkeys(f"{name}_sec" for name in _LEFT_OUT)
+    read = {f"debug_{name}_sec": section(f".debug_{name}") for name in _READ}
+    config = DwarfConfig(little_endian=True, machine_arch="x64", default_address_size=8)
+    return DWARFInfo(config=config, **read, **left_out)
+
+
+def _stream(content: Content) -> Any:
+    return io.BytesIO(content) if len(content) <= _COPIED_BYTES else _ViewStream(memoryview(content))

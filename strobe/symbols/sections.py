@@ -1,0 +1,156 @@
+"""Debug sections of an ELF file as plain bytes: mapped or read, and decompressed (System V gABI, compressed sections).
+
+Decompression is Python's: zlib releases the interpreter's lock, and needs no library at build time.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from strobe.symbols.elf import ElfImage
+
+# Beyond it a file is mapped instead of read. Cutting a mapped file short while it is in use would end this process.
+_READ_BYTES = 64 << 20
+_MAX_RATIO = 1100  # of zlib; zstd does better only on what no compiler writes
+_SHF_COMPRESSED = 0x800
+_CHDR = struct.Struct("<IIQQ")  # Elf64_Chdr: type, reserved, size, alignment
+_ZDEBUG = struct.Struct(">4sQ")  # "ZLIB", size
+_ZLIB, _ZSTD = 1, 2
+_ZSTD_MODULES = ("compression.zstd", "backports.zstd")  # of Python 3.14, and the same for older ones
+
+Content = bytes | memoryview
+SCANNED = (
+    ".debug_info",
+    ".debug_types",
+    ".debug_abbrev",
+    ".debug_str",
+    ".debug_line_str",
+    ".debug_str_offsets",
+    ".debug_addr",
+    ".debug_ranges",
+    ".debug_rnglists",
+    ".debug_line",
+)  # what strobe._core.Dwarf reads
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A section as the file has it."""
+
+    name: str
+    content: memoryview
+    is_compressed: bool
+    is_zdebug: bool
+
+
+class DebugSections:
+    """All `.debug_*` sections of one file, by their name without compression (`.zdebug_info` is `.debug_info`)."""
+
+    def __init__(self, image: ElfImage) -> None:
+        headers = [s for s in image.elf.iter_sections() if _plain_name(s.name) and s["sh_type"] != "SHT_NOBITS"]
+        self._stored: dict[str, _Stored] = {}
+        self._plain: dict[str, Content] = {}
+        with open(image.path, "rb") as file:  # noqa: PTH123
+            piece = _reader(file.fileno(), sum(section["sh_size"] for section in headers))
+            for section in headers:
+                content = piece(section["sh_offset"], section["sh_size"])
+                if len(content) != section["sh_size"]:
+                    raise ValueError(f"{section.name} is cut short")
+                is_compressed = bool(section["sh_flags"] & _SHF_COMPRESSED)
+                stored = _Stored(section.name, content, is_compressed, section.name.startswith(".zdebug"))
+                self._stored.setdefault(_plain_name(section.name), stored)
+
+    def get(self, name: str) -> Content:
+        """Content of a section; empty where there is none. Raises ValueError where it cannot be decompressed."""
+        if name not in self._plain:
+            stored = self._stored.get(name)
+            self._plain[name] = b"" if stored is None else _decompressed(stored)
+        return self._plain[name]
+
+    def several(self, names: Iterable[str]) -> dict[str, Content]:
+        """The same of several sections, decompressed side by side."""
+        present = [name for name in names if name in self._stored]
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            return dict(zip(present, pool.map(self.get, present), strict=True))
+
+
+def _plain_name(name: str) -> str:
+    """`.debug_…`, or "" for a section that has no debug information."""
+    if name.startswith(".zdebug_"):
+        return "." + name[2:]
+    return name if name.startswith(".debug_") else ""
+
+
+def _reader(descriptor: int, total_bytes: int) -> Callable[[int, int], memoryview]:
+    if total_bytes <= _READ_BYTES:
+        return lambda offset, size: memoryview(os.pread(descriptor, size, offset))
+    view = memoryview(mmap.mmap(descriptor, 0, prot=mmap.PROT_READ))
+    return lambda offset, size: view[offset : offset + size]
+
+
+def _decompressed(stored: _Stored) -> Content:
+    data = stored.content
+    if stored.is_zdebug:
+        magic, size = _ZDEBUG.unpack_from(_at_least(data, _ZDEBUG.size, stored.name))
+        return _inflated(stored.name, data[_ZDEBUG.size :], size) if magic == b"ZLIB" else data
+    if not stored.is_compressed:
+        return data
+    kind, _, size, _ = _CHDR.unpack_from(_at_least(data, _CHDR.size, stored.name))
+    if kind == _ZLIB:
+        return _inflated(stored.name, data[_CHDR.size :], size)
+    if kind == _ZSTD:
+        return _unzstd(stored.name, data[_CHDR.size :], size)
+    raise ValueError(f"{stored.name} is compressed in an unknown way")
+
+
+def _at_least(data: memoryview, size: int, name: str) -> memoryview:
+    if len(data) < size:
+        raise ValueError(f"{name} is cut short")
+    return data
+
+
+def _inflated(name: str, data: memoryview, size: int) -> bytes:
+    if size > _MAX_RATIO * len(data):
+        raise ValueError(f"{name} cannot have {size} bytes")
+    try:
+        # a stream that has more than it says is cut off there
+        content = zlib.decompressobj().decompress(data, size) if size else b""
+    except zlib.error as error:
+        raise ValueError(f"{name}: {error}") from error
+    return _complete(name, content, size)
+
+
+def _unzstd(name: str, data: memoryview, size: int) -> bytes:
+    zstd = _zstd_module()
+    if zstd is None:
+        raise ValueError(f"{name} is compressed with zstd, which needs the package backports.zstd")
+    if size > 64 * _MAX_RATIO * len(data):
+        raise ValueError(f"{name} cannot have {size} bytes")
+    try:
+        content: bytes = zstd.ZstdDecompressor().decompress(data, size)
+    except zstd.ZstdError as error:
+        raise ValueError(f"{name}: {error}") from error
+    return _complete(name, content, size)
+
+
+def _zstd_module() -> Any:
+    for module in _ZSTD_MODULES:
+        try:
+            return import_module(module)
+        except ImportError:
+            continue
+    return None
+
+
+def _complete(name: str, content: bytes, size: int) -> bytes:
+    if len(content) != size:
+        raise ValueError(f"{name} is cut short")
+    return content
