@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from strobe._core import Dwarf
+from strobe._core import Dwarf, DwarfIndex
 from strobe.symbols.deep import open_dwarf
 from strobe.symbols.elf import ElfImage
 from strobe.symbols.sections import SCANNED, DebugSections
@@ -31,13 +31,24 @@ class CodeRow:
 
 
 class DebugInfo:
-    """`.debug_info` of one ELF file. Raises one of UNREADABLE where nothing of it can be read."""
+    """`.debug_info` of one ELF file, read when first asked for. Raises one of UNREADABLE where nothing can be read."""
 
     def __init__(self, image: ElfImage) -> None:
         self._sections = DebugSections(image)
-        self._core = Dwarf(self._sections.several(SCANNED))
-        self._index = self._core.scan(image.executable)
+        self._executable = image.executable
         self._names: dict[int, str] = {}
+
+    @cached_property
+    def _core(self) -> Dwarf:
+        return Dwarf(self._sections.several(SCANNED))
+
+    @cached_property
+    def _index(self) -> DwarfIndex:
+        return self._core.scan(self._executable)
+
+    def scan(self) -> None:
+        """Reads all units now: what fails, fails here."""
+        _ = self._index
 
     @cached_property
     def dwarf(self) -> Any:

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Protocol
 
 from strobe.model import FunctionSymbol
-from strobe.symbols import names
+from strobe.symbols import cache, names
+from strobe.symbols.cache import CachedModule, SymbolCache
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_info import UNNAMED, CodeRow, DebugInfo
 from strobe.symbols.elf import ElfFunction, ElfImage
 from strobe.symbols.signature import Signatures
 
+_KEPT_FACTS = ("has_debug_info", "has_symtab", "register_frame", "warnings")
 _BIG_BYTES = 100 << 20
 _BYTES_PER_SECOND = 100 << 20  # of .debug_info, about; for the announcement only
 
@@ -76,8 +78,9 @@ class ElfResolver:
     `progress` is told, in a sentence, before a file that takes seconds.
     """
 
-    def __init__(self, progress: Callable[[str], None] | None = None) -> None:
+    def __init__(self, progress: Callable[[str], None] | None = None, cache: SymbolCache | None = None) -> None:
         self._progress = progress or (lambda sentence: None)
+        self._cache = cache or SymbolCache()
         self._loaded: dict[str, _Loaded] = {}
         self._lock = threading.RLock()  # pyelftools reads by position: one reader at a time
 
@@ -105,23 +108,36 @@ class ElfResolver:
     def _read(self, path: str, key: tuple[int, int, int]) -> _Loaded:
         image = ElfImage(path)
         try:
-            symbols = ModuleSymbols(path, image.build_id, image.link_base, [], has_symtab=image.has_symtab)
-            debug_info = self._debug_info(image, symbols.warnings)
-            rows = _unique_rows(debug_info.rows()) if debug_info is not None else {}
-            if debug_info is not None:
-                symbols.warnings.extend(_complaints(Path(path).name, debug_info))
-            table = list(image.functions())
-            symbols.functions = _merged(path, table, rows)
-            symbols.has_debug_info = bool(rows)
-            symbols.inlined_sites = debug_info.inlined_sites() if debug_info is not None else {}
-            symbols.register_frame = image.address_of("__register_frame")
-            offsets = {row.address: row.die_offset for row in rows.values()}
-            open_to_others = {function.address for function in table if function.is_global}
-            if debug_info is None:
-                return _Loaded(key, symbols, None)
-            return _Loaded(key, symbols, Signatures(debug_info, offsets, open_to_others, image.has_symtab))
+            if image.section_size(".debug_info") + image.section_size(".symtab") < cache.WORTH_BYTES:
+                return _Loaded(key, *self._read_anew(image))
+            name = cache.key_of(*_identity(image, key))
+            kept = self._cache.load(name, path)
+            if kept is not None:
+                return _Loaded(key, *_from_cache(image, kept))
+            symbols, signatures = self._read_anew(image)
+            # the first answer does not wait for the disk
+            kept = _for_cache(symbols, signatures)
+            threading.Thread(target=self._cache.save, args=(name, kept), name="strobe-symbols").start()
+            return _Loaded(key, symbols, signatures)
         finally:
             image.close()
+
+    def _read_anew(self, image: ElfImage) -> tuple[ModuleSymbols, Signatures | None]:
+        symbols = ModuleSymbols(image.path, image.build_id, image.link_base, [], has_symtab=image.has_symtab)
+        debug_info = self._debug_info(image, symbols.warnings)
+        rows = _unique_rows(debug_info.rows()) if debug_info is not None else {}
+        if debug_info is not None:
+            symbols.warnings.extend(_complaints(Path(image.path).name, debug_info))
+        table = list(image.functions())
+        symbols.functions = _merged(image.path, table, rows)
+        symbols.has_debug_info = bool(rows)
+        symbols.inlined_sites = debug_info.inlined_sites() if debug_info is not None else {}
+        symbols.register_frame = image.address_of("__register_frame")
+        if debug_info is None:
+            return symbols, None
+        offsets = {row.address: row.die_offset for row in rows.values()}
+        open_to_others = {function.address for function in table if function.is_global}
+        return symbols, Signatures(debug_info, offsets, open_to_others, image.has_symtab)
 
     def _debug_info(self, image: ElfImage, warnings: list[str]) -> DebugInfo | None:
         size = image.section_size(".debug_info")
@@ -132,7 +148,9 @@ class ElfResolver:
             seconds = size // _BYTES_PER_SECOND
             self._progress(f"Reading {size >> 20} MB of debug information of {name}; takes about {seconds} s, once.")
         try:
-            return DebugInfo(image)
+            debug_info = DebugInfo(image)
+            debug_info.scan()
+            return debug_info
         except UNREADABLE as error:
             warnings.append(_unreadable(name, str(error) or type(error).__name__))
             return None
@@ -144,6 +162,30 @@ def _file_key(path: str) -> tuple[int, int, int]:
     except OSError:
         return 0, 0, 0  # ElfImage words the error
     return status.st_dev ^ status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _identity(image: ElfImage, key: tuple[int, int, int]) -> tuple[object, ...]:
+    """What tells a module from all others; a stripped copy has the same build id. The name is in the warnings."""
+    sections = tuple((section.name, section.data_size) for section in image.elf.iter_sections())
+    return Path(image.path).name, image.build_id or (image.path, key), key[2], sections
+
+
+def _for_cache(symbols: ModuleSymbols, signatures: Signatures | None) -> CachedModule:
+    facts = {name: getattr(symbols, name) for name in _KEPT_FACTS} | {"has_signatures": signatures is not None}
+    offsets = {} if signatures is None else signatures.die_offsets
+    open_to_others = set() if signatures is None else signatures.global_addresses
+    return CachedModule(facts, symbols.functions, symbols.inlined_sites, offsets, open_to_others)
+
+
+def _from_cache(image: ElfImage, kept: CachedModule) -> tuple[ModuleSymbols, Signatures | None]:
+    symbols = ModuleSymbols(
+        image.path, image.build_id, image.link_base, kept.functions, inlined_sites=kept.inlined_sites
+    )
+    for name in _KEPT_FACTS:
+        setattr(symbols, name, kept.facts[name])
+    if not kept.facts["has_signatures"]:
+        return symbols, None
+    return symbols, Signatures(DebugInfo(image), kept.die_offsets, kept.open_addresses, image.has_symtab)
 
 
 def _unreadable(name: str, reason: str) -> str:

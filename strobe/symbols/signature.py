@@ -39,8 +39,8 @@ class Signatures:
         self, debug_info: DebugInfo, die_offsets: dict[int, int], global_addresses: set[int], has_symtab: bool
     ) -> None:
         self._debug_info = debug_info
-        self._die_offsets = die_offsets
-        self._global_addresses = global_addresses  # of functions that other modules or files could call
+        self.die_offsets = die_offsets
+        self.global_addresses = global_addresses  # of functions that other modules or files could call
         self._has_symtab = has_symtab
         self._types = TypeReader(debug_info)
 
@@ -50,7 +50,7 @@ class Signatures:
 
     def fill_in(self, function: FunctionSymbol) -> FunctionSymbol:
         """The function with `parameters` and `returns`; both stay None where the compiler may have changed them."""
-        offset = self._die_offsets.get(function.address)
+        offset = self.die_offsets.get(function.address)
         if offset is None or names.is_changed_clone(function.raw_name):
             return function
         try:
@@ -61,7 +61,7 @@ class Signatures:
     def _read(self, function: FunctionSymbol, die: DIE) -> FunctionSymbol:
         chain = _origins(die)
         language = _language(chain[-1])
-        may_be_unseen_clone = not self._has_symtab and function.address not in self._global_addresses
+        may_be_unseen_clone = not self._has_symtab and function.address not in self.global_addresses
         if language is None or number(die, "DW_AT_calling_convention") == _CC_NOCALL or may_be_unseen_clone:
             return function
         returned = next((d for d in chain if "DW_AT_type" in d.attributes), die)
@@ -107,7 +107,7 @@ class Signatures:
         if producer.startswith("GNU") or (_is_complete(producer, die) and _is_unoptimized(shapes, registers, seen)):
             return registers
         # a parameter that was left out would have shifted all later ones: what one of those confirms holds up to it
-        is_open = low in self._global_addresses
+        is_open = low in self.global_addresses
         last = max(
             (i for i, (register, entry) in enumerate(pairs) if register is not None and entry == register), default=-1
         )
