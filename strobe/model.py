@@ -94,7 +94,7 @@ class LoadedModule:
 
 @dataclass(frozen=True, slots=True)
 class LaunchSpec:
-    """What to start. `env` adds to the environment of the daemon or caller; `stdio` "inherit" passes the caller's on."""
+    """What to start. `env` adds to the environment of the daemon or caller; "inherit" passes its streams on."""
 
     command: str
     args: tuple[str, ...] = ()
@@ -228,8 +228,9 @@ class EventPage:
 class Totals:
     """Totals of one group; `key` is the function's name, the thread's name or the source file.
 
-    Durations in ns over completed calls. `evicted`, `sampled_out` and `lost` count calls whose enter is missing. `exact`
-    is False where they are added up from the events that were kept, as a time, duration or return value was asked for.
+    Durations in ns over completed calls. `evicted`, `sampled_out` and `lost` count calls without their enter.
+    `exact` is False where they are added up from the events that were kept, as a time, duration or return value was
+    asked for.
     """
 
     key: str
