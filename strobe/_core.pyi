@@ -27,6 +27,11 @@ class Dwarf:
         """Whether the unit that holds a DIE may have any with that DW_TAG."""
     def units(self) -> list[tuple[int, int, int, int, bool, bool]]:
         """(offset, bytes, DWARF version, DW_UT, in .debug_types, content in a .dwo file)."""
+    def line_at(self, address: int) -> tuple[str, int, int, int, int] | None:
+        """(path, line, column, flags as in unit_lines, address where the row begins) of the code at an address."""
+    def lines_of_file(self, file: str) -> tuple[dict[str, bytes], list[str]]:
+        """Rows of all files whose path is `file` or ends with it after a slash: columns address (u64), unit, file
+        (index in the paths that are the second value), line, column (u32), flags (u8). Only rows that begin a line."""
     def unit_ranges(self, unit: int) -> list[tuple[int, int]]:
         """[start, end) of its code; empty where the unit does not say."""
     def unit_files(self, unit: int) -> list[str]:

@@ -17,6 +17,8 @@ class LineHeader {
     // Full path by file number, as units count them: from 1 up to DWARF 4, from 0 in DWARF 5. Empty for an unknown
     // number.
     std::string path(uint64_t file) const;
+    // As it stands in the table; `number` is below file_count().
+    std::string_view name(size_t number) const { return files_[number].name; }
     size_t file_count() const { return files_.size(); }  // one more than the highest number
 
     uint8_t min_instruction_length = 1, opcode_base = 1, line_range = 1;

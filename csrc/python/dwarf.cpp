@@ -2,11 +2,12 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "bindings.h"
 #include "columns.h"
 #include "dwarf/index.h"
-#include "dwarf/line_program.h"
+#include "dwarf/line_search.h"
 
 namespace py = pybind11;
 
@@ -113,10 +114,42 @@ class Dwarf {
         return columns;
     }
 
+    py::object line_at(uint64_t address) {
+        std::optional<dwarf::LineAt> found;
+        {
+            const py::gil_scoped_release release;
+            std::call_once(addresses_made_, [this] { addresses_ = std::make_unique<dwarf::AddressLines>(*units_); });
+            found = addresses_->at(address);
+        }
+        if (!found) return py::none();
+        const LineRow& row = found->row;
+        return py::make_tuple(decoded(found->path), row.line, row.column, row.flags, row.address);
+    }
+
+    py::tuple lines_of_file(const std::string& file) const {
+        dwarf::FoundLines found;
+        {
+            const py::gil_scoped_release release;
+            found = dwarf::lines_of_file(*units_, file);
+        }
+        py::dict columns;
+        columns["address"] = column(found.rows, &dwarf::FoundLine::address);
+        columns["unit"] = column(found.rows, &dwarf::FoundLine::unit);
+        columns["file"] = column(found.rows, &dwarf::FoundLine::file);
+        columns["line"] = column(found.rows, &dwarf::FoundLine::line);
+        columns["column"] = column(found.rows, &dwarf::FoundLine::column);
+        columns["flags"] = column(found.rows, &dwarf::FoundLine::flags);
+        py::list paths;
+        for (const std::string& path : found.paths) paths.append(decoded(path));
+        return py::make_tuple(columns, paths);
+    }
+
   private:
     std::vector<py::buffer_info> held_;
     std::unique_ptr<dwarf::Units> units_;
     std::unique_ptr<dwarf::ScopeTable> scopes_;
+    std::once_flag addresses_made_;
+    std::unique_ptr<dwarf::AddressLines> addresses_;
 };
 
 }  // namespace
@@ -129,6 +162,8 @@ void add_dwarf(py::module_& module) {
         .def("children", &Dwarf::children, py::arg("die"), py::arg("tag"))
         .def("unit_has_tag", &Dwarf::unit_has_tag, py::arg("die"), py::arg("tag"))
         .def("units", &Dwarf::unit_rows)
+        .def("line_at", &Dwarf::line_at, py::arg("address"))
+        .def("lines_of_file", &Dwarf::lines_of_file, py::arg("file"))
         .def("unit_ranges", &Dwarf::unit_ranges, py::arg("unit"))
         .def("unit_files", &Dwarf::unit_files, py::arg("unit"))
         .def("unit_lines", &Dwarf::unit_lines, py::arg("unit"));

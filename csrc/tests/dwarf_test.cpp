@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "dwarf/index.h"
-#include "dwarf/line_program.h"
+#include "dwarf/line_search.h"
 #include "dwarf_sections.h"
 
 using namespace strobe::dwarf;
@@ -69,6 +69,20 @@ void lines_lie_in_functions(const SectionBytes& bytes) {
     }
 }
 
+void lines_are_found_both_ways(const SectionBytes& bytes) {
+    const Units units(views(bytes));
+    const FoundLines found = lines_of_file(units, "tests/dwarf_subject.cpp");
+    CHECK_EQUAL(found.paths.size(), 1u);
+    CHECK(found.rows.size() > 10);
+    const AddressLines addresses(units);
+    for (const FoundLine& row : found.rows) {
+        const auto there = addresses.at(row.address);
+        CHECK(there.has_value() && there->path == found.paths[row.file]);
+    }
+    CHECK(lines_of_file(units, "subject.cpp").rows.empty());
+    CHECK(!addresses.at(1).has_value());
+}
+
 // Everything that reads, each with its own errors.
 template <typename Read>
 void tolerating(Read read) {
@@ -81,10 +95,12 @@ void tolerating(Read read) {
 void read_everything(const SectionBytes& bytes, std::mt19937& random) {
     const Units units(views(bytes));
     tolerating([&] { build_index(units, {{}, 1}); });
+    lines_of_file(units, "dwarf_subject.cpp");
     ScopeTable scopes(units);
     for (const Unit& unit : units.all()) {
         tolerating([&] { line_rows(units, unit); });
         tolerating([&] { units.ranges(unit, unit.own); });
+        tolerating([&] { AddressLines(units).at(0x1000 + random() % 1024); });
         const uint64_t die = unit.offset + random() % (unit.end - unit.offset);
         tolerating([&] { Namer(units, scopes).qualified(unit, die); });
         tolerating([&] { children(units, die, kTagVariable); });
@@ -134,6 +150,7 @@ int main(int count, char** arguments) {
         rows_are_complete(bytes);
         threads_change_nothing(bytes);
         lines_lie_in_functions(bytes);
+        lines_are_found_both_ways(bytes);
         damaged_copies_are_survived(bytes);
     }
     return verdict();

@@ -10,6 +10,7 @@ from typing import Any
 from strobe._core import Dwarf, DwarfIndex
 from strobe.symbols.deep import open_dwarf
 from strobe.symbols.elf import ElfImage
+from strobe.symbols.lines import SourceLines
 from strobe.symbols.sections import SCANNED, DebugSections
 
 UNNAMED = "{unnamed}"  # a type without name, such as clang's lambdas: the linkage name then says more
@@ -54,6 +55,10 @@ class DebugInfo:
     def dwarf(self) -> Any:
         """A DWARFInfo of elftools. Made when first asked for: it costs more than the scan."""
         return open_dwarf(self._sections)
+
+    @cached_property
+    def lines(self) -> SourceLines:
+        return SourceLines(lambda: self._core)
 
     @property
     def damaged(self) -> list[tuple[int, str]]:

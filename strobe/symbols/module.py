@@ -16,6 +16,7 @@ from strobe.symbols.cache import CachedModule, SymbolCache
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_info import UNNAMED, CodeRow, DebugInfo
 from strobe.symbols.elf import ElfFunction, ElfImage
+from strobe.symbols.lines import SourceLines
 from strobe.symbols.signature import Signatures
 
 _KEPT_FACTS = ("has_debug_info", "has_symtab", "register_frame", "warnings")
@@ -93,6 +94,12 @@ class ElfResolver:
         """The same functions, in the same order, with parameters and return type where these are certain."""
         with self._lock:
             return [self._with_signature(function) for function in functions]
+
+    def lines(self, path: str) -> SourceLines | None:
+        """Line tables of a module; None where it has no debug information. Errors as module()."""
+        with self._lock:
+            signatures = self._load(path).signatures
+        return None if signatures is None else signatures.debug_info.lines
 
     def _with_signature(self, function: FunctionSymbol) -> FunctionSymbol:
         signatures = self._load(function.module).signatures

@@ -38,7 +38,7 @@ class Signatures:
     def __init__(
         self, debug_info: DebugInfo, die_offsets: dict[int, int], global_addresses: set[int], has_symtab: bool
     ) -> None:
-        self._debug_info = debug_info
+        self.debug_info = debug_info
         self.die_offsets = die_offsets
         self.global_addresses = global_addresses  # of functions that other modules or files could call
         self._has_symtab = has_symtab
@@ -46,7 +46,7 @@ class Signatures:
 
     @cached_property
     def _locations(self) -> LocationParser:
-        return LocationParser(self._debug_info.dwarf.location_lists())
+        return LocationParser(self.debug_info.dwarf.location_lists())
 
     def fill_in(self, function: FunctionSymbol) -> FunctionSymbol:
         """The function with `parameters` and `returns`; both stay None where the compiler may have changed them."""
@@ -66,7 +66,7 @@ class Signatures:
             return function
         returned = next((d for d in chain if "DW_AT_type" in d.attributes), die)
         formals = self._formals(chain)
-        if not formals and not self._debug_info.lists_parameters(die.offset):
+        if not formals and not self.debug_info.lists_parameters(die.offset):
             return function
         shapes = [_shape(formal, language) for formal in formals]
         registers = assign(_returned(returned, language), shapes)
@@ -89,7 +89,7 @@ class Signatures:
         return own
 
     def _listed(self, die: DIE) -> list[DIE]:
-        offsets = self._debug_info.parameters(die.offset)
+        offsets = self.debug_info.parameters(die.offset)
         return [die.cu.get_DIE_from_refaddr(offset) for offset in offsets]
 
     def _certain(self, die: DIE, formals: list[DIE], shapes: list[Shape | None], registers: Registers) -> Registers:
@@ -143,7 +143,7 @@ class Signatures:
         return Parameter(name, kind, register if has_word else None)
 
     def _die_at(self, offset: int) -> DIE:
-        die: DIE = self._debug_info.dwarf.get_DIE_from_refaddr(offset)
+        die: DIE = self.debug_info.dwarf.get_DIE_from_refaddr(offset)
         return die
 
 
