@@ -8,6 +8,7 @@ import shutil
 import signal
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import frida
 
 _HELPER = "idund"
+_ABANDONED_S = 120.0
 Receiver = Callable[[int, bytes], None]
 
 
@@ -24,27 +26,35 @@ class OutputRouter:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._device: Any = None
-        self._helpers: set[Path] = set()
+        self._since_s = 0.0
         self._receivers: dict[int, Receiver] = {}
         self._early: dict[int, list[tuple[int, bytes]]] = {}
 
     def device(self) -> Any:
         with self._lock:
             if self._device is None:
-                before = _helper_folders()
+                self._since_s = time.time()
                 self._device = frida.get_local_device()
                 self._device.on("output", self._receive)
-                self._helpers = _helper_folders() - before
             return self._device
 
     def clean_up(self) -> None:
-        """Ends what Frida leaves behind: a helper for iOS devices, which nobody here has asked for, and its folder."""
+        """Ends what Frida leaves behind: a helper for iOS devices, which nobody here has asked for, and its folder.
+
+        Frida starts it at a moment of its own, so everything of that kind since this process began to use it is meant;
+        older folders that nobody runs from are those of processes that were killed.
+        """
         with self._lock:
-            folders, self._helpers = self._helpers, set()
-        for folder in folders:
-            for pid in _running_from(folder):
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGTERM)
+            if self._device is None:
+                return
+        for folder, created_s in _helper_folders():
+            running = _running_from(folder)
+            if created_s >= self._since_s:
+                for pid in running:
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.kill(pid, signal.SIGTERM)
+            elif running or created_s > time.time() - _ABANDONED_S:
+                continue
             shutil.rmtree(folder, ignore_errors=True)
 
     def connect(self, pid: int, receiver: Receiver) -> None:
@@ -71,17 +81,14 @@ class OutputRouter:
         receiver(descriptor, data)
 
 
-def _helper_folders() -> set[Path]:
-    """Folders that hold Frida's helper `idund` and nothing else, of this user."""
-    folders = Path(tempfile.gettempdir()).glob("frida-*")
-    return {item for item in folders if _holds_helper_only(item)}
-
-
-def _holds_helper_only(folder: Path) -> bool:
-    try:
-        return folder.stat().st_uid == os.getuid() and [file.name for file in folder.iterdir()] == [_HELPER]
-    except OSError:
-        return False
+def _helper_folders() -> list[tuple[Path, float]]:
+    """Folders of this user that hold Frida's helper and nothing else, and when that was put there (seconds, epoch)."""
+    found = []
+    for folder in Path(tempfile.gettempdir()).glob("frida-*"):
+        with contextlib.suppress(OSError):
+            if folder.stat().st_uid == os.getuid() and [file.name for file in folder.iterdir()] == [_HELPER]:
+                found.append((folder, (folder / _HELPER).stat().st_mtime))
+    return found
 
 
 def _running_from(folder: Path) -> list[int]:
