@@ -139,7 +139,9 @@ class ElfResolver:
         symbols.functions = _merged(image.path, table, rows)
         symbols.has_debug_info = bool(rows)
         symbols.inlined_sites = debug_info.inlined_sites() if debug_info is not None else {}
-        symbols.register_frame = image.address_of("__register_frame")
+        symbols.register_frame = next(
+            (f.address for f in table if f.name == "__register_frame" and not f.is_exported), None
+        )
         if debug_info is None:
             return symbols, None
         offsets = {row.address: row.die_offset for row in rows.values()}
