@@ -73,6 +73,13 @@ class SymbolCache:
                 temporary.unlink(missing_ok=True)
             _trim(file.parent)
 
+    def prefix(self, key: str) -> Path | None:
+        """What files of decompressed sections begin with; None where the folder cannot be had."""
+        try:
+            return self._file(key).with_suffix("")
+        except StrobeError:
+            return None
+
     def _file(self, key: str) -> Path:
         return (self._folder or home() / "symbols") / f"{key}.db"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from strobe._core import Dwarf, DwarfIndex
@@ -34,8 +35,9 @@ class CodeRow:
 class DebugInfo:
     """`.debug_info` of one ELF file, read when first asked for. Raises one of UNREADABLE where nothing can be read."""
 
-    def __init__(self, image: ElfImage) -> None:
-        self._sections = DebugSections(image)
+    def __init__(self, image: ElfImage, kept: Path | None = None) -> None:
+        """`kept`: as DebugSections has it."""
+        self._sections = DebugSections(image, kept)
         self._executable = image.executable
         self._names: dict[int, str] = {}
 

@@ -120,8 +120,8 @@ class ElfResolver:
             name = cache.key_of(*_identity(image, key))
             kept = self._cache.load(name, path)
             if kept is not None:
-                return _Loaded(key, *_from_cache(image, kept))
-            symbols, signatures = self._read_anew(image)
+                return _Loaded(key, *_from_cache(image, kept, self._cache.prefix(name)))
+            symbols, signatures = self._read_anew(image, self._cache.prefix(name))
             # the first answer does not wait for the disk
             kept = _for_cache(symbols, signatures)
             threading.Thread(target=self._cache.save, args=(name, kept), name="strobe-symbols").start()
@@ -129,9 +129,9 @@ class ElfResolver:
         finally:
             image.close()
 
-    def _read_anew(self, image: ElfImage) -> tuple[ModuleSymbols, Signatures | None]:
+    def _read_anew(self, image: ElfImage, files: Path | None = None) -> tuple[ModuleSymbols, Signatures | None]:
         symbols = ModuleSymbols(image.path, image.build_id, image.link_base, [], has_symtab=image.has_symtab)
-        debug_info = self._debug_info(image, symbols.warnings)
+        debug_info = self._debug_info(image, files, symbols.warnings)
         rows = _unique_rows(debug_info.rows()) if debug_info is not None else {}
         if debug_info is not None:
             symbols.warnings.extend(_complaints(Path(image.path).name, debug_info))
@@ -148,7 +148,7 @@ class ElfResolver:
         open_to_others = {function.address for function in table if function.is_global}
         return symbols, Signatures(debug_info, offsets, open_to_others, image.has_symtab)
 
-    def _debug_info(self, image: ElfImage, warnings: list[str]) -> DebugInfo | None:
+    def _debug_info(self, image: ElfImage, files: Path | None, warnings: list[str]) -> DebugInfo | None:
         size = image.section_size(".debug_info")
         name = Path(image.path).name
         if size == 0:
@@ -157,7 +157,7 @@ class ElfResolver:
             seconds = size // _BYTES_PER_SECOND
             self._progress(f"Reading {size >> 20} MB of debug information of {name}; takes about {seconds} s, once.")
         try:
-            debug_info = DebugInfo(image)
+            debug_info = DebugInfo(image, files)
             debug_info.scan()
             return debug_info
         except UNREADABLE as error:
@@ -186,7 +186,7 @@ def _for_cache(symbols: ModuleSymbols, signatures: Signatures | None) -> CachedM
     return CachedModule(facts, symbols.functions, symbols.inlined_sites, offsets, open_to_others)
 
 
-def _from_cache(image: ElfImage, kept: CachedModule) -> tuple[ModuleSymbols, Signatures | None]:
+def _from_cache(image: ElfImage, kept: CachedModule, files: Path | None) -> tuple[ModuleSymbols, Signatures | None]:
     symbols = ModuleSymbols(
         image.path, image.build_id, image.link_base, kept.functions, inlined_sites=kept.inlined_sites
     )
@@ -194,7 +194,7 @@ def _from_cache(image: ElfImage, kept: CachedModule) -> tuple[ModuleSymbols, Sig
         setattr(symbols, name, kept.facts[name])
     if not kept.facts["has_signatures"]:
         return symbols, None
-    return symbols, Signatures(DebugInfo(image), kept.die_offsets, kept.open_addresses, image.has_symtab)
+    return symbols, Signatures(DebugInfo(image, files), kept.die_offsets, kept.open_addresses, image.has_symtab)
 
 
 def _unreadable(name: str, reason: str) -> str:

@@ -1,30 +1,26 @@
-"""Debug sections of an ELF file as plain bytes: mapped or read, and decompressed (System V gABI, compressed sections).
-
-Decompression is Python's: zlib releases the interpreter's lock, and needs no library at build time.
-"""
+"""Debug sections of an ELF file as plain bytes: read or mapped, and decompressed."""
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import struct
-import zlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
+from pathlib import Path
 
 from strobe.symbols.elf import ElfImage
+from strobe.symbols.inflate import inflated, inflated_file, unzstd
 
 # Beyond it a file is mapped instead of read. Cutting a mapped file short while it is in use would end this process.
 _READ_BYTES = 64 << 20
-_MAX_RATIO = 1100  # of zlib; zstd does better only on what no compiler writes
+_KEPT_BYTES = 8 << 20  # what is larger is decompressed into a file, where it costs no memory, nor time again
 _SHF_COMPRESSED = 0x800
 _CHDR = struct.Struct("<IIQQ")  # Elf64_Chdr: type, reserved, size, alignment
 _ZDEBUG = struct.Struct(">4sQ")  # "ZLIB", size
 _ZLIB, _ZSTD = 1, 2
-_ZSTD_MODULES = ("compression.zstd", "backports.zstd")  # of Python 3.14, and the same for older ones
 
 Content = bytes | memoryview
 SCANNED = (
@@ -54,7 +50,9 @@ class _Stored:
 class DebugSections:
     """All `.debug_*` sections of one file, by their name without compression (`.zdebug_info` is `.debug_info`)."""
 
-    def __init__(self, image: ElfImage) -> None:
+    def __init__(self, image: ElfImage, kept: Path | None = None) -> None:
+        """`kept`: what the names of files begin with that large sections are decompressed into; None: into memory."""
+        self._kept = kept
         headers = [s for s in image.elf.iter_sections() if _plain_name(s.name) and s["sh_type"] != "SHT_NOBITS"]
         self._stored: dict[str, _Stored] = {}
         self._plain: dict[str, Content] = {}
@@ -72,7 +70,7 @@ class DebugSections:
         """Content of a section; empty where there is none. Raises ValueError where it cannot be decompressed."""
         if name not in self._plain:
             stored = self._stored.get(name)
-            self._plain[name] = b"" if stored is None else _decompressed(stored)
+            self._plain[name] = b"" if stored is None else self._decompressed(stored)
         return self._plain[name]
 
     def several(self, names: Iterable[str]) -> dict[str, Content]:
@@ -80,6 +78,27 @@ class DebugSections:
         present = [name for name in names if name in self._stored]
         with ThreadPoolExecutor(max_workers=4) as pool:
             return dict(zip(present, pool.map(self.get, present), strict=True))
+
+    def _decompressed(self, stored: _Stored) -> Content:
+        data = stored.content
+        if stored.is_zdebug:
+            magic, size = _ZDEBUG.unpack_from(_at_least(data, _ZDEBUG.size, stored.name))
+            return self._inflated(stored.name, data[_ZDEBUG.size :], size) if magic == b"ZLIB" else data
+        if not stored.is_compressed:
+            return data
+        kind, _, size, _ = _CHDR.unpack_from(_at_least(data, _CHDR.size, stored.name))
+        if kind == _ZLIB:
+            return self._inflated(stored.name, data[_CHDR.size :], size)
+        if kind == _ZSTD:
+            return unzstd(stored.name, data[_CHDR.size :], size)
+        raise ValueError(f"{stored.name} is compressed in an unknown way")
+
+    def _inflated(self, name: str, data: memoryview, size: int) -> Content:
+        if self._kept is not None and size >= _KEPT_BYTES:
+            file = self._kept.with_name(self._kept.name + name)
+            with contextlib.suppress(OSError):  # then without
+                return inflated_file(file, name, data, size)
+        return inflated(name, data, size)
 
 
 def _plain_name(name: str) -> str:
@@ -96,61 +115,7 @@ def _reader(descriptor: int, total_bytes: int) -> Callable[[int, int], memoryvie
     return lambda offset, size: view[offset : offset + size]
 
 
-def _decompressed(stored: _Stored) -> Content:
-    data = stored.content
-    if stored.is_zdebug:
-        magic, size = _ZDEBUG.unpack_from(_at_least(data, _ZDEBUG.size, stored.name))
-        return _inflated(stored.name, data[_ZDEBUG.size :], size) if magic == b"ZLIB" else data
-    if not stored.is_compressed:
-        return data
-    kind, _, size, _ = _CHDR.unpack_from(_at_least(data, _CHDR.size, stored.name))
-    if kind == _ZLIB:
-        return _inflated(stored.name, data[_CHDR.size :], size)
-    if kind == _ZSTD:
-        return _unzstd(stored.name, data[_CHDR.size :], size)
-    raise ValueError(f"{stored.name} is compressed in an unknown way")
-
-
 def _at_least(data: memoryview, size: int, name: str) -> memoryview:
     if len(data) < size:
         raise ValueError(f"{name} is cut short")
     return data
-
-
-def _inflated(name: str, data: memoryview, size: int) -> bytes:
-    if size > _MAX_RATIO * len(data):
-        raise ValueError(f"{name} cannot have {size} bytes")
-    try:
-        # a stream that has more than it says is cut off there
-        content = zlib.decompressobj().decompress(data, size) if size else b""
-    except zlib.error as error:
-        raise ValueError(f"{name}: {error}") from error
-    return _complete(name, content, size)
-
-
-def _unzstd(name: str, data: memoryview, size: int) -> bytes:
-    zstd = _zstd_module()
-    if zstd is None:
-        raise ValueError(f"{name} is compressed with zstd, which needs the package backports.zstd")
-    if size > 64 * _MAX_RATIO * len(data):
-        raise ValueError(f"{name} cannot have {size} bytes")
-    try:
-        content: bytes = zstd.ZstdDecompressor().decompress(data, size)
-    except zstd.ZstdError as error:
-        raise ValueError(f"{name}: {error}") from error
-    return _complete(name, content, size)
-
-
-def _zstd_module() -> Any:
-    for module in _ZSTD_MODULES:
-        try:
-            return import_module(module)
-        except ImportError:
-            continue
-    return None
-
-
-def _complete(name: str, content: bytes, size: int) -> bytes:
-    if len(content) != size:
-        raise ValueError(f"{name} is cut short")
-    return content
