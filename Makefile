@@ -10,8 +10,9 @@ NATIVE := pyproject.toml CMakeLists.txt \
 FORMATTED := $(shell find csrc strobe/demo tests/programs -name '*.[ch]' -o -name '*.cpp' -o -name '*.hpp')
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-# The steps share .venv and build/, and cmake runs compilers in parallel by itself.
+# The steps share .venv and build/, and ninja runs compilers in parallel by itself, whatever -j says.
 .NOTPARALLEL:
+unexport MAKEFLAGS
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint bench sanitize package clean install
 .PHONY: lint-format lint-python lint-types lint-native lint-agent

@@ -18,6 +18,7 @@ from strobe.capture.agent_link import AgentLink, Plan, Trampoline, is_enabled
 from strobe.capture.code_patches import CodePatches
 from strobe.capture.device import ROUTER
 from strobe.capture.exit_status import wait_for_end
+from strobe.capture.uninjection import wait_for_uninjection
 from strobe.errors import StrobeError, failure
 from strobe.model import ExitStatus, LaunchSpec, LoadedModule
 
@@ -167,6 +168,7 @@ class Target:
             self._patches.take_out()
             self._agent.unload()
             self._session.detach()
+            wait_for_uninjection(self.pid)
 
     def _remove_module(self, module: LoadedModule) -> None:
         self._patches.forget(module.base, module.size)
