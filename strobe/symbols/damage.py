@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 from elftools.common.exceptions import DWARFError, ELFError
 
 # pyelftools checks little: damaged input surfaces as whatever fails first inside of it
@@ -16,4 +18,7 @@ UNREADABLE: tuple[type[Exception], ...] = (
     AssertionError,
     NotImplementedError,
     RecursionError,
+    OSError,  # to seek beyond what any file can have
+    MemoryError,  # to read it
+    struct.error,
 )

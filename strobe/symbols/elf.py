@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection
@@ -70,6 +71,7 @@ class ElfImage:
         """Defined functions of .symtab and .dynsym; one name at one address comes twice when it is in both.
 
         STT_GNU_IFUNC is left out: what lies there chooses an implementation, and is not called with the arguments.
+        Raises one of UNREADABLE where a table is damaged.
         """
         for name in (".dynsym", ".symtab"):
             yield from self._table(name)
@@ -84,8 +86,8 @@ class ElfImage:
         section = self.elf.get_section_by_name(name)
         if section is None or section["sh_type"] == "SHT_NOBITS":
             return
-        strings: bytes = self.elf.get_section(section["sh_link"]).data()
-        data: bytes = section.data()
+        strings = self._content(self.elf.get_section(section["sh_link"]))
+        data = self._content(section)
         usable = len(data) // _SYMBOL.size * _SYMBOL.size
         for offset, info, other, index, address, size in _SYMBOL.iter_unpack(data[:usable]):
             if info & 15 != _STT_FUNC or index == _SHN_UNDEF or index >= _SHN_RESERVED or not self.is_code(address):
@@ -94,6 +96,14 @@ class ElfImage:
             is_global = info >> 4 in (_STB_GLOBAL, _STB_WEAK, _STB_UNIQUE)
             is_visible = other & 3 not in (_STV_HIDDEN, _STV_INTERNAL)
             yield ElfFunction(raw, address, size, is_global, name == ".dynsym" and is_global and is_visible)
+
+    def _content(self, section: Any) -> bytes:
+        """Of a section that is never compressed. A damaged size must not ask for more memory than the file has."""
+        self._stream.seek(0, os.SEEK_END)
+        if section["sh_offset"] + section["sh_size"] > self._stream.tell() or section.compressed:
+            raise ValueError(f"{section.name} is cut short")
+        content: bytes = section.data()
+        return content
 
     def _check_machine(self) -> None:
         if self.elf.elfclass != 64 or not self.elf.little_endian or self.elf["e_machine"] != "EM_X86_64":

@@ -135,7 +135,7 @@ class ElfResolver:
         rows = _unique_rows(debug_info.rows()) if debug_info is not None else {}
         if debug_info is not None:
             symbols.warnings.extend(_complaints(Path(image.path).name, debug_info))
-        table = list(image.functions())
+        table = _symbol_tables(image, symbols.warnings)
         symbols.functions = _merged(image.path, table, rows)
         symbols.has_debug_info = bool(rows)
         symbols.inlined_sites = debug_info.inlined_sites() if debug_info is not None else {}
@@ -163,6 +163,15 @@ class ElfResolver:
         except UNREADABLE as error:
             warnings.append(_unreadable(name, str(error) or type(error).__name__))
             return None
+
+
+def _symbol_tables(image: ElfImage, warnings: list[str]) -> list[ElfFunction]:
+    try:
+        return list(image.functions())
+    except UNREADABLE as error:
+        reason = str(error) or type(error).__name__
+        warnings.append(f"The symbol table of {Path(image.path).name} cannot be read ({reason}).")
+        return []
 
 
 def _file_key(path: str) -> tuple[int, int, int]:

@@ -58,7 +58,10 @@ class DebugSections:
         self._plain: dict[str, Content] = {}
         with open(image.path, "rb") as file:  # noqa: PTH123
             piece = _reader(file.fileno(), sum(section["sh_size"] for section in headers))
+            length = os.fstat(file.fileno()).st_size
             for section in headers:
+                if section["sh_offset"] + section["sh_size"] > length:
+                    raise ValueError(f"{section.name} is cut short")
                 content = piece(section["sh_offset"], section["sh_size"])
                 if len(content) != section["sh_size"]:
                     raise ValueError(f"{section.name} is cut short")
