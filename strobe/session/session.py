@@ -141,7 +141,8 @@ class LiveSession(Session):
     ) -> None:
         super().__init__(store, record, on_end)
         self._resolver = resolver
-        self._segment = _core.Segment(str(record.segment_path))
+        # no map is kept: it would hold the memory of a dropped segment for as long as this object lives
+        self._start_ticks = _core.Segment(str(record.segment_path)).start_ticks
         self._source: HostEventSource | None = None
         self._lock = threading.RLock()
         self._status: ExitStatus | None = None
@@ -158,7 +159,7 @@ class LiveSession(Session):
         self._hooks = Hooks(self._store, self.id, target, self._resolver)
         self._modules = {module.path: module for module in target.modules()}
         self._store.update_session(self.id, pid=target.pid)
-        self._source = HostEventSource(self._store, self.id, target.pid, self._segment.now_ticks)
+        self._source = HostEventSource(self._store, self.id, target.pid, self._now_ticks)
         if not target.setup.catches_returns:
             note = "The CPU protects return addresses here (shadow stack): entries are recorded, returns are not."
             self._store.add_warnings(self.id, [note])
@@ -225,13 +226,16 @@ class LiveSession(Session):
 
     def _apply(self) -> None:
         try:
-            self._hooks.apply(self._modules, self._segment.now_ticks())
+            self._hooks.apply(self._modules, self._now_ticks())
         except ProcessLookupError as error:
             self._ended.wait(5)
             raise failure("process_exited", session_id=self.id, how=_how_it_ended(self._record())) from error
         inlined = self._hooks.inlined_only()
         if inlined:
             self._store.add_notes(self.id, {"inlined_only": inlined})
+
+    def _now_ticks(self) -> int:
+        return _core.ticks() - self._start_ticks
 
     def _check_running(self) -> None:
         if self._ended.is_set():
@@ -255,7 +259,7 @@ class LiveSession(Session):
             return
         if change.ready is None:
             self._modules.pop(module.path, None)
-            self._hooks.forget(module.path, self._segment.now_ticks())
+            self._hooks.forget(module.path, self._now_ticks())
         else:
             self._modules[module.path] = module
             if self._hooks.patterns:
@@ -267,7 +271,7 @@ class LiveSession(Session):
             return
         if self._source is not None:
             self._source.close()
-        self._store.close_spans(self.id, None, self._segment.now_ticks())
+        self._store.close_spans(self.id, None, self._now_ticks())
         ended = datetime.now().astimezone().isoformat(timespec="seconds")
         how: dict[str, str | int | None] = {"status": "stopped" if self._stopping else "exited", "ended_at": ended}
         if status is not None and not self._stopping:

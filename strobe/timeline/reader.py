@@ -47,6 +47,7 @@ class SessionReader:
     def close(self) -> None:
         with self.lock:
             self.connection.close()
+            self._segment = None  # its map would hold the memory of a segment that was dropped
 
     @property
     def segment(self) -> _core.Segment:

@@ -38,6 +38,8 @@ def test_stop_ends_the_program_and_frees_its_data(
     assert session.stop() > 0
     assert not is_running(pid)
     assert segments(strobe_home) == []
+    # a map of the removed file would hold its memory for as long as this process lives
+    assert session.id not in Path("/proc/self/maps").read_text()
     assert not (strobe_home / "sessions" / session.id).exists()
     with pytest.raises(StrobeError) as caught:
         manager.get(session.id)
