@@ -35,6 +35,17 @@ def test_library_that_goes_and_comes_does_no_harm(
     assert (outcome(session).stdout, status(session)) == ("right\n", 0)
 
 
+@pytest.mark.parametrize("pattern", EVERY_PATTERN)
+def test_every_call_is_counted_from_the_first_on(
+    launch: Launch, build_program: Build, build_plugin: Build, pattern: str
+) -> None:
+    """The thread in dlopen waits until the hooks are in place, each of the three times."""
+    session = launch(build_program("dlopens"), str(build_plugin()), patterns=[pattern], sampling="off")
+    assert (outcome(session).stdout, status(session)) == ("right\n", 0)
+    found = totals(session)
+    assert (found["plugin_run"].count, found["plugin_helper"].count) == (3000, 3000)
+
+
 def test_short_lived_library_does_the_same(launch: Launch, build_program: Build, build_plugin: Build) -> None:
     program, plugin = build_program("dlopens"), str(build_plugin())
     assert outcome(launch(program, plugin, patterns=["**"])) == untraced(program, plugin)
