@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from strobe.mcp import results
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Boolean, Integer, Record, Text
 from strobe.mcp.tools import event_json
 from strobe.mcp.tools.parameters import SESSION_ID
-from strobe.model import EventFilter, EventPage, Loss, ReturnMatch, TextMatch, Totals
+from strobe.model import EventFilter, EventPage, EventType, Loss, ReturnMatch, TextMatch, Totals
 
 _DEFAULT_LIMIT = 50
 _ENVELOPE_BYTES = 1500  # everything of an answer but its events or groups
 
-_EVENT_TYPES = (
-    "function_enter",
-    "function_exit",
-    "stdout",
-    "stderr",
-    "crash",
-    "variable_snapshot",
-    "pause",
-    "logpoint",
-    "condition_error",
-)
 _EQUALS, _CONTAINS = Text(), Text()
 _TIME = Text(description='ns since session start, or before the newest event: "-5s", "-1m", "-500ms"', numbers=True)
 
 _PARAMETERS = Record(
     fields={
         "sessionId": SESSION_ID,
-        "eventType": Text(choices=_EVENT_TYPES),
+        "eventType": Text(choices=get_args(EventType)),
         "function": Record(
             fields={"equals": _EQUALS, "contains": _CONTAINS, "matches": Text(description="regex")},
             description="by demangled name",
