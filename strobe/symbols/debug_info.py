@@ -10,8 +10,9 @@ from typing import Any
 
 from strobe._core import Dwarf, DwarfIndex
 from strobe.symbols.deep import open_dwarf
-from strobe.symbols.elf import ElfImage
+from strobe.symbols.image import Image
 from strobe.symbols.lines import SourceLines
+from strobe.symbols.rows import TypeRow, TypeRows, VariableRow, VariableRows
 from strobe.symbols.sections import SCANNED, DebugSections
 
 UNNAMED = "{unnamed}"  # a type without name, such as clang's lambdas: the linkage name then says more
@@ -35,7 +36,7 @@ class CodeRow:
 class DebugInfo:
     """`.debug_info` of one ELF file, read when first asked for. Raises one of UNREADABLE where nothing can be read."""
 
-    def __init__(self, image: ElfImage, kept: Path | None = None) -> None:
+    def __init__(self, image: Image, kept: Path | None = None) -> None:
         """`kept`: as DebugSections has it."""
         self._sections = DebugSections(image, kept)
         self._executable = image.executable
@@ -88,6 +89,22 @@ class DebugInfo:
         for die, address, size, file, line, name, linkage in zip(*numbers, *places, *texts, strict=True):
             source = None if file == _NO_FILE else files[file]
             yield CodeRow(die, address, size, name, linkage or None, source, line or None)
+
+    def find_types(self, name: str) -> list[TypeRow]:
+        """Defined types of that qualified name, or of which it is the last part."""
+        return self._type_rows.find(name)
+
+    def find_variables(self, name: str) -> list[VariableRow]:
+        """The same of variables with a place of their own: globals, statics, thread-local ones."""
+        return self._variable_rows.find(name)
+
+    @cached_property
+    def _type_rows(self) -> TypeRows:
+        return TypeRows(self._index)
+
+    @cached_property
+    def _variable_rows(self) -> VariableRows:
+        return VariableRows(self._index)
 
     def inlined_sites(self) -> dict[str, int]:
         """Qualified name of each function that was inlined somewhere -> number of sites."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,6 +13,7 @@ from elftools.elf.sections import NoteSection
 
 from strobe.errors import failure
 from strobe.symbols.damage import UNREADABLE
+from strobe.symbols.image import StoredSection, TableFunction
 
 _PAGE = 4096
 _SYMBOL = struct.Struct("<IBBHQQ")  # Elf64_Sym: name, info, other, section, value, size
@@ -21,22 +21,11 @@ _STT_FUNC = 2
 _STB_GLOBAL, _STB_WEAK, _STB_UNIQUE = 1, 2, 10
 _STV_HIDDEN, _STV_INTERNAL = 2, 1
 _SHN_UNDEF, _SHN_RESERVED = 0, 0xFF00
-_SHF_EXECINSTR = 4
-
-
-@dataclass(frozen=True, slots=True)
-class ElfFunction:
-    """A function of a symbol table; `is_exported`: other modules can bind to it (default visibility, in .dynsym)."""
-
-    name: str
-    address: int
-    size: int
-    is_global: bool
-    is_exported: bool
+_SHF_EXECINSTR, _SHF_COMPRESSED = 4, 0x800
 
 
 class ElfImage:
-    """One ELF file of 64-bit x86, opened for reading. `link_base`: lowest PT_LOAD address, on a page boundary."""
+    """An Image of 64-bit x86. `link_base`: lowest PT_LOAD address, on a page boundary."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -62,12 +51,18 @@ class ElfImage:
     def close(self) -> None:
         self._stream.close()
 
+    def sections(self) -> list[StoredSection]:
+        return [
+            StoredSection(s.name, s["sh_offset"], s["sh_size"], s.data_size, bool(s["sh_flags"] & _SHF_COMPRESSED))
+            for s in self.elf.iter_sections()
+            if s["sh_type"] not in ("SHT_NULL", "SHT_NOBITS")
+        ]
+
     def section_size(self, name: str) -> int:
-        """In bytes as they lie in memory (uncompressed); 0 where there is no such section."""
         section = self.elf.get_section_by_name(name)
         return 0 if section is None else int(section.data_size)
 
-    def functions(self) -> Iterator[ElfFunction]:
+    def functions(self) -> Iterator[TableFunction]:
         """Defined functions of .symtab and .dynsym; one name at one address comes twice when it is in both.
 
         STT_GNU_IFUNC is left out: what lies there chooses an implementation, and is not called with the arguments.
@@ -82,7 +77,7 @@ class ElfImage:
                 return True
         return False
 
-    def _table(self, name: str) -> Iterator[ElfFunction]:
+    def _table(self, name: str) -> Iterator[TableFunction]:
         section = self.elf.get_section_by_name(name)
         if section is None or section["sh_type"] == "SHT_NOBITS":
             return
@@ -95,7 +90,7 @@ class ElfImage:
             raw = strings[offset : strings.find(b"\0", offset)].decode("utf-8", "replace")
             is_global = info >> 4 in (_STB_GLOBAL, _STB_WEAK, _STB_UNIQUE)
             is_visible = other & 3 not in (_STV_HIDDEN, _STV_INTERNAL)
-            yield ElfFunction(raw, address, size, is_global, name == ".dynsym" and is_global and is_visible)
+            yield TableFunction(raw, address, size, is_global, name == ".dynsym" and is_global and is_visible)
 
     def _content(self, section: Any) -> bytes:
         """Of a section that is never compressed. A damaged size must not ask for more memory than the file has."""

@@ -15,7 +15,8 @@ from strobe.symbols import cache, names
 from strobe.symbols.cache import CachedModule, SymbolCache
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_info import UNNAMED, CodeRow, DebugInfo
-from strobe.symbols.elf import ElfFunction, ElfImage
+from strobe.symbols.details import ModuleDetails
+from strobe.symbols.image import Image, TableFunction, open_image
 from strobe.symbols.lines import SourceLines
 from strobe.symbols.signature import Signatures
 
@@ -72,6 +73,10 @@ class _Loaded:
     symbols: ModuleSymbols
     signatures: Signatures | None
 
+    @cached_property
+    def details(self) -> ModuleDetails | None:
+        return None if self.signatures is None else ModuleDetails(self.signatures.debug_info)
+
 
 class ElfResolver:
     """Symbols of ELF files, each read once; may be shared by threads.
@@ -97,9 +102,16 @@ class ElfResolver:
 
     def lines(self, path: str) -> SourceLines | None:
         """Line tables of a module; None where it has no debug information. Errors as module()."""
+        details = self.details(path)
+        return None if details is None else details.lines
+
+    def details(self, path: str) -> ModuleDetails | None:
+        """Lines, types, variables and frames of a module; None where it has no debug information. Errors as module().
+
+        For one thread at a time.
+        """
         with self._lock:
-            signatures = self._load(path).signatures
-        return None if signatures is None else signatures.debug_info.lines
+            return self._load(path).details
 
     def _with_signature(self, function: FunctionSymbol) -> FunctionSymbol:
         signatures = self._load(function.module).signatures
@@ -113,7 +125,7 @@ class ElfResolver:
         return loaded
 
     def _read(self, path: str, key: tuple[int, int, int]) -> _Loaded:
-        image = ElfImage(path)
+        image = open_image(path)
         try:
             if image.section_size(".debug_info") + image.section_size(".symtab") < cache.WORTH_BYTES:
                 return _Loaded(key, *self._read_anew(image))
@@ -129,7 +141,7 @@ class ElfResolver:
         finally:
             image.close()
 
-    def _read_anew(self, image: ElfImage, files: Path | None = None) -> tuple[ModuleSymbols, Signatures | None]:
+    def _read_anew(self, image: Image, files: Path | None = None) -> tuple[ModuleSymbols, Signatures | None]:
         symbols = ModuleSymbols(image.path, image.build_id, image.link_base, [], has_symtab=image.has_symtab)
         debug_info = self._debug_info(image, files, symbols.warnings)
         rows = _unique_rows(debug_info.rows()) if debug_info is not None else {}
@@ -148,7 +160,7 @@ class ElfResolver:
         open_to_others = {function.address for function in table if function.is_global}
         return symbols, Signatures(debug_info, offsets, open_to_others, image.has_symtab)
 
-    def _debug_info(self, image: ElfImage, files: Path | None, warnings: list[str]) -> DebugInfo | None:
+    def _debug_info(self, image: Image, files: Path | None, warnings: list[str]) -> DebugInfo | None:
         size = image.section_size(".debug_info")
         name = Path(image.path).name
         if size == 0:
@@ -165,7 +177,7 @@ class ElfResolver:
             return None
 
 
-def _symbol_tables(image: ElfImage, warnings: list[str]) -> list[ElfFunction]:
+def _symbol_tables(image: Image, warnings: list[str]) -> list[TableFunction]:
     try:
         return list(image.functions())
     except UNREADABLE as error:
@@ -178,13 +190,13 @@ def _file_key(path: str) -> tuple[int, int, int]:
     try:
         status = os.stat(path)  # noqa: PTH116
     except OSError:
-        return 0, 0, 0  # ElfImage words the error
+        return 0, 0, 0  # open_image words the error
     return status.st_dev ^ status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def _identity(image: ElfImage, key: tuple[int, int, int]) -> tuple[object, ...]:
+def _identity(image: Image, key: tuple[int, int, int]) -> tuple[object, ...]:
     """What tells a module from all others; a stripped copy has the same build id. The name is in the warnings."""
-    sections = tuple((section.name, section.data_size) for section in image.elf.iter_sections())
+    sections = tuple((section.name, section.plain_size) for section in image.sections())
     return Path(image.path).name, image.build_id or (image.path, key), key[2], sections
 
 
@@ -195,7 +207,7 @@ def _for_cache(symbols: ModuleSymbols, signatures: Signatures | None) -> CachedM
     return CachedModule(facts, symbols.functions, symbols.inlined_sites, offsets, open_to_others)
 
 
-def _from_cache(image: ElfImage, kept: CachedModule, files: Path | None) -> tuple[ModuleSymbols, Signatures | None]:
+def _from_cache(image: Image, kept: CachedModule, files: Path | None) -> tuple[ModuleSymbols, Signatures | None]:
     symbols = ModuleSymbols(
         image.path, image.build_id, image.link_base, kept.functions, inlined_sites=kept.inlined_sites
     )
@@ -233,8 +245,8 @@ def _unique_rows(rows: Iterable[CodeRow]) -> dict[int, CodeRow]:
     return unique
 
 
-def _merged(path: str, symbols: list[ElfFunction], rows: dict[int, CodeRow]) -> list[FunctionSymbol]:
-    at_address: dict[int, list[ElfFunction]] = {}
+def _merged(path: str, symbols: list[TableFunction], rows: dict[int, CodeRow]) -> list[FunctionSymbol]:
+    at_address: dict[int, list[TableFunction]] = {}
     for symbol in symbols:
         if not names.is_cold(symbol.name):
             at_address.setdefault(symbol.address, []).append(symbol)
@@ -248,11 +260,11 @@ def _merged(path: str, symbols: list[ElfFunction], rows: dict[int, CodeRow]) -> 
     return sorted(merged, key=lambda function: function.address)
 
 
-def _preferred(same: list[ElfFunction], row: CodeRow | None) -> ElfFunction:
+def _preferred(same: list[TableFunction], row: CodeRow | None) -> TableFunction:
     """Of symbols at one address: the one debug information names, then clones, global ones, plain spellings."""
     linkage = None if row is None else row.linkage_name or row.name
 
-    def rank(symbol: ElfFunction) -> tuple[bool, bool, bool, int, int, str]:
+    def rank(symbol: TableFunction) -> tuple[bool, bool, bool, int, int, str]:
         underscores = len(symbol.name) - len(symbol.name.lstrip("_"))
         is_clone = row is not None and names.is_clone(symbol.name)
         bare = symbol.name
@@ -261,7 +273,7 @@ def _preferred(same: list[ElfFunction], row: CodeRow | None) -> ElfFunction:
     return min(same, key=rank)
 
 
-def _readable_names(chosen: dict[int, ElfFunction], rows: dict[int, CodeRow]) -> dict[int, str]:
+def _readable_names(chosen: dict[int, TableFunction], rows: dict[int, CodeRow]) -> dict[int, str]:
     """Name by address. Debug information's, save for lambdas: `<lambda(int)>` there, numbered in the symbol."""
     readable = {address: names.rust_free(row.name) for address, row in rows.items()}
     unclear = [a for a in chosen if a not in readable or UNNAMED in readable[a] or "<lambda" in readable[a]]
@@ -276,8 +288,8 @@ def _function(
     path: str,
     address: int,
     name: str,
-    symbol: ElfFunction | None,
-    same: list[ElfFunction],
+    symbol: TableFunction | None,
+    same: list[TableFunction],
     row: CodeRow | None,
 ) -> FunctionSymbol:
     raw_name = symbol.name if symbol is not None else (row.linkage_name if row is not None else None)

@@ -11,13 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from strobe.symbols.elf import ElfImage
+from strobe.symbols.image import Image
 from strobe.symbols.inflate import inflated, inflated_file, unzstd
 
 # Beyond it a file is mapped instead of read. Cutting a mapped file short while it is in use would end this process.
 _READ_BYTES = 64 << 20
 _KEPT_BYTES = 8 << 20  # what is larger is decompressed into a file, where it costs no memory, nor time again
-_SHF_COMPRESSED = 0x800
 _CHDR = struct.Struct("<IIQQ")  # Elf64_Chdr: type, reserved, size, alignment
 _ZDEBUG = struct.Struct(">4sQ")  # "ZLIB", size
 _ZLIB, _ZSTD = 1, 2
@@ -50,23 +49,22 @@ class _Stored:
 class DebugSections:
     """All `.debug_*` sections of one file, by their name without compression (`.zdebug_info` is `.debug_info`)."""
 
-    def __init__(self, image: ElfImage, kept: Path | None = None) -> None:
+    def __init__(self, image: Image, kept: Path | None = None) -> None:
         """`kept`: what the names of files begin with that large sections are decompressed into; None: into memory."""
         self._kept = kept
-        headers = [s for s in image.elf.iter_sections() if _plain_name(s.name) and s["sh_type"] != "SHT_NOBITS"]
+        headers = [section for section in image.sections() if _plain_name(section.name)]
         self._stored: dict[str, _Stored] = {}
         self._plain: dict[str, Content] = {}
         with open(image.path, "rb") as file:  # noqa: PTH123
-            piece = _reader(file.fileno(), sum(section["sh_size"] for section in headers))
+            piece = _reader(file.fileno(), sum(section.size for section in headers))
             length = os.fstat(file.fileno()).st_size
             for section in headers:
-                if section["sh_offset"] + section["sh_size"] > length:
+                if section.offset + section.size > length:
                     raise ValueError(f"{section.name} is cut short")
-                content = piece(section["sh_offset"], section["sh_size"])
-                if len(content) != section["sh_size"]:
+                content = piece(section.offset, section.size)
+                if len(content) != section.size:
                     raise ValueError(f"{section.name} is cut short")
-                is_compressed = bool(section["sh_flags"] & _SHF_COMPRESSED)
-                stored = _Stored(section.name, content, is_compressed, section.name.startswith(".zdebug"))
+                stored = _Stored(section.name, content, section.is_compressed, section.name.startswith(".zdebug"))
                 self._stored.setdefault(_plain_name(section.name), stored)
 
     def get(self, name: str) -> Content:

@@ -1,0 +1,65 @@
+"""What all file formats have in common: sections, a symbol table, a load address. One file knows one format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class TableFunction:
+    """A function of a symbol table; `is_exported`: other modules can bind to it."""
+
+    name: str
+    address: int
+    size: int
+    is_global: bool
+    is_exported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSection:
+    """A section with content. `offset` and `size` in bytes, of what the file has; `plain_size` once decompressed.
+
+    `name` is the one of ELF, whatever the format: `.debug_info` is `__debug_info` of Mach-O.
+    `is_compressed`: begins with an Elf64_Chdr.
+    """
+
+    name: str
+    offset: int
+    size: int
+    plain_size: int
+    is_compressed: bool = False
+
+
+class Image(Protocol):
+    """One file, opened for reading. Addresses are link-time; `link_base` is the lowest that is loaded.
+
+    `executable`: (start, end) of what can be code.
+    """
+
+    path: str
+    build_id: str | None
+    link_base: int
+    executable: list[tuple[int, int]]
+    has_symtab: bool
+
+    def functions(self) -> Iterator[TableFunction]:
+        """Of all symbol tables. Raises one of UNREADABLE where one is damaged."""
+        ...
+
+    def sections(self) -> list[StoredSection]: ...
+
+    def section_size(self, name: str) -> int:
+        """In bytes as they lie in memory (uncompressed); 0 where there is no such section."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def open_image(path: str) -> Image:
+    """Raises StrobeError where the file cannot be read, has a format that is not known, or is for another machine."""
+    from strobe.symbols.elf import ElfImage
+
+    return ElfImage(path)
