@@ -40,7 +40,7 @@ def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Sel
     selection = Selection()
     refused: dict[FunctionSymbol, str] = {}
     for pattern in patterns:
-        found = list(_matching(pattern, modules if pattern.kind == "lib" else searched))
+        found = list(matching(pattern, modules if pattern.kind == "lib" else searched))
         reasons = {function: reason for function in found if (reason := unsafe_reason(function)) is not None}
         refused.update(reasons)
         selection.matches[pattern.text] = [function for function in found if function not in reasons]
@@ -55,7 +55,8 @@ def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Sel
     return selection
 
 
-def _matching(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[FunctionSymbol]:
+def matching(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[FunctionSymbol]:
+    """Every function that a pattern means, those that must not be hooked as well."""
     for module in modules:
         if pattern.kind == "name":
             yield from (module.functions[index] for index in pattern.matching_names(module.scoped_names))
