@@ -23,6 +23,17 @@ class Dwarf:
         """Name with the names of all that encloses it; `{unnamed}` and `(anonymous namespace)` where there is none."""
     def children(self, die: int, tag: int) -> list[int]:
         """Direct children with that DW_TAG."""
+    def function_at(self, address: int) -> int | None:
+        """The innermost function with code at a link-time address."""
+    def scope_dies(self, function: int, address: int) -> list[tuple[int, int, int]]:
+        """(DIE, DW_TAG, index of the scope around it) of a function, which comes first, and of what holds at an
+        address: blocks and inlined calls around it, and the parameters, variables and call sites directly in these."""
+    def declaration(self, die: int) -> tuple[str, str | None, int]:
+        """(linkage name or "", full path, line or 0), from the DIE or from what it is an instance of."""
+    def file_path(self, die: int, file: int) -> str | None:
+        """Full path of a file by its number in the unit that holds a DIE."""
+    def unit_offset(self, die: int) -> int:
+        """Offset of the unit that holds a DIE."""
     def unit_has_tag(self, die: int, tag: int) -> bool:
         """Whether the unit that holds a DIE may have any with that DW_TAG."""
     def units(self) -> list[tuple[int, int, int, int, bool, bool]]:

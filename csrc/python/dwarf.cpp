@@ -6,6 +6,7 @@
 
 #include "bindings.h"
 #include "columns.h"
+#include "dwarf/code_search.h"
 #include "dwarf/index.h"
 #include "dwarf/line_search.h"
 
@@ -72,6 +73,35 @@ class Dwarf {
         const py::gil_scoped_release release;
         return dwarf::children(*units_, die, tag);
     }
+
+    std::optional<uint64_t> function_at(uint64_t address) {
+        const py::gil_scoped_release release;
+        std::call_once(code_made_, [this] { code_ = std::make_unique<dwarf::CodeSearch>(*units_); });
+        return code_->function_at(address);
+    }
+
+    py::list scope_dies(uint64_t function, uint64_t address) const {
+        std::vector<dwarf::ScopeDie> found;
+        {
+            const py::gil_scoped_release release;
+            found = dwarf::scope_dies(*units_, function, address);
+        }
+        py::list rows;
+        for (const dwarf::ScopeDie& row : found) rows.append(py::make_tuple(row.die, row.tag, row.scope));
+        return rows;
+    }
+
+    py::tuple declaration(uint64_t die) const {
+        const Unit& unit = units_->at(die);
+        dwarf::Die content;
+        units_->read(unit, die, content);
+        const auto found = dwarf::Namer(*units_, *scopes_).declaration(unit, content, die);
+        const py::object path = found.file_unit == nullptr ? py::none() : file_of(*found.file_unit, found.file);
+        return py::make_tuple(decoded(found.linkage_name), path, found.has_line ? found.line : 0);
+    }
+
+    py::object file_path(uint64_t die, uint64_t file) const { return file_of(units_->at(die), file); }
+    uint64_t unit_offset(uint64_t die) const { return units_->at(die).offset; }
 
     bool unit_has_tag(uint64_t die, uint32_t tag) const {
         const Unit& unit = units_->at(die);
@@ -145,9 +175,22 @@ class Dwarf {
     }
 
   private:
+    py::object file_of(const Unit& unit, uint64_t file) const {
+        std::string path;
+        try {
+            path = dwarf::LineHeader(*units_, unit).path(file);
+        } catch (const dwarf::DwarfError&) {
+            return py::none();  // what is declared there is worth having without its file
+        }
+        if (path.empty()) return py::none();
+        return decoded(path);
+    }
+
     std::vector<py::buffer_info> held_;
     std::unique_ptr<dwarf::Units> units_;
     std::unique_ptr<dwarf::ScopeTable> scopes_;
+    std::once_flag code_made_;
+    std::unique_ptr<dwarf::CodeSearch> code_;
     std::once_flag addresses_made_;
     std::unique_ptr<dwarf::AddressLines> addresses_;
 };
@@ -160,6 +203,11 @@ void add_dwarf(py::module_& module) {
         .def("scan", &Dwarf::scan, py::arg("executable"), py::arg("threads") = 0)
         .def("qualified_name", &Dwarf::qualified_name, py::arg("die"))
         .def("children", &Dwarf::children, py::arg("die"), py::arg("tag"))
+        .def("function_at", &Dwarf::function_at, py::arg("address"))
+        .def("scope_dies", &Dwarf::scope_dies, py::arg("function"), py::arg("address"))
+        .def("declaration", &Dwarf::declaration, py::arg("die"))
+        .def("file_path", &Dwarf::file_path, py::arg("die"), py::arg("file"))
+        .def("unit_offset", &Dwarf::unit_offset, py::arg("die"))
         .def("unit_has_tag", &Dwarf::unit_has_tag, py::arg("die"), py::arg("tag"))
         .def("units", &Dwarf::unit_rows)
         .def("line_at", &Dwarf::line_at, py::arg("address"))
