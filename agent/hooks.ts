@@ -1,22 +1,24 @@
 /**
- * Function hooks. Interceptor makes the trampolines, and is told to write the function's own bytes in place of its jump: the host
+ * Function hooks. In the portable form Interceptor makes the trampolines, and is told to write the function's own bytes in place of its jump: the host
  * writes the jumps, and takes them out again, while no thread stands in the middle of what they replace (csrc/patch).
  * Interceptor is never asked to detach while the program runs: threads may stand inside its trampolines, which it would free.
  */
 
 import type { Recorder } from "./recorder.js";
+import { makeTrampolines } from "./trampolines.js";
 
 const JUMP_BYTES = 5; // jmp rel32
 const BATCH = 100; // Interceptor's transactions are quadratic in their size
 
-const REFUSALS: Record<number, string> = {
+export const REFUSALS: Record<number, string> = {
     1: "call-in-entry",
     2: "branch-into-entry",
     3: "too-short",
     4: "not-code",
     5: "jump-at-entry",
+    6: "too-far",
 };
-const LOOPS_TO_ENTRY = 0x100;
+export const LOOPS_TO_ENTRY = 0x100;
 const DISPLACED_SHIFT = 16;
 const PLAN_LOOPS_TO_ENTRY = 8;
 
@@ -33,6 +35,8 @@ export interface HookAnswer {
     refusal: string;
     /** Where the jump is to lead. */
     trampoline: string;
+    /** The jump lies so many bytes behind the function's entry. */
+    skip: number;
     /** Bytes of the instructions that begin in the first 5. */
     displaced: number;
 }
@@ -42,8 +46,8 @@ interface Hook {
     original: ArrayBuffer;
 }
 
-function refused(reason: string): HookAnswer {
-    return { refusal: reason, trampoline: "0x0", displaced: 0 };
+export function refused(reason: string): HookAnswer {
+    return { refusal: reason, trampoline: "0x0", skip: 0, displaced: 0 };
 }
 
 export class Hooks {
@@ -53,21 +57,41 @@ export class Hooks {
 
     /** Makes the trampolines. Nothing of the program has changed when this returns. */
     prepare(request: HookRequest): HookAnswer[] {
+        return this.recorder.nativeEnter === null ? this.prepareProbes(request) : this.prepareTrampolines(request);
+    }
+
+    private prepareTrampolines(request: HookRequest): HookAnswer[] {
+        const answers = makeTrampolines(this.recorder, request);
+        const loops = answers.map(answer => answer.loopsToEntry);
+        this.setPlans(request, loops);
+        answers.forEach(({ answer }, index) => {
+            if (answer.refusal !== "") return;
+            const address = ptr(request.addresses[index]).add(answer.skip);
+            this.byId.set(request.ids[index], { address, original: address.readByteArray(JUMP_BYTES) as ArrayBuffer });
+        });
+        return answers.map(({ answer }) => answer);
+    }
+
+    private setPlans(request: HookRequest, loops: boolean[]): void {
+        this.recorder.setPlans(request.ids, request.plans.map((plan, index) =>
+            loops[index] ? [plan[0] | PLAN_LOOPS_TO_ENTRY, ...plan.slice(1)] : plan));
+    }
+
+    private prepareProbes(request: HookRequest): HookAnswer[] {
         const addresses = request.addresses.map(address => ptr(address));
         const checks = this.recorder.checkPatchable(addresses, request.sizes);
-        this.recorder.setPlans(request.ids, request.plans.map((plan, index) =>
-            checks[index] & LOOPS_TO_ENTRY ? [plan[0] | PLAN_LOOPS_TO_ENTRY, ...plan.slice(1)] : plan));
+        this.setPlans(request, [...checks].map(check => (check & LOOPS_TO_ENTRY) !== 0));
         const answers = addresses.map((address, index) => {
             if (index % BATCH === 0) Interceptor.flush();
             const refusal = REFUSALS[checks[index] & 0xff];
             if (refusal !== undefined) return refused(refusal);
-            return this.makeTrampoline(request.ids[index], address, checks[index] >> DISPLACED_SHIFT);
+            return this.makeProbe(request.ids[index], address, checks[index] >> DISPLACED_SHIFT);
         });
         Interceptor.flush();
         return answers;
     }
 
-    private makeTrampoline(id: number, address: NativePointer, displaced: number): HookAnswer {
+    private makeProbe(id: number, address: NativePointer, displaced: number): HookAnswer {
         const original = address.readByteArray(displaced) as ArrayBuffer;
         let trampoline = NULL;
         const target: InstrumentationTarget = {
@@ -87,7 +111,7 @@ export class Hooks {
         }
         // written at the latest when the batch is flushed, and known only then
         this.byId.set(id, { address, original: original.slice(0, JUMP_BYTES) });
-        return { refusal: "", get trampoline() { return trampoline.toString(); }, displaced };
+        return { refusal: "", get trampoline() { return trampoline.toString(); }, skip: 0, displaced };
     }
 
     /** A library was unloaded: nothing may be written there any more. */

@@ -6,6 +6,8 @@
 const PROT_READ_WRITE = 3;
 const MAP_SHARED = 1;
 const MAP_PRIVATE_ANONYMOUS = 0x22;
+const MAP_FIXED_NOREPLACE = 0x100000;
+const PROT_READ_EXEC = 5;
 const O_RDONLY = 0;
 const O_RDWR = 2;
 const IOLBF = 1;
@@ -18,9 +20,12 @@ const open_ = new NativeFunction(globalExport("open"), "int", ["pointer", "int"]
 const close_ = new NativeFunction(globalExport("close"), "int", ["int"]);
 const dup2 = new NativeFunction(globalExport("dup2"), "int", ["int", "int"]);
 const mmap = new NativeFunction(globalExport("mmap"), "pointer", ["pointer", "size_t", "int", "int", "int", "int64"]);
+const munmap = new NativeFunction(globalExport("munmap"), "int", ["pointer", "size_t"]);
+const mprotect = new NativeFunction(globalExport("mprotect"), "int", ["pointer", "size_t", "int"]);
 const setvbuf = new NativeFunction(globalExport("setvbuf"), "int", ["pointer", "pointer", "int", "size_t"]);
 const keyCreate = new NativeFunction(globalExport("pthread_key_create"), "int", ["pointer", "pointer"]);
 const keyDelete = new NativeFunction(globalExport("pthread_key_delete"), "int", ["uint32"]);
+const dlsym = new NativeFunction(globalExport("dlsym"), "pointer", ["pointer", "pointer"]);
 const dlopen = new NativeFunction(globalExport("dlopen"), "pointer", ["pointer", "int"]);
 
 function openFile(path: string, flags: number): number {
@@ -47,6 +52,24 @@ export function mapAnonymous(bytes: number): NativePointer {
     return checkMapped(mmap(NULL, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0) as NativePointer, "memory");
 }
 
+/** The same at exactly this place; null when something is there. */
+export function mapAnonymousAt(address: NativePointer, bytes: number): NativePointer | null {
+    const flags = MAP_PRIVATE_ANONYMOUS | MAP_FIXED_NOREPLACE;
+    const mapped = mmap(address, bytes, PROT_READ_WRITE, flags, -1, 0) as NativePointer;
+    if (mapped.equals(address)) return mapped;
+    if (!mapped.equals(ptr(-1))) munmap(mapped, bytes); // kernels before 4.17 take the address for a hint
+    return null;
+}
+
+export function unmap(address: NativePointer, bytes: number): void {
+    munmap(address, bytes);
+}
+
+/** No more to be written, from now on to be executed. */
+export function makeExecutable(address: NativePointer, bytes: number): void {
+    if (mprotect(address, bytes, PROT_READ_EXEC) !== 0) throw new Error("the target may not execute new code");
+}
+
 /** The program's standard input becomes this file. */
 export function redirectStandardInput(path: string): void {
     const fd = openFile(path, O_RDONLY);
@@ -70,8 +93,15 @@ export function deleteThreadKey(key: number): void {
     keyDelete(key);
 }
 
-/** Loads a shared library as the program itself would; false where there is none. */
-export function loadLibrary(name: string): boolean {
+/** Loads a shared library as the program itself would, for good; null where that fails. */
+export function loadLibrary(name: string): NativePointer | null {
     const RTLD_NOW = 2;
-    return !(dlopen(Memory.allocUtf8String(name), RTLD_NOW) as NativePointer).isNull();
+    const handle = dlopen(Memory.allocUtf8String(name), RTLD_NOW) as NativePointer;
+    return handle.isNull() ? null : handle;
+}
+
+export function librarySymbol(handle: NativePointer, name: string): NativePointer {
+    const address = dlsym(handle, Memory.allocUtf8String(name)) as NativePointer;
+    if (address.isNull()) throw new Error(`the recorder's library has no ${name}`);
+    return address;
 }

@@ -1,19 +1,28 @@
-/** Sets up the recorder (csrc/recorder) in the target, in its portable form: compiled by TinyCC, fed by Interceptor probes. */
+/**
+ * Sets up the recorder (csrc/recorder) in the target. Native form: a library, called by trampolines of our own. Portable form, where that
+ * library cannot be loaded: compiled by TinyCC, fed by Interceptor probes.
+ */
 
-import { createThreadKey, deleteThreadKey, globalExport, loadLibrary, mapAnonymous, mapShared } from "./libc.js";
+import {
+    createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, mapAnonymous, mapShared,
+} from "./libc.js";
 
 const RECORDER_BYTES = 4096;
 const STANDARD_UNWINDER = "libgcc_s.so.1";
 
 export interface RecorderRequest {
     source: string;
+    /** Path of the native form's library; empty: the portable form is wanted. */
+    library: string;
     segmentPath: string;
     segmentBytes: number;
 }
 
 export interface RecorderAnswer {
-    form: "portable";
+    form: "native" | "portable";
     catchesReturns: boolean;
+    /** Why it is not the native form; empty when it is, or when the portable one was wanted. */
+    reason: string;
 }
 
 export class Recorder {
@@ -23,6 +32,10 @@ export class Recorder {
     private readonly setPlans_: (count: number, functions: NativePointer, plans: NativePointer) => void;
     private readonly checkPatchable_: (
         count: number, addresses: NativePointer, sizes: NativePointer, results: NativePointer) => void;
+    private readonly writeTrampolines_: (
+        count: number, hooks: NativePointer, memory: NativePointer, enter: UInt64) => number;
+    /** What trampolines of the native form call; null in the portable form. */
+    readonly nativeEnter: NativePointer | null;
     private readonly writeCode_: (address: NativePointer, bytes: NativePointer, count: number) => void;
     private readonly module: CModule;
     private readonly unwindTable: NativePointer;
@@ -33,25 +46,36 @@ export class Recorder {
         // the return stubs and what they use must outlive the script, so the state is not Memory.alloc'ed
         const state = mapAnonymous(RECORDER_BYTES);
         this.module = new CModule(request.source, { strobe_recorder: state });
-        const symbols = this.module as unknown as Record<string, NativePointer>;
-        this.onEnter = symbols.strobe_on_enter;
-        this.end_ = new NativeFunction(symbols.strobe_agent_end, "void", []);
-        this.setPlans_ = new NativeFunction(symbols.strobe_agent_set_plans, "void", ["uint32", "pointer", "pointer"]);
+        const tools = this.module as unknown as Record<string, NativePointer>;
+        const library = request.library === "" ? null : loadLibrary(request.library);
+        const form = library === null ? tools : librarySymbols(library);
+        this.onEnter = tools.strobe_on_enter;
         this.checkPatchable_ = new NativeFunction(
-            symbols.strobe_agent_check_patchable, "void", ["uint32", "pointer", "pointer", "pointer"]);
-        this.writeCode_ = new NativeFunction(
-            symbols.strobe_agent_write_code, "void", ["pointer", "pointer", "uint32"]);
-        this.threadKey = createThreadKey(symbols.strobe_on_thread_end);
-        const setKey = new NativeFunction(symbols.strobe_agent_set_thread_key, "void", ["uint32"]);
-        setKey(this.threadKey);
-        this.initialise(symbols, request);
-        this.unwindTable = new NativeFunction(symbols.strobe_agent_unwind_table, "pointer", [])() as NativePointer;
+            tools.strobe_agent_check_patchable, "void", ["uint32", "pointer", "pointer", "pointer"]);
+        this.writeTrampolines_ = new NativeFunction(
+            tools.strobe_agent_write_trampolines, "int", ["uint32", "pointer", "pointer", "uint64"]);
+        this.writeCode_ = new NativeFunction(tools.strobe_agent_write_code, "void", ["pointer", "pointer", "uint32"]);
+        this.end_ = new NativeFunction(form.strobe_agent_end, "void", []);
+        this.setPlans_ = new NativeFunction(form.strobe_agent_set_plans, "void", ["uint32", "pointer", "pointer"]);
+        this.initialise(form, request);
+        this.threadKey = createThreadKey(form.strobe_on_thread_end);
+        new NativeFunction(form.strobe_agent_set_thread_key, "void", ["uint32"])(this.threadKey);
+        this.nativeEnter =
+            library === null ? null : new NativeFunction(form.strobe_native_begin, "pointer", [])() as NativePointer;
+        this.unwindTable = new NativeFunction(form.strobe_agent_unwind_table, "pointer", [])() as NativePointer;
         this.registerStandardUnwinder();
-        const exitProbe = new NativeFunction(symbols.strobe_agent_exit_probe, "pointer", [])() as NativePointer;
-        Interceptor.attach(globalExport("_exit"), exitProbe as unknown as NativeInvocationListenerCallbacks);
+        this.reportExit(tools, form);
+        const catches = new NativeFunction(form.strobe_agent_catches_returns, "int", []);
+        const reason = library === null && request.library !== "" ? `${request.library} cannot be loaded there` : "";
+        this.answer = { form: library === null ? "portable" : "native", catchesReturns: catches() !== 0, reason };
+    }
+
+    private reportExit(tools: Record<string, NativePointer>, form: Record<string, NativePointer>): void {
+        const offsets = new NativeFunction(tools.strobe_agent_probe_offsets, "uint32", [])() as number;
+        const makeProbe = new NativeFunction(form.strobe_agent_exit_probe, "pointer", ["uint32", "uint32"]);
+        const probe = makeProbe(offsets & 0xffff, offsets >>> 16) as NativePointer;
+        Interceptor.attach(globalExport("_exit"), probe as unknown as NativeInvocationListenerCallbacks);
         Interceptor.flush();
-        const catches = new NativeFunction(symbols.strobe_agent_catches_returns, "int", []);
-        this.answer = { form: "portable", catchesReturns: catches() !== 0 };
     }
 
     private initialise(symbols: Record<string, NativePointer>, request: RecorderRequest): void {
@@ -101,6 +125,12 @@ export class Recorder {
         return new Uint32Array(results.readByteArray(4 * count) as ArrayBuffer);
     }
 
+    /** `hooks`: struct strobe_hook each, filled in. `memory`: writable, and within reach of all of them. */
+    writeTrampolines(count: number, hooks: NativePointer, memory: NativePointer): void {
+        const enter = uint64((this.nativeEnter ?? NULL).toString());
+        if (this.writeTrampolines_(count, hooks, memory, enter) !== 0) throw new Error("there is no decoder");
+    }
+
     writeCode(address: NativePointer, bytes: ArrayBuffer): void {
         const copy = Memory.alloc(bytes.byteLength);
         copy.writeByteArray(bytes);
@@ -112,6 +142,13 @@ export class Recorder {
         this.end_();
         deleteThreadKey(this.threadKey);
     }
+}
+
+function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
+    const names = ["strobe_agent_init", "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_end",
+        "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_on_thread_end",
+        "strobe_native_begin"];
+    return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));
 }
 
 /** Any address in the main thread's stack. */

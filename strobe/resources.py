@@ -9,5 +9,6 @@ from strobe import _core
 INSTALLED = Path(_core.__file__).resolve().parent
 AGENT = INSTALLED / "agent" / "agent.js"
 RECORDER = INSTALLED / "agent" / "recorder.c"
+NATIVE_RECORDER = INSTALLED / "_recorder.so"
 TIMELINE_EXTENSION = INSTALLED / "_timeline.so"
 DEMO_PROGRAM = INSTALLED / "demo" / "strobe_demo"

@@ -99,10 +99,12 @@ static void strobe_write_exit(struct strobe_recorder* recorder, struct strobe_th
     strobe_record_publish(state, words, 1);
 }
 
+/* A function that was jumped to returns to where the one that jumped would have: its frame has that address, not the
+   other's stub, because an unwinder cannot tell two stubs on one slot apart. */
 static void strobe_push_frame(struct strobe_thread_state* state, uint64_t* slot, uint32_t function, uint64_t ticks,
                               uint32_t flags) {
     struct strobe_frame* frame = &state->frames[state->depth];
-    frame->return_address = *slot;
+    frame->return_address = flags & STROBE_FRAME_TAIL ? frame[-1].return_address : *slot;
     frame->slot = (uint64_t)slot;
     frame->enter_ticks = ticks;
     frame->function = function;
@@ -119,11 +121,14 @@ static void strobe_record_call(struct strobe_recorder* recorder, struct strobe_t
     const struct strobe_frame* top = state->depth > 0 ? &state->frames[state->depth - 1] : NULL;
     /* the slot already holds the stub of the frame above: reached by a jump, not by a call */
     int jumped = catchable && top != NULL && top->slot == (uint64_t)slot;
-    uint32_t flags = (catchable ? 0 : STROBE_FLAG_NO_EXIT) | (jumped ? STROBE_FLAG_TAIL : 0);
+    uint32_t tail = jumped ? (top->flags & ~STROBE_FRAME_SKIP) + STROBE_FRAME_TAIL : 0;
+    uint32_t flags;
     struct strobe_totals* totals;
     uint64_t ticks;
     int skip = 0;
     if (jumped && top->function == function && (plan->flags & STROBE_PLAN_LOOPS_TO_ENTRY)) return;
+    if (tail > STROBE_FRAME_TAIL * STROBE_TAIL_CHAIN) catchable = 0; /* functions that jump to each other for ever */
+    flags = (catchable ? 0 : STROBE_FLAG_NO_EXIT) | (jumped ? STROBE_FLAG_TAIL : 0);
     ticks = strobe_next_ticks(recorder, state);
     totals = strobe_totals_of(recorder, state, function);
     if (totals == NULL) {
@@ -134,7 +139,7 @@ static void strobe_record_call(struct strobe_recorder* recorder, struct strobe_t
         if (!catchable) totals->exits_missed++;
     }
     if (!skip) strobe_write_enter(recorder, state, totals, function, flags, ticks, registers);
-    if (catchable) strobe_push_frame(state, slot, function, ticks, skip ? STROBE_FRAME_SKIP : 0);
+    if (catchable) strobe_push_frame(state, slot, function, ticks, tail | (skip ? STROBE_FRAME_SKIP : 0));
 }
 
 /* The recorder was at work with this state when a signal handler called a traced function, or when it was left for good
@@ -163,25 +168,32 @@ void strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t*
     state->busy_slot = 0;
 }
 
+static void strobe_record_return(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                 const struct strobe_frame* frame, uint64_t value) {
+    uint64_t ticks = strobe_next_ticks(recorder, state);
+    struct strobe_totals* totals = strobe_totals_of(recorder, state, frame->function);
+    if (totals != NULL) {
+        strobe_totals_add_duration(totals, ticks - frame->enter_ticks);
+        if (frame->flags & STROBE_FRAME_SKIP) totals->sampled_out_exits++;
+    }
+    if (!(frame->flags & STROBE_FRAME_SKIP)) strobe_write_exit(recorder, state, totals, frame, ticks, value);
+}
+
 uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t value) {
     struct strobe_thread_state* state = &recorder->states[frame_index / STROBE_FRAMES];
     uint32_t depth = (uint32_t)(frame_index % STROBE_FRAMES);
     struct strobe_frame* frames = state->frames;
-    struct strobe_frame frame = frames[depth];
-    struct strobe_totals* totals;
-    uint64_t ticks;
-    state->busy_slot = frame.slot;
+    uint64_t return_address = frames[depth].return_address;
+    state->busy_slot = frames[depth].slot;
     STROBE_COMPILER_BARRIER();
     while (state->depth > depth + 1) strobe_count_unwound(recorder, state, &frames[--state->depth]);
     state->depth = depth;
-    ticks = strobe_next_ticks(recorder, state);
-    totals = strobe_totals_of(recorder, state, frame.function);
-    if (totals != NULL) {
-        strobe_totals_add_duration(totals, ticks - frame.enter_ticks);
-        if (frame.flags & STROBE_FRAME_SKIP) totals->sampled_out_exits++;
+    strobe_record_return(recorder, state, &frames[depth], value);
+    while (frames[depth].flags >= STROBE_FRAME_TAIL && depth > 0) { /* whoever jumped here has returned as well */
+        state->depth = --depth;
+        strobe_record_return(recorder, state, &frames[depth], value);
     }
-    if (!(frame.flags & STROBE_FRAME_SKIP)) strobe_write_exit(recorder, state, totals, &frame, ticks, value);
     STROBE_COMPILER_BARRIER();
     state->busy_slot = 0;
-    return frame.return_address;
+    return return_address;
 }

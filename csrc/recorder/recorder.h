@@ -26,6 +26,8 @@
 #define STROBE_FUNCTION_CAPACITY 262144u
 
 #define STROBE_FRAME_SKIP 1u /* the entry was sampled out, so the exit is too */
+#define STROBE_FRAME_TAIL 2u /* times the number of frames below that jumped to one another, and return with this one */
+#define STROBE_TAIL_CHAIN 64u
 
 struct strobe_frame {
     uint64_t return_address;
@@ -88,9 +90,13 @@ struct strobe_recorder {
     uint32_t pid;
     uint32_t thread_key;         /* pthread key of the thread state */
     uint64_t main_stack_address; /* any address in the main thread's stack */
+    uint64_t thread_slot;        /* where the C library keeps this key's value, from the thread pointer; 0: not known */
     void* (*get_specific)(uint32_t key);
     int (*set_specific)(uint32_t key, const void* value);
 };
+
+/* The one of this process. Portable form: memory that outlives the script, bound by the agent. */
+extern struct strobe_recorder strobe_recorder;
 
 /* recorder.c: set-up and end */
 
@@ -107,6 +113,8 @@ void strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t*
 uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t value);
 
 /* threads.c */
+/* Finds thread_slot, once the key is known. */
+void strobe_thread_slot_find(struct strobe_recorder* recorder);
 struct strobe_thread_state* strobe_thread_current(struct strobe_recorder* recorder);
 /* The state that records while `state` is busy; NULL where there is none to be had (counted). */
 struct strobe_thread_state* strobe_thread_nested(struct strobe_recorder* recorder, struct strobe_thread_state* state);
@@ -136,8 +144,11 @@ int strobe_stack_is_alternate(void);
 #define STROBE_PATCH_TOO_SHORT 3          /* another function begins there */
 #define STROBE_PATCH_UNREADABLE 4         /* no instruction could be decoded */
 #define STROBE_PATCH_JUMP 5               /* it begins with a jump: Interceptor would hook where that leads */
+#define STROBE_PATCH_TOO_FAR 6            /* what it refers to is out of a trampoline's reach */
 #define STROBE_PATCH_LOOPS_TO_ENTRY 0x100 /* added: its own code jumps to its first byte */
 #define STROBE_PATCH_DISPLACED_SHIFT 16   /* above it: bytes of the instructions that begin where the jump will lie */
+
+#define STROBE_TRAMPOLINE_BYTES 96
 
 /* arch: return stubs and their unwind information */
 int64_t strobe_stubs_write(struct strobe_recorder* recorder, uint32_t state_index);

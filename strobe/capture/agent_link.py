@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,17 +31,20 @@ ModuleRemoved = Callable[[LoadedModule], None]
 @dataclass(frozen=True, slots=True)
 class Setup:
     """`form`: which form of the recorder is in use. `catches_returns`: False where the CPU forbids replacing return
-    addresses (shadow stack), so that only entries are recorded."""
+    addresses (shadow stack), so that only entries are recorded. `reason`: why it is not the native form."""
 
     form: str
     catches_returns: bool
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Trampoline:
-    """`address`: where the jump at a function's entry leads. `displaced`: bytes of the instructions it replaces."""
+    """`address`: where the jump leads. It lies `skip` bytes behind the function's entry; `displaced`: bytes of the
+    instructions that it replaces."""
 
     address: int
+    skip: int
     displaced: int
 
 
@@ -63,17 +67,20 @@ class AgentLink:
     def setup(self, segment_path: str, segment_bytes: int) -> Setup:
         request = {
             "source": resources.RECORDER.read_text(),
+            "library": "" if os.environ.get("STROBE_RECORDER") == "portable" else str(resources.NATIVE_RECORDER),
             "segmentPath": segment_path,
             "segmentBytes": segment_bytes,
         }
         answer = self._call(self._script.exports_sync.setup, request)
-        return Setup(answer["form"], answer["catchesReturns"])
+        return Setup(answer["form"], answer["catchesReturns"], answer["reason"])
 
     def prepare_stdio(self, stdin_path: str | None, by_line: bool) -> None:
         self._call(self._script.exports_sync.prepare_stdio, stdin_path, by_line)
 
     def modules(self) -> list[LoadedModule]:
-        return [_module(item) for item in self._call(self._script.exports_sync.modules)]
+        """Without the recorder's own, which must never be hooked."""
+        found = [_module(item) for item in self._call(self._script.exports_sync.modules)]
+        return [module for module in found if module.path != str(resources.NATIVE_RECORDER)]
 
     def observe_modules(self) -> None:
         self._call(self._script.exports_sync.observe_modules)
@@ -131,7 +138,7 @@ class AgentLink:
 def _trampoline(answer: dict[str, Any]) -> Trampoline | str:
     """Interceptor makes none for a function that it hooks already."""
     address = int(answer["trampoline"], 16)
-    return Trampoline(address, answer["displaced"]) if address else "in-use"
+    return Trampoline(address, answer["skip"], answer["displaced"]) if address else "in-use"
 
 
 def _module(item: dict[str, Any]) -> LoadedModule:

@@ -36,7 +36,8 @@ class CodePatches:
         """Takes function id -> (its address, its trampoline). Returns the ids whose trampoline is out of reach."""
         unreachable = []
         with Path(f"/proc/{self._pid}/mem").open("rb") as memory:
-            for function_id, (address, trampoline) in trampolines.items():
+            for function_id, (entry, trampoline) in trampolines.items():
+                address = entry + trampoline.skip
                 distance = trampoline.address - (address + _JUMP_BYTES)
                 if not -(1 << 31) <= distance < 1 << 31:
                     unreachable.append(function_id)

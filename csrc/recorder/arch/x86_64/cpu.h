@@ -67,6 +67,13 @@ static inline uint64_t strobe_thread_pointer(void) {
     return value;
 }
 
+/* A word of the thread's own block. */
+static inline uint64_t strobe_thread_word(uint64_t offset) {
+    uint64_t value;
+    __asm__ volatile("movq %%fs:(%1), %0" : "=r"(value) : "r"(offset));
+    return value;
+}
+
 /* The kernel's answer as it is: a negative errno on failure. */
 static inline int64_t strobe_syscall(int64_t number, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, int64_t f) {
     int64_t result;

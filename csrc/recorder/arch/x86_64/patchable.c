@@ -1,10 +1,6 @@
 /* Whether the first bytes of a function can be overwritten with a jump: found by decoding it. Runs on the agent's
    thread, with the Capstone that Frida brings. */
-#include <capstone.h>
-
-#include "../../recorder.h"
-
-#define STROBE_JUMP_BYTES 5
+#include "patchable.h"
 
 static int strobe_is_padding(csh decoder, const uint8_t* code, uint64_t address, uint64_t bytes) {
     cs_insn* instruction = cs_malloc(decoder);
@@ -19,52 +15,64 @@ static int strobe_is_padding(csh decoder, const uint8_t* code, uint64_t address,
     return padding;
 }
 
-static int strobe_judge(const cs_insn* instruction, csh decoder, uint64_t entry) {
+/* What an instruction means for a jump that is to lie at `jump`, `entry` being where the function begins. */
+static int strobe_judge(const cs_insn* instruction, csh decoder, uint64_t entry, uint64_t jump, int native) {
     const cs_x86* x86 = &instruction->detail->x86;
     int is_call = cs_insn_group(decoder, instruction, CS_GRP_CALL);
     uint64_t target;
-    if (instruction->address == entry && instruction->id == X86_INS_JMP) return STROBE_PATCH_JUMP;
-    if (is_call && instruction->address < entry + STROBE_JUMP_BYTES) return STROBE_PATCH_CALL;
+    if (!native && instruction->address == jump && instruction->id == X86_INS_JMP) return STROBE_PATCH_JUMP;
+    if (!native && is_call && instruction->address < jump + STROBE_JUMP_BYTES) return STROBE_PATCH_CALL;
     if (!is_call && !cs_insn_group(decoder, instruction, CS_GRP_JUMP) && instruction->id != X86_INS_LOOP) return 0;
     if (x86->op_count != 1 || x86->operands[0].type != X86_OP_IMM) return 0;
     target = (uint64_t)x86->operands[0].imm;
-    if (target > entry && target < entry + STROBE_JUMP_BYTES) return STROBE_PATCH_BRANCH_TARGET;
-    return !is_call && target == entry ? STROBE_PATCH_LOOPS_TO_ENTRY : 0;
+    if (target > jump && target < jump + STROBE_JUMP_BYTES) return STROBE_PATCH_BRANCH_TARGET;
+    return !is_call && (target == entry || target == jump) ? STROBE_PATCH_LOOPS_TO_ENTRY : 0;
 }
 
-static int strobe_scan(csh decoder, const uint8_t* code, uint64_t entry, uint64_t bytes) {
+static int strobe_scan(csh decoder, const uint8_t* code, uint64_t skip, uint64_t bytes, int native) {
     cs_insn* instruction = cs_malloc(decoder);
-    const uint8_t* at = code;
-    size_t left = bytes;
-    uint64_t address = entry;
+    const uint8_t* at = code + skip;
+    size_t left = bytes - skip;
+    uint64_t jump = (uint64_t)at;
+    uint64_t address = jump;
     uint64_t displaced = 0;
     int result = STROBE_PATCH_OK;
     if (!cs_disasm_iter(decoder, &at, &left, &address, instruction)) result = STROBE_PATCH_UNREADABLE;
-    at = code;
-    left = bytes;
-    address = entry;
+    at = code + skip;
+    left = bytes - skip;
+    address = jump;
     while (!(result & 0xff) && cs_disasm_iter(decoder, &at, &left, &address, instruction)) {
-        int judged = strobe_judge(instruction, decoder, entry);
+        int judged = strobe_judge(instruction, decoder, (uint64_t)code, jump, native);
         result = (judged & 0xff) ? judged : (result | judged);
-        if (instruction->address < entry + STROBE_JUMP_BYTES) displaced = address - entry;
+        if (instruction->address < jump + STROBE_JUMP_BYTES) displaced = address - jump;
     }
     cs_free(instruction, 1);
     return result | (int)(displaced << STROBE_PATCH_DISPLACED_SHIFT);
 }
 
-/* For `count` functions: results[i] is STROBE_PATCH_*. */
-void strobe_agent_check_patchable(uint32_t count, const uint64_t* addresses, const uint64_t* sizes, uint32_t* results) {
-    csh decoder;
-    uint32_t index;
-    if (cs_open(CS_ARCH_X86, CS_MODE_64, &decoder) != CS_ERR_OK) return;
+int strobe_patchable(csh decoder, uint64_t entry, uint64_t skip, uint64_t bytes, int native) {
+    const uint8_t* code = (const uint8_t*)entry;
+    int result = strobe_scan(decoder, code, skip, bytes, native);
+    uint64_t own = bytes - skip;
+    if (own < STROBE_JUMP_BYTES && !(result & 0xff) &&
+        !strobe_is_padding(decoder, code + bytes, entry + bytes, STROBE_JUMP_BYTES - own))
+        return STROBE_PATCH_TOO_SHORT;
+    return result;
+}
+
+csh strobe_decoder_open(void) {
+    csh decoder = 0;
+    if (cs_open(CS_ARCH_X86, CS_MODE_64, &decoder) != CS_ERR_OK) return 0;
     cs_option(decoder, CS_OPT_DETAIL, CS_OPT_ON);
-    for (index = 0; index < count; index++) {
-        const uint8_t* code = (const uint8_t*)addresses[index];
-        uint64_t bytes = sizes[index];
-        results[index] = (uint32_t)strobe_scan(decoder, code, addresses[index], bytes);
-        if (bytes < STROBE_JUMP_BYTES && !(results[index] & 0xff) &&
-            !strobe_is_padding(decoder, code + bytes, addresses[index] + bytes, STROBE_JUMP_BYTES - bytes))
-            results[index] = STROBE_PATCH_TOO_SHORT;
-    }
+    return decoder;
+}
+
+/* For `count` functions in the portable form: results[i] is STROBE_PATCH_*. */
+void strobe_agent_check_patchable(uint32_t count, const uint64_t* addresses, const uint64_t* sizes, uint32_t* results) {
+    csh decoder = strobe_decoder_open();
+    uint32_t index;
+    if (decoder == 0) return;
+    for (index = 0; index < count; index++)
+        results[index] = (uint32_t)strobe_patchable(decoder, addresses[index], 0, sizes[index], 0);
     cs_close(&decoder);
 }

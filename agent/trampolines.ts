@@ -1,0 +1,86 @@
+/** Trampolines of the native form: csrc/recorder/arch/x86_64/trampolines.c writes them, here is found where. */
+
+import { type HookAnswer, type HookRequest, LOOPS_TO_ENTRY, refused, REFUSALS } from "./hooks.js";
+import { makeExecutable, unmap } from "./libc.js";
+import { mapNear } from "./near_memory.js";
+import type { Recorder } from "./recorder.js";
+
+const HOOK_BYTES = 48; // struct strobe_hook
+const TRAMPOLINE_BYTES = 96; // STROBE_TRAMPOLINE_BYTES
+const HEADER_BYTES = 16;
+const GROUP_SPAN = ptr(0x20000000); // functions that share memory lie so close together
+
+export interface Trampoline {
+    answer: HookAnswer;
+    loopsToEntry: boolean;
+}
+
+export function makeTrampolines(recorder: Recorder, request: HookRequest): Trampoline[] {
+    const made = new Array<Trampoline>(request.ids.length);
+    const known = new ModuleMap();
+    for (const group of groups(request.addresses.map(address => ptr(address)))) {
+        const found = makeGroup(recorder, request, group, known);
+        group.forEach((index, position) => { made[index] = found[position]; });
+    }
+    return made;
+}
+
+/** Indexes of the functions, by address, in groups that one piece of memory can reach. */
+function groups(addresses: NativePointer[]): number[][] {
+    const order = addresses.map((_, index) => index).sort((a, b) => addresses[a].compare(addresses[b]));
+    const all: number[][] = [];
+    let start = NULL;
+    for (const index of order) {
+        if (all.length === 0 || addresses[index].sub(start).compare(GROUP_SPAN) > 0) {
+            all.push([]);
+            start = addresses[index];
+        }
+        all[all.length - 1].push(index);
+    }
+    return all;
+}
+
+function makeGroup(recorder: Recorder, request: HookRequest, group: number[], known: ModuleMap): Trampoline[] {
+    const bytes = HEADER_BYTES + TRAMPOLINE_BYTES * group.length;
+    const first = ptr(request.addresses[group[0]]);
+    const last = ptr(request.addresses[group[group.length - 1]]);
+    let memory: NativePointer;
+    try {
+        memory = mapNear(first, last, bytes);
+    } catch {
+        return group.map(() => ({ answer: refused("too-far"), loopsToEntry: false }));
+    }
+    try {
+        const hooks = fillIn(request, group);
+        recorder.writeTrampolines(group.length, hooks, memory);
+        makeExecutable(memory, bytes);
+        return group.map((_, position) => read(hooks.add(position * HOOK_BYTES), known));
+    } catch (error) {
+        unmap(memory, bytes);
+        throw error;
+    }
+}
+
+function fillIn(request: HookRequest, group: number[]): NativePointer {
+    const hooks = Memory.alloc(HOOK_BYTES * group.length);
+    group.forEach((index, position) => {
+        const hook = hooks.add(position * HOOK_BYTES);
+        hook.writePointer(ptr(request.addresses[index]));
+        hook.add(8).writeU64(request.sizes[index]);
+        hook.add(16).writeU32(request.ids[index]);
+    });
+    return hooks;
+}
+
+function read(hook: NativePointer, known: ModuleMap): Trampoline {
+    const result = hook.add(20).readU32();
+    const refusal = REFUSALS[result & 0xff];
+    const leadsTo = hook.add(32).readPointer();
+    const loopsToEntry = (result & LOOPS_TO_ENTRY) !== 0;
+    if (refusal !== undefined) return { answer: refused(refusal), loopsToEntry };
+    // a jump that leads out of all modules is somebody else's hook, which they will take out without asking
+    if (!leadsTo.isNull() && !known.has(leadsTo)) return { answer: refused("in-use"), loopsToEntry };
+    const trampoline = hook.add(24).readPointer().toString();
+    const [skip, displaced] = [hook.add(40).readU32(), hook.add(44).readU32()];
+    return { answer: { refusal: "", trampoline, skip, displaced }, loopsToEntry };
+}

@@ -1,0 +1,51 @@
+/* What the agent calls, in both forms of the recorder. */
+#include "recorder.h"
+
+void strobe_on_thread_end(void* state) { strobe_thread_end(&strobe_recorder, (struct strobe_thread_state*)state); }
+
+STROBE_STATIC_ASSERT(sizeof(struct strobe_recorder) <= 4096, "the agent maps one page for it");
+
+int64_t strobe_agent_init(uint8_t* segment, void* get_specific, void* set_specific, uint64_t main_stack_address) {
+    strobe_recorder.get_specific = (void* (*)(uint32_t))get_specific;
+    strobe_recorder.set_specific = (int (*)(uint32_t, const void*))set_specific;
+    strobe_recorder.main_stack_address = main_stack_address;
+    return strobe_recorder_init(&strobe_recorder, segment);
+}
+
+void strobe_agent_set_thread_key(uint32_t key) {
+    strobe_recorder.thread_key = key;
+    strobe_thread_slot_find(&strobe_recorder);
+}
+
+/* The probe for _exit: the kernel does not tell a program's exit status to anybody but its parent. The offsets are those
+   of strobe_agent_probe_offsets. */
+void* strobe_agent_exit_probe(uint32_t cpu_offset, uint32_t rdi_offset) {
+    return strobe_exit_probe_write(&strobe_recorder, cpu_offset, rdi_offset);
+}
+
+void* strobe_agent_unwind_table(void) { return strobe_recorder.unwind_table; }
+
+int strobe_agent_catches_returns(void) { return (int)strobe_recorder.catch_returns; }
+
+void strobe_agent_end(void) { strobe_recorder_end(&strobe_recorder); }
+
+/* `plans`: count times struct strobe_function_plan; `functions`: their ids. */
+void strobe_agent_set_plans(uint32_t count, const uint32_t* functions, const struct strobe_function_plan* plans) {
+    uint32_t index;
+    for (index = 0; index < count; index++)
+        if (functions[index] < STROBE_FUNCTION_CAPACITY) strobe_recorder.plans[functions[index]] = plans[index];
+}
+
+/* Writes one aligned-enough word of code: 8 bytes at once where they do not cross a cache line, so that no other CPU
+   can fetch half of a jump. The page must be writable. */
+void strobe_agent_write_code(uint8_t* address, const uint8_t* bytes, uint32_t count) {
+    uint32_t index;
+    uint64_t word;
+    if (((uint64_t)address & 63) <= 56 && count <= 8) {
+        word = *(uint64_t*)address;
+        for (index = 0; index < count; index++) ((uint8_t*)&word)[index] = bytes[index];
+        *(volatile uint64_t*)address = word;
+        return;
+    }
+    for (index = count; index-- > 0;) ((volatile uint8_t*)address)[index] = bytes[index]; /* first byte last */
+}

@@ -1,0 +1,200 @@
+/*
+ * Trampolines of the native form, made on the agent's thread. The function's entry becomes a jump to its trampoline:
+ *
+ *   memory:          address of strobe_native_enter
+ *   trampoline - 4:  the function's number
+ *   trampoline:      call [memory]          paired with the return of strobe_native_enter, for the CPU's predictor
+ *                    the instructions that the jump displaced
+ *                    jmp behind them
+ *
+ * `endbr64` stays where it is, the jump lies behind it: an indirect call must find it.
+ * A displaced call becomes a push of the original return address and a jump. Executed from here it would leave a return
+ * address in memory without unwind information, and an exception from below would end the program.
+ */
+#include "patchable.h"
+
+#define STROBE_ENDBR64 0xfa1e0ff3u
+#define STROBE_ENDBR64_BYTES 4
+
+struct strobe_hook {
+    uint64_t entry;
+    uint64_t size;
+    uint32_t function;
+    uint32_t result;     /* out: STROBE_PATCH_*; 0 and flags: the trampoline is there */
+    uint64_t trampoline; /* out: where the jump leads */
+    uint64_t leads_to;   /* out: where the function's first instruction jumps, if it is a jump; else 0 */
+    uint32_t skip;       /* out: the jump lies so many bytes behind the entry */
+    uint32_t displaced;  /* out: bytes of the instructions that begin where it lies */
+};
+
+STROBE_STATIC_ASSERT(sizeof(struct strobe_hook) == 48, "the agent fills it in");
+
+struct strobe_output {
+    uint8_t* at;
+    int failed; /* STROBE_PATCH_* */
+};
+
+static void strobe_emit(struct strobe_output* out, uint64_t value, uint32_t count) {
+    while (count-- > 0) {
+        *out->at++ = (uint8_t)value;
+        value >>= 8;
+    }
+}
+
+/* The distance to `target`, which ends an instruction. */
+static void strobe_emit_distance(struct strobe_output* out, uint64_t target) {
+    int64_t distance = (int64_t)(target - ((uint64_t)out->at + 4));
+    if (distance != (int64_t)(int32_t)distance) out->failed = STROBE_PATCH_TOO_FAR;
+    strobe_emit(out, (uint64_t)distance, 4);
+}
+
+static void strobe_emit_jump(struct strobe_output* out, uint64_t target) {
+    strobe_emit(out, 0xe9, 1);
+    strobe_emit_distance(out, target);
+}
+
+static int strobe_is_relative(const cs_x86* x86) {
+    uint32_t index;
+    for (index = 0; index < x86->op_count; index++)
+        if (x86->operands[index].type == X86_OP_MEM && x86->operands[index].mem.base == X86_REG_RIP) return 1;
+    return 0;
+}
+
+/* The instruction as it is, save for an operand that counts from it. */
+static void strobe_emit_copy(struct strobe_output* out, const cs_insn* instruction) {
+    const cs_x86* x86 = &instruction->detail->x86;
+    uint8_t* start = out->at;
+    uint32_t index;
+    int64_t moved, distance;
+    for (index = 0; index < instruction->size; index++) *out->at++ = instruction->bytes[index];
+    if (!strobe_is_relative(x86)) return;
+    moved = (int64_t)(instruction->address - (uint64_t)start);
+    distance = x86->disp + moved;
+    if (x86->encoding.disp_size != 4 || distance != (int64_t)(int32_t)distance) out->failed = STROBE_PATCH_TOO_FAR;
+    for (index = 0; index < 4; index++) start[x86->encoding.disp_offset + index] = (uint8_t)(distance >> (8 * index));
+}
+
+static int strobe_uses_stack_pointer(const cs_x86* x86) {
+    const cs_x86_op* operand = &x86->operands[0];
+    if (operand->type == X86_OP_REG) return operand->reg == X86_REG_RSP;
+    return operand->mem.base == X86_REG_RSP || operand->mem.index == X86_REG_RSP;
+}
+
+/* `jump`: where the entry's jump lies. The return address must lie behind it, where the program's own code goes on. */
+static void strobe_emit_call(struct strobe_output* out, const cs_insn* instruction, uint64_t jump) {
+    const cs_x86* x86 = &instruction->detail->x86;
+    uint64_t back = instruction->address + instruction->size;
+    int direct = x86->operands[0].type == X86_OP_IMM;
+    uint8_t* start;
+    if (back < jump + STROBE_JUMP_BYTES || (!direct && strobe_uses_stack_pointer(x86)) ||
+        (!direct && x86->opcode[0] != 0xff)) {
+        out->failed = STROBE_PATCH_CALL;
+        return;
+    }
+    strobe_emit(out, 0x68, 1); /* push imm32, extended by sign */
+    strobe_emit(out, back, 4);
+    strobe_emit(out, 0x042444c7, 4); /* mov dword [rsp + 4], imm32 */
+    strobe_emit(out, back >> 32, 4);
+    if (direct) {
+        strobe_emit_jump(out, (uint64_t)x86->operands[0].imm);
+        return;
+    }
+    start = out->at;
+    strobe_emit_copy(out, instruction);
+    /* FF /2 is a call, FF /4 a jump */
+    start[x86->encoding.modrm_offset] = (uint8_t)((start[x86->encoding.modrm_offset] & 0xc7) | 0x20);
+}
+
+/* A conditional jump, loop or jrcxz; 0 when it is none of these. */
+static int strobe_emit_conditional(struct strobe_output* out, const cs_insn* instruction) {
+    const cs_x86* x86 = &instruction->detail->x86;
+    uint64_t target = (uint64_t)x86->operands[0].imm;
+    uint8_t opcode = x86->opcode[0];
+    if (x86->op_count != 1 || x86->operands[0].type != X86_OP_IMM) return 0;
+    if ((opcode & 0xf0) == 0x70 || (opcode == 0x0f && (x86->opcode[1] & 0xf0) == 0x80)) {
+        strobe_emit(out, 0x0f, 1);
+        strobe_emit(out, 0x80 | ((opcode == 0x0f ? x86->opcode[1] : opcode) & 15), 1);
+        strobe_emit_distance(out, target);
+        return 1;
+    }
+    if (opcode < 0xe0 || opcode > 0xe3) return 0;
+    if (instruction->size > 2) strobe_emit(out, instruction->bytes[0], 1); /* its size prefix */
+    strobe_emit(out, opcode, 1);
+    strobe_emit(out, 0x05eb02, 3); /* taken: over the next jump; else: over the one behind it */
+    strobe_emit_jump(out, target);
+    return 1;
+}
+
+/* 1 when nothing follows it. */
+static int strobe_emit_moved(struct strobe_output* out, csh decoder, const cs_insn* instruction, uint64_t jump) {
+    const cs_x86* x86 = &instruction->detail->x86;
+    if (cs_insn_group(decoder, instruction, CS_GRP_CALL)) {
+        strobe_emit_call(out, instruction, jump);
+        return 1;
+    }
+    if (instruction->id == X86_INS_JMP && x86->operands[0].type == X86_OP_IMM) {
+        strobe_emit_jump(out, (uint64_t)x86->operands[0].imm);
+        return 1;
+    }
+    if (instruction->id == X86_INS_XBEGIN) out->failed = STROBE_PATCH_UNREADABLE;
+    if (!strobe_emit_conditional(out, instruction)) strobe_emit_copy(out, instruction);
+    return instruction->id == X86_INS_JMP || cs_insn_group(decoder, instruction, CS_GRP_RET);
+}
+
+static uint64_t strobe_jump_target(const cs_insn* instruction) {
+    const cs_x86* x86 = &instruction->detail->x86;
+    if (instruction->id != X86_INS_JMP) return 0;
+    if (x86->operands[0].type == X86_OP_IMM) return (uint64_t)x86->operands[0].imm;
+    if (!strobe_is_relative(x86)) return 0;
+    return *(uint64_t*)(instruction->address + instruction->size + (uint64_t)x86->disp);
+}
+
+static void strobe_emit_function(struct strobe_output* out, csh decoder, struct strobe_hook* hook) {
+    uint64_t jump = hook->entry + hook->skip;
+    const uint8_t* code = (const uint8_t*)jump;
+    uint64_t address = jump;
+    size_t left = 32;
+    int ended = 0;
+    cs_insn* instruction = cs_malloc(decoder);
+    while (!ended && !out->failed && address < jump + STROBE_JUMP_BYTES) {
+        if (!cs_disasm_iter(decoder, &code, &left, &address, instruction)) {
+            out->failed = STROBE_PATCH_UNREADABLE;
+            break;
+        }
+        if (instruction->address == jump) hook->leads_to = strobe_jump_target(instruction);
+        ended = strobe_emit_moved(out, decoder, instruction, jump);
+    }
+    cs_free(instruction, 1);
+    if (!ended) strobe_emit_jump(out, address);
+}
+
+static void strobe_write_trampoline(csh decoder, struct strobe_hook* hook, uint8_t* memory, uint8_t* place) {
+    struct strobe_output out;
+    int result;
+    hook->skip = hook->size >= STROBE_ENDBR64_BYTES + STROBE_JUMP_BYTES && *(uint32_t*)hook->entry == STROBE_ENDBR64
+                     ? STROBE_ENDBR64_BYTES
+                     : 0;
+    result = strobe_patchable(decoder, hook->entry, hook->skip, hook->size, 1);
+    hook->displaced = (uint32_t)result >> STROBE_PATCH_DISPLACED_SHIFT;
+    out.at = place;
+    out.failed = result & 0xff;
+    strobe_emit(&out, hook->function, 4);
+    hook->trampoline = (uint64_t)out.at;
+    strobe_emit(&out, 0x15ff, 2); /* call [memory] */
+    strobe_emit_distance(&out, (uint64_t)memory);
+    if (!out.failed) strobe_emit_function(&out, decoder, hook);
+    hook->result = (uint32_t)((result & 0xff00) | out.failed);
+}
+
+/* `memory`: 16 bytes, and STROBE_TRAMPOLINE_BYTES for each hook. 0, or -1 where there is no decoder. */
+int strobe_agent_write_trampolines(uint32_t count, struct strobe_hook* hooks, uint8_t* memory, uint64_t enter) {
+    csh decoder = strobe_decoder_open();
+    uint32_t index;
+    if (decoder == 0) return -1;
+    *(uint64_t*)memory = enter;
+    for (index = 0; index < count; index++)
+        strobe_write_trampoline(decoder, &hooks[index], memory,
+                                memory + 16 + (uint64_t)index * STROBE_TRAMPOLINE_BYTES);
+    cs_close(&decoder);
+    return 0;
+}
