@@ -17,6 +17,7 @@ export const REFUSALS: Record<number, string> = {
     4: "not-code",
     5: "jump-at-entry",
     6: "too-far",
+    7: "loop-in-entry",
 };
 export const LOOPS_TO_ENTRY = 0x100;
 const DISPLACED_SHIFT = 16;

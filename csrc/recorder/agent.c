@@ -17,8 +17,8 @@ void strobe_agent_set_thread_key(uint32_t key) {
     strobe_thread_slot_find(&strobe_recorder);
 }
 
-/* The probe for _exit: the kernel does not tell a program's exit status to anybody but its parent. The offsets are those
-   of strobe_agent_probe_offsets. */
+/* The probe for _exit: the kernel does not tell a program's exit status to anybody but its parent. The offsets are
+   those of strobe_agent_probe_offsets. */
 void* strobe_agent_exit_probe(uint32_t cpu_offset, uint32_t rdi_offset) {
     return strobe_exit_probe_write(&strobe_recorder, cpu_offset, rdi_offset);
 }

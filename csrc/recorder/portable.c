@@ -21,7 +21,8 @@ void strobe_on_enter(GumInvocationContext* context) {
                  (uint64_t*)cpu->rsp, registers);
 }
 
-/* Where a probe finds the first argument: the offset of the CPU context in the low half, of rdi in that in the high one. */
+/* Where a probe finds the first argument: the offset of the CPU context in the low half, of rdi in that in the high
+ * one. */
 uint32_t strobe_agent_probe_offsets(void) {
     return (uint32_t)(offsetof(GumInvocationContext, cpu_context) | (offsetof(GumCpuContext, rdi) << 16));
 }

@@ -26,7 +26,9 @@
 #define STROBE_FUNCTION_CAPACITY 262144u
 
 #define STROBE_FRAME_SKIP 1u /* the entry was sampled out, so the exit is too */
-#define STROBE_FRAME_TAIL 2u /* times the number of frames below that jumped to one another, and return with this one */
+#define STROBE_FRAME_TAIL                                                                       \
+    2u /* times the number of frames below that jumped to one another, and return with this one \
+        */
 #define STROBE_TAIL_CHAIN 64u
 
 struct strobe_frame {
@@ -145,6 +147,7 @@ int strobe_stack_is_alternate(void);
 #define STROBE_PATCH_UNREADABLE 4         /* no instruction could be decoded */
 #define STROBE_PATCH_JUMP 5               /* it begins with a jump: Interceptor would hook where that leads */
 #define STROBE_PATCH_TOO_FAR 6            /* what it refers to is out of a trampoline's reach */
+#define STROBE_PATCH_LOOP 7               /* a `loop` lies in the bytes: Interceptor moves it wrongly */
 #define STROBE_PATCH_LOOPS_TO_ENTRY 0x100 /* added: its own code jumps to its first byte */
 #define STROBE_PATCH_DISPLACED_SHIFT 16   /* above it: bytes of the instructions that begin where the jump will lie */
 

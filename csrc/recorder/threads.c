@@ -119,8 +119,8 @@ struct strobe_thread_state* strobe_thread_nested(struct strobe_recorder* recorde
     return state->nested;
 }
 
-/* glibc keeps the values of its first keys in the block that the thread pointer points to. To look there takes a tenth of
-   the time of pthread_getspecific, and cannot run into code that somebody traces or interposes. */
+/* glibc keeps the values of its first keys in the block that the thread pointer points to. To look there takes a tenth
+   of the time of pthread_getspecific, and cannot run into code that somebody traces or interposes. */
 void strobe_thread_slot_find(struct strobe_recorder* recorder) {
     uint64_t mark = (uint64_t)recorder ^ STROBE_SLOT_MARK;
     uint64_t offset, found = 0;

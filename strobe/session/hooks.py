@@ -24,6 +24,7 @@ _REFUSALS = {
     "too-short": "they are shorter than the 5 bytes that a hook takes, and another function follows",
     "not-code": "their first bytes cannot be decoded",
     "jump-at-entry": "they begin with a jump, and the hook would land on the function that it leads to",
+    "loop-in-entry": "they have a loop instruction in their first 5 bytes, which cannot be moved",
     "in-use": "Frida's agent has hooked them itself",
     "too-far": "no memory near them was free for a trampoline",
 }

@@ -16,6 +16,7 @@ PROGRAMS = [
     "pthread_exit",
     "tail_calls",
     "tiny",
+    "entries",
     "arguments",
     "constructors",
     "forks",
@@ -26,9 +27,18 @@ PROGRAMS = [
 ]
 
 
+@pytest.fixture(params=["native", "portable"])
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The form of the recorder that a launch uses."""
+    chosen: str = request.param
+    monkeypatch.setenv("STROBE_RECORDER", chosen)
+    return chosen
+
+
 @pytest.mark.parametrize("flag", ["-O0", "-O2"])
 @pytest.mark.parametrize("pattern", ["@usercode", "**"])
 @pytest.mark.parametrize("command", PROGRAMS)
+@pytest.mark.usefixtures("form")
 def test_traced_program_does_the_same(
     launch: Launch, build_program: Build, command: str, pattern: str, flag: str
 ) -> None:

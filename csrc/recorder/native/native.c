@@ -11,7 +11,6 @@
 #include "../stack.c"
 #include "../threads.c"
 #include "../totals.c"
-
 #include "x86_64/vectors.h"
 
 struct strobe_recorder strobe_recorder __attribute__((aligned(4096), visibility("hidden")));

@@ -15,6 +15,10 @@ static int strobe_is_padding(csh decoder, const uint8_t* code, uint64_t address,
     return padding;
 }
 
+static int strobe_is_loop(const cs_insn* instruction) {
+    return instruction->id == X86_INS_LOOP || instruction->id == X86_INS_LOOPE || instruction->id == X86_INS_LOOPNE;
+}
+
 /* What an instruction means for a jump that is to lie at `jump`, `entry` being where the function begins. */
 static int strobe_judge(const cs_insn* instruction, csh decoder, uint64_t entry, uint64_t jump, int native) {
     const cs_x86* x86 = &instruction->detail->x86;
@@ -22,7 +26,9 @@ static int strobe_judge(const cs_insn* instruction, csh decoder, uint64_t entry,
     uint64_t target;
     if (!native && instruction->address == jump && instruction->id == X86_INS_JMP) return STROBE_PATCH_JUMP;
     if (!native && is_call && instruction->address < jump + STROBE_JUMP_BYTES) return STROBE_PATCH_CALL;
-    if (!is_call && !cs_insn_group(decoder, instruction, CS_GRP_JUMP) && instruction->id != X86_INS_LOOP) return 0;
+    if (!native && strobe_is_loop(instruction) && instruction->address < jump + STROBE_JUMP_BYTES)
+        return STROBE_PATCH_LOOP;
+    if (!is_call && !cs_insn_group(decoder, instruction, CS_GRP_JUMP) && !strobe_is_loop(instruction)) return 0;
     if (x86->op_count != 1 || x86->operands[0].type != X86_OP_IMM) return 0;
     target = (uint64_t)x86->operands[0].imm;
     if (target > jump && target < jump + STROBE_JUMP_BYTES) return STROBE_PATCH_BRANCH_TARGET;

@@ -1,4 +1,5 @@
-/* Calls into libc from inside a traced function's entry: its vector registers may hold arguments, and libc uses them. */
+/* Calls into libc from inside a traced function's entry: its vector registers may hold arguments, and libc uses them.
+ */
 #ifndef STROBE_RECORDER_VECTORS_H
 #define STROBE_RECORDER_VECTORS_H
 
