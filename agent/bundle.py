@@ -19,6 +19,7 @@ RECORDER_SOURCES = (
     "totals.c",
     "threads.c",
     "stack.c",
+    "capture.c",
     "calls.c",
     "arch/x86_64/stubs.c",
     "arch/x86_64/patchable.c",

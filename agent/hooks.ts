@@ -27,8 +27,6 @@ export interface HookRequest {
     ids: number[];
     addresses: string[];
     sizes: number[];
-    /** struct strobe_function_plan as bytes: flags, argument count, six registers. */
-    plans: number[][];
 }
 
 export interface HookAnswer {
@@ -57,14 +55,14 @@ export class Hooks {
     constructor(private readonly recorder: Recorder) {}
 
     /** Makes the trampolines. Nothing of the program has changed when this returns. */
-    prepare(request: HookRequest): HookAnswer[] {
+    prepare(request: HookRequest, plans: ArrayBuffer): HookAnswer[] {
+        this.recorder.setPlans(request.ids, plans);
         return this.recorder.nativeEnter === null ? this.prepareProbes(request) : this.prepareTrampolines(request);
     }
 
     private prepareTrampolines(request: HookRequest): HookAnswer[] {
         const answers = makeTrampolines(this.recorder, request);
-        const loops = answers.map(answer => answer.loopsToEntry);
-        this.setPlans(request, loops);
+        this.noteLoops(request, answers.map(answer => answer.loopsToEntry));
         answers.forEach(({ answer }, index) => {
             if (answer.refusal !== "") return;
             const address = ptr(request.addresses[index]).add(answer.skip);
@@ -73,15 +71,14 @@ export class Hooks {
         return answers.map(({ answer }) => answer);
     }
 
-    private setPlans(request: HookRequest, loops: boolean[]): void {
-        this.recorder.setPlans(request.ids, request.plans.map((plan, index) =>
-            loops[index] ? [plan[0] | PLAN_LOOPS_TO_ENTRY, ...plan.slice(1)] : plan));
+    private noteLoops(request: HookRequest, loops: boolean[]): void {
+        this.recorder.addFlags(request.ids.filter((_, index) => loops[index]), PLAN_LOOPS_TO_ENTRY);
     }
 
     private prepareProbes(request: HookRequest): HookAnswer[] {
         const addresses = request.addresses.map(address => ptr(address));
         const checks = this.recorder.checkPatchable(addresses, request.sizes);
-        this.setPlans(request, [...checks].map(check => (check & LOOPS_TO_ENTRY) !== 0));
+        this.noteLoops(request, [...checks].map(check => (check & LOOPS_TO_ENTRY) !== 0));
         const answers = addresses.map((address, index) => {
             if (index % BATCH === 0) Interceptor.flush();
             const refusal = REFUSALS[checks[index] & 0xff];

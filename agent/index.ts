@@ -44,12 +44,13 @@ rpc.exports = {
         addresses.forEach(address => recorder?.registerUnwinder(ptr(address)));
     },
 
-    prepareHooks(request: HookRequest): HookAnswer[] {
-        return running().prepare(request);
+    /** `plans`: as Recorder.setPlans takes them. */
+    prepareHooks(request: HookRequest, plans: ArrayBuffer): HookAnswer[] {
+        return running().prepare(request, plans);
     },
 
-    setPlans(ids: number[], plans: number[][]): void {
-        recorder?.setPlans(ids, plans);
+    setFlags(ids: number[], flags: number[]): void {
+        recorder?.setFlags(ids, flags);
     },
 
     /** Runs at unload, at detach, at exit, and when the host dies. */

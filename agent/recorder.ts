@@ -8,6 +8,7 @@ import {
 } from "./libc.js";
 
 const RECORDER_BYTES = 4096;
+const MAX_RANGES = 64; // STROBE_RANGES
 const STANDARD_UNWINDER = "libgcc_s.so.1";
 
 export interface RecorderRequest {
@@ -30,6 +31,8 @@ export class Recorder {
     private readonly threadKey: number;
     private readonly end_: () => void;
     private readonly setPlans_: (count: number, functions: NativePointer, plans: NativePointer) => void;
+    private readonly setFlags_: (count: number, functions: NativePointer, flags: NativePointer) => void;
+    private readonly addFlags_: (count: number, functions: NativePointer, flags: number) => void;
     private readonly checkPatchable_: (
         count: number, addresses: NativePointer, sizes: NativePointer, results: NativePointer) => void;
     private readonly writeTrampolines_: (
@@ -57,7 +60,10 @@ export class Recorder {
         this.writeCode_ = new NativeFunction(tools.strobe_agent_write_code, "void", ["pointer", "pointer", "uint32"]);
         this.end_ = new NativeFunction(form.strobe_agent_end, "void", []);
         this.setPlans_ = new NativeFunction(form.strobe_agent_set_plans, "void", ["uint32", "pointer", "pointer"]);
+        this.setFlags_ = new NativeFunction(form.strobe_agent_set_flags, "void", ["uint32", "pointer", "pointer"]);
+        this.addFlags_ = new NativeFunction(form.strobe_agent_add_flags, "void", ["uint32", "pointer", "uint8"]);
         this.initialise(form, request);
+        this.setRanges(form);
         this.threadKey = createThreadKey(form.strobe_on_thread_end);
         new NativeFunction(form.strobe_agent_set_thread_key, "void", ["uint32"])(this.threadKey);
         this.nativeEnter =
@@ -68,6 +74,18 @@ export class Recorder {
         const catches = new NativeFunction(form.strobe_agent_catches_returns, "int", []);
         const reason = library === null && request.library !== "" ? `${request.library} cannot be loaded there` : "";
         this.answer = { form: library === null ? "portable" : "native", catchesReturns: catches() !== 0, reason };
+    }
+
+    /** What was loaded with the program stays, so that text in it can be read without asking the kernel. */
+    private setRanges(form: Record<string, NativePointer>): void {
+        const modules = new ModuleMap();
+        const ranges = Process.enumerateRanges("r--").filter(range => modules.has(range.base)).slice(0, MAX_RANGES);
+        const values = Memory.alloc(Math.max(16 * ranges.length, 16));
+        ranges.forEach((range, index) => {
+            values.add(16 * index).writePointer(range.base);
+            values.add(16 * index + 8).writePointer(range.base.add(range.size));
+        });
+        new NativeFunction(form.strobe_agent_set_ranges, "void", ["uint32", "pointer"])(ranges.length, values);
     }
 
     private reportExit(tools: Record<string, NativePointer>, form: Record<string, NativePointer>): void {
@@ -104,13 +122,21 @@ export class Recorder {
         new NativeFunction(address, "void", ["pointer"])(this.unwindTable);
     }
 
-    /** `plans`: 8 bytes each, struct strobe_function_plan. */
-    setPlans(functions: number[], plans: number[][]): void {
-        const ids = Memory.alloc(Math.max(4 * functions.length, 4));
-        const values = Memory.alloc(Math.max(8 * functions.length, 8));
-        ids.writeByteArray(new Uint32Array(functions).buffer as ArrayBuffer);
-        values.writeByteArray(new Uint8Array(plans.flat()).buffer as ArrayBuffer);
-        this.setPlans_(functions.length, ids, values);
+    /** `plans`: for each function its flags, counts and captures, as strobe_agent_set_plans takes them. */
+    setPlans(functions: number[], plans: ArrayBuffer): void {
+        const values = Memory.alloc(Math.max(plans.byteLength, 4));
+        values.writeByteArray(plans);
+        this.setPlans_(functions.length, idArray(functions), values);
+    }
+
+    setFlags(functions: number[], flags: number[]): void {
+        const values = Memory.alloc(Math.max(flags.length, 1));
+        values.writeByteArray(flags);
+        this.setFlags_(functions.length, idArray(functions), values);
+    }
+
+    addFlags(functions: number[], flags: number): void {
+        this.addFlags_(functions.length, idArray(functions), flags);
     }
 
     /** STROBE_PATCH_* for each function. */
@@ -145,10 +171,17 @@ export class Recorder {
 }
 
 function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
-    const names = ["strobe_agent_init", "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_end",
+    const names = ["strobe_agent_init", "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
+        "strobe_agent_add_flags", "strobe_agent_set_ranges", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_on_thread_end",
         "strobe_native_begin"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));
+}
+
+function idArray(functions: number[]): NativePointer {
+    const ids = Memory.alloc(Math.max(4 * functions.length, 4));
+    ids.writeByteArray(new Uint32Array(functions).buffer as ArrayBuffer);
+    return ids;
 }
 
 /** Any address in the main thread's stack. */

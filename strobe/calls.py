@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from strobe.model import Event
-
-Value = int | bool | str | float | None
+from strobe.model import Event, Value
 
 
 @dataclass(eq=False, slots=True)

@@ -6,9 +6,9 @@ Times are nanoseconds since session start unless a name says otherwise. Function
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 EventType = Literal[
     "function_enter",
@@ -42,23 +42,53 @@ class ValueKind(StrEnum):
     VOID = "void"
 
 
+class CaptureKind(IntEnum):
+    """What the recorder makes of a source: STROBE_CAPTURE_* of the ABI."""
+
+    WORD = 0
+    VECTOR = 1
+    CHARS = 2
+    PAIR = 3
+    STRING = 4
+    BYTES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """One piece of what is recorded of a value: struct strobe_capture of the ABI, where the fields are explained."""
+
+    source: int
+    kind: CaptureKind = CaptureKind.WORD
+    second: int = 0
+    offset: int = 0
+    other: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class ValueType:
-    """Type of a parameter or return value: `size` in bytes, `name` as written in the source."""
+    """Type of a parameter or return value: `size` in bytes, `name` as written in the source.
+
+    `members`: (name, offset in bytes, type) of a small struct.
+    """
 
     kind: ValueKind
     size: int
     name: str
     enumerators: tuple[tuple[int, str], ...] = ()
+    members: tuple[tuple[str, int, ValueType], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """`register`: 0 to 5 for rdi, rsi, rdx, rcx, r8, r9; None where the value is not in an integer register."""
+    """`register`: 0 to 5 for rdi, rsi, rdx, rcx, r8, r9; None where the value is not in an integer register.
+
+    `captures`: what is recorded of it, the bytes of the value one after the other, or one text; none: nothing is.
+    """
 
     name: str
     type: ValueType
     register: int | None
+    captures: tuple[Capture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +110,7 @@ class FunctionSymbol:
     parameters: tuple[Parameter, ...] | None = None
     returns: ValueType | None = None
     exported: bool = False
+    return_captures: tuple[Capture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +192,22 @@ class EventFilter:
     offset: int = 0
 
 
+class Text(str):
+    """Characters of the program, in contrast to a word about them ("0x…", an enumerator's name)."""
+
+    __slots__ = ()
+
+
+Value = int | bool | str | float | dict[str, Any] | None
+
+
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """`value` is a Python int, bool or str ("0x…" for pointers, the enumerator's name for enums)."""
+    """`value`: a number, Text, a dict of a small struct's members, or a str ("0x…" for pointers, an enumerator's name);
+    None where it was not recorded."""
 
     name: str
-    value: int | bool | str | float | None
+    value: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +225,7 @@ class Event:
     depth: int | None = None
     parent_event_id: str | None = None
     arguments: tuple[Argument, ...] | None = None
-    return_value: int | bool | str | float | None = None
+    return_value: Value = None
     return_type: str | None = None
     duration_ns: int | None = None
     sampled: bool = False

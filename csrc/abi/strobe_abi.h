@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STROBE_ABI_VERSION 1u
+#define STROBE_ABI_VERSION 2u
 #define STROBE_MAGIC 0x31424f5254530000ull /* "\0\0STROB1", little endian */
 
 #define STROBE_HEADER_BYTES 4096u
@@ -40,7 +40,6 @@
 #define STROBE_THREAD_INDEX_BITS 12
 #define STROBE_THREAD_INDEX_HOST 4095u   /* events that the host makes: output, exit */
 #define STROBE_THREAD_INDEX_SHARED 4094u /* threads beyond the table */
-#define STROBE_MAX_ARGUMENTS 6u
 #define STROBE_OPEN_FRAMES 32u
 #define STROBE_HISTOGRAM_BUCKETS 128u /* 4 per octave, from 2^4 ticks; see strobe_histogram_bucket */
 
@@ -58,8 +57,8 @@
 #define STROBE_CHUNK_FULL 2u
 
 /* strobe_record.kind */
-#define STROBE_RECORD_ENTER 1u /* payload: argument_count words, one per captured argument */
-#define STROBE_RECORD_EXIT 2u  /* payload: duration in ticks, then the return value where HAS_RETURN is set */
+#define STROBE_RECORD_ENTER 1u /* payload: what the plan's captures give, in their order */
+#define STROBE_RECORD_EXIT 2u  /* payload: duration in ticks, then the same of the return value where HAS_RETURN is set */
 #define STROBE_RECORD_THREAD \
     3u /* payload: index into the thread table, tid; what follows in this chunk is of that thread */
 
@@ -72,7 +71,7 @@
 /* strobe_function_plan.flags; the host writes them through the agent, the recorder reads them at each call */
 #define STROBE_PLAN_ENABLED 1u        /* record calls; cleared: the hook passes straight on */
 #define STROBE_PLAN_SAMPLE 2u         /* may be sampled when it is hot */
-#define STROBE_PLAN_RETURN 4u         /* rax holds the return value */
+#define STROBE_PLAN_WORDS 4u          /* its captures at the entry are all words of registers, at the return rax at most */
 #define STROBE_PLAN_LOOPS_TO_ENTRY 8u /* its own code jumps to its first byte: a repeated entry may be no call */
 
 /* One page. Fields above the dashed line are written once, by the host, before the target maps the file. */
@@ -123,9 +122,42 @@ struct strobe_thread {
 
 /* What the recorder does for one function; indexed by function id. Written by the agent before the hook is placed. */
 struct strobe_function_plan {
-    uint8_t flags; /* STROBE_PLAN_* */
-    uint8_t argument_count;
-    uint8_t argument_register[STROBE_MAX_ARGUMENTS]; /* 0 rdi, 1 rsi, 2 rdx, 3 rcx, 4 r8, 5 r9 */
+    uint8_t flags;       /* STROBE_PLAN_* */
+    uint8_t enter_count; /* captures at the entry */
+    uint8_t exit_count;  /* captures at the return */
+    uint8_t most_words;  /* the most that either of them gives, the duration left out */
+    uint32_t captures;   /* index of the first one in the recorder's table; those at the return follow */
+};
+
+/* strobe_capture.source: a word of the machine's state. 64 + n is the n-th word on the stack above the return address. */
+#define STROBE_SOURCE_RDI 0u /* then rsi, rdx, rcx, r8, r9 */
+#define STROBE_SOURCE_RAX 6u /* at the return, as the next one */
+#define STROBE_SOURCE_RDX 7u
+#define STROBE_SOURCE_XMM0 16u /* to xmm7, their low halves */
+#define STROBE_SOURCE_STACK 64u
+
+/* strobe_capture.kind */
+#define STROBE_CAPTURE_WORD 0u   /* one word: the source */
+#define STROBE_CAPTURE_VECTOR 1u /* two words: a vector register whole */
+#define STROBE_CAPTURE_CHARS 2u  /* text: the source points to characters that a zero byte ends */
+#define STROBE_CAPTURE_PAIR 3u   /* text: the source points to it, `second` is the source of its length */
+#define STROBE_CAPTURE_STRING 4u /* text: the source points to an object with a pointer at `offset`, a length at `other` */
+#define STROBE_CAPTURE_BYTES 5u  /* text: `other` bytes from the source plus `offset` */
+
+/* Text in a payload: a word of what is known of it, then its bytes, filled up to whole words. */
+#define STROBE_TEXT_KEPT 0xffffull       /* bytes that follow */
+#define STROBE_TEXT_CUT 0x10000ull       /* there was more */
+#define STROBE_TEXT_NULL 0x20000ull      /* a null pointer */
+#define STROBE_TEXT_UNREADABLE 0x40000ull /* the pointer, or the object's, leads to no memory */
+#define STROBE_TEXT_BYTES 256u            /* the most that is kept of one */
+
+struct strobe_capture {
+    uint8_t source;
+    uint8_t kind;
+    uint8_t second;
+    uint8_t reserved;
+    uint16_t offset;
+    uint16_t other;
 };
 
 /*
@@ -199,5 +231,6 @@ STROBE_STATIC_ASSERT(sizeof(struct strobe_totals) == 640, "totals entry is 10 ca
 STROBE_STATIC_ASSERT(offsetof(struct strobe_totals, histogram) == 128, "histogram after two cache lines");
 STROBE_STATIC_ASSERT(sizeof(struct strobe_chunk) == 320, "chunk header");
 STROBE_STATIC_ASSERT(sizeof(struct strobe_record) == 16, "record");
+STROBE_STATIC_ASSERT(sizeof(struct strobe_capture) == 8, "capture");
 
 #endif

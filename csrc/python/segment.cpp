@@ -25,7 +25,7 @@ struct KeptEvent {
 };
 
 KeptEvent keep(const Event& event) {
-    const auto arguments = event.arguments();
+    const auto arguments = event.values();
     KeptEvent kept{event, std::nullopt, event.return_word(), {arguments.begin(), arguments.end()}};
     if (!event.is_enter()) kept.duration_ticks = event.duration_ticks();
     kept.event.payload = nullptr;

@@ -29,11 +29,56 @@ int strobe_agent_catches_returns(void) { return (int)strobe_recorder.catch_retur
 
 void strobe_agent_end(void) { strobe_recorder_end(&strobe_recorder); }
 
-/* `plans`: count times struct strobe_function_plan; `functions`: their ids. */
-void strobe_agent_set_plans(uint32_t count, const uint32_t* functions, const struct strobe_function_plan* plans) {
+/* `plans`: for each function its flags, enter_count, exit_count and most_words, a byte each, then its captures. Functions
+   for which there is no room get none. */
+void strobe_agent_set_plans(uint32_t count, const uint32_t* functions, const uint8_t* plans) {
+    struct strobe_recorder* recorder = &strobe_recorder;
+    uint32_t index, capture;
+    for (index = 0; index < count; index++) {
+        struct strobe_function_plan* plan = &recorder->plans[functions[index]];
+        const struct strobe_capture* captures = (const struct strobe_capture*)(plans + 4);
+        uint32_t used = recorder->captures_used;
+        uint32_t wanted = plans[1] + plans[2];
+        int fits = used + wanted <= STROBE_CAPTURE_CAPACITY;
+        if (functions[index] < STROBE_FUNCTION_CAPACITY) {
+            for (capture = 0; fits && capture < wanted; capture++)
+                recorder->captures[used + capture] = captures[capture];
+            plan->captures = used;
+            plan->enter_count = fits ? plans[1] : 0;
+            plan->exit_count = fits ? plans[2] : 0;
+            plan->most_words = plans[3];
+            plan->flags = plans[0];
+            if (fits) recorder->captures_used += wanted;
+        }
+        plans += 4 + wanted * sizeof(struct strobe_capture);
+    }
+}
+
+/* Changes what the functions' plans say for now; what was found out about their code stays. */
+void strobe_agent_set_flags(uint32_t count, const uint32_t* functions, const uint8_t* flags) {
+    uint32_t index;
+    for (index = 0; index < count; index++) {
+        struct strobe_function_plan* plan = &strobe_recorder.plans[functions[index]];
+        if (functions[index] < STROBE_FUNCTION_CAPACITY)
+            plan->flags = flags[index] | (plan->flags & STROBE_PLAN_LOOPS_TO_ENTRY);
+    }
+}
+
+void strobe_agent_add_flags(uint32_t count, const uint32_t* functions, uint8_t flags) {
     uint32_t index;
     for (index = 0; index < count; index++)
-        if (functions[index] < STROBE_FUNCTION_CAPACITY) strobe_recorder.plans[functions[index]] = plans[index];
+        if (functions[index] < STROBE_FUNCTION_CAPACITY) strobe_recorder.plans[functions[index]].flags |= flags;
+}
+
+/* Memory that can be read for as long as the process lives: `count` pairs of start and end, by address. */
+void strobe_agent_set_ranges(uint32_t count, const uint64_t* ranges) {
+    uint32_t index;
+    if (count > STROBE_RANGES) count = STROBE_RANGES;
+    for (index = 0; index < count; index++) {
+        strobe_recorder.ranges[index][0] = ranges[2 * index];
+        strobe_recorder.ranges[index][1] = ranges[2 * index + 1];
+    }
+    strobe_recorder.range_count = count;
 }
 
 /* Writes one aligned-enough word of code: 8 bytes at once where they do not cross a cache line, so that no other CPU

@@ -55,47 +55,65 @@ static int strobe_sample_out(const struct strobe_recorder* recorder, const struc
     return 1;
 }
 
-static void strobe_write_enter(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                               struct strobe_totals* totals, uint32_t function, uint32_t flags, uint64_t ticks,
-                               const uint64_t* registers) {
-    const struct strobe_function_plan* plan = &recorder->plans[function];
-    uint32_t words = plan->argument_count;
-    uint32_t index;
-    uint64_t* place = strobe_record_reserve(recorder, state, words);
-    struct strobe_record* record = (struct strobe_record*)place;
-    if (place == NULL) {
-        if (totals != NULL) totals->lost_enters++;
-        return;
-    }
+/* Room for a record of `function` with at most `words` words of payload; NULL: counted as lost. */
+static struct strobe_record* strobe_record_begin(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                                 uint32_t function, uint32_t kind_flags, uint64_t ticks,
+                                                 uint32_t words) {
+    struct strobe_record* record = (struct strobe_record*)strobe_record_reserve(recorder, state, words);
+    if (record == NULL) return NULL;
     record->ticks = ticks;
     record->function = function;
     record->depth = (uint16_t)state->depth;
-    record->kind_flags = (uint8_t)(STROBE_RECORD_ENTER | (flags << 4));
+    record->kind_flags = (uint8_t)kind_flags;
+    return record;
+}
+
+static void strobe_write_enter(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                               struct strobe_totals* totals, uint32_t function, uint32_t flags, uint64_t ticks,
+                               const uint64_t* slot, const uint64_t* registers) {
+    const struct strobe_function_plan* plan = &recorder->plans[function];
+    const struct strobe_capture* captures = &recorder->captures[plan->captures];
+    struct strobe_record* record =
+        strobe_record_begin(recorder, state, function, STROBE_RECORD_ENTER | (flags << 4), ticks, plan->most_words);
+    uint64_t* payload = (uint64_t*)(record + 1);
+    uint32_t words = plan->enter_count;
+    uint32_t index;
+    if (record == NULL) {
+        if (totals != NULL) totals->lost_enters++;
+        return;
+    }
+    if (plan->flags & STROBE_PLAN_WORDS) {
+        for (index = 0; index < words; index++) payload[index] = registers[captures[index].source];
+    } else {
+        words = strobe_capture_values(recorder, state, captures, words, registers, slot, payload);
+    }
     record->payload_words = (uint8_t)words;
-    for (index = 0; index < words; index++) place[2 + index] = registers[plan->argument_register[index]];
     strobe_record_publish(state, words, 1);
 }
 
 static void strobe_write_exit(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                               struct strobe_totals* totals, const struct strobe_frame* frame, uint64_t ticks,
-                              uint64_t value) {
-    uint32_t returns = recorder->plans[frame->function].flags & STROBE_PLAN_RETURN;
-    uint32_t words = returns ? 2 : 1;
-    uint32_t flags =
-        (returns ? STROBE_FLAG_HAS_RETURN : 0) | (totals != NULL && totals->sampling ? STROBE_FLAG_SAMPLED : 0);
-    uint64_t* place = strobe_record_reserve(recorder, state, words);
-    struct strobe_record* record = (struct strobe_record*)place;
-    if (place == NULL) {
+                              const uint64_t* returned) {
+    const struct strobe_function_plan* plan = &recorder->plans[frame->function];
+    const struct strobe_capture* captures = &recorder->captures[plan->captures + plan->enter_count];
+    uint32_t flags = (plan->exit_count ? STROBE_FLAG_HAS_RETURN : 0) |
+                     (totals != NULL && totals->sampling ? STROBE_FLAG_SAMPLED : 0);
+    struct strobe_record* record = strobe_record_begin(recorder, state, frame->function,
+                                                       STROBE_RECORD_EXIT | (flags << 4), ticks, 1 + plan->most_words);
+    uint64_t* payload = (uint64_t*)(record + 1);
+    uint32_t words = 1;
+    if (record == NULL) {
         if (totals != NULL) totals->lost_exits++;
         return;
     }
-    record->ticks = ticks;
-    record->function = frame->function;
-    record->depth = (uint16_t)state->depth;
-    record->kind_flags = (uint8_t)(STROBE_RECORD_EXIT | (flags << 4));
+    payload[0] = ticks - frame->enter_ticks;
+    if ((plan->flags & STROBE_PLAN_WORDS) && plan->exit_count == 1) {
+        payload[words++] = returned[0];
+    } else if (plan->exit_count) {
+        words += strobe_capture_values(recorder, state, captures, plan->exit_count, returned - STROBE_SOURCE_RAX,
+                                       (const uint64_t*)frame->slot, payload + 1);
+    }
     record->payload_words = (uint8_t)words;
-    place[2] = ticks - frame->enter_ticks;
-    if (returns) place[3] = value;
     strobe_record_publish(state, words, 1);
 }
 
@@ -138,7 +156,7 @@ static void strobe_record_call(struct strobe_recorder* recorder, struct strobe_t
         if (totals->sampling) flags |= STROBE_FLAG_SAMPLED;
         if (!catchable) totals->exits_missed++;
     }
-    if (!skip) strobe_write_enter(recorder, state, totals, function, flags, ticks, registers);
+    if (!skip) strobe_write_enter(recorder, state, totals, function, flags, ticks, slot, registers);
     if (catchable) strobe_push_frame(state, slot, function, ticks, tail | (skip ? STROBE_FRAME_SKIP : 0));
 }
 
@@ -169,29 +187,32 @@ void strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t*
 }
 
 static void strobe_record_return(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                                 const struct strobe_frame* frame, uint64_t value) {
+                                 const struct strobe_frame* frame, const uint64_t* returned) {
     uint64_t ticks = strobe_next_ticks(recorder, state);
     struct strobe_totals* totals = strobe_totals_of(recorder, state, frame->function);
     if (totals != NULL) {
         strobe_totals_add_duration(totals, ticks - frame->enter_ticks);
         if (frame->flags & STROBE_FRAME_SKIP) totals->sampled_out_exits++;
     }
-    if (!(frame->flags & STROBE_FRAME_SKIP)) strobe_write_exit(recorder, state, totals, frame, ticks, value);
+    if (!(frame->flags & STROBE_FRAME_SKIP)) strobe_write_exit(recorder, state, totals, frame, ticks, returned);
 }
 
-uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t value) {
+uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t rax, uint64_t rdx) {
     struct strobe_thread_state* state = &recorder->states[frame_index / STROBE_FRAMES];
     uint32_t depth = (uint32_t)(frame_index % STROBE_FRAMES);
     struct strobe_frame* frames = state->frames;
     uint64_t return_address = frames[depth].return_address;
+    uint64_t returned[2];
+    returned[0] = rax;
+    returned[1] = rdx;
     state->busy_slot = frames[depth].slot;
     STROBE_COMPILER_BARRIER();
     while (state->depth > depth + 1) strobe_count_unwound(recorder, state, &frames[--state->depth]);
     state->depth = depth;
-    strobe_record_return(recorder, state, &frames[depth], value);
+    strobe_record_return(recorder, state, &frames[depth], returned);
     while (frames[depth].flags >= STROBE_FRAME_TAIL && depth > 0) { /* whoever jumped here has returned as well */
         state->depth = --depth;
-        strobe_record_return(recorder, state, &frames[depth], value);
+        strobe_record_return(recorder, state, &frames[depth], returned);
     }
     STROBE_COMPILER_BARRIER();
     state->busy_slot = 0;

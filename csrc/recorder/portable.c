@@ -10,7 +10,7 @@
 
 void strobe_on_enter(GumInvocationContext* context) {
     GumCpuContext* cpu = context->cpu_context;
-    uint64_t registers[STROBE_MAX_ARGUMENTS];
+    uint64_t registers[STROBE_REGISTERS];
     registers[0] = cpu->rdi;
     registers[1] = cpu->rsi;
     registers[2] = cpu->rdx;

@@ -22,10 +22,12 @@ static int strobe_map_state(struct strobe_recorder* recorder) {
     recorder->states =
         (struct strobe_thread_state*)strobe_map((uint64_t)STROBE_THREAD_STATES * sizeof(struct strobe_thread_state));
     recorder->frames = (struct strobe_frame*)strobe_map(frames * sizeof(struct strobe_frame));
+    recorder->captures =
+        (struct strobe_capture*)strobe_map((uint64_t)STROBE_CAPTURE_CAPACITY * sizeof(struct strobe_capture));
     recorder->stubs = (uint8_t*)strobe_map(frames * STROBE_STUB_BYTES + STROBE_PAGE);
     recorder->unwind_table = (uint8_t*)strobe_map(STROBE_PAGE);
     return recorder->control != NULL && recorder->states != NULL && recorder->frames != NULL &&
-           recorder->stubs != NULL && recorder->unwind_table != NULL;
+           recorder->captures != NULL && recorder->stubs != NULL && recorder->unwind_table != NULL;
 }
 
 static int strobe_has_shadow_stack(void) {

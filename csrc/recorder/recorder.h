@@ -23,6 +23,9 @@
 #define STROBE_THREAD_STATES 1024u /* threads that record at the same time */
 #define STROBE_FRAMES 1024u        /* traced frames of one thread whose return is caught */
 #define STROBE_STUB_BYTES 16u
+#define STROBE_REGISTERS 6u /* of integer arguments */
+#define STROBE_CAPTURE_CAPACITY (1u << 20)
+#define STROBE_RANGES 64u
 #define STROBE_FUNCTION_CAPACITY 262144u
 
 #define STROBE_FRAME_SKIP 1u /* the entry was sampled out, so the exit is too */
@@ -83,6 +86,10 @@ struct strobe_recorder {
     uint32_t states_used; /* states from the front that were ever claimed */
     uint32_t reserved;
     struct strobe_frame* frames; /* STROBE_THREAD_STATES * STROBE_FRAMES */
+    struct strobe_capture* captures;  /* STROBE_CAPTURE_CAPACITY */
+    uint32_t captures_used;
+    uint32_t range_count;
+    uint64_t ranges[STROBE_RANGES][2]; /* memory that can be read for as long as the process lives; by address */
     uint8_t* stubs;              /* as many stubs of STROBE_STUB_BYTES, then the common return path */
     uint8_t* unwind_table;       /* .eh_frame for all stubs, to be given to __register_frame */
     uint64_t start_ticks;
@@ -111,8 +118,15 @@ void strobe_recorder_end(struct strobe_recorder* recorder);
 
 /* A call of `function` begins; `slot` points to the return address; `registers` are rdi, rsi, rdx, rcx, r8, r9. */
 void strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t* slot, const uint64_t* registers);
-/* The call of frame `frame_index` returned `value`; gives the address to go on at. */
-uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t value);
+/* The call of frame `frame_index` returned with these in rax and rdx; gives the address to go on at. */
+uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t rax, uint64_t rdx);
+
+/* capture.c: writes what `count` captures give to `out`, which has room for the plan's most_words; returns how many words.
+   `registers`: by STROBE_SOURCE_*; `slot`: where the return address stands. Vector registers must be as the program left
+   them. */
+uint32_t strobe_capture_values(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                               const struct strobe_capture* captures, uint32_t count, const uint64_t* registers,
+                               const uint64_t* slot, uint64_t* out);
 
 /* threads.c */
 /* Finds thread_slot, once the key is known. */

@@ -1,7 +1,6 @@
 // A decoded ENTER or EXIT record.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,9 +25,10 @@ struct Event {
     uint64_t number() const { return STROBE_EVENT_NUMBER(ticks, thread_index); }
     bool is_enter() const { return kind == STROBE_RECORD_ENTER; }
 
-    // Captured argument words of an ENTER; empty for an EXIT.
-    std::span<const uint64_t> arguments() const {
-        return {payload, is_enter() ? std::min<size_t>(payload_words, STROBE_MAX_ARGUMENTS) : 0};
+    // What was captured: of the arguments for an ENTER, of what is returned for an EXIT.
+    std::span<const uint64_t> values() const {
+        const size_t skipped = is_enter() || payload_words == 0 ? 0 : 1;
+        return {payload + skipped, payload_words - skipped};
     }
     // Of an EXIT; the decoder lets no EXIT pass that has none.
     uint64_t duration_ticks() const { return is_enter() ? 0 : payload[0]; }

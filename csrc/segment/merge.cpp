@@ -1,5 +1,6 @@
 #include "merge.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "parent.h"

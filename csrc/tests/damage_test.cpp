@@ -29,7 +29,7 @@ void read_all(const std::string& path) {
     uint64_t given = 0;
     uint64_t sum = 0;
     for (Event event; merge.next(event); ++given) {
-        for (const uint64_t word : event.arguments()) sum += word;
+        for (const uint64_t word : event.values()) sum += word;
         sum += event.return_word().value_or(0) + event.duration_ticks() +
                static_cast<uint64_t>(segment.to_ns(event.ticks));
         if (given % 16 == 0) sum += merge.parent_number().value_or(0);

@@ -31,7 +31,7 @@ std::array<uint64_t, 6> sealed(uint64_t ticks, uint32_t thread_index, uint64_t s
 size_t argument_count(uint64_t serial) { return 2 + serial * kKey % 5; }
 
 bool is_whole(const Event& event) {
-    const auto arguments = event.arguments();
+    const auto arguments = event.values();
     if (!event.is_enter() || arguments.size() < 2 || arguments.size() != argument_count(arguments[0])) return false;
     const auto expected = sealed(event.ticks, event.thread_index, arguments[0]);
     return std::equal(arguments.begin(), arguments.end(), expected.begin()) &&
@@ -106,7 +106,7 @@ void read_in_order(const Segment& segment) {
         CHECK(is_whole(event));
         CHECK(event.number() > last_number);
         last_number = event.number();
-        const uint64_t serial = event.arguments()[0];
+        const uint64_t serial = event.values()[0];
         const auto [last, is_first] = last_serial.try_emplace(event.thread_index, serial);
         CHECK(is_first || serial > last->second);
         last->second = serial;

@@ -71,8 +71,8 @@ void arguments_and_results_are_decoded() {
     Merge merge(segment, {});
     Event event;
     CHECK(merge.next(event));
-    CHECK_EQUAL(event.arguments().size(), 3u);
-    CHECK_EQUAL(event.arguments()[1], UINT64_MAX);
+    CHECK_EQUAL(event.values().size(), 3u);
+    CHECK_EQUAL(event.values()[1], UINT64_MAX);
     CHECK_EQUAL(event.flags, STROBE_FLAG_SAMPLED);
     CHECK_EQUAL(event.depth, 5);
     CHECK_EQUAL(event.number(), 10u << 12);
@@ -80,7 +80,7 @@ void arguments_and_results_are_decoded() {
     CHECK(merge.next(event));
     CHECK_EQUAL(event.duration_ticks(), 15u);
     CHECK_EQUAL(event.return_word().value_or(0), 42u);
-    CHECK(event.arguments().empty());
+    CHECK_EQUAL(event.values().size(), 1u);
     CHECK(merge.next(event));
     CHECK(!event.return_word());
     CHECK(!merge.next(event));

@@ -29,7 +29,7 @@ constexpr uint32_t kFunctions = 8;
 // The recorder in this process, on a segment of its own.
 class Recorder {
   public:
-    explicit Recorder(const std::string& path, uint8_t plan_flags = STROBE_PLAN_ENABLED | STROBE_PLAN_RETURN)
+    explicit Recorder(const std::string& path, uint8_t plan_flags = STROBE_PLAN_ENABLED | STROBE_PLAN_WORDS)
         : segment_(path) {
         pthread_key_create(&key_,
                            [](void* state) { strobe_thread_end(running_, static_cast<strobe_thread_state*>(state)); });
@@ -39,9 +39,12 @@ class Recorder {
         recorder_.get_specific = [](uint32_t key) { return pthread_getspecific(key); };
         recorder_.set_specific = [](uint32_t key, const void* value) { return pthread_setspecific(key, value); };
         for (uint32_t function = 1; function <= kFunctions; ++function) {
-            segment_.plan(function) = {plan_flags, 2, {0, 1}};
+            segment_.plan(function) = {plan_flags, 2, 1, 2, 0};
         }
         CHECK_EQUAL(strobe_recorder_init(&recorder_, reinterpret_cast<uint8_t*>(&segment_.header())), 0);
+        recorder_.captures[0] = {STROBE_SOURCE_RDI, STROBE_CAPTURE_WORD, 0, 0, 0, 0};
+        recorder_.captures[1] = {STROBE_SOURCE_RDI + 1, STROBE_CAPTURE_WORD, 0, 0, 0, 0};
+        recorder_.captures[2] = {STROBE_SOURCE_RAX, STROBE_CAPTURE_WORD, 0, 0, 0, 0};
         running_ = &recorder_;
     }
     ~Recorder() {
@@ -53,14 +56,14 @@ class Recorder {
     template <typename Body>
     [[gnu::noinline]] void call(uint32_t function, uint64_t serial, Body body) {
         uint64_t slot = kReturnAddress;
-        const uint64_t registers[STROBE_MAX_ARGUMENTS] = {serial, serial * kKey + function};
+        const uint64_t registers[STROBE_REGISTERS] = {serial, serial * kKey + function};
         strobe_enter(&recorder_, function, &slot, registers);
         body();
         strobe_thread_state* state = strobe_thread_current(&recorder_);
         const uint64_t depth = state->depth - 1;
         const uint64_t frame = static_cast<uint64_t>(state - recorder_.states) * STROBE_FRAMES + depth;
         CHECK_EQUAL(slot, state->first_stub + depth * STROBE_STUB_BYTES);
-        CHECK_EQUAL(strobe_exit(&recorder_, frame, serial ^ function), kReturnAddress);
+        CHECK_EQUAL(strobe_exit(&recorder_, frame, serial ^ function, 0), kReturnAddress);
         asm volatile("" : : "r"(&slot) : "memory");  // keeps the slot, and so each frame, on the stack
     }
 
@@ -81,7 +84,7 @@ class Recorder {
 
 bool is_whole(const Event& event) {
     if (!event.is_enter()) return event.return_word().has_value();
-    const auto arguments = event.arguments();
+    const auto arguments = event.values();
     return arguments.size() == 2 && arguments[1] == arguments[0] * kKey + event.function;
 }
 
@@ -185,7 +188,7 @@ void what_sampling_leaves_out_is_counted() {
     const SegmentPath path;
     create_segment(path, 2 * calls);
     {
-        Recorder recorder(path, STROBE_PLAN_ENABLED | STROBE_PLAN_RETURN | STROBE_PLAN_SAMPLE);
+        Recorder recorder(path, STROBE_PLAN_ENABLED | STROBE_PLAN_WORDS | STROBE_PLAN_SAMPLE);
         for (uint64_t serial = 0; serial < calls; ++serial) recorder.call(3, serial, [] {});
     }
     const Segment segment(path);

@@ -182,8 +182,8 @@ class CallRows {
     void payload_column(sqlite3_context* context, int column) const {
         if (column == kReturnValue) {
             if (const auto word = call_->return_word()) sqlite3_result_int64(context, static_cast<int64_t>(*word));
-        } else if (column == kArguments && call_->is_enter()) {
-            const auto words = call_->arguments();
+        } else if (column == kArguments) {
+            const auto words = call_->values();
             sqlite3_result_blob(context, words.data(), static_cast<int>(words.size_bytes()), SQLITE_TRANSIENT);
         } else if (column == kParentNumber) {
             if (const auto parent = merge_->parent_number())

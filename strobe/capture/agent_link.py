@@ -21,11 +21,25 @@ log = logging.getLogger(__name__)
 ANSWER_S = 5.0
 INSTALL_S = 60.0  # thousands of hooks
 
-Plan = tuple[int, ...]  # struct strobe_function_plan as bytes, flags first
 _PLAN_ENABLED = 1  # STROBE_PLAN_ENABLED
 # A library is there, and the thread that loads it waits until the second argument is called.
 ModuleAdded = Callable[[LoadedModule, Callable[[], None]], None]
 ModuleRemoved = Callable[[LoadedModule], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the recorder does for a function. `layout`: counts and captures as strobe_agent_set_plans takes them."""
+
+    flags: int  # STROBE_PLAN_*
+    layout: bytes = bytes(3)
+
+    @property
+    def is_enabled(self) -> bool:
+        return bool(self.flags & _PLAN_ENABLED)
+
+    def disabled(self) -> Plan:
+        return Plan(self.flags & ~_PLAN_ENABLED, self.layout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +60,6 @@ class Trampoline:
     address: int
     skip: int
     displaced: int
-
-
-def is_enabled(plan: Plan) -> bool:
-    return bool(plan[0] & _PLAN_ENABLED)
 
 
 class AgentLink:
@@ -92,12 +102,14 @@ class AgentLink:
         self, ids: list[int], addresses: list[int], sizes: list[int], plans: list[Plan]
     ) -> list[Trampoline | str]:
         """Makes trampolines and changes nothing yet; for a function that cannot be hooked, why not."""
-        request = {"ids": ids, "addresses": [hex(item) for item in addresses], "sizes": sizes, "plans": plans}
-        answers = self._call(self._script.exports_sync.prepare_hooks, request, seconds=INSTALL_S)
+        request = {"ids": ids, "addresses": [hex(item) for item in addresses], "sizes": sizes}
+        layouts = b"".join(bytes([plan.flags]) + plan.layout for plan in plans)
+        answers = self._call(self._script.exports_sync.prepare_hooks, request, layouts, seconds=INSTALL_S)
         return [answer["refusal"] or _trampoline(answer) for answer in answers]
 
-    def set_plans(self, plans: dict[int, Plan]) -> None:
-        self._call(self._script.exports_sync.set_plans, list(plans), list(plans.values()))
+    def set_flags(self, plans: dict[int, Plan]) -> None:
+        """Of placed hooks; their captures stay."""
+        self._call(self._script.exports_sync.set_flags, list(plans), [plan.flags for plan in plans.values()])
 
     def unload(self) -> None:
         """The target's own bytes are back everywhere when this returns."""

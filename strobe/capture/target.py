@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 import frida
 
 from strobe.capture import program
-from strobe.capture.agent_link import AgentLink, Plan, Trampoline, is_enabled
+from strobe.capture.agent_link import AgentLink, Plan, Trampoline
 from strobe.capture.code_patches import CodePatches
 from strobe.capture.device import ROUTER
 from strobe.capture.exit_status import wait_for_end
@@ -41,7 +41,7 @@ class TargetEvents(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HookRequest:
-    """`address` is where the function lies in the process; `plan` is struct strobe_function_plan as bytes."""
+    """`address` is where the function lies in the process"""
 
     function_id: int
     address: int
@@ -146,9 +146,9 @@ class Target:
 
     def change(self, plans: dict[int, Plan]) -> None:
         """Changes what placed hooks record; one whose plan is not enabled is taken out of the code."""
-        self._agent.set_plans(plans)
-        self._patches.place(item for item, plan in plans.items() if is_enabled(plan))
-        self._patches.take_out(item for item, plan in plans.items() if not is_enabled(plan))
+        self._agent.set_flags(plans)
+        self._patches.place(item for item, plan in plans.items() if plan.is_enabled)
+        self._patches.take_out(item for item, plan in plans.items() if not plan.is_enabled)
 
     def kill(self) -> None:
         """Ends the process: SIGTERM, and SIGKILL if that does not do. Returns when it has ended."""

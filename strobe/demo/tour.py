@@ -119,8 +119,9 @@ def _offence(shop: api.ProgramSession, rule: Rule, call: Call) -> Offence:
     assert giver is not None and receiver is not None  # or the call would not have broken the rule
     until = call.start_ns + (call.duration_ns or 0) + 1  # both are rounded down from the clock's ticks
     window = EventFilter(thread_id=call.thread_id, time_from=call.start_ns, time_to=until)
-    values = (int(giver.return_value or 0), int(receiver.arguments[rule.argument] or 0))
-    return Offence(rule, call, receiver, *values, events=list(shop.events(window)))
+    given, received = giver.return_value, receiver.arguments[rule.argument]
+    assert isinstance(given, int) and isinstance(received, int)
+    return Offence(rule, call, receiver, given, received, events=list(shop.events(window)))
 
 
 def source_line(call: Call) -> str | None:

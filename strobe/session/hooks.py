@@ -11,7 +11,7 @@ from strobe.capture.agent_link import Plan
 from strobe.capture.target import HookRequest, Target
 from strobe.errors import StrobeError
 from strobe.model import FunctionSymbol, LoadedModule, Sampling
-from strobe.session.plans import disabled, plan_of
+from strobe.session.plans import plan_of, recorded
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
 from strobe.symbols.hooking import is_system_runtime
 from strobe.timeline.store import Store
@@ -129,7 +129,9 @@ class Hooks:
             return
         first_id = self._next_id
         self._next_id += len(functions)
-        detailed = {first_id + index: item for index, item in enumerate(self._resolver.detail(functions))}
+        native = self._target.setup.form == "native"
+        found = [recorded(item, native) for item in self._resolver.detail(functions)]
+        detailed = {first_id + index: item for index, item in enumerate(found)}
         self._store.add_functions(self._session_id, detailed)
         self._register_unwinders({item.module for item in functions}, modules)
         plans = {function_id: plan_of(item, self.sampling) for function_id, item in detailed.items()}
@@ -181,7 +183,7 @@ class Hooks:
         if not keys:
             return
         hooks = [self._hooks[key] for key in keys]
-        self._target.change({hook.function_id: disabled(hook.plan) for hook in hooks})
+        self._target.change({hook.function_id: hook.plan.disabled() for hook in hooks})
         for hook in hooks:
             hook.enabled = False
         self._store.close_spans(self._session_id, [hook.function_id for hook in hooks], now_ticks)

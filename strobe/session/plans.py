@@ -1,26 +1,66 @@
-"""From what is known of a function to what the recorder does for it: struct strobe_function_plan as bytes."""
+"""From what is known of a function to what the recorder does for it: struct strobe_function_plan and its captures."""
 
 from __future__ import annotations
 
-from strobe.capture.agent_link import Plan
-from strobe.model import FunctionSymbol, Sampling, ValueKind
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-_ENABLED, _SAMPLE, _RETURN = 1, 2, 4  # STROBE_PLAN_*
-_MAX_ARGUMENTS = 6  # STROBE_MAX_ARGUMENTS
-_IN_RAX = frozenset(
-    {ValueKind.SIGNED, ValueKind.UNSIGNED, ValueKind.BOOL, ValueKind.CHAR}
-    | {ValueKind.POINTER, ValueKind.REFERENCE, ValueKind.ENUM}
-)
-_WORD_BYTES = 8
+from strobe.capture.agent_link import Plan
+from strobe.model import Capture, CaptureKind, FunctionSymbol, Parameter, Sampling
+
+_ENABLED, _SAMPLE, _WORDS = 1, 2, 4  # STROBE_PLAN_*
+_CAPTURE = struct.Struct("<BBBxHH")  # struct strobe_capture
+_TEXT_WORDS = 1 + 256 // 8  # STROBE_TEXT_BYTES
+_MOST_WORDS = 200  # of a record's 255
+_RDI, _R9, _RAX, _XMM0, _STACK = 0, 5, 6, 16, 64  # STROBE_SOURCE_*
+
+
+def recorded(function: FunctionSymbol, native: bool) -> FunctionSymbol:
+    """The function with those captures alone that the recorder will make: what its events are decoded with.
+
+    `native`: the form of the recorder that sees vector registers. Values beyond a record's size are left out.
+    """
+    left = _MOST_WORDS
+    kept: list[Parameter] = []
+    for parameter in function.parameters or ():
+        words = _most_words(parameter.captures)
+        fits = words <= left and _are_seen(parameter.captures, native)
+        left -= words if fits else 0
+        kept.append(parameter if fits else replace(parameter, captures=()))
+    returned = function.return_captures if _are_seen(function.return_captures, native) else ()
+    parameters = None if function.parameters is None else tuple(kept)
+    return replace(function, parameters=parameters, return_captures=returned)
 
 
 def plan_of(function: FunctionSymbol, sampling: Sampling) -> Plan:
-    registers = [item.register for item in function.parameters or () if item.register is not None][:_MAX_ARGUMENTS]
+    """Of a function as `recorded` gives it."""
+    enter = [capture for parameter in function.parameters or () for capture in parameter.captures]
+    leave = function.return_captures
     flags = _ENABLED | (_SAMPLE if sampling == "auto" else 0)
-    if function.returns is not None and function.returns.kind in _IN_RAX and function.returns.size <= _WORD_BYTES:
-        flags |= _RETURN
-    return (flags, len(registers), *registers, *([0] * (_MAX_ARGUMENTS - len(registers))))
+    if _are_words(enter, _RDI, _R9) and _are_words(leave, _RAX, _RAX) and len(leave) <= 1:
+        flags |= _WORDS
+    counts = bytes([len(enter), len(leave), max(_most_words(enter), _most_words(leave))])
+    return Plan(flags, counts + b"".join(_packed(item) for item in (*enter, *leave)))
 
 
-def disabled(plan: Plan) -> Plan:
-    return (plan[0] & ~_ENABLED, *plan[1:])
+def _are_seen(captures: Iterable[Capture], native: bool) -> bool:
+    return native or not any(_XMM0 <= source < _STACK for item in captures for source in (item.source, item.second))
+
+
+def _are_words(captures: Iterable[Capture], first: int, last: int) -> bool:
+    return all(item.kind is CaptureKind.WORD and first <= item.source <= last for item in captures)
+
+
+def _most_words(captures: Sequence[Capture]) -> int:
+    return sum(_words(item) for item in captures)
+
+
+def _words(capture: Capture) -> int:
+    if capture.kind is CaptureKind.BYTES:
+        return 1 + (capture.other + 7) // 8
+    return {CaptureKind.WORD: 1, CaptureKind.VECTOR: 2}.get(capture.kind, _TEXT_WORDS)
+
+
+def _packed(capture: Capture) -> bytes:
+    return _CAPTURE.pack(capture.source, capture.kind, capture.second, capture.offset, capture.other)

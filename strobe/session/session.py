@@ -164,7 +164,7 @@ class LiveSession(Session):
             note = "The CPU protects return addresses here (shadow stack): entries are recorded, returns are not."
             self._store.add_warnings(self.id, [note])
         if target.setup.reason:
-            note = f"The portable form of the recorder is in use, which costs several times as much: {target.setup.reason}."
+            note = f"The portable form of the recorder is in use, several times slower: {target.setup.reason}."
             self._store.add_warnings(self.id, [note])
         threading.Thread(target=self._follow_modules, name=f"strobe-modules-{target.pid}", daemon=True).start()
 

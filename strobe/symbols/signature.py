@@ -13,6 +13,7 @@ from elftools.dwarf.locationlists import BaseAddressEntry, LocationExpr, Locatio
 from strobe.model import FunctionSymbol, Parameter, ValueKind, ValueType
 from strobe.symbols import names
 from strobe.symbols.abi import DWARF_TO_ARGUMENT, Doubt, Place, Shape, assign
+from strobe.symbols.captures import of_result, with_captures
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_info import DebugInfo
 from strobe.symbols.shapes import returned_shape, shape_of
@@ -72,10 +73,11 @@ class Signatures:
         registers = assign(_returned(returned, language), shapes)
         registers = self._certain(die, formals, shapes, registers)
         parameters = tuple(
-            self._parameter(index, formal, shape, register)
+            with_captures(self._parameter(index, formal, shape, register))
             for index, (formal, shape, register) in enumerate(zip(formals, shapes, registers, strict=True))
         )
-        return replace(function, parameters=parameters, returns=self._types.value_type(target(returned)))
+        returns = self._types.value_type(target(returned))
+        return replace(function, parameters=parameters, returns=returns, return_captures=of_result(returns))
 
     def _formals(self, chain: list[DIE]) -> list[DIE]:
         """The concrete function's parameters. Fewer or more than its origin has: then some were lost, a Doubt."""

@@ -8,7 +8,7 @@ from typing import Any, cast
 from strobe.model import Event, EventType
 from strobe.timeline.moments import event_id, ticks_of
 from strobe.timeline.reader import SessionReader, Thread
-from strobe.timeline.values import decode, decode_arguments, words_of
+from strobe.timeline.values import decode_arguments, decode_return, words_of
 
 CALL_COLUMNS = (
     "number, timestamp_ns, kind, function_id, thread_index, tid, depth, duration_ns, return_value, arguments, flags,"
@@ -40,13 +40,14 @@ class EventDecoder:
         return hosts[event_id(self._reader.session_id, row[0])]
 
     def call(self, row: Sequence[Any]) -> Event:
-        number, timestamp_ns, kind, function_id, thread_index, tid, depth, duration_ns, word, blob, flags, parent = row[
+        number, timestamp_ns, kind, function_id, thread_index, tid, depth, duration_ns, _, blob, flags, parent = row[
             :12
         ]
         symbol = self._functions.get(function_id)
         thread = self._threads.get(thread_index, Thread(thread_index, self._pid, tid, ""))
         session_id = self._reader.session_id
         returns = symbol.returns if symbol else None
+        words = words_of(blob or b"")
         return Event(
             id=event_id(session_id, number),
             timestamp_ns=timestamp_ns,
@@ -60,8 +61,8 @@ class EventDecoder:
             line=symbol.line if symbol else None,
             depth=depth,
             parent_event_id=None if parent is None else event_id(session_id, parent),
-            arguments=decode_arguments(symbol, words_of(blob or b"")) if kind == _ENTER else None,
-            return_value=None if word is None else decode(word, returns),
+            arguments=decode_arguments(symbol, words) if kind == _ENTER else None,
+            return_value=None if kind == _ENTER else decode_return(symbol, words),
             return_type=returns.name if returns and kind != _ENTER else None,
             duration_ns=duration_ns,
             sampled=bool(flags & _SAMPLED),

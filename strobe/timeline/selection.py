@@ -11,7 +11,7 @@ from strobe.errors import failure
 from strobe.model import CALL_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, TextMatch, ValueKind
 from strobe.timeline.moments import NUMBER_MAX, THREAD_INDEX_BITS, before_newest_ns, event_number, host_number, ticks_of
 from strobe.timeline.reader import SHARED_THREAD_INDEX, SessionReader
-from strobe.timeline.values import encode, is_nullable, type_mask
+from strobe.timeline.scalars import encode, is_in_a_word, is_nullable, type_mask
 
 LIMIT_MAX = 10_000  # of the layer; the tools allow 500, the Python API pages by this
 _KINDS = {"function_enter": 1, "function_exit": 2}
@@ -217,6 +217,8 @@ def _return_tests(reader: SessionReader, match: ReturnMatch) -> bytes:
 
 def _return_test(function_id: int, symbol: FunctionSymbol, match: ReturnMatch) -> list[int]:
     mask = type_mask(symbol.returns)
+    if not is_in_a_word(symbol):
+        return []
     if match.is_null is not None and not is_nullable(symbol.returns):
         return []
     if match.equals is None:

@@ -13,25 +13,26 @@ from typing import Any
 import apsw
 
 from strobe.errors import failure
-from strobe.model import FunctionSymbol
+from strobe.model import FunctionSymbol, Value
 from strobe.timeline.events import decode_text
 from strobe.timeline.reader import SessionReader, open_reader
-from strobe.timeline.values import Value, decode, decode_arguments, words_of
+from strobe.timeline.values import decode_arguments, decode_return, words_of
 
 _ALLOWED = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
 
 # `+` keeps the scan of the calls outermost: the small tables are looked up for each row, never the other way round.
 # Both halves give each column the same affinity, else SQLite (3.41 and later) runs the view to its end before it orders
 # or limits anything: hence the casts of null, and coalesce, which has no affinity.
+_ENTER = 1  # STROBE_RECORD_ENTER
 _VIEW = """
 create temp view events as
 select {id} || c.number as id, {session} as session_id, c.timestamp_ns as timestamp_ns, c.tid as thread_id,
     coalesce(t.name, '') as thread_name, coalesce(t.pid, {pid}) as pid,
     iif(c.kind = 1, 'function_enter', 'function_exit') as event_type,
     f.name as function, f.raw_name as function_raw, f.source_file as source_file, f.line as line, c.depth as depth,
-    {id} || c.parent_number as parent_event_id, strobe_arguments(c.function_id, c.arguments) as arguments,
-    strobe_return(c.function_id, c.return_value) as return_value, c.duration_ns as duration_ns, c.flags & 1 as sampled,
-    null as text, c.number as number
+    {id} || c.parent_number as parent_event_id, strobe_arguments(c.function_id, c.kind, c.arguments) as arguments,
+    strobe_return(c.function_id, c.kind, c.arguments) as return_value, c.duration_ns as duration_ns,
+    c.flags & 1 as sampled, null as text, c.number as number
 from strobe_calls({path}) c
     left join temp.function f on f.function_id = +c.function_id
     left join temp.thread t on t.thread_index = +c.thread_index
@@ -88,24 +89,27 @@ def _create_view(connection: apsw.Connection, reader: SessionReader) -> None:
 
 def _create_functions(connection: apsw.Connection, functions: dict[int, FunctionSymbol]) -> None:
     def arguments_json(*values: Any) -> str | None:
-        function_id, blob = values
-        if blob is None:
+        function_id, kind, blob = values
+        if blob is None or kind != _ENTER:
             return None
         arguments = decode_arguments(functions.get(function_id), words_of(blob))
         return json.dumps({item.name: item.value for item in arguments}, ensure_ascii=False)
 
     def return_value(*values: Any) -> Value:
-        function_id, word = values
-        symbol = functions.get(function_id)
-        value = None if word is None else decode(word, symbol.returns if symbol else None)
+        function_id, kind, blob = values
+        if blob is None or kind == _ENTER:
+            return None
+        value = decode_return(functions.get(function_id), words_of(blob))
+        if isinstance(value, dict):
+            return json.dumps(value, ensure_ascii=False)
         # SQLite's integers end at 2^63 - 1
-        return str(value) if isinstance(value, int) and value >> 63 > 0 else value
+        return str(value) if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63 else value
 
     def text(*values: Any) -> str:
         return decode_text(values[0])
 
-    connection.create_scalar_function("strobe_arguments", arguments_json, 2, deterministic=True)
-    connection.create_scalar_function("strobe_return", return_value, 2, deterministic=True)
+    connection.create_scalar_function("strobe_arguments", arguments_json, 3, deterministic=True)
+    connection.create_scalar_function("strobe_return", return_value, 3, deterministic=True)
     connection.create_scalar_function("strobe_text", text, 1, deterministic=True)
 
 

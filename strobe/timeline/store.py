@@ -206,12 +206,16 @@ def _program_name(binary_path: str) -> str:
 
 def _function_row(key: int, function_id: int, symbol: FunctionSymbol) -> tuple[object, ...]:
     place = (symbol.source_file, symbol.line, symbol.module, symbol.address, symbol.size, int(symbol.exported))
-    signature = (symbol_json.dump_parameters(symbol.parameters), symbol_json.dump_type(symbol.returns))
+    signature = (
+        symbol_json.dump_parameters(symbol.parameters),
+        symbol_json.dump_returns(symbol.returns, symbol.return_captures),
+    )
     return (key, function_id, symbol.name, symbol.raw_name, *place, *signature)
 
 
 def _symbol(row: Sequence[object]) -> FunctionSymbol:
-    name, raw_name, source_file, line, module, address, size, exported, parameters, returns = row[2:]
+    name, raw_name, source_file, line, module, address, size, exported, parameters, result = row[2:]
+    returns, return_captures = symbol_json.load_returns(None if result is None else str(result))
     return FunctionSymbol(
         name=str(name),
         raw_name=str(raw_name),
@@ -221,6 +225,7 @@ def _symbol(row: Sequence[object]) -> FunctionSymbol:
         source_file=None if source_file is None else str(source_file),
         line=None if line is None else int(str(line)),
         parameters=symbol_json.load_parameters(None if parameters is None else str(parameters)),
-        returns=symbol_json.load_type(None if returns is None else str(returns)),
+        returns=returns,
+        return_captures=return_captures,
         exported=bool(exported),
     )

@@ -4,40 +4,65 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
-from strobe.model import Parameter, ValueKind, ValueType
-
-
-def dump_type(value: ValueType | None) -> str | None:
-    return None if value is None else json.dumps(_type_fields(value), separators=(",", ":"))
+from strobe.model import Capture, CaptureKind, Parameter, ValueKind, ValueType
 
 
-def load_type(text: str | None) -> ValueType | None:
-    return None if text is None else _type_of(json.loads(text))
+def dump_returns(value: ValueType | None, captures: Sequence[Capture]) -> str | None:
+    if value is None:
+        return None
+    row = _type_fields(value) | {"captures": [_capture_fields(item) for item in captures]}
+    return json.dumps(row, separators=(",", ":"))
+
+
+def load_returns(text: str | None) -> tuple[ValueType | None, tuple[Capture, ...]]:
+    if text is None:
+        return None, ()
+    row = json.loads(text)
+    return _type_of(row), _captures_of(row)
 
 
 def dump_parameters(parameters: Sequence[Parameter] | None) -> str | None:
     if parameters is None:
         return None
-    rows = [{"name": item.name, "register": item.register, "type": _type_fields(item.type)} for item in parameters]
-    return json.dumps(rows, separators=(",", ":"))
+    return json.dumps([_parameter_fields(item) for item in parameters], separators=(",", ":"))
 
 
 def load_parameters(text: str | None) -> tuple[Parameter, ...] | None:
     if text is None:
         return None
-    return tuple(Parameter(row["name"], _type_of(row["type"]), row["register"]) for row in json.loads(text))
+    return tuple(
+        Parameter(row["name"], _type_of(row["type"]), row["register"], _captures_of(row)) for row in json.loads(text)
+    )
 
 
-def _type_fields(value: ValueType) -> dict[str, object]:
-    row: dict[str, object] = {"kind": value.kind.value, "size": value.size, "name": value.name}
+def _parameter_fields(item: Parameter) -> dict[str, Any]:
+    captures = [_capture_fields(capture) for capture in item.captures]
+    return {"name": item.name, "register": item.register, "type": _type_fields(item.type), "captures": captures}
+
+
+def _capture_fields(item: Capture) -> list[int]:
+    return [item.source, item.kind.value, item.second, item.offset, item.other]
+
+
+def _captures_of(row: dict[str, Any]) -> tuple[Capture, ...]:
+    return tuple(
+        Capture(source, CaptureKind(kind), second, offset, other)
+        for source, kind, second, offset, other in row.get("captures", ())
+    )
+
+
+def _type_fields(value: ValueType) -> dict[str, Any]:
+    row: dict[str, Any] = {"kind": value.kind.value, "size": value.size, "name": value.name}
     if value.enumerators:
         row["enumerators"] = value.enumerators
+    if value.members:
+        row["members"] = [(name, offset, _type_fields(member)) for name, offset, member in value.members]
     return row
 
 
-def _type_of(row: dict[str, object]) -> ValueType:
-    enumerators = row.get("enumerators", [])
-    assert isinstance(enumerators, list)
-    pairs = tuple((int(number), str(name)) for number, name in enumerators)
-    return ValueType(ValueKind(str(row["kind"])), int(str(row["size"])), str(row["name"]), pairs)
+def _type_of(row: dict[str, Any]) -> ValueType:
+    enumerators = tuple((int(number), str(name)) for number, name in row.get("enumerators", ()))
+    members = tuple((str(name), int(offset), _type_of(member)) for name, offset, member in row.get("members", ()))
+    return ValueType(ValueKind(row["kind"]), row["size"], row["name"], enumerators, members)

@@ -46,6 +46,7 @@ def sleeping_process() -> Iterator[int]:
 def test_header_is_read_whole() -> None:
     sizes = {name: value for name, value in abi_header.expected().items() if name.startswith("sizeof")}
     assert sizes == {
+        "sizeof strobe_capture": 8,
         "sizeof strobe_chunk": 320,
         "sizeof strobe_function_plan": 8,
         "sizeof strobe_header": 4096,

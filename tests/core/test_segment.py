@@ -79,9 +79,9 @@ def test_what_was_written_is_read(path: str) -> None:
         (ENTER, 1, 0, None, (1, 0)),
         (ENTER, 2, 1, None, (2, 1)),
         (ENTER, 1, 2, None, (3, 2)),
-        (EXIT, 1, 2, 1, ()),
-        (EXIT, 2, 1, 2, ()),
-        (EXIT, 1, 0, 1, ()),
+        (EXIT, 1, 2, 1, (1,)),
+        (EXIT, 2, 1, 2, (2,)),
+        (EXIT, 1, 0, 1, (1,)),
     ]
     times = [event[6] for event in events]
     durations = [event[7] for event in events]

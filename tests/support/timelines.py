@@ -8,7 +8,7 @@ from pathlib import Path
 
 from strobe._core import create_segment
 from strobe._synthetic import Writer
-from strobe.model import FunctionSymbol, Parameter, ValueKind, ValueType
+from strobe.model import Capture, FunctionSymbol, Parameter, ValueKind, ValueType
 from strobe.timeline.host_events import HostEvent
 from strobe.timeline.query import Timeline
 from strobe.timeline.store import Store
@@ -19,15 +19,34 @@ BOOL = ValueType(ValueKind.BOOL, 1, "bool")
 POINTER = ValueType(ValueKind.POINTER, 8, "Node *")
 COLOUR = ValueType(ValueKind.ENUM, 4, "Colour", ((0, "none"), (2, "red")))
 
+IN_RAX = (Capture(6),)  # STROBE_SOURCE_RAX
+
 # function id -> what it is; ids from 1
 FUNCTIONS = {
-    1: FunctionSymbol("app::main", "_ZN3app4mainEv", "/bin/app", 0x10, 8, "/src/main.cpp", 3, (), INT),
-    2: FunctionSymbol(
-        "app::parse", "_ZN3app5parseEi", "/bin/app", 0x20, 8, "/src/parse.cpp", 9, (Parameter("depth", INT, 0),), INT
+    1: FunctionSymbol(
+        "app::main", "_ZN3app4mainEv", "/bin/app", 0x10, 8, "/src/main.cpp", 3, (), INT, return_captures=IN_RAX
     ),
-    3: FunctionSymbol("app::find", "_ZN3app4findEv", "/bin/app", 0x30, 8, "/src/find.cpp", 5, (), POINTER),
-    4: FunctionSymbol("lib::is_red", "_ZN3lib6is_redEv", "/lib/l.so", 0x40, 8, "/src/parse.cpp", 40, (), BOOL),
-    5: FunctionSymbol("lib::colour", "_ZN3lib6colourEv", "/lib/l.so", 0x50, 8, None, None, None, COLOUR),
+    2: FunctionSymbol(
+        "app::parse",
+        "_ZN3app5parseEi",
+        "/bin/app",
+        0x20,
+        8,
+        "/src/parse.cpp",
+        9,
+        (Parameter("depth", INT, 0, (Capture(0),)),),
+        INT,
+        return_captures=IN_RAX,
+    ),
+    3: FunctionSymbol(
+        "app::find", "_ZN3app4findEv", "/bin/app", 0x30, 8, "/src/find.cpp", 5, (), POINTER, return_captures=IN_RAX
+    ),
+    4: FunctionSymbol(
+        "lib::is_red", "_ZN3lib6is_redEv", "/lib/l.so", 0x40, 8, "/src/parse.cpp", 40, (), BOOL, return_captures=IN_RAX
+    ),
+    5: FunctionSymbol(
+        "lib::colour", "_ZN3lib6colourEv", "/lib/l.so", 0x50, 8, None, None, None, COLOUR, return_captures=IN_RAX
+    ),
     6: FunctionSymbol("raw", "raw", "/lib/l.so", 0x60, 8),
 }
 

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from strobe.errors import StrobeError
-from strobe.model import FunctionSymbol, Parameter, ValueKind, ValueType
+from strobe.model import Capture, FunctionSymbol, Parameter, ValueKind, ValueType
 from strobe.timeline.output import HostEventSource
 from strobe.timeline.records import StagedTraces, process_start_time
 from strobe.timeline.schema import DATABASE_FILE
@@ -85,7 +85,17 @@ def test_functions_come_back_as_they_were(store: Store) -> None:
     record = store.add_session("/bin/app", None, 1000)
     colour = ValueType(ValueKind.ENUM, 4, "Colour", ((-1, "none"), (2, "red")))
     first = FunctionSymbol(
-        "ns::f", "_ZN2ns1fE", "/bin/app", 0x1234, 64, "/src/f.cpp", 12, (Parameter("c", colour, 0),), colour, True
+        "ns::f",
+        "_ZN2ns1fE",
+        "/bin/app",
+        0x1234,
+        64,
+        "/src/f.cpp",
+        12,
+        (Parameter("c", colour, 0, (Capture(0),)),),
+        colour,
+        True,
+        (Capture(6),),
     )
     second = FunctionSymbol("g", "g", "/lib/libg.so", 0x99, 8)
     store.add_functions(record.id, {1: first, 9: second})

@@ -7,6 +7,7 @@
  */
 #include "../agent.c"
 #include "../calls.c"
+#include "../capture.c"
 #include "../chunks.c"
 #include "../stack.c"
 #include "../threads.c"

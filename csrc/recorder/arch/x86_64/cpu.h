@@ -24,6 +24,7 @@
 #define STROBE_SYS_GETTID 186
 #define STROBE_SYS_CLOCK_GETTIME 228
 #define STROBE_SYS_TGKILL 234
+#define STROBE_SYS_PROCESS_VM_READV 310
 
 #define STROBE_COMPILER_BARRIER() __asm__ volatile("" : : : "memory")
 
@@ -72,6 +73,31 @@ static inline uint64_t strobe_thread_word(uint64_t offset) {
     uint64_t value;
     __asm__ volatile("movq %%fs:(%1), %0" : "=r"(value) : "r"(offset));
     return value;
+}
+
+/* Vector register `index` of 0 to 7, as the program left it. The portable form cannot know it: Interceptor's own code has
+   run in between. */
+static inline void strobe_vector(uint32_t index, uint64_t* into) {
+    into[0] = into[1] = 0;
+#ifndef __TINYC__
+    switch (index) {
+#define STROBE_STORE_VECTOR(n)                                             \
+    case n:                                                                \
+        __asm__ volatile("movups %%xmm" #n ", (%0)" : : "r"(into) : "memory"); \
+        break;
+        STROBE_STORE_VECTOR(0)
+        STROBE_STORE_VECTOR(1)
+        STROBE_STORE_VECTOR(2)
+        STROBE_STORE_VECTOR(3)
+        STROBE_STORE_VECTOR(4)
+        STROBE_STORE_VECTOR(5)
+        STROBE_STORE_VECTOR(6)
+        STROBE_STORE_VECTOR(7)
+#undef STROBE_STORE_VECTOR
+    }
+#else
+    (void)index;
+#endif
 }
 
 /* The kernel's answer as it is: a negative errno on failure. */

@@ -80,7 +80,8 @@ void strobe_return_path_write(struct strobe_recorder* recorder) {
     strobe_put(&out, 0x74, 1);       /* jz: the recorder is off, only return */
     jump = out.at++;
     strobe_put(&out, 0xd68948, 3);   /* mov rsi, rdx: frame index */
-    strobe_put(&out, 0x50538b48, 4); /* mov rdx, [rbx + 80]: value */
+    strobe_put(&out, 0x50538b48, 4); /* mov rdx, [rbx + 80]: rax */
+    strobe_put(&out, 0x384b8b48, 4); /* mov rcx, [rbx + 56]: rdx */
     strobe_put(&out, 0xbf48, 2);     /* mov rdi, recorder */
     strobe_put(&out, (uint64_t)recorder, 8);
     strobe_put(&out, 0xf0e48348, 4); /* and rsp, -16 */

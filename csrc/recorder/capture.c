@@ -1,0 +1,136 @@
+/*
+ * Values of arguments and results that are more than a register: floating point, parts of structs, text.
+ *
+ * Text is read where a pointer leads, and the program may pass any pointer. Memory that cannot go away is read directly:
+ * the part of the thread's own stack that is in use, and what was loaded with the program. The kernel reads the rest for us
+ * (process_vm_readv of ourselves), and an address that is none is an error there and not a fault here.
+ */
+#include "recorder.h"
+
+#define STROBE_PAGE_BYTES 4096u
+
+/* Where reading `address` cannot fail: the end of that memory; 0 where it is not known to be any. */
+static uint64_t strobe_known_end(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                                 uint64_t address) {
+    uint64_t here = (uint64_t)&address;
+    uint32_t index;
+    if (here >= state->stack_low && here < state->stack_high && address >= here && address < state->stack_high)
+        return state->stack_high;
+    for (index = 0; index < recorder->range_count && recorder->ranges[index][0] <= address; index++)
+        if (address < recorder->ranges[index][1]) return recorder->ranges[index][1];
+    return 0;
+}
+
+/* Bytes read by the kernel, 0 where there is no memory. */
+static uint32_t strobe_read_safely(const struct strobe_recorder* recorder, uint64_t address, uint8_t* into,
+                                   uint32_t bytes) {
+    uint64_t from[2], to[2];
+    int64_t result;
+    from[0] = address;
+    to[0] = (uint64_t)into;
+    from[1] = to[1] = bytes;
+    result = strobe_syscall(STROBE_SYS_PROCESS_VM_READV, recorder->pid, (int64_t)to, 1, (int64_t)from, 1, 0);
+    return result < 0 ? 0 : (uint32_t)result;
+}
+
+/* Up to `bytes` bytes, in pieces that end where a page does. */
+static uint32_t strobe_read_piece(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                                  uint64_t address, uint8_t* into, uint32_t bytes) {
+    uint64_t end = strobe_known_end(recorder, state, address);
+    uint32_t to_page_end = STROBE_PAGE_BYTES - (uint32_t)(address % STROBE_PAGE_BYTES);
+    uint32_t index;
+    if (end == 0) return strobe_read_safely(recorder, address, into, bytes < to_page_end ? bytes : to_page_end);
+    if (bytes > end - address) bytes = (uint32_t)(end - address);
+    for (index = 0; index < bytes; index++) into[index] = ((const uint8_t*)address)[index];
+    return bytes;
+}
+
+/* As many of `bytes` as can be read, up to the first zero byte where `zero_ends`; `ended` says that there was one. */
+static uint32_t strobe_read(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                            uint64_t address, uint8_t* into, uint32_t bytes, int zero_ends, int* ended) {
+    uint32_t done = 0;
+    *ended = 0;
+    while (done < bytes) {
+        uint32_t piece = strobe_read_piece(recorder, state, address + done, into + done, bytes - done);
+        uint32_t index;
+        for (index = 0; zero_ends && index < piece; index++) {
+            if (into[done + index] != 0) continue;
+            *ended = 1;
+            return done + index;
+        }
+        if (piece == 0) break;
+        done += piece;
+    }
+    return done;
+}
+
+static uint32_t strobe_capture_text(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                                    uint64_t address, uint64_t length, int zero_ends, uint64_t* out) {
+    uint32_t bytes = length < STROBE_TEXT_BYTES ? (uint32_t)length : STROBE_TEXT_BYTES;
+    uint32_t kept, index;
+    int ended;
+    if (address == 0) {
+        out[0] = STROBE_TEXT_NULL;
+        return 1;
+    }
+    kept = strobe_read(recorder, state, address, (uint8_t*)(out + 1), bytes, zero_ends, &ended);
+    out[0] = kept;
+    if (kept == 0 && bytes > 0 && !ended) out[0] |= STROBE_TEXT_UNREADABLE;
+    if (!ended && (zero_ends || kept < length)) out[0] |= STROBE_TEXT_CUT;
+    for (index = kept; index % 8 != 0; index++) ((uint8_t*)(out + 1))[index] = 0;
+    return 1 + (kept + 7) / 8;
+}
+
+static uint64_t strobe_source(uint32_t source, const uint64_t* registers, const uint64_t* slot) {
+    uint64_t vector[2];
+    if (source >= STROBE_SOURCE_STACK) return slot[1 + source - STROBE_SOURCE_STACK];
+    if (source < STROBE_SOURCE_XMM0) return registers[source];
+    strobe_vector(source - STROBE_SOURCE_XMM0, vector);
+    return vector[0];
+}
+
+static uint32_t strobe_capture_string(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                                      const struct strobe_capture* capture, uint64_t object, uint64_t* out) {
+    uint64_t parts[2];
+    int ended;
+    if (strobe_read(recorder, state, object + capture->offset, (uint8_t*)&parts[0], 8, 0, &ended) != 8 ||
+        strobe_read(recorder, state, object + capture->other, (uint8_t*)&parts[1], 8, 0, &ended) != 8) {
+        out[0] = STROBE_TEXT_UNREADABLE;
+        return 1;
+    }
+    return strobe_capture_text(recorder, state, parts[0], parts[1], 0, out);
+}
+
+static uint32_t strobe_capture_one(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                                   const struct strobe_capture* capture, const uint64_t* registers,
+                                   const uint64_t* slot, uint64_t* out) {
+    uint64_t value;
+    if (capture->kind == STROBE_CAPTURE_VECTOR) {
+        strobe_vector(capture->source - STROBE_SOURCE_XMM0, out);
+        return 2;
+    }
+    value = strobe_source(capture->source, registers, slot);
+    switch (capture->kind) {
+        case STROBE_CAPTURE_CHARS:
+            return strobe_capture_text(recorder, state, value, STROBE_TEXT_BYTES, 1, out);
+        case STROBE_CAPTURE_PAIR:
+            return strobe_capture_text(recorder, state, value, strobe_source(capture->second, registers, slot), 0, out);
+        case STROBE_CAPTURE_STRING:
+            return strobe_capture_string(recorder, state, capture, value, out);
+        case STROBE_CAPTURE_BYTES:
+            return strobe_capture_text(recorder, state, value + capture->offset, capture->other, 0, out);
+        default:
+            out[0] = value;
+            return 1;
+    }
+}
+
+uint32_t strobe_capture_values(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                               const struct strobe_capture* captures, uint32_t count, const uint64_t* registers,
+                               const uint64_t* slot, uint64_t* out) {
+    uint32_t words = 0;
+    uint32_t index;
+    for (index = 0; index < count; index++)
+        words += strobe_capture_one(recorder, state, &captures[index], registers, slot, out + words);
+    return words;
+}
