@@ -109,6 +109,12 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "Session '{session_id}' is run by another Strobe process (id {owner}).",
         "Its events can be read from here; change or stop it where it was started.",
     ),
+    "replaced_on_disk": (
+        Code.ATTACH_FAILED,
+        "'{path}' is no longer the file that process {pid} runs ({how}): its addresses are not those of the running "
+        "code, and a hook there would break the program. Nothing was hooked, and the program runs on.",
+        "Start the program again to trace what is on disk now, or put the old file back.",
+    ),
     "invalid_pattern": (Code.INVALID_PATTERN, "The pattern '{pattern}' is not valid: {reason}.", "{hint}"),
     "no_debug_symbols": (
         Code.NO_DEBUG_SYMBOLS,
@@ -116,6 +122,15 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "Build it with -g (gcc, clang) or in the dev profile (cargo), do not strip it, or install its -dbg or -dbgsym "
         "package; exported functions of a library can be traced with @lib:NAME.",
     ),
+    "no_debug_information": (Code.NO_DEBUG_SYMBOLS, "'{path}' has no debug information.", "{hint}"),
+    "debug_info_unreadable": (
+        Code.READ_FAILED,
+        "The debug information of '{path}' cannot be read where {what} is described: {reason}.",
+        "It may be damaged, or of a kind that is not known yet; build the file again.",
+    ),
+    "no_code_at_line": (Code.NO_CODE_AT_LINE, "There is no code at {file}:{line}.", "{hint}"),
+    "unknown_source_file": (Code.NO_CODE_AT_LINE, "'{path}' was not built from a source file '{file}'.", "{hint}"),
+    "no_such_symbol": (Code.VALIDATION_ERROR, "'{path}' has no {kind} '{name}'.", "{hint}"),
     "bad_value": (Code.VALIDATION_ERROR, "'{field}' is {value}: {reason}.", "Valid: {valid}."),
     "missing_field": (Code.VALIDATION_ERROR, "'{field}' is missing.", "It is: {valid}."),
     "unknown_field": (Code.VALIDATION_ERROR, "'{field}' is not a parameter here{near}.", "Valid: {valid}."),
