@@ -55,6 +55,21 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "'{path}' is an ELF file that cannot be read: {reason}.",
         "It may be cut short or damaged; build or copy it again.",
     ),
+    "damaged_macho": (
+        Code.VALIDATION_ERROR,
+        "'{path}' is a Mach-O file that cannot be read: {reason}.",
+        "It may be cut short or damaged; build or copy it again.",
+    ),
+    "macho_program": (
+        Code.VALIDATION_ERROR,
+        "'{path}' is a Mach-O file: a program for macOS, which does not run here.",
+        "Build it for this machine; what it contains can be read with: strobe symbols '{path}'",
+    ),
+    "not_linked": (
+        Code.VALIDATION_ERROR,
+        "'{path}' is an object file: before it is linked, nothing in it has an address.",
+        "Name the program or library that it becomes part of.",
+    ),
     "interpreter_missing": (
         Code.VALIDATION_ERROR,
         "'{path}' is a script whose interpreter '{interpreter}' does not exist.",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from strobe.errors import failure
 from strobe.model import LaunchSpec
+from strobe.symbols.macho_commands import is_macho
 
 _ELF_MAGIC = b"\x7fELF"
 _HEADER_BYTES = 64
@@ -39,8 +40,8 @@ class Program:
 def resolve(spec: LaunchSpec) -> Program:
     """Finds and checks the program of a launch.
 
-    Raises no_such_file, is_directory, not_executable, not_a_program, interpreter_missing, wrong_architecture,
-    static_program, bad_cwd.
+    Raises no_such_file, is_directory, not_executable, not_a_program, macho_program, interpreter_missing,
+    wrong_architecture, static_program, bad_cwd.
     """
     env = {**(os.environ if spec.base_env is None else spec.base_env), **spec.env}
     cwd = Path(spec.cwd or spec.project_root or ".").absolute()
@@ -80,6 +81,8 @@ def _behind_scripts(path: str, argv: tuple[str, ...], env: Mapping[str, str]) ->
         if head.startswith(_ELF_MAGIC):
             _check_elf(path, head)
             return path, argv
+        if is_macho(head):
+            raise failure("macho_program", path=path)
         if not head.startswith(b"#!"):
             break
         script = path

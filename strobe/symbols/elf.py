@@ -27,6 +27,8 @@ _SHF_EXECINSTR, _SHF_COMPRESSED = 4, 0x800
 class ElfImage:
     """An Image of 64-bit x86. `link_base`: lowest PT_LOAD address, on a page boundary."""
 
+    machine = "x86-64"
+
     def __init__(self, path: str) -> None:
         self.path = path
         self._stream = _opened(path)
@@ -53,7 +55,9 @@ class ElfImage:
 
     def sections(self) -> list[StoredSection]:
         return [
-            StoredSection(s.name, s["sh_offset"], s["sh_size"], s.data_size, bool(s["sh_flags"] & _SHF_COMPRESSED))
+            StoredSection(
+                s.name, s["sh_offset"], s["sh_size"], s.data_size, bool(s["sh_flags"] & _SHF_COMPRESSED), s["sh_addr"]
+            )
             for s in self.elf.iter_sections()
             if s["sh_type"] not in ("SHT_NULL", "SHT_NOBITS")
         ]
@@ -104,6 +108,8 @@ class ElfImage:
         if self.elf.elfclass != 64 or not self.elf.little_endian or self.elf["e_machine"] != "EM_X86_64":
             machine = f"{self.elf.get_machine_arch()} ({self.elf.elfclass} bits)"
             raise failure("wrong_architecture", path=self.path, machine=machine, host="x64 (64 bits)")
+        if self.elf["e_type"] == "ET_REL":
+            raise failure("not_linked", path=self.path)
 
     def _read_build_id(self) -> str | None:
         section = self.elf.get_section_by_name(".note.gnu.build-id")
