@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
+from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig
 
 from strobe.symbols.sections import Content, DebugSections
+from strobe.symbols.units import UnitFinder
 
 _COPIED_BYTES = 16 << 20
 _READ = (
@@ -59,8 +60,8 @@ class _ViewStream:
         return self._position
 
 
-def open_dwarf(sections: DebugSections) -> Any:
-    """A DWARFInfo of elftools; sections are decompressed as far as types, lines and locations need them."""
+def open_dwarf(sections: DebugSections) -> UnitFinder:
+    """Sections are decompressed as far as types, lines and locations need them."""
 
     def section(name: str) -> Any:
         content = sections.get(name)
@@ -70,7 +71,7 @@ def open_dwarf(sections: DebugSections) -> Any:
     left_out = dict.fromkeys(f"{name}_sec" for name in _LEFT_OUT)
     read = {f"debug_{name}_sec": section(f".debug_{name}") for name in _READ}
     config = DwarfConfig(little_endian=True, machine_arch="x64", default_address_size=8)
-    return DWARFInfo(config=config, **read, **left_out)
+    return UnitFinder(config=config, **read, **left_out)
 
 
 def _stream(content: Content) -> Any:

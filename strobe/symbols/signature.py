@@ -15,8 +15,9 @@ from strobe.symbols import names
 from strobe.symbols.abi import DWARF_TO_ARGUMENT, Doubt, Place, Shape, assign
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_info import DebugInfo
+from strobe.symbols.dies import number, target
 from strobe.symbols.shapes import returned_shape, shape_of
-from strobe.symbols.types import TypeReader, number, target
+from strobe.symbols.types import Types
 
 # DWARF 5, section 7.12, and the later numbers of dwarfstd.org
 _C = frozenset({0x01, 0x02, 0x0C, 0x1D, 0x2C, 0x3E})
@@ -42,7 +43,7 @@ class Signatures:
         self.die_offsets = die_offsets
         self.global_addresses = global_addresses  # of functions that other modules or files could call
         self._has_symtab = has_symtab
-        self._types = TypeReader(debug_info)
+        self._types = Types(debug_info)
 
     @cached_property
     def _locations(self) -> LocationParser:
