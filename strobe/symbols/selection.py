@@ -10,7 +10,7 @@ from pathlib import Path
 from strobe.errors import failure
 from strobe.model import FunctionSymbol
 from strobe.symbols.hooking import is_start_code, is_system_runtime, unsafe_reason
-from strobe.symbols.module import ModuleSymbols
+from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.nearest import nearest_names
 from strobe.symbols.patterns import Pattern
 

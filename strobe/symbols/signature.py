@@ -16,6 +16,7 @@ from strobe.symbols.abi import DWARF_TO_ARGUMENT, Doubt, Place, Shape, assign
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_info import DebugInfo
 from strobe.symbols.dies import number, target
+from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.shapes import returned_shape, shape_of
 from strobe.symbols.types import Types
 
@@ -36,12 +37,9 @@ Registers = list[int | None]
 class Signatures:
     """Signatures of one module's functions, by address."""
 
-    def __init__(
-        self, debug_info: DebugInfo, die_offsets: dict[int, int], global_addresses: set[int], has_symtab: bool
-    ) -> None:
+    def __init__(self, debug_info: DebugInfo, functions: FunctionTable, has_symtab: bool) -> None:
         self.debug_info = debug_info
-        self.die_offsets = die_offsets
-        self.global_addresses = global_addresses  # of functions that other modules or files could call
+        self._functions = functions
         self._has_symtab = has_symtab
         self._types = Types(debug_info)
 
@@ -51,7 +49,7 @@ class Signatures:
 
     def fill_in(self, function: FunctionSymbol) -> FunctionSymbol:
         """The function with `parameters` and `returns`; both stay None where the compiler may have changed them."""
-        offset = self.die_offsets.get(function.address)
+        offset = self._functions.die_at(function.address)
         if offset is None or names.is_changed_clone(function.raw_name):
             return function
         try:
@@ -62,7 +60,7 @@ class Signatures:
     def _read(self, function: FunctionSymbol, die: DIE) -> FunctionSymbol:
         chain = _origins(die)
         language = _language(chain[-1])
-        may_be_unseen_clone = not self._has_symtab and function.address not in self.global_addresses
+        may_be_unseen_clone = not self._has_symtab and not self._functions.is_open(function.address)
         if language is None or number(die, "DW_AT_calling_convention") == _CC_NOCALL or may_be_unseen_clone:
             return function
         returned = next((d for d in chain if "DW_AT_type" in d.attributes), die)
@@ -108,7 +106,7 @@ class Signatures:
         if producer.startswith("GNU") or (_is_complete(producer, die) and _is_unoptimized(shapes, registers, seen)):
             return registers
         # a parameter that was left out would have shifted all later ones: what one of those confirms holds up to it
-        is_open = low in self.global_addresses
+        is_open = low is not None and self._functions.is_open(low)
         last = max(
             (i for i, (register, entry) in enumerate(pairs) if register is not None and entry == register), default=-1
         )

@@ -59,7 +59,7 @@ def test_the_second_reading_is_the_same_without_a_scan(
     detailed = ElfResolver().detail(first.functions)
     refuse_to_scan(monkeypatch)
     second = load(program)
-    assert second == first and second.inlined_only == {"small": 3}
+    assert second == first and second.inlined_sites == first.inlined_sites and second.inlined_only == {"small": 3}
     assert ElfResolver().detail(second.functions) == detailed
     assert any(function.parameters for function in detailed)
     (file,) = kept(strobe_home)
