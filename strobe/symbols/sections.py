@@ -58,6 +58,8 @@ class DebugSections:
         with open(image.path, "rb") as file:  # noqa: PTH123
             piece = _reader(file.fileno(), sum(section.size for section in headers))
             length = os.fstat(file.fileno()).st_size
+            if sum(section.size for section in headers) > length:
+                raise ValueError("debug sections are cut short or overlap")
             for section in headers:
                 if section.offset + section.size > length:
                     raise ValueError(f"{section.name} is cut short")
