@@ -71,6 +71,9 @@ class Names:
             position = self._column.find(wanted + b"\0", position + 1)
         return found
 
+    def all(self) -> list[str]:
+        return strings(self._column)
+
     def text(self, number: int) -> str:
         if self._ends is None:
             self._ends = [-1, *_positions(self._column)]

@@ -45,9 +45,13 @@ class TypeRows:
         self._flags = content["flags"]
 
     def find(self, name: str) -> list[TypeRow]:
-        return [self._row(number) for number in self._names.find(name)]
+        return [self.row(number) for number in self._names.find(name)]
 
-    def _row(self, number: int) -> TypeRow:
+    def names(self) -> list[str]:
+        """Of all rows, by number."""
+        return self._names.all()
+
+    def row(self, number: int) -> TypeRow:
         in_types = bool(self._flags[number] & _IN_TYPES)
         return TypeRow(self._dies[number], self._names.text(number), self._tags[number], in_types)
 
@@ -60,9 +64,13 @@ class VariableRows:
         self._names, self._linkage_names = Names(content["name"]), Names(content["linkage_name"])
 
     def find(self, name: str) -> list[VariableRow]:
-        return [self._row(number) for number in self._names.find(name)]
+        return [self.row(number) for number in self._names.find(name)]
 
-    def _row(self, number: int) -> VariableRow:
+    def names(self) -> list[str]:
+        """Of all rows, by number."""
+        return self._names.all()
+
+    def row(self, number: int) -> VariableRow:
         die, address = (columns.words(self._columns[name])[number] for name in ("die", "address"))
         file, line = (columns.halves(self._columns[name])[number] for name in ("file", "line"))
         flags = self._columns["flags"][number]
