@@ -1,0 +1,119 @@
+"""The binary that `strobe symbols` is asked about: found, read as far as an answer needs it, searched by address."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from strobe.errors import failure
+from strobe.model import FunctionSymbol
+from strobe.symbols import ElfResolver, ModuleSymbols
+from strobe.symbols.damage import UNREADABLE
+from strobe.symbols.details import ModuleDetails
+from strobe.symbols.frame_model import Frame
+from strobe.symbols.image import Image, open_image
+
+ADVICE = "Build it with -g (gcc, clang) or in the dev profile (cargo), or install its -dbg or -dbgsym package."
+
+
+@dataclass
+class Subject:
+    """One file. `named` is what the user typed, `path` where that was found; `root`: the project's folder."""
+
+    named: str
+    path: str
+    root: str
+    resolver: ElfResolver
+
+    @cached_property
+    def module(self) -> ModuleSymbols:
+        return self.resolver.module(self.path)
+
+    @property
+    def functions(self) -> Sequence[FunctionSymbol]:
+        """By address."""
+        return self.module.functions
+
+    @property
+    def details(self) -> ModuleDetails:
+        """What debug information says. Raises no_debug_information where there is none."""
+        found = self.resolver.details(self.path)
+        if found is None:
+            raise failure("no_debug_information", path=self.named, hint=ADVICE)
+        return found
+
+    @contextlib.contextmanager
+    def image(self) -> Iterator[Image]:
+        opened = open_image(self.path)
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+    @contextlib.contextmanager
+    def reading(self, what: str) -> Iterator[None]:
+        """Damage that is met while `what` is read becomes an error for the user."""
+        try:
+            yield
+        except UNREADABLE as error:
+            reason = str(error) or type(error).__name__
+            raise failure("debug_info_unreadable", path=self.named, what=what, reason=reason) from error
+
+    def function_at(self, address: int) -> FunctionSymbol | None:
+        """The function whose code an address lies in, with any of its parts."""
+        return self.module.function_at(address) if self.is_code(address) else None
+
+    def is_code(self, address: int) -> bool:
+        return any(start <= address < end for start, end in self.code_ranges)
+
+    def named_function(self, name: str) -> FunctionSymbol | None:
+        """By its name or its linkage name; the first of several."""
+        return next((function for function in self.functions if name in (function.raw_name, function.name)), None)
+
+    def owner(self, address: int) -> str | None:
+        """Name of the function whose code an address lies in."""
+        function = self.function_at(address)
+        return None if function is None else function.name
+
+    def offset_name(self, address: int) -> str:
+        """ "ns::f+0x1b"; "??" where no function is known."""
+        function = self.function_at(address)
+        if function is None:
+            return "??"
+        return f"{function.name}+{address - function.address:#x}"
+
+    def frame_at(self, address: int) -> Frame | None:
+        """Calls and variables at an address, where debug information knows its function."""
+        details = self.resolver.details(self.path)
+        if details is None:
+            return None
+        with self.reading("that address"):
+            return details.frames.at(address)
+
+    def inlined_as(self, address: int) -> str | None:
+        """Name of the function whose inlined body an address lies in; None where it is no such body."""
+        frame = self.frame_at(address)
+        return frame.calls[0].name if frame is not None and len(frame.calls) > 1 else None
+
+    def source(self, path: str | None) -> str:
+        """A source file as it is shown: from the project's folder on where it lies in there."""
+        if path is None:
+            return ""
+        return path.removeprefix(self.root.rstrip("/") + "/")
+
+    @cached_property
+    def code_ranges(self) -> list[tuple[int, int]]:
+        with self.image() as image:
+            return image.executable
+
+
+def find(named: str) -> str:
+    """The file that is meant: a path, or a command of PATH where no file is called so."""
+    path = Path(named).expanduser()
+    if path.exists() or path.is_symlink() or "/" in named:
+        return str(path)
+    return shutil.which(named) or named
