@@ -123,3 +123,8 @@ def is_data_member_pointer(die: DIE) -> bool:
 def in_types(die: DIE) -> bool:
     """Whether it is in a type unit of .debug_types (DWARF 4), which has offsets of its own."""
     return isinstance(die.cu, TypeUnit)
+
+
+def is_type_unit(die: DIE) -> bool:
+    """Whether the unit holds nothing but one type and what that needs, in either section."""
+    return in_types(die) or die.cu.header.get("unit_type") in ("DW_UT_type", "DW_UT_split_type")

@@ -95,6 +95,8 @@ def _bit_offset(die: DIE, bits: int | None, link: Link) -> int | None:
     if offset is None:
         return None
     from_top = number(die, "DW_AT_bit_offset")
+    if from_top is not None and from_top >= 1 << 63:
+        from_top -= 1 << 64  # below the storage unit: gcc, of packed structs
     if from_top is None or bits is None:
         return 8 * offset + (number(die, "DW_AT_data_bit_offset") or 0)
     storage = number(die, "DW_AT_byte_size") or link(target(die))().size

@@ -270,7 +270,7 @@ class Enum(Type):
         values = {enumerator.value for enumerator in self.enumerators}
         bits = {value for value in values if value > 0 and value & (value - 1) == 0}
         rest = values - bits - {0}
-        is_run = values == set(range(min(values, default=0), max(values, default=0) + 1))
+        is_run = len(values) == max(values, default=0) - min(values, default=0) + 1
         return len(bits) >= 2 and not is_run and all(value > 0 and value & ~sum(bits) == 0 for value in rest)
 
     def declare(self, declarator: str = "") -> str:
@@ -336,12 +336,14 @@ class Qualified(Type):
         return self.bare.size if self.stated_size is None else self.stated_size
 
     def declare(self, declarator: str = "") -> str:
-        qualified = inner = self.target
-        while isinstance(qualified, Qualified):
-            qualified = qualified.target
-        if not qualified.own_name and isinstance(qualified, (Pointer, Reference, MemberPointer)):
-            return inner.declare(f" {_joined(self.word, declarator)}")
-        return f"{self.word} {inner.declare(declarator)}"
+        words, inner = [self.word], self.target
+        while isinstance(inner, Qualified) and len(words) < _MAX_HOPS:
+            words.append(inner.word)
+            inner = inner.target
+        text = " ".join(sorted(set(words)))  # which puts const before volatile, as gdb does
+        if not inner.own_name and isinstance(inner, (Pointer, Reference, MemberPointer)):
+            return inner.declare(f" {_joined(text, declarator)}")
+        return f"{text} {inner.declare(declarator)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -372,10 +374,10 @@ def _joined(name: str, declarator: str) -> str:
 
 
 def _around(target: Type, mark: str, declarator: str) -> str:
+    if not target.own_name and isinstance(target, (Array, Function)):
+        return _cut(target.declare(f"({mark}{declarator.lstrip()})"))
     gap = " " if declarator and (declarator[0].isalnum() or declarator[0] == "_") else ""
-    inner = f"{mark}{gap}{declarator}"
-    needs_parentheses = not target.own_name and isinstance(target, (Array, Function))
-    return _cut(target.declare(f"({inner})" if needs_parentheses else inner))
+    return _cut(target.declare(f"{mark}{gap}{declarator}"))
 
 
 def _cut(name: str) -> str:

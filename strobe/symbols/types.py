@@ -8,7 +8,7 @@ from elftools.dwarf.die import DIE
 
 from strobe.model import ValueType
 from strobe.symbols.debug_info import UNNAMED, DebugInfo
-from strobe.symbols.dies import in_types, target, text
+from strobe.symbols.dies import in_types, is_type_unit, target, text
 from strobe.symbols.rows import TypeRow
 from strobe.symbols.type_model import VOID, Enum, Later, Record, Type, Typedef
 from strobe.symbols.type_reader import TypeReader
@@ -92,10 +92,11 @@ class Types:
         return Later(lambda: self.of_die(die), self._dwarf.lock)
 
     def _name_of(self, die: DIE) -> str:
-        if die.dwarfinfo is self._dwarf and not in_types(die):
-            name = self._debug_info.qualified_name(die.offset)
-            return "" if name.endswith(UNNAMED) else name
-        return _spelled(die)
+        is_own = die.dwarfinfo is self._dwarf and not in_types(die)
+        name = self._debug_info.qualified_name(die.offset) if is_own else _spelled(die)
+        if UNNAMED in name and is_type_unit(die):
+            name = _spelled(die)
+        return "" if name.endswith(UNNAMED) else name
 
     def _definition(self, die: DIE, name: str) -> DIE | None:
         """Another unit's: C and C++ have one definition of each name, save for types that are local to a file."""
@@ -120,13 +121,17 @@ def _renames(type_: Type, own: Sequence[Type]) -> bool:
 
 
 def _spelled(die: DIE) -> str:
-    """Qualified name in a unit that the index does not have, which is small: a type unit, or one of dwz."""
+    """Qualified name in a type unit, or one of dwz: those are small, so a DIE's parent is soon found.
+
+    Around a nested type gcc puts its class as a DIE with nothing but the signature of that one's type unit.
+    """
     names: list[str] = []
     scope: DIE | None = die
     for _ in range(_MAX_SCOPES):
-        if scope is None or scope is scope.cu.get_top_DIE():
+        if scope is None or scope.offset == scope.cu.cu_die_offset:
             return "::".join(reversed(names))
+        declared = scope if text(scope) else target(scope, "DW_AT_signature") or target(scope, "DW_AT_specification")
         unnamed = "(anonymous namespace)" if scope.tag == "DW_TAG_namespace" else UNNAMED
-        names.append(text(scope) or unnamed)
-        scope = scope.get_parent()
+        names.append(text(declared or scope) or unnamed)
+        scope = (target(scope, "DW_AT_specification") or scope).get_parent()
     raise ValueError("names in circles")
