@@ -12,10 +12,13 @@ class Dwarf:
 
     `sections`: uncompressed content by name (`.debug_info`, …), which must stay as it is. ValueError where nothing can
     be read, here and where an offset or a damaged DIE leads nowhere. DIEs are named by their offset in .debug_info,
-    units by their index in units().
+    units by their index in units(). `alternate`: the same of the file that dwz has moved common parts to; offsets there
+    have bit 62 set.
     """
 
-    def __init__(self, sections: Mapping[str, bytes | memoryview]) -> None: ...
+    def __init__(
+        self, sections: Mapping[str, bytes | memoryview], alternate: Mapping[str, bytes | memoryview] = ...
+    ) -> None: ...
     def scan(self, executable: Sequence[tuple[int, int]], threads: int = 0) -> DwarfIndex:
         """All there is, in one pass. `executable`: [start, end) of sections with code, outside of which functions are
         left out; empty: nowhere. `threads` 0: as many as the machine runs at once, 8 at most."""
@@ -122,7 +125,7 @@ class Segment:
         """
 
 def demangle(names: list[str]) -> list[str | None]:
-    """abi::__cxa_demangle; None where it is not a mangled name."""
+    """abi::__cxa_demangle, and Rust's v0 without crate hashes and lifetimes; None where it is not a mangled name."""
 
 def clock_kind() -> int:
     """STROBE_CLOCK_* that new segments get on this machine."""

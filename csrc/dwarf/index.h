@@ -14,7 +14,7 @@ constexpr uint32_t kNone = UINT32_MAX;
 enum RowFlag : uint8_t { kExternalRow = 1, kThreadLocalRow = 2, kInTypesRow = 4 };
 
 struct FunctionRow {
-    uint64_t die;                       // section offset
+    uint64_t die;                       // section offset, plus kAlternate in the alternate file
     uint64_t address, size;             // of the part that is called; size in bytes
     uint32_t unit;                      // index in Units::all()
     uint32_t file;                      // index in Index::files, or kNone

@@ -19,7 +19,7 @@ enum Standard : uint8_t {
 };
 enum Extended : uint8_t { kEndOfSequence = 1, kSetAddress = 2 };
 
-constexpr size_t kMaxRows = 8 << 20;  // of one unit; the largest known ones have a hundredth of it
+constexpr size_t kMaxRows = 4 << 20;  // of one unit; the largest known ones have a fiftieth of it
 
 // The state machine of section 6.2.2.
 class Machine {
@@ -132,7 +132,7 @@ class Machine {
 std::vector<LineRow> line_rows(const Units& units, const Unit& unit) {
     const LineHeader header(units, unit);
     if (header.program > header.end) throw DwarfError("a line header that is longer than its program");
-    return Machine(header, units.sections().line).run();
+    return Machine(header, units.sections_of(unit).line).run();
 }
 
 }  // namespace strobe::dwarf

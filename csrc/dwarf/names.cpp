@@ -6,6 +6,7 @@ namespace {
 constexpr unsigned kMaxDepth = 200;  // enclosing scopes and origins together
 constexpr unsigned kMaxHops = 8;     // from a function to its abstract instance, to its declaration, …
 constexpr size_t kMaxNameBytes = 1 << 20;
+constexpr size_t kMaxKeptBytes = 64 << 20;
 constexpr uint64_t kInTypes = uint64_t{1} << 63;
 constexpr const char* kUnnamed = "{unnamed}";  // a type without name, such as clang's lambdas
 
@@ -42,13 +43,17 @@ const Unit& Namer::unit_of(const Unit& from, uint64_t die) const {
     return is_own ? from : units_.at(die);
 }
 
-const std::string& Namer::qualified(const Unit& unit, uint64_t die) { return qualified(unit, die, 0); }
+const std::string& Namer::qualified(const Unit& unit, uint64_t die) {
+    if (kept_bytes_ > kMaxKeptBytes) forget();
+    return qualified(unit, die, 0);
+}
 
 const std::string& Namer::qualified(const Unit& unit, uint64_t die, unsigned depth) {
     const uint64_t key = unit.in_types ? die | kInTypes : die;
     const auto known = names_.find(key);
     if (known != names_.end()) return known->second;
     std::string name = make(unit, die, depth);
+    kept_bytes_ += name.size();
     return names_.emplace(key, std::move(name)).first->second;
 }
 

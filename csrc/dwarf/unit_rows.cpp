@@ -7,6 +7,8 @@
 namespace strobe::dwarf {
 namespace {
 
+constexpr size_t kMaxDamage = 8;  // complaints about one unit
+
 void append(std::string& strings, std::string_view text) { strings.append(text).push_back('\0'); }
 
 uint8_t flags_of(const Unit& unit, const Declaration& declaration) {
@@ -25,13 +27,16 @@ UnitRows RowMaker::make(const Unit& unit, Found&& found) {
     headers_.clear();
     paths_.clear();
     if (!found.damage.empty()) rows_.damage.push_back({unit.offset, found.damage});
+    const uint64_t type_bytes = type_bytes_;
     const auto each = [&](const std::vector<uint32_t>& offsets, auto add) {
         for (const uint32_t offset : offsets) {
             try {
                 (this->*add)(unit, unit.offset + offset);
             } catch (const DwarfError& error) {
-                rows_.damage.push_back({unit.offset, error.what()});
+                if (rows_.damage.size() < kMaxDamage) rows_.damage.push_back({unit.offset, error.what()});
             }
+            if (name_bytes() + type_bytes_ - type_bytes > max_row_bytes(units_))
+                throw DwarfError("more names than memory");
         }
     };
     each(found.functions, &RowMaker::add_function);
@@ -39,6 +44,11 @@ UnitRows RowMaker::make(const Unit& unit, Found&& found) {
     each(found.types, &RowMaker::add_type);
     count_inlined(found.inlined);
     return std::move(rows_);
+}
+
+uint64_t RowMaker::name_bytes() const {
+    return rows_.function_names.size() + rows_.linkage_names.size() + rows_.variable_names.size() +
+           rows_.variable_linkage_names.size() + 16 * rows_.ranges.size();
 }
 
 void RowMaker::add_function(const Unit& unit, uint64_t offset) {

@@ -22,6 +22,12 @@ struct UnitRows {
     std::vector<Damage> damage;
 };
 
+// Of names and rows. Damaged offsets could ask for any amount; sound ones need less than what they are read from.
+inline uint64_t max_row_bytes(const Units& units) {
+    const Sections& sections = units.sections();
+    return (uint64_t{128} << 20) + sections.info.size() + sections.types.size() + units.alternate().info.size();
+}
+
 // By tag (two bytes) and qualified name.
 using TypeTable = std::unordered_map<std::string, TypeRow>;
 
@@ -45,6 +51,7 @@ class RowMaker {
     Place place_of(const Unit& unit, uint64_t offset, Declaration declaration);
     uint32_t file_index(const Unit& unit, uint64_t number);
     bool is_code(uint64_t address) const;
+    uint64_t name_bytes() const;
 
     const Units& units_;
     const IndexOptions& options_;

@@ -18,6 +18,7 @@ enum Interest : uint8_t {
     kType,       // with a name to give to what is inside
     kPlainType,  // a name and no inside
     kNames,      // namespaces
+    kImports,    // of another unit
 };
 
 Interest interest_in(uint32_t tag) {
@@ -45,9 +46,15 @@ Interest interest_in(uint32_t tag) {
         case kTagNamespace:
         case kTagModule:
             return kNames;
+        case kTagImportedUnit:
+            return kImports;
         default:
             return kNothing;
     }
+}
+
+bool is_only_collected(Interest interest) {
+    return interest == kVariable || interest == kPlainType || interest == kImports;
 }
 
 bool has_code(const Attributes& attributes) {
@@ -61,10 +68,10 @@ bool has_code(const Attributes& attributes) {
 class Walk {
   public:
     Walk(const Units& units, const Unit& unit, bool collects, Found& found)
-        : unit_(unit), section_(units.section_of(unit).first(unit.end)), collects_(collects), found_(found) {}
+        : unit_(unit), section_(units.content_of(unit)), collects_(collects), found_(found) {}
 
     void run() {
-        Cursor cursor(section_, unit_.first_child);
+        Cursor cursor(section_, unit_.first_child - unit_.base);
         open_.push_back({kNoScope, false});
         while (cursor.left() > 0) {
             const uint64_t start = cursor.position();
@@ -75,7 +82,7 @@ class Walk {
             }
             const Plan& plan = unit_.abbreviations->plan(code);
             const Interest interest = interest_in(plan.tag);
-            if (interest == kNothing || (!collects_ && (interest == kVariable || interest == kPlainType))) {
+            if (interest == kNothing || (!collects_ && is_only_collected(interest))) {
                 plan.skip(cursor);
                 if (plan.has_children) enter(open_.back());
             } else {
@@ -91,7 +98,8 @@ class Walk {
         bool in_function;  // inside of one that has code
     };
 
-    uint32_t relative(uint64_t offset) const { return static_cast<uint32_t>(offset - unit_.offset); }
+    // `position` is one in the section.
+    uint32_t relative(uint64_t position) const { return static_cast<uint32_t>(position - (unit_.offset - unit_.base)); }
 
     void enter(Level level) {
         if (open_.size() >= kMaxDepth) throw DwarfError("DIEs nested without end");
@@ -114,15 +122,16 @@ class Walk {
         if ((interest == kBarren || declares) && jump_to_sibling(cursor)) return;
         const Level around = open_.back();
         if (interest != kFunction && interest != kType && interest != kNames) return enter(around);
-        const int32_t scope = found_.scopes.add(relative(start), relative(unit_.end), around.scope);
+        const int32_t scope = found_.scopes.add(relative(start), relative(section_.size()), around.scope);
         enter({scope, interest == kFunction ? has_code(attributes_) : around.in_function});
     }
 
     bool jump_to_sibling(Cursor& cursor) const {
         const auto sibling = Units::reference(unit_, attributes_.find(kSibling));
         if (!sibling) return false;
-        if (*sibling < cursor.position() || *sibling > unit_.end) throw DwarfError("a sibling outside of its unit");
-        cursor.skip(*sibling - cursor.position());
+        const uint64_t position = unit_.base + cursor.position();
+        if (*sibling < position || *sibling > unit_.end) throw DwarfError("a sibling outside of its unit");
+        cursor.skip(*sibling - position);
         return true;
     }
 
@@ -134,6 +143,9 @@ class Walk {
             if (origin && open_.back().in_function) found_.inlined.push_back(*origin);
         } else if (interest == kVariable) {
             if (has_address()) found_.variables.push_back(relative(start));
+        } else if (interest == kImports) {
+            const auto unit = Units::reference(unit_, attributes_.find(kImport));
+            if (unit && (*unit & kAlternate) != 0) found_.imports.push_back(*unit);
         } else if (interest == kType || interest == kPlainType) {
             const bool has_name = attributes_.has(kName) || attributes_.has(kSpecification);
             if (has_name && !attributes_.has(kDeclaration)) found_.types.push_back(relative(start));
@@ -185,11 +197,11 @@ std::vector<uint64_t> children(const Units& units, uint64_t die, uint32_t tag) {
     Die parent;
     units.read(unit, die, parent);
     std::vector<uint64_t> found;
-    Cursor cursor(units.section_of(unit).first(unit.end), parent.behind);
+    Cursor cursor(units.content_of(unit), parent.behind - unit.base);
     Attributes attributes;
     size_t depth = parent.plan->has_children ? 1 : 0;
     while (depth > 0 && cursor.left() > 0) {
-        const uint64_t start = cursor.position();
+        const uint64_t start = unit.base + cursor.position();
         const uint64_t code = cursor.uleb();
         if (code == 0) {
             --depth;
@@ -204,10 +216,11 @@ std::vector<uint64_t> children(const Units& units, uint64_t die, uint32_t tag) {
         }
         plan.read(cursor, attributes);
         const auto sibling = Units::reference(unit, attributes.find(kSibling));
-        if (!sibling || *sibling < cursor.position() || *sibling > unit.end) {
+        const uint64_t position = unit.base + cursor.position();
+        if (!sibling || *sibling < position || *sibling > unit.end) {
             throw DwarfError("a sibling outside of its unit");
         }
-        cursor.skip(*sibling - cursor.position());
+        cursor.skip(*sibling - position);
     }
     return found;
 }

@@ -35,8 +35,9 @@ struct Found {
     std::vector<uint32_t> variables;  // with an address of their own
     std::vector<uint32_t> types;      // named, with a definition
     std::vector<uint64_t>
-        inlined;         // of each inlined site in a function with code: its abstract instance, by section offset
-    std::string damage;  // why the rest of the unit could not be read
+        inlined;  // of each inlined site in a function with code: its abstract instance, by section offset
+    std::vector<uint64_t> imports;  // units of the alternate file, by the offset of their first DIE
+    std::string damage;             // why the rest of the unit could not be read
 };
 
 // Never throws DwarfError: what was found before the damage stays. `collects`: not the scopes alone.

@@ -25,27 +25,35 @@ py::str decoded(std::string_view text) {
     return py::reinterpret_steal<py::str>(object);
 }
 
-// The sections of one file, held as long as this lives.
+using Buffers = std::map<std::string, py::buffer>;
+
+// `held` keeps the buffers where they are.
+dwarf::Sections views(const Buffers& buffers, std::vector<py::buffer_info>& held) {
+    dwarf::Sections all;
+    const std::map<std::string, Bytes*> places = {
+        {".debug_info", &all.info}, {".debug_types", &all.types},       {".debug_abbrev", &all.abbrev},
+        {".debug_str", &all.str},   {".debug_line_str", &all.line_str}, {".debug_str_offsets", &all.str_offsets},
+        {".debug_addr", &all.addr}, {".debug_ranges", &all.ranges},     {".debug_rnglists", &all.rnglists},
+        {".debug_line", &all.line},
+    };
+    for (const auto& [name, buffer] : buffers) {
+        const auto place = places.find(name);
+        if (place == places.end()) continue;
+        held.push_back(buffer.request());
+        const py::buffer_info& view = held.back();
+        *place->second = Bytes(static_cast<const uint8_t*>(view.ptr), static_cast<size_t>(view.size * view.itemsize));
+    }
+    return all;
+}
+
+// The sections of one file and of its alternate file, held as long as this lives.
 class Dwarf {
   public:
-    explicit Dwarf(const std::map<std::string, py::buffer>& sections) {
-        dwarf::Sections all;
-        const std::map<std::string, Bytes*> places = {
-            {".debug_info", &all.info}, {".debug_types", &all.types},       {".debug_abbrev", &all.abbrev},
-            {".debug_str", &all.str},   {".debug_line_str", &all.line_str}, {".debug_str_offsets", &all.str_offsets},
-            {".debug_addr", &all.addr}, {".debug_ranges", &all.ranges},     {".debug_rnglists", &all.rnglists},
-            {".debug_line", &all.line},
-        };
-        for (const auto& [name, buffer] : sections) {
-            const auto place = places.find(name);
-            if (place == places.end()) continue;
-            held_.push_back(buffer.request());
-            const py::buffer_info& view = held_.back();
-            *place->second =
-                Bytes(static_cast<const uint8_t*>(view.ptr), static_cast<size_t>(view.size * view.itemsize));
-        }
+    Dwarf(const Buffers& sections, const Buffers& alternate) {
+        const dwarf::Sections own = views(sections, held_);
+        const dwarf::Sections other = views(alternate, held_);
         const py::gil_scoped_release release;
-        units_ = std::make_unique<dwarf::Units>(all);
+        units_ = std::make_unique<dwarf::Units>(own, other);
         scopes_ = std::make_unique<dwarf::ScopeTable>(*units_);
     }
 
@@ -199,7 +207,7 @@ class Dwarf {
 
 void add_dwarf(py::module_& module) {
     py::class_<Dwarf>(module, "Dwarf")
-        .def(py::init<const std::map<std::string, py::buffer>&>(), py::arg("sections"))
+        .def(py::init<const Buffers&, const Buffers&>(), py::arg("sections"), py::arg("alternate") = Buffers())
         .def("scan", &Dwarf::scan, py::arg("executable"), py::arg("threads") = 0)
         .def("qualified_name", &Dwarf::qualified_name, py::arg("die"))
         .def("children", &Dwarf::children, py::arg("die"), py::arg("tag"))

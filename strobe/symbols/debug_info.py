@@ -20,11 +20,22 @@ UT_COMPILE = 0x01
 
 
 class DebugInfo:
-    """`.debug_info` of one ELF file, read when first asked for. Raises one of UNREADABLE where nothing can be read."""
+    """`.debug_info` of one file, read when first asked for. Raises one of UNREADABLE where nothing can be read."""
 
-    def __init__(self, image: Image, kept: Path | None = None, named: NamedRows | None = None) -> None:
-        """`kept`: as DebugSections has it. `named`: what an earlier scan found."""
+    def __init__(
+        self,
+        image: Image,
+        kept: Path | None = None,
+        named: NamedRows | None = None,
+        alternate: Image | None = None,
+    ) -> None:
+        """`kept`: as DebugSections has it. `named`: what an earlier scan found.
+
+        `alternate`: the file that dwz has moved common parts to. Offsets of DIEs there have the bit ALTERNATE.
+        """
         self._sections = DebugSections(image, kept)
+        others = None if kept is None else kept.with_name(f"{kept.name}.alternate")
+        self._alternate = None if alternate is None else DebugSections(alternate, others)
         self._executable = image.executable
         self._names: dict[int, str] = {}
         if named is not None:
@@ -32,7 +43,8 @@ class DebugInfo:
 
     @cached_property
     def _core(self) -> Dwarf:
-        return Dwarf(self._sections.several(SCANNED))
+        alternate = {} if self._alternate is None else self._alternate.several(SCANNED)
+        return Dwarf(self._sections.several(SCANNED), alternate)
 
     def scan(self) -> Scan:
         """Reads all units now."""
@@ -41,7 +53,7 @@ class DebugInfo:
     @cached_property
     def dwarf(self) -> Any:
         """A DWARFInfo of elftools. Made when first asked for: it costs more than the scan."""
-        return open_dwarf(self._sections)
+        return open_dwarf(self._sections, self._alternate)
 
     @property
     def core(self) -> Dwarf:

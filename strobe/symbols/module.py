@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,10 +14,12 @@ from strobe.symbols import cache
 from strobe.symbols.cache import SymbolCache
 from strobe.symbols.columns import Columns
 from strobe.symbols.damage import UNREADABLE
+from strobe.symbols.debug_files import CompleteImage
 from strobe.symbols.debug_info import DebugInfo
+from strobe.symbols.debug_search import Stamp, stamp
 from strobe.symbols.details import ModuleDetails
 from strobe.symbols.function_table import CodeParts
-from strobe.symbols.image import Image, TableFunction, open_image
+from strobe.symbols.image import open_image
 from strobe.symbols.kept import Kept
 from strobe.symbols.lines import SourceLines
 from strobe.symbols.merge import merged
@@ -26,6 +27,7 @@ from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.scan import Scan
 from strobe.symbols.signature import Signatures
 
+Stamps = dict[str, Stamp]
 _BIG_BYTES = 100 << 20
 _BYTES_PER_SECOND = 100 << 20  # of .debug_info, about; for the announcement only
 
@@ -40,7 +42,7 @@ class SymbolResolver(Protocol):
 
 @dataclass
 class _Loaded:
-    key: tuple[int, int, int]  # device, mtime in ns, size: another one, and the file was replaced
+    files: Stamps  # the module's own, and where others were looked for: read again when one is there, gone or replaced
     symbols: ModuleSymbols
     signatures: Signatures | None
 
@@ -69,7 +71,8 @@ class ElfResolver:
     def detail(self, functions: Sequence[FunctionSymbol]) -> list[FunctionSymbol]:
         """The same functions, in the same order, with parameters and return type where these are certain."""
         with self._lock:
-            return [self._with_signature(function) for function in functions]
+            signatures = {path: self._load(path).signatures for path in {function.module for function in functions}}
+            return [_with_signature(function, signatures[function.module]) for function in functions]
 
     def lines(self, path: str) -> SourceLines | None:
         """Line tables of a module; None where it has no debug information. Errors as module()."""
@@ -84,23 +87,20 @@ class ElfResolver:
         with self._lock:
             return self._load(path).details
 
-    def _with_signature(self, function: FunctionSymbol) -> FunctionSymbol:
-        signatures = self._load(function.module).signatures
-        return function if signatures is None else signatures.fill_in(function)
-
     def _load(self, path: str) -> _Loaded:
-        key = _file_key(path)
         loaded = self._loaded.get(path)
-        if loaded is None or loaded.key != key:
-            loaded = self._loaded[path] = self._read(path, key)
+        if loaded is None or any(stamp(file) != was for file, was in loaded.files.items()):
+            loaded = self._loaded[path] = self._read(path)
         return loaded
 
-    def _read(self, path: str, key: tuple[int, int, int]) -> _Loaded:
-        image = open_image(path)
+    def _read(self, path: str) -> _Loaded:
+        own = stamp(path)
+        image = CompleteImage(open_image(path))
+        key = {path: own, **image.looked_at}
         try:
             if image.section_size(".debug_info") + image.section_size(".symtab") < cache.WORTH_BYTES:
                 return self._read_anew(image, key, None)[0]
-            name = cache.key_of(*_identity(image, key))
+            name = cache.key_of(*_identity(image, own))
             files = self._cache.prefix(name)
             known = _from_cache(image, key, self._cache.load(name), files)
             if known is not None:
@@ -115,10 +115,11 @@ class ElfResolver:
     def _save(self, name: str, kept: Kept) -> None:
         self._cache.save(name, kept.columns())
 
-    def _read_anew(self, image: Image, key: tuple[int, int, int], files: Path | None) -> tuple[_Loaded, Kept]:
+    def _read_anew(self, image: CompleteImage, key: Stamps, files: Path | None) -> tuple[_Loaded, Kept]:
         symbols = ModuleSymbols(image.path, image.build_id, image.link_base, [], has_symtab=image.has_symtab)
+        symbols.warnings = image.warnings
         debug_info, scan = self._scanned(image, files, symbols.warnings)
-        table = _symbol_tables(image, symbols.warnings)
+        table = list(image.functions())
         functions = symbols.functions = merged(image.path, table, scan.rows() if scan is not None else ())
         symbols.register_frame = next(
             (f.address for f in table if f.name == "__register_frame" and not f.is_exported), None
@@ -133,7 +134,7 @@ class ElfResolver:
         return _Loaded(key, symbols, signatures), Kept(symbols, functions, debug_info.named)
 
     def _scanned(
-        self, image: Image, files: Path | None, warnings: list[str]
+        self, image: CompleteImage, files: Path | None, warnings: list[str]
     ) -> tuple[DebugInfo, Scan] | tuple[None, None]:
         size = image.section_size(".debug_info")
         name = Path(image.path).name
@@ -143,44 +144,31 @@ class ElfResolver:
             seconds = size // _BYTES_PER_SECOND
             self._progress(f"Reading {size >> 20} MB of debug information of {name}; takes about {seconds} s, once.")
         try:
-            debug_info = DebugInfo(image, files)
+            debug_info = DebugInfo(image.debug, files, alternate=image.alternate)
             return debug_info, debug_info.scan()
         except UNREADABLE as error:
             warnings.append(_unreadable(name, str(error) or type(error).__name__))
             return None, None
 
 
-def _symbol_tables(image: Image, warnings: list[str]) -> list[TableFunction]:
-    try:
-        return list(image.functions())
-    except UNREADABLE as error:
-        reason = str(error) or type(error).__name__
-        warnings.append(f"The symbol table of {Path(image.path).name} cannot be read ({reason}).")
-        return []
+def _with_signature(function: FunctionSymbol, signatures: Signatures | None) -> FunctionSymbol:
+    return function if signatures is None else signatures.fill_in(function)
 
 
-def _file_key(path: str) -> tuple[int, int, int]:
-    try:
-        status = os.stat(path)  # noqa: PTH116
-    except OSError:
-        return 0, 0, 0  # open_image words the error
-    return status.st_dev ^ status.st_ino, status.st_mtime_ns, status.st_size
-
-
-def _identity(image: Image, key: tuple[int, int, int]) -> tuple[object, ...]:
+def _identity(image: CompleteImage, own: Stamp) -> tuple[object, ...]:
     """What tells a module from all others; a stripped copy has the same build id. The name is in the warnings."""
     sections = tuple((section.name, section.plain_size) for section in image.sections())
-    return Path(image.path).name, image.build_id or (image.path, key), key[2], sections
+    return Path(image.path).name, image.build_id or (image.path, own), own[2], sections, image.identity()
 
 
-def _from_cache(image: Image, key: tuple[int, int, int], content: Columns | None, files: Path | None) -> _Loaded | None:
+def _from_cache(image: CompleteImage, key: Stamps, content: Columns | None, files: Path | None) -> _Loaded | None:
     try:
         if content is None:
             return None
         kept = Kept.of_columns(image, content)
         if kept.named is None:
             return _Loaded(key, kept.symbols, None)
-        debug_info = DebugInfo(image, files, kept.named)
+        debug_info = DebugInfo(image.debug, files, kept.named, image.alternate)
         return _Loaded(key, kept.symbols, Signatures(debug_info, kept.functions, image.has_symtab))
     except UNREADABLE:
         return None

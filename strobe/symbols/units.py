@@ -18,6 +18,7 @@ from elftools.dwarf.typeunit import TypeUnit
 _LONG_FORMAT, _RESERVED = 0xFFFFFFFF, 0xFFFFFFF0  # DWARF 5, section 7.4
 _UNIT_TYPES = (0x02, 0x06)  # DW_UT_type, DW_UT_split_type
 _HEADER_BYTES = 40  # as much as the longest header has
+ALTERNATE = 1 << 62  # set in offsets of DIEs of the alternate file (dwz), here as in the native core
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +34,25 @@ class UnitHead:
 class UnitFinder(DWARFInfo):
     """A DWARFInfo that reads only headers to find a unit, and knows type units of DWARF 5, too (0.33 does not).
 
-    Streams are read by position: whoever reads DIEs while other threads may, holds `lock`.
+    Streams are read by position: whoever reads DIEs while other threads may, holds `lock`. `base`: the offset where
+    .debug_info begins, ALTERNATE for an alternate file; so one number tells a DIE among both files.
     """
 
-    def __init__(self, **sections: Any) -> None:
+    def __init__(self, base: int = 0, **sections: Any) -> None:
         super().__init__(**sections)
+        self._base = base
         self.lock = threading.RLock()
         self._type_units: dict[int, TypeUnit] = {}
 
     def get_CU_containing(self, refaddr: int) -> CompileUnit:
         """The unit of .debug_info at an offset, without a look at those before it."""
         return self._cached_CU_at_offset(_holding(self._info_heads, refaddr).start)
+
+    def get_DIE_from_refaddr(self, refaddr: int, cu: CompileUnit | None = None) -> DIE:
+        """The DIE at an offset of .debug_info, of the alternate file where the offset says so."""
+        if not self._base and refaddr & ALTERNATE and self.supplementary_dwarfinfo is not None:
+            return self.supplementary_dwarfinfo.get_DIE_from_refaddr(refaddr)
+        return super().get_DIE_from_refaddr(refaddr | self._base, cu)
 
     def get_DIE_by_sig8(self, sig8: int) -> DIE:
         """The type of a type unit, of either section. KeyError where there is no such signature."""
@@ -59,11 +68,11 @@ class UnitFinder(DWARFInfo):
 
     @cached_property
     def _info_heads(self) -> list[UnitHead]:
-        return list(_heads(self.debug_info_sec, in_types=False))
+        return list(_heads(self.debug_info_sec, self._base, in_types=False))
 
     @cached_property
     def _types_heads(self) -> list[UnitHead]:
-        return list(_heads(self.debug_types_sec, in_types=True))
+        return list(_heads(self.debug_types_sec, 0, in_types=True))
 
     @cached_property
     def _signatures(self) -> dict[int, tuple[bool, UnitHead]]:
@@ -82,10 +91,10 @@ def _holding(heads: list[UnitHead], offset: int) -> UnitHead:
     return heads[index]
 
 
-def _heads(section: Any, *, in_types: bool) -> Iterator[UnitHead]:
+def _heads(section: Any, base: int, *, in_types: bool) -> Iterator[UnitHead]:
     """All units of a section, up to the first whose length cannot be true."""
-    position = 0
-    while section is not None and position + 11 <= section.size:
+    position = base
+    while section is not None and position + 11 <= base + section.size:
         section.stream.seek(position)
         header = section.stream.read(_HEADER_BYTES).ljust(_HEADER_BYTES, b"\0")
         (length,) = struct.unpack_from("<I", header)
@@ -93,7 +102,7 @@ def _heads(section: Any, *, in_types: bool) -> Iterator[UnitHead]:
         if is_long:
             (length,) = struct.unpack_from("<Q", header, 4)
         end = position + (12 if is_long else 4) + length
-        if (not is_long and length >= _RESERVED) or end > section.size:
+        if (not is_long and length >= _RESERVED) or end > base + section.size:
             return
         yield _head(header, position, end, is_long=is_long, in_types=in_types)
         position = end
