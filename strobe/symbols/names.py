@@ -209,4 +209,5 @@ def demangled(raw_names: list[str]) -> list[str]:
     from strobe._core import demangle
 
     bare = [without_clone(raw) for raw in raw_names]
-    return [raw if text is None else plain_name(text) for raw, text in zip(bare, demangle(bare), strict=True)]
+    pairs = zip(bare, demangle(bare), strict=True)
+    return [raw if text is None else text if raw.startswith("_R") else plain_name(text) for raw, text in pairs]
