@@ -6,14 +6,16 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from strobe.cli.symbols_page import Page, position
 from strobe.cli.symbols_subject import Subject
 from strobe.errors import StrobeError, failure
 from strobe.model import FunctionSymbol
-from strobe.symbols.frame_model import Call, Frame, Local
 from strobe.symbols.lines import SourcePlace
+
+if TYPE_CHECKING:
+    from strobe.symbols.frame_model import Call, Frame, Local
 
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|[0-9a-fA-F]+")
 _OFFSET = re.compile(r"(.+?)\s*\+\s*(0[xX][0-9a-fA-F]+|\d+)")

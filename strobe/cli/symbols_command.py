@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from strobe.cli.json_form import dumps
 from strobe.cli.palette import Palette
 from strobe.cli.progress import telling
 from strobe.cli.symbols_addresses import address_json, address_lines, asked_addresses, find_address
@@ -18,8 +17,6 @@ from strobe.cli.symbols_functions import find_functions, function_lines, functio
 from strobe.cli.symbols_lines import find_line, line_json, line_lines
 from strobe.cli.symbols_page import Page
 from strobe.cli.symbols_subject import Subject, find
-from strobe.cli.symbols_summary import binary_json, summarize, summary_json, summary_lines
-from strobe.cli.symbols_variables import find_variables, variable_lines, variables_json
 from strobe.symbols import ElfResolver, Pattern
 
 _EPILOG = """\b
@@ -118,6 +115,8 @@ _Answer = tuple[str, list[str], list[str]]  # section, lines, what could not be 
 
 def _answers(subject: Subject, questions: _Questions, page: Page) -> Iterator[_Answer]:
     if not questions.any:
+        from strobe.cli.symbols_summary import summarize, summary_lines
+
         yield "summary", summary_lines(subject, summarize(subject), page), []
     if questions.patterns:
         found = find_functions(subject, questions.patterns)
@@ -129,6 +128,8 @@ def _answers(subject: Subject, questions: _Questions, page: Page) -> Iterator[_A
         answer = find_address(subject, text)
         yield "addresses", address_lines(subject, answer, page), _listed(answer.miss)
     if questions.variables:
+        from strobe.cli.symbols_variables import find_variables, variable_lines
+
         variables = find_variables(subject, questions.variables)
         yield "variables", variable_lines(subject, variables, page), variables.misses
 
@@ -139,6 +140,8 @@ def _listed(miss: str | None) -> list[str]:
 
 def _print_json(subject: Subject, questions: _Questions, limit: int | None) -> int:
     """The same as one document."""
+    from strobe.cli.json_form import dumps  # brings the tools of MCP along
+
     with telling(f"reading {subject.named}"):
         document, misses = _document(subject, questions, limit)
     click.echo(dumps(document, indent=True))
@@ -148,6 +151,8 @@ def _print_json(subject: Subject, questions: _Questions, limit: int | None) -> i
 
 
 def _document(subject: Subject, questions: _Questions, limit: int | None) -> tuple[dict[str, Any], list[str]]:
+    from strobe.cli.symbols_summary import binary_json, summarize, summary_json
+
     document: dict[str, Any] = {"binary": binary_json(subject)}
     misses: list[str] = []
     if not questions.any:
@@ -165,6 +170,8 @@ def _document(subject: Subject, questions: _Questions, limit: int | None) -> tup
         document["addresses"] = [address_json(answer) for answer in answers]
         misses += [answer.miss for answer in answers if answer.miss]
     if questions.variables:
+        from strobe.cli.symbols_variables import find_variables, variables_json
+
         variables = find_variables(subject, questions.variables)
         document["variables"] = variables_json(subject, variables, limit)
         misses += variables.misses

@@ -8,16 +8,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from strobe.errors import failure
 from strobe.model import FunctionSymbol
 from strobe.symbols import ElfResolver, ModuleSymbols
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.details import ModuleDetails
-from strobe.symbols.frame_model import Frame
-from strobe.symbols.image import Image, open_image
+from strobe.symbols.image import open_image
 
-ADVICE = "Build it with -g (gcc, clang) or in the dev profile (cargo), or install its -dbg or -dbgsym package."
+if TYPE_CHECKING:
+    from strobe.symbols.frame_model import Frame
+
+_LIBRARY_FOLDERS = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/usr/local/lib")
+ADVICE = "build it with -g (gcc, clang) or in the dev profile (cargo), or install its -dbg or -dbgsym package."
 
 
 @dataclass
@@ -43,16 +47,8 @@ class Subject:
         """What debug information says. Raises no_debug_information where there is none."""
         found = self.resolver.details(self.path)
         if found is None:
-            raise failure("no_debug_information", path=self.named, hint=ADVICE)
+            raise failure("no_debug_information", path=self.named, hint=f"For that, {ADVICE}")
         return found
-
-    @contextlib.contextmanager
-    def image(self) -> Iterator[Image]:
-        opened = open_image(self.path)
-        try:
-            yield opened
-        finally:
-            opened.close()
 
     @contextlib.contextmanager
     def reading(self, what: str) -> Iterator[None]:
@@ -107,13 +103,14 @@ class Subject:
 
     @cached_property
     def code_ranges(self) -> list[tuple[int, int]]:
-        with self.image() as image:
+        with contextlib.closing(open_image(self.path)) as image:
             return image.executable
 
 
 def find(named: str) -> str:
-    """The file that is meant: a path, or a command of PATH where no file is called so."""
+    """The file that is meant: a path, or where no file is called so a command of PATH or a library of the system."""
     path = Path(named).expanduser()
     if path.exists() or path.is_symlink() or "/" in named:
         return str(path)
-    return shutil.which(named) or named
+    libraries = (folder / named for folder in map(Path, _LIBRARY_FOLDERS) if ".so" in named)
+    return shutil.which(named) or next((str(file) for file in libraries if file.is_file()), named)

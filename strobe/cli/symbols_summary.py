@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import struct
@@ -19,6 +20,8 @@ from strobe.cli.symbols_subject import ADVICE, Subject
 from strobe.cli.tables import table
 from strobe.model import FunctionSymbol
 from strobe.symbols import unsafe_reason
+from strobe.symbols.debug_files import CompleteImage
+from strobe.symbols.image import Image, open_image
 from strobe.symbols.names import SCOPE
 
 _LARGEST = 5
@@ -51,7 +54,10 @@ _LANGUAGES = {
 _SYSTEM = ("/usr/include/", "/usr/lib/", "/rustc/", "/rust/", "/usr/local/go/")
 _RUST_RELEASE = re.compile(r"/rustc/[0-9a-f]{40}/")
 _NAME_WIDTH = 80
-_ELF_KINDS = {1: "object file", 2: "program (fixed address)", 3: "shared library", 4: "core file"}
+_HEADER_BYTES = 20
+_ELF_KINDS = {1: "object file", 2: "program, statically linked", 3: "shared library", 4: "core file"}
+_MACHO = b"\xcf\xfa\xed\xfe"
+_MACHO_KINDS = {1: "object file", 2: "program", 6: "shared library", 8: "plugin", 10: "debug information (dSYM)"}
 
 
 @dataclass(frozen=True)
@@ -63,10 +69,14 @@ class Group:
 
 @dataclass(frozen=True)
 class Summary:
-    """`debug_bytes` of .debug_info, uncompressed; the lists are sorted, most first."""
+    """`debug_bytes` of .debug_info, uncompressed; `debug_files`: where it is, none: in the file itself.
+
+    The lists are sorted, most first.
+    """
 
     kind: str
     debug_bytes: int
+    debug_files: list[str]
     compilers: list[str]
     languages: list[str]
     with_source: int
@@ -80,12 +90,14 @@ class Summary:
 def summarize(subject: Subject) -> Summary:
     functions = subject.functions
     with_source = [function for function in functions if function.source_file]
-    with subject.image() as image:
-        sections = image.sections()
+    with contextlib.closing(CompleteImage(open_image(subject.path))) as image:
+        kind, sections = _kind(image.program), image.program.sections()
         debug_bytes = image.section_size(".debug_info")
+        others = [other.path for other in (image.debug, image.alternate) if other not in (None, image.program)]
     return Summary(
-        kind=_kind(subject.path, [section.name for section in sections]),
+        kind=kind,
         debug_bytes=debug_bytes,
+        debug_files=others,
         compilers=compilers(subject, sections),
         languages=_languages(with_source),
         with_source=len(with_source),
@@ -97,18 +109,19 @@ def summarize(subject: Subject) -> Summary:
     )
 
 
-def _kind(path: str, sections: Sequence[str]) -> str:
-    """Format and kind, from the first bytes of the file."""
-    with Path(path).open("rb") as file:
-        head = file.read(20)
+def _kind(program: Image) -> str:
+    """Format, machine and kind: "ELF x86-64 program"."""
+    with Path(program.path).open("rb") as file:
+        head = file.read(_HEADER_BYTES)
+    sections = {section.name for section in program.sections()}
     if head[:4] != b"\x7fELF":
-        return "Mach-O file"
+        number = struct.unpack_from("<I", head, 12)[0] if head[:4] == _MACHO else 0
+        return f"Mach-O {program.machine} {_MACHO_KINDS.get(number, 'part of a universal file')}"
     if ".text" not in sections and ".debug_info" in sections:
-        return "ELF x86-64 debug information, apart from its program"
-    (number,) = struct.unpack_from("<H", head, 16)
-    if number == 3 and ".interp" in sections:
-        return "ELF x86-64 program"
-    return f"ELF x86-64 {_ELF_KINDS.get(number, 'file')}"
+        return f"ELF {program.machine} debug information, apart from its program"
+    number = struct.unpack_from("<H", head, 16)[0]
+    kind = "program" if ".interp" in sections else _ELF_KINDS.get(number, "file")
+    return f"ELF {program.machine} {kind}"
 
 
 def _scope(scoped_name: str) -> str:
@@ -145,6 +158,7 @@ def summary_lines(subject: Subject, summary: Summary, page: Page) -> list[str]:
         *_group_lines("namespace, class or crate", _named_scopes(summary.scopes), page, "::**"),
         *_folder_lines(summary.folders, page),
         *_largest_lines(summary.largest, page),
+        *([] if subject.module.has_debug_info else ["", f"For arguments, lines and types: {ADVICE}"]),
     ]
 
 
@@ -163,9 +177,8 @@ def _facts(subject: Subject, summary: Summary, page: Page) -> list[str]:
 
 def _debug_text(subject: Subject, summary: Summary) -> str:
     if subject.module.has_debug_info:
-        return f"{layout.size(summary.debug_bytes)}, in the file itself"
-    names = "all names of functions" if subject.module.has_symtab else "only names of exported functions"
-    return f"none: {names} are known, no arguments and lines. {ADVICE}"
+        return f"{layout.size(summary.debug_bytes)}, in {' and '.join(summary.debug_files) or 'the file itself'}"
+    return f"none: {'names of functions' if subject.module.has_symtab else 'names of exported functions'} are all"
 
 
 def _functions_text(subject: Subject, summary: Summary) -> str:
@@ -173,7 +186,7 @@ def _functions_text(subject: Subject, summary: Summary) -> str:
     if summary.with_source:
         parts.append(f"{summary.with_source:,} with source")
     if summary.untraceable:
-        parts.append(f"{summary.untraceable:,} that are never traced")
+        parts.append(f"{summary.untraceable:,} never traced")
     return "; ".join(parts)
 
 
@@ -238,12 +251,12 @@ def _merged(named: Iterable[tuple[str, Group]]) -> list[Group]:
 
 
 def _largest_lines(functions: Sequence[FunctionSymbol], page: Page) -> list[str]:
-    rows = [
-        (layout.size(function.size), _place(function), layout.shorten(function.name, _NAME_WIDTH))
-        for function in functions
-        if function.size
-    ]
-    return ["", *table(("size", "", "largest functions"), rows, page.palette, frozenset((0,)))] if rows else []
+    sized = [function for function in functions if function.size]
+    rows: list[tuple[str, ...]] = [(layout.size(f.size), _place(f), layout.shorten(f.name, _NAME_WIDTH)) for f in sized]
+    headings: tuple[str, ...] = ("size", "", "largest functions")
+    if not any(row[1] for row in rows):
+        rows, headings = [(row[0], row[2]) for row in rows], ("size", "largest functions")
+    return ["", *table(headings, rows, page.palette, frozenset((0,)))] if rows else []
 
 
 def _place(function: FunctionSymbol) -> str:
@@ -267,6 +280,7 @@ def summary_json(subject: Subject, summary: Summary) -> dict[str, Any]:
     return {
         "kind": summary.kind,
         "debugBytes": summary.debug_bytes,
+        "debugFiles": summary.debug_files,
         "compilers": summary.compilers,
         "languages": summary.languages,
         "functionCount": len(subject.functions),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from strobe.symbols.debug_info import DebugInfo
-from strobe.symbols.frame_sections import frame_sections
-from strobe.symbols.frames import Frames
 from strobe.symbols.lines import SourceLines
 from strobe.symbols.types import Types
-from strobe.symbols.variables import Variables
+
+if TYPE_CHECKING:  # what most sessions never ask for takes as long to import as a program to be read
+    from strobe.symbols.frames import Frames
+    from strobe.symbols.variables import Variables
 
 
 class ModuleDetails:
@@ -30,8 +32,13 @@ class ModuleDetails:
 
     @cached_property
     def variables(self) -> Variables:
+        from strobe.symbols.variables import Variables
+
         return Variables(self.debug_info, self.types)
 
     @cached_property
     def frames(self) -> Frames:
+        from strobe.symbols.frame_sections import frame_sections
+        from strobe.symbols.frames import Frames
+
         return Frames(self.debug_info, self.types, lambda: frame_sections(self._path, self.debug_info))

@@ -241,7 +241,7 @@ def test_the_summary_says_what_it_is(naming: Path, tmp_path: Path) -> None:
     assert re.search(r"^ +\d+ +[\d.]+ [KM]?B  shop::\*\*$", text, re.MULTILINE)
     stripped = tmp_path / "stripped"
     tool("strip", "-o", stripped, naming)
-    assert "debug information  none: only names of exported functions are known" in answer(stripped)
+    assert "debug information  none: names of exported functions are all\n" in answer(stripped)
     assert document(stripped)["binary"]["hasDebugInformation"] is False
 
 
