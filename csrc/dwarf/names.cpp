@@ -8,7 +8,6 @@ constexpr unsigned kMaxHops = 8;     // from a function to its abstract instance
 constexpr size_t kMaxNameBytes = 1 << 20;
 constexpr size_t kMaxKeptBytes = 64 << 20;
 constexpr uint64_t kInTypes = uint64_t{1} << 63;
-constexpr const char* kUnnamed = "{unnamed}";  // a type without name, such as clang's lambdas
 
 std::optional<uint64_t> origin_of(const Unit& unit, const Die& die) {
     const Attribute* attribute = die.attributes.find(kAbstractOrigin);
@@ -78,7 +77,7 @@ std::string Namer::own_name(const Unit& unit, const Die& die) const {
     if (text && text->size() > kMaxNameBytes) throw DwarfError("a name of over 1 MB");
     if (text && !text->empty()) return std::string(*text);
     const bool is_namespace = die.plan->tag == kTagNamespace && !die.attributes.has(kName);
-    return is_namespace ? "(anonymous namespace)" : kUnnamed;
+    return std::string(is_namespace ? "(anonymous namespace)" : kUnnamed);
 }
 
 std::optional<uint64_t> Namer::enclosing(const Unit& unit, uint64_t die) {

@@ -28,6 +28,8 @@ class ScopeTable {
     std::vector<std::unique_ptr<const Scopes>> owned_;
 };
 
+inline constexpr std::string_view kUnnamed = "{unnamed}";  // a type without name, such as clang's lambdas
+
 // What surrounds a DIE.
 enum class ParentKind : uint8_t { kUnit, kNamespace, kType, kFunction };
 

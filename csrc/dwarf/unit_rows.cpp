@@ -105,6 +105,7 @@ void RowMaker::add_type(const Unit& unit, uint64_t offset) {
     const auto place = namer_.enclosing(unit, offset);
     if (!own || own->empty() || die.attributes.has(kSpecification)) {
         scratch_ += namer_.qualified(unit, offset);
+        if (scratch_.ends_with(kUnnamed)) return;  // only its declaration could have named it
     } else {
         if (place) scratch_.append(namer_.qualified(unit, *place)).append("::");
         scratch_ += *own;
