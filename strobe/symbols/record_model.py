@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 
-from strobe.symbols.type_model import Later, Type
+from strobe.symbols.type_model import Encoding, Later, Scalar, Type
+
+_FLOATS = {4: "<f", 8: "<d"}
+
+
+def in_range(value: int, size: int, signed: bool) -> int:
+    """A constant as its type has it: forms of fixed width leave open whether they are signed."""
+    width = 8 * min(size, 32)
+    if signed and value >= 1 << (width - 1):
+        return value - (1 << width)
+    return value + (1 << width) if not signed and value < 0 else value
+
+
+def scalar_value(type_: Type, stated: int | bytes | None) -> int | float | bytes | None:
+    """A constant of debug information as a value of its type; other than numbers it stays as it is."""
+    plain = type_.bare
+    if not isinstance(plain, Scalar) or not isinstance(stated, int) or not plain.size:
+        return stated
+    if plain.encoding is Encoding.FLOAT and plain.size in _FLOATS:
+        word = in_range(stated, plain.size, signed=False)
+        return float(struct.unpack(_FLOATS[plain.size], word.to_bytes(plain.size, "little"))[0])
+    return in_range(stated, plain.size, plain.is_signed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +88,22 @@ class Base:
 
 @dataclass(frozen=True, eq=False)
 class StaticMember:
-    """Its place is that of the variable `<record>::<name>`; `value`: a constant that is stated."""
+    """Its place is that of the variable `<record>::<name>`. `stated`: its constant, as debug information has it."""
 
     name: str
     link: Later[Type]
     linkage_name: str = ""
-    value: int | bytes | None = None
+    stated: int | bytes | None = None
     access: str = "public"
 
     @property
     def type(self) -> Type:
         return self.link()
+
+    @property
+    def value(self) -> int | float | bytes | None:
+        """What it is known to be; None: its variable has to be read."""
+        return scalar_value(self.type, self.stated)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +113,15 @@ class TemplateParameter:
     name: str
     link: Later[Type]
     is_type: bool
-    value: int | bytes | None = None
+    stated: int | bytes | None = None
 
     @property
     def type(self) -> Type:
         return self.link()
+
+    @property
+    def value(self) -> int | float | bytes | None:
+        return scalar_value(self.type, self.stated)
 
 
 @dataclass(frozen=True, eq=False)

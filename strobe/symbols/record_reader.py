@@ -17,6 +17,7 @@ from strobe.symbols.record_model import (
     TemplateParameter,
     Variant,
     VariantPart,
+    in_range,
 )
 from strobe.symbols.type_model import Later, Scalar, Type
 
@@ -222,11 +223,3 @@ def _listed(content: bytes, signed: bool) -> Iterator[tuple[int, int]]:
         first, at = read(content, at + 1)
         last, at = read(content, at) if kind == _DISCR_RANGE else (first, at)
         yield first, last
-
-
-def in_range(value: int, size: int, signed: bool) -> int:
-    """A constant as its type has it: forms of fixed width leave open whether they are signed."""
-    width = 8 * min(size, 32)
-    if signed and value >= 1 << (width - 1):
-        return value - (1 << width)
-    return value + (1 << width) if not signed and value < 0 else value

@@ -9,8 +9,8 @@ from typing import Any
 from elftools.dwarf.die import DIE
 
 from strobe.symbols.dies import ALIASES, QUALIFIERS, children, constant, flag, number, target, text
-from strobe.symbols.record_model import RecordHead, RecordParts
-from strobe.symbols.record_reader import Link, in_range, read_parts
+from strobe.symbols.record_model import RecordHead, RecordParts, in_range
+from strobe.symbols.record_reader import Link, read_parts
 from strobe.symbols.type_model import (
     SIGNED_ENCODINGS,
     Array,

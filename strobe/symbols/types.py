@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from elftools.dwarf.die import DIE
 
@@ -11,6 +12,7 @@ from strobe.symbols.debug_info import UNNAMED, DebugInfo
 from strobe.symbols.dies import in_types, is_type_unit, target, text
 from strobe.symbols.rows import TypeRow
 from strobe.symbols.type_model import VOID, Enum, Later, Record, Type, Typedef
+from strobe.symbols.type_names import is_instance, spellings
 from strobe.symbols.type_reader import TypeReader
 from strobe.symbols.units import UnitFinder
 from strobe.symbols.value_types import value_type
@@ -31,6 +33,7 @@ _TAGS = {
     "DW_TAG_enumeration_type": frozenset({_ENUM}),
 }
 _MAX_SCOPES = 64
+_MAX_INSTANCES = 200
 
 
 class Types:
@@ -57,17 +60,28 @@ class Types:
     def find(self, name: str) -> list[Type]:
         """Defined types called `name`: qualified, or only its last parts, with `struct`, `enum`, … before it or not.
 
-        Those of exactly that name come first, records and enums before typedefs; typedefs are not followed.
+        Those of exactly that name come first, records and enums before typedefs; typedefs are not followed. A template
+        without arguments stands for all its instances, 200 at most.
         """
         keyword, _, rest = name.strip().partition(" ")
         tags = _KEYWORDS.get(keyword)
         wanted = name.strip() if tags is None else rest.strip()
-        rows = [row for row in self._debug_info.find_types(wanted) if tags is None or row.tag in tags]
+        rows = [row for row in self._rows(wanted) if tags is None or row.tag in tags]
         rows.sort(key=lambda row: (row.name != wanted, len(row.name)))
         found = [self.of_die(self._row_die(row)) for row in rows]
         own = [type_ for type_ in found if isinstance(type_, (Record, Enum))]
         others = [type_ for type_ in found if not isinstance(type_, (Record, Enum)) and not _renames(type_, own)]
         return sorted(own + others, key=lambda type_: type_.name != wanted)
+
+    def _rows(self, wanted: str) -> list[TypeRow]:
+        if not wanted:
+            return []
+        rows = [row for name in spellings(wanted) for row in self._debug_info.find_types(name)]
+        if rows or "<" in wanted:
+            return rows
+        every = self._debug_info.named.types
+        instances = (number for number, name in enumerate(every.names()) if is_instance(name, wanted))
+        return [every.row(number) for number in islice(instances, _MAX_INSTANCES)]
 
     def value_type(self, die: DIE | None) -> ValueType:
         """How a parameter or result of that type is shown."""

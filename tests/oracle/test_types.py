@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,6 @@ from strobe.symbols.type_model import (
 )
 from strobe.symbols.types import Types
 
-BuildProgram = Callable[..., Path]
 Described = dict[str, Any]
 DEPTH = 3
 FLOATS = (Encoding.FLOAT, Encoding.COMPLEX, Encoding.DECIMAL)
@@ -105,8 +104,13 @@ def describe_array(plain: Array, depth: int) -> Described:
 
 
 def describe_parts(parts: RecordParts, depth: int) -> Described:
+    """For gdb the discriminant and the variants of a Rust enum are fields like others."""
+    fields = list(parts.fields)
+    if parts.variants is not None:
+        every = (parts.variants.discriminant, *(variant.field for variant in parts.variants.variants))
+        fields += [field for field in every if field is not None]
     return {
-        "fields": [[f.name, f.bit_offset, f.bit_size or 0, describe(f.type, depth - 1)] for f in parts.fields],
+        "fields": [[f.name, f.bit_offset, f.bit_size or 0, describe(f.type, depth - 1)] for f in fields],
         "bases": [[None if b.offset is None else 8 * b.offset, describe(b.type, depth - 1)] for b in parts.bases],
         "statics": [[s.name, describe(s.type, depth - 1)] for s in parts.statics],
     }
@@ -119,6 +123,7 @@ def compare(program: Path, folder: Path) -> int:
     answer = gdb_oracle.ask("gdb_types.py", program, question, folder)
     known = {name: expected for name, expected in answer.items() if expected is not None}
     assert [text for name, expected in known.items() for text in verdict(types, name, expected)] == []
+
     return len(known)
 
 
@@ -162,13 +167,19 @@ def normal(described: Any) -> Any:
     return plain
 
 
+def build(source: str, flags: Sequence[str], compiler: str | None, cache: Path) -> Path:
+    return programs.build(programs.PROGRAMS / "symbols" / source, flags, compiler, cache)
+
+
 @pytest.mark.parametrize(("compiler", "flags"), C_VARIANTS)
-def test_c(compiler: str, flags: str, build_program: BuildProgram, tmp_path: Path) -> None:
-    program = build_program("symbols/types", *flags.split(), compiler=compiler)
-    assert compare(program, tmp_path) >= 20
+def test_c(compiler: str, flags: str, program_cache: Path, tmp_path: Path) -> None:
+    assert compare(build("types.c", flags.split(), compiler, program_cache), tmp_path) >= 20
 
 
 @pytest.mark.parametrize(("compiler", "flags"), CPLUSPLUS_VARIANTS)
 def test_cplusplus(compiler: str, flags: str, program_cache: Path, tmp_path: Path) -> None:
-    program = programs.build(programs.PROGRAMS / "symbols/types.cpp", flags.split(), compiler, program_cache)
-    assert compare(program, tmp_path) >= 100
+    assert compare(build("types.cpp", flags.split(), compiler, program_cache), tmp_path) >= 100
+
+
+def test_rust(program_cache: Path, tmp_path: Path) -> None:
+    assert compare(build("types.rs", (), None, program_cache), tmp_path) >= 100
