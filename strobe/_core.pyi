@@ -69,7 +69,7 @@ class DwarfIndex:
         """Defined types, the first of each name and tag. name; die (u64); unit (u32); tag (u16); flags (u8: 4 the DIE
         is in .debug_types)."""
     def inlined(self) -> dict[str, bytes]:
-        """name of what was inlined into a function with code; sites (u64)."""
+        """name of what was inlined into a function with code; sites (u64), file where it is declared (u32)."""
     def ranges(self) -> bytes:
         """Pairs of u64: [start, end) of each part of a function, the one that is called first."""
     def files(self) -> list[str]: ...
@@ -126,6 +126,14 @@ class Segment:
 
 def demangle(names: list[str]) -> list[str | None]:
     """abi::__cxa_demangle, and Rust's v0 without crate hashes and lifetimes; None where it is not a mangled name."""
+
+def scoped_names(names: Sequence[str]) -> list[str]:
+    """Names as patterns see them: in one spelling whatever compiler wrote them, U+001F for `::` outside of brackets."""
+
+def edit_distances(wanted: str, texts: Sequence[str], part: bool = False) -> list[int]:
+    """By how many letters each text differs from `wanted` (its first 64 bytes): inserted, left out, replaced, or two
+    neighbours exchanged; upper and lower case are the same. With `part`, of each text what is nearest counts alone.
+    """
 
 def clock_kind() -> int:
     """STROBE_CLOCK_* that new segments get on this machine."""

@@ -49,7 +49,7 @@ uint64_t bytes_of(const UnitRows& rows) {
                      rows.variable_linkage_names.size();
     bytes += rows.functions.size() * sizeof(FunctionRow) + rows.variables.size() * sizeof(VariableRow);
     bytes += rows.ranges.size() * 16;
-    for (const auto& [name, sites] : rows.inlined) bytes += name.size() + sizeof name;
+    for (const InlinedRow& row : rows.inlined) bytes += row.name.size() + sizeof row;
     for (const std::string& path : rows.paths) bytes += path.size() + sizeof path;
     return bytes;
 }
@@ -77,7 +77,10 @@ class Merger {
         index_.linkage_names += rows.linkage_names;
         index_.variable_names += rows.variable_names;
         index_.variable_linkage_names += rows.variable_linkage_names;
-        for (auto& [name, sites] : rows.inlined) inlined_[std::move(name)] += sites;
+        for (InlinedRow& row : rows.inlined) {
+            const auto [known, is_new] = inlined_.try_emplace(std::move(row.name), 0, renumber(row.file));
+            known->second.first += row.sites;
+        }
         rows = {};
     }
 
@@ -90,9 +93,10 @@ class Merger {
     }
 
     void finish() {
-        for (const auto& [name, sites] : inlined_) {
+        for (const auto& [name, where] : inlined_) {
             index_.inlined_names.append(name).push_back('\0');
-            index_.inlined_sites.push_back(sites);
+            index_.inlined_sites.push_back(where.first);
+            index_.inlined_files.push_back(where.second);
         }
         std::vector<const TypeTable::value_type*> order;
         for (const auto& type : types_) order.push_back(&type);
@@ -119,7 +123,7 @@ class Merger {
 
     Index& index_;
     std::unordered_map<std::string, uint32_t> files_;
-    std::map<std::string, uint64_t> inlined_;
+    std::map<std::string, std::pair<uint64_t, uint32_t>> inlined_;  // sites, file
     TypeTable types_;
 };
 

@@ -125,8 +125,11 @@ void RowMaker::count_inlined(std::vector<uint64_t>& origins) {
     for (auto first = origins.begin(); first != origins.end();) {
         const auto last = std::upper_bound(first, origins.end(), *first);
         try {
-            const std::string& name = namer_.qualified(units_.at(*first), *first);
-            rows_.inlined.emplace_back(name, static_cast<uint64_t>(last - first));
+            const Unit& unit = units_.at(*first);
+            Die die;
+            units_.read(unit, *first, die);
+            const uint32_t file = place_of(unit, *first, namer_.declaration(unit, die, *first)).file;
+            rows_.inlined.push_back({namer_.qualified(unit, *first), static_cast<uint64_t>(last - first), file});
         } catch (const DwarfError& error) {
             // a damaged name leaves the function uncounted; the unit that holds it says why
         }

@@ -10,6 +10,12 @@
 
 namespace strobe::dwarf {
 
+struct InlinedRow {
+    std::string name;
+    uint64_t sites;
+    uint32_t file;
+};
+
 // File numbers are indexes into `paths` until the units are put together.
 struct UnitRows {
     std::vector<FunctionRow> functions;
@@ -17,7 +23,7 @@ struct UnitRows {
     std::vector<std::pair<uint64_t, uint64_t>> ranges;
     std::vector<VariableRow> variables;
     std::string variable_names, variable_linkage_names;
-    std::vector<std::pair<std::string, uint64_t>> inlined;  // name, sites
+    std::vector<InlinedRow> inlined;
     std::vector<std::string> paths;
     std::vector<Damage> damage;
 };

@@ -62,6 +62,8 @@ py::dict inlined(const Index& index) {
     columns["name"] = py::bytes(index.inlined_names);
     columns["sites"] =
         py::bytes(reinterpret_cast<const char*>(index.inlined_sites.data()), index.inlined_sites.size() * 8);
+    columns["file"] =
+        py::bytes(reinterpret_cast<const char*>(index.inlined_files.data()), index.inlined_files.size() * 4);
     return columns;
 }
 
