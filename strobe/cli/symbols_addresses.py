@@ -16,6 +16,7 @@ from strobe.symbols.lines import SourcePlace
 
 if TYPE_CHECKING:
     from strobe.symbols.frame_model import Call, Frame, Local
+    from strobe.symbols.variables import Variable
 
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|[0-9a-fA-F]+")
 _OFFSET = re.compile(r"(.+?)\s*\+\s*(0[xX][0-9a-fA-F]+|\d+)")
@@ -31,6 +32,7 @@ class AddressAnswer:
     function: FunctionSymbol | None = None
     place: SourcePlace | None = None
     frame: Frame | None = None
+    variable: Variable | None = None
     miss: str | None = None
 
 
@@ -52,9 +54,24 @@ def find_address(subject: Subject, text: str) -> AddressAnswer:
     function = subject.function_at(address)
     place = _place(subject, address)
     if function is None and place is None:
+        variable = _variable(subject, address)
+        if variable is not None:
+            return AddressAnswer(text, address, variable=variable)
         miss = failure("no_such_symbol", path=subject.named, kind="code at", symbol=text, hint=_where(subject))
         return AddressAnswer(text, address, miss=str(miss))
     return AddressAnswer(text, address, function, place, subject.frame_at(address))
+
+
+def _variable(subject: Subject, address: int) -> Variable | None:
+    from strobe.cli.symbols_variables import variable_at
+
+    return variable_at(subject, address)
+
+
+def _variable_address(subject: Subject, name: str) -> int | None:
+    from strobe.cli.symbols_variables import address_of
+
+    return address_of(subject, name)
 
 
 def _where(subject: Subject) -> str:
@@ -71,11 +88,11 @@ def _address(subject: Subject, text: str) -> int:
     if found := _OFFSET.fullmatch(text):
         name, offset = found[1], int(found[2], 0)
     number = _NUMBER.fullmatch(name)
-    named = None if number and name[0].isdigit() else subject.named_function(name)
+    named = None if number and name[0].isdigit() else subject.address_of(name) or _variable_address(subject, name)
     if named is not None:
-        return named.address + offset
+        return named + offset
     if number is None or int(name, 16) >= 1 << _WORD:
-        raise failure("no_such_symbol", path=subject.named, kind="function or address", symbol=name)
+        raise failure("no_such_symbol", path=subject.named, kind="function, variable or address", symbol=name)
     return int(name, 16) + offset
 
 
@@ -91,6 +108,8 @@ def address_lines(subject: Subject, answer: AddressAnswer, page: Page) -> list[s
     """Function and line; below, with deeper indent, the calls that were inlined there, each in the next."""
     if answer.address is None or answer.miss:
         return []
+    if answer.variable is not None:
+        return [_variable_line(subject, answer.variable, answer.address, page)]
     start = f"{answer.address:#x}  "
     lines = []
     for number, (name, where, call) in enumerate(_chain(subject, answer, answer.address)):
@@ -115,6 +134,13 @@ def _chain(subject: Subject, answer: AddressAnswer, address: int) -> Iterator[tu
     yield own, where, calls[-1] if calls else None
 
 
+def _variable_line(subject: Subject, variable: Variable, address: int, page: Page) -> str:
+    start = getattr(variable.location, "address", address)
+    where = position(subject.source(variable.file), variable.line)
+    name = page.palette.function(f"{variable.name}+{address - start:#x}")
+    return f"{address:#x}  {name}  {where}  {page.palette.note(variable.type.declare())}"
+
+
 def _local_line(local: Local, page: Page) -> str:
     marks = "".join(f", {mark}" for mark, holds in (("shadowed", local.is_shadowed),) if holds)
     return f"{local.type.declare(local.name)}  {page.palette.note(f'{local.location}{marks}')}"
@@ -131,6 +157,7 @@ def address_json(answer: AddressAnswer) -> dict[str, Any]:
         "file": None if place is None else place.file,
         "line": None if place is None else place.line,
         "column": None if place is None else place.column or None,
+        "variable": None if answer.variable is None else answer.variable.name,
         "calls": [_call_json(call) for call in calls],
         "error": answer.miss,
     }

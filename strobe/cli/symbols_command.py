@@ -127,6 +127,12 @@ def _answers(subject: Subject, questions: _Questions, page: Page) -> Iterator[_A
     for text in asked_addresses(questions.addresses):
         answer = find_address(subject, text)
         yield "addresses", address_lines(subject, answer, page), _listed(answer.miss)
+    if questions.types:
+        from strobe.cli.symbols_types import find_type, type_lines
+
+        for text in questions.types:
+            type_answer = find_type(subject, text)
+            yield "types", type_lines(subject, type_answer, page), _listed(type_answer.miss)
     if questions.variables:
         from strobe.cli.symbols_variables import find_variables, variable_lines
 
@@ -169,6 +175,13 @@ def _document(subject: Subject, questions: _Questions, limit: int | None) -> tup
         answers = [find_address(subject, text) for text in asked_addresses(questions.addresses)]
         document["addresses"] = [address_json(answer) for answer in answers]
         misses += [answer.miss for answer in answers if answer.miss]
+    if questions.types:
+        from strobe.cli.symbols_type_json import type_json
+        from strobe.cli.symbols_types import find_type
+
+        found_types = [find_type(subject, text) for text in questions.types]
+        document["types"] = [type_json(subject, found) for found in found_types]
+        misses += [found.miss for found in found_types if found.miss]
     if questions.variables:
         from strobe.cli.symbols_variables import find_variables, variables_json
 

@@ -66,6 +66,9 @@ def _miss(subject: Subject, pattern: Pattern) -> str:
     where = {"usercode": selection.warnings[0] if selection.warnings else ""}.get(pattern.kind)
     if where:
         return where
+    other = subject.other_name(pattern.text) if pattern.is_exact else None
+    if other is not None:
+        return f"'{pattern.text}' is another name of '{other}', and functions are matched by one name: ask for that."
     noun = "source file" if pattern.kind == "file" else "function"
     return f"No {noun} matches '{pattern.text}'." + (f" Names like it: {', '.join(near)}." if near else "")
 

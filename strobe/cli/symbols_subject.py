@@ -14,6 +14,7 @@ from strobe.errors import failure
 from strobe.model import FunctionSymbol
 from strobe.symbols import ElfResolver, ModuleSymbols
 from strobe.symbols.damage import UNREADABLE
+from strobe.symbols.debug_files import CompleteImage
 from strobe.symbols.details import ModuleDetails
 from strobe.symbols.image import open_image
 
@@ -66,9 +67,23 @@ class Subject:
     def is_code(self, address: int) -> bool:
         return any(start <= address < end for start, end in self.code_ranges)
 
-    def named_function(self, name: str) -> FunctionSymbol | None:
-        """By its name or its linkage name; the first of several."""
-        return next((function for function in self.functions if name in (function.raw_name, function.name)), None)
+    def address_of(self, name: str) -> int | None:
+        """Where a function or variable begins, by its name, linkage name, or any other name in the symbol tables."""
+        found = next((f.address for f in self.functions if name in (f.raw_name, f.name)), None)
+        return self._alias(name) if found is None else found
+
+    def other_name(self, name: str) -> str | None:
+        """Of a function that the symbol tables call `name`, the one that it has here."""
+        address = self._alias(name)
+        function = None if address is None else self.module.function_at(address)
+        return None if function is None or function.name == name else function.name
+
+    def _alias(self, name: str) -> int | None:
+        try:
+            with contextlib.closing(CompleteImage(open_image(self.path))) as image:
+                return next((f.address for f in image.functions() if f.name == name), None)
+        except UNREADABLE:  # module() has a warning about it
+            return None
 
     def owner(self, address: int) -> str | None:
         """Name of the function whose code an address lies in."""

@@ -69,6 +69,30 @@ def _miss(subject: Subject, name: str) -> str:
     return str(failure("no_such_symbol", path=subject.named, kind="global or static variable", symbol=name, hint=hint))
 
 
+def variable_at(subject: Subject, address: int) -> Variable | None:
+    """The global or static variable that a link-time address lies in."""
+    details = subject.resolver.details(subject.path)
+    if details is None:
+        return None
+    table = details.debug_info.named.variables
+    rows = (table.row(number) for number in range(len(table.names())))
+    before = [row for row in rows if row.address <= address and not row.is_thread_local]
+    if not before:
+        return None
+    nearest = _read(subject, max(before, key=lambda row: row.address))
+    return nearest if address < _place(nearest)[0] + (nearest.type.size or 1) else None
+
+
+def address_of(subject: Subject, name: str) -> int | None:
+    """Of the variable called so; None where there is none, or only a thread-local one."""
+    details = subject.resolver.details(subject.path)
+    if details is None:
+        return None
+    with subject.reading(f"'{name}'"):
+        places = [_place(variable) for variable in details.variables.find(name)]
+    return next((address for address, is_thread_local in places if not is_thread_local), None)
+
+
 def variable_lines(subject: Subject, found: VariableList, page: Page) -> list[str]:
     """As functions are listed: by file, in the order of the source."""
     shown = [_read(subject, row) for row in page.shown(found.rows)]

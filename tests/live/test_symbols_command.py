@@ -231,6 +231,39 @@ def test_variables_are_those_of_nm(symbol_program: Build) -> None:
     assert "int store::counter" in answer(program, "--variable", "counter")
 
 
+SHELF = """
+#include <stddef.h>
+#include <stdio.h>
+union either { long number; char letters[12]; };
+enum color { red = -1, green = 7 };
+struct shelf { char label; double width; struct shelf* next; union either content; enum color color; short depth[3]; };
+#define PLACE(name) printf("%s %zu %zu\\n", #name, offsetof(struct shelf, name), sizeof(((struct shelf*)0)->name))
+int main(void) {
+    struct shelf one = {.color = green};
+    PLACE(label), PLACE(width), PLACE(next), PLACE(content), PLACE(color), PLACE(depth);
+    printf("%zu\\n", sizeof one);
+    return one.color == red;
+}
+"""
+
+
+def test_the_layout_of_a_type_is_the_compilers(program_cache: Path, tmp_path: Path) -> None:
+    source = tmp_path / "shelf.c"
+    source.write_text(SHELF)
+    program = build(source, (), None, program_cache)
+    *places, total = tool(program).splitlines()
+    shelf = document(program, "--type", "struct shelf")["types"][0]["found"][0]
+    assert [f"{field['name']} {field['offset']} {field['size']}" for field in shelf["fields"]] == places
+    assert (shelf["kind"], shelf["size"]) == ("struct", int(total))
+    color = document(program, "--type", "color")["types"][0]["found"][0]
+    assert color["enumerators"] == [{"name": "red", "value": -1}, {"name": "green", "value": 7}]
+    text = answer(program, "--type", "shelf")
+    assert "/*      8      8 */      double width;\n" in text
+    assert "// a hole of 7 bytes\n" in text
+    listed = answer(program, "--type", "*", "--all")
+    assert re.search(rf"^ +{total} B  struct +shelf$", listed, re.MULTILINE)
+
+
 def test_the_summary_says_what_it_is(naming: Path, tmp_path: Path) -> None:
     text = answer(naming)
     build_id = re.search(r"Build ID: (\w+)", tool("readelf", "-n", naming))
@@ -248,7 +281,7 @@ def test_the_summary_says_what_it_is(naming: Path, tmp_path: Path) -> None:
 def test_without_debug_information_lines_and_types_are_refused(naming: Path, tmp_path: Path) -> None:
     stripped = tmp_path / "stripped"
     tool("strip", "-g", "-o", stripped, naming)
-    for question in (("--lines", "naming.cpp:10"), ("--variable", "x"), ("@file:naming.cpp",)):
+    for question in (("--lines", "naming.cpp:10"), ("--variable", "x"), ("--type", "x"), ("@file:naming.cpp",)):
         result = run(stripped, *question)
         assert (result.returncode, result.stdout) == (1, "")
         assert "NO_DEBUG_SYMBOLS" in result.stderr
@@ -265,7 +298,8 @@ def test_without_debug_information_lines_and_types_are_refused(naming: Path, tmp
         (("{program}", "shop::prise"), "Names like it: shop::price"),
         (("{program}", "a((b"), "INVALID_PATTERN"),
         (("{program}", "--lines", "naming.cpp"), "not FILE:LINE"),
-        (("{program}", "--addr", "zzz"), "no function or address 'zzz'"),
+        (("{program}", "--addr", "zzz"), "no function, variable or address 'zzz'"),
+        (("{program}", "--type", "Mony"), "Names like it: shop::Money."),
         (("{program}", "--variable", "nothing_like_it"), "has no global or static variable"),
     ],
 )
@@ -289,4 +323,4 @@ def test_the_installed_command_answers_the_same(inlined: Path) -> None:
     entry = document(inlined, "main")["functions"][0]["address"]
     told = run_installed(inlined, "--addr", "-", stdin=f"{entry}\nnothing\n")
     assert (told.returncode, told.stdout.split()[:2]) == (1, [entry, "main+0x0"])
-    assert told.stderr == f"strobe: VALIDATION_ERROR: '{inlined}' has no function or address 'nothing'.\n"
+    assert told.stderr == f"strobe: VALIDATION_ERROR: '{inlined}' has no function, variable or address 'nothing'.\n"
