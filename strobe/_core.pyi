@@ -76,6 +76,18 @@ class DwarfIndex:
     def damage(self) -> list[tuple[int, str]]:
         """(offset of the unit, reason) of what could not be read."""
 
+class FileMap:
+    """A whole file, mapped for reading: memoryview(FileMap(descriptor)). What is cut off the file later reads as zeros.
+
+    The descriptor is not needed any more. OSError where the file cannot be mapped, or too many are.
+    """
+
+    def __init__(self, descriptor: int) -> None: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    @property
+    def was_cut(self) -> bool:
+        """Whether something was read that is no longer in the file."""
+
 class Segment:
     """Read-only map of one segment; safe while the target writes or dies. May be shared by threads."""
 
