@@ -71,7 +71,7 @@ def line_lines(subject: Subject, answer: LineAnswer, page: Page) -> list[str]:
 
 
 def _place_line(subject: Subject, place: SourcePlace, page: Page) -> str:
-    inlined = subject.inlined_as(place.address)
+    inlined = subject.inlined_as(place)
     notes = [f"column {place.column}"] if place.column else []
     notes += [f"inlined: {inlined}"] if inlined else []
     notes += ["not where a statement begins"] if page.verbose and not place.is_statement else []
@@ -93,7 +93,7 @@ def line_json(subject: Subject, answer: LineAnswer) -> dict[str, Any]:
                 "column": place.column or None,
                 "isStatement": place.is_statement,
                 "function": subject.owner(place.address),
-                "inlined": subject.inlined_as(place.address),
+                "inlined": subject.inlined_as(place),
             }
             for place in match.places
         ],

@@ -17,9 +17,10 @@ from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_files import CompleteImage
 from strobe.symbols.details import ModuleDetails
 from strobe.symbols.image import open_image
+from strobe.symbols.lines import SourcePlace
 
 if TYPE_CHECKING:
-    from strobe.symbols.frame_model import Frame
+    from strobe.symbols.frame_model import CallPlace, Frame
 
 _LIBRARY_FOLDERS = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/usr/local/lib")
 ADVICE = "build it with -g (gcc, clang) or in the dev profile (cargo), or install its -dbg or -dbgsym package."
@@ -105,10 +106,21 @@ class Subject:
         with self.reading("that address"):
             return details.frames.at(address)
 
-    def inlined_as(self, address: int) -> str | None:
-        """Name of the function whose inlined body an address lies in; None where it is no such body."""
-        frame = self.frame_at(address)
-        return frame.calls[0].name if frame is not None and len(frame.calls) > 1 else None
+    def inlined_as(self, place: SourcePlace) -> str | None:
+        """Name of the function whose inlined body a place belongs to; None where it is of the function around it.
+
+        Several lines may begin at one address, so the calls there are searched for the one that is at this line.
+        """
+        frame = self.frame_at(place.address)
+        if frame is None or len(frame.calls) < 2:
+            return None
+        calls = frame.calls
+        outer = [number for number, call in enumerate(calls[:-1], 1) if _is_at(call.place, place)]
+        declared = [
+            number for number, call in enumerate(calls) if call.file == place.file and (call.line or 0) <= place.line
+        ]
+        number = next(iter(outer or declared), 0)
+        return calls[number].name if number < len(calls) - 1 else None
 
     def source(self, path: str | None) -> str:
         """A source file as it is shown: from the project's folder on where it lies in there."""
@@ -120,6 +132,10 @@ class Subject:
     def code_ranges(self) -> list[tuple[int, int]]:
         with contextlib.closing(open_image(self.path)) as image:
             return image.executable
+
+
+def _is_at(call: CallPlace | None, place: SourcePlace) -> bool:
+    return call is not None and (call.file, call.line) == (place.file, place.line)
 
 
 def find(named: str) -> str:
