@@ -73,6 +73,10 @@ class Types:
         others = [type_ for type_ in found if not isinstance(type_, (Record, Enum)) and not _renames(type_, own)]
         return sorted(own + others, key=lambda type_: type_.name != wanted)
 
+    def names(self) -> list[str]:
+        """Qualified names of all defined types; a struct and a typedef of one name make it come twice."""
+        return self._debug_info.named.types.names()
+
     def _rows(self, wanted: str) -> list[TypeRow]:
         if not wanted:
             return []
@@ -80,7 +84,7 @@ class Types:
         if rows or "<" in wanted:
             return rows
         every = self._debug_info.named.types
-        instances = (number for number, name in enumerate(every.names()) if is_instance(name, wanted))
+        instances = (number for number, name in enumerate(self.names()) if is_instance(name, wanted))
         return [every.row(number) for number in islice(instances, _MAX_INSTANCES)]
 
     def value_type(self, die: DIE | None) -> ValueType:

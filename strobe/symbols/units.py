@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from elftools.dwarf.abbrevtable import AbbrevTable
 from elftools.dwarf.compileunit import CompileUnit
 from elftools.dwarf.die import DIE
 from elftools.dwarf.dwarfinfo import DWARFInfo
 from elftools.dwarf.typeunit import TypeUnit
+
+from strobe.symbols.abbreviations import LazyAbbreviations
 
 _LONG_FORMAT, _RESERVED = 0xFFFFFFFF, 0xFFFFFFF0  # DWARF 5, section 7.4
 _UNIT_TYPES = (0x02, 0x06)  # DW_UT_type, DW_UT_split_type
@@ -42,7 +45,15 @@ class UnitFinder(DWARFInfo):
         super().__init__(**sections)
         self._base = base
         self.lock = threading.RLock()
+        self._abbreviations: dict[int, AbbrevTable] = {}
         self._type_units: dict[int, TypeUnit] = {}
+
+    def get_abbrev_table(self, offset: int) -> AbbrevTable:
+        if self.debug_abbrev_sec is None:
+            raise ValueError("there is no .debug_abbrev")
+        if offset not in self._abbreviations:
+            self._abbreviations[offset] = LazyAbbreviations(self.debug_abbrev_sec.stream, offset)
+        return self._abbreviations[offset]
 
     def get_CU_containing(self, refaddr: int) -> CompileUnit:
         """The unit of .debug_info at an offset, without a look at those before it."""
