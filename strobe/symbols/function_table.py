@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import overload
+from typing import NamedTuple, overload
 
 from strobe.model import FunctionSymbol
 from strobe.symbols import columns, names
@@ -17,8 +16,7 @@ _NO_DIE = 2**64 - 1
 _NO_LINE = 2**32 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionRow:
+class FunctionRow(NamedTuple):
     """A function on its way into a table. `is_open`: other modules or files could call it. `die` None: not known."""
 
     name: str
@@ -73,7 +71,7 @@ class FunctionTable(Sequence[FunctionSymbol]):
     def scoped_names(self) -> list[str]:
         """Names as patterns see them."""
         kept = self.columns.get("scoped")
-        return [names.scoped(name) for name in self.names] if kept is None else columns.strings(kept)
+        return names.scoped_all(self.names) if kept is None else columns.strings(kept)
 
     @cached_property
     def source_paths(self) -> list[str]:
@@ -167,26 +165,3 @@ class FunctionTable(Sequence[FunctionSymbol]):
 
     def _essence(self) -> dict[str, bytes]:
         return {name: content for name, content in self.columns.items() if name != "scoped"}
-
-
-class CodeParts:
-    """All ranges of all functions (a function may have a hot and a cold part), by address."""
-
-    def __init__(self, content: Columns) -> None:
-        self.columns = content
-        self._starts, self._ends = columns.words(content["start"]), columns.words(content["end"])
-        self._entries = columns.words(content["entry"])
-
-    @staticmethod
-    def of_ranges(ranges: Iterable[tuple[int, int, int]]) -> CodeParts:
-        """Of (start, end, address of the function's called part), the preferred of equal ones first."""
-        ordered = sorted(ranges, key=lambda part: part[0])
-        unique = {start: (start, end, entry) for start, end, entry in reversed(ordered)}
-        starts, ends, entries = zip(*reversed(unique.values()), strict=True) if unique else ((), (), ())
-        content = {"start": starts, "end": ends, "entry": entries}
-        return CodeParts({name: columns.of_words(numbers) for name, numbers in content.items()})
-
-    def entry(self, address: int) -> int | None:
-        """Where the function begins that an address belongs to."""
-        number = bisect_right(self._starts, address) - 1
-        return self._entries[number] if number >= 0 and address < self._ends[number] else None

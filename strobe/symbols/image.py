@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class TableFunction:
+class TableFunction(NamedTuple):
     """A function of a symbol table; `is_exported`: other modules can bind to it."""
 
     name: str

@@ -6,8 +6,9 @@ import json
 from dataclasses import dataclass
 
 from strobe.symbols import columns
+from strobe.symbols.code_parts import CodeParts
 from strobe.symbols.columns import Columns, prefixed, unprefixed
-from strobe.symbols.function_table import CodeParts, FunctionTable
+from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.image import Image
 from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.rows import NamedRows
@@ -26,7 +27,7 @@ class Kept:
     def columns(self) -> dict[str, bytes]:
         symbols = self.symbols
         facts = {name: getattr(symbols, name) for name in _FACTS}
-        inlined = {**symbols.inlined, "scoped_only": columns.of_strings(symbols.scoped_inlined)}
+        inlined = {**symbols.inlined, "scoped": columns.of_strings(symbols.scoped_inlined)}
         return {
             "facts": json.dumps(facts).encode(),
             **prefixed("function", self.functions.kept_columns()),
@@ -44,5 +45,5 @@ class Kept:
             setattr(symbols, name, value)
         symbols.inlined = unprefixed("inlined", content)
         parts, named = unprefixed("part", content), unprefixed("named", content)
-        symbols.parts = CodeParts(parts) if parts else None
+        symbols.parts = CodeParts(lambda: parts) if parts else None
         return Kept(symbols, functions, NamedRows(named) if named else None)

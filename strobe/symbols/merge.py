@@ -53,7 +53,8 @@ def _readable_names(chosen: dict[int, TableFunction], rows: dict[int, CodeRow]) 
     unclear = [a for a in chosen if a not in readable or UNNAMED in readable[a] or "<lambda" in readable[a]]
     by_symbol = names.demangled([chosen[address].name for address in unclear])
     for address, name in zip(unclear, by_symbol, strict=True):
-        if address not in readable or name != names.without_clone(chosen[address].name):
+        is_nameless = address not in readable or readable[address].endswith(UNNAMED)
+        if is_nameless or name != names.without_clone(chosen[address].name):
             readable[address] = name
     return readable
 
@@ -69,7 +70,7 @@ def _function(
         size=row.size if row is not None else max((other.size for other in same), default=0),
         source_file=None if row is None else row.source_file,
         line=None if row is None else row.line,
-        is_exported=any(other.is_exported for other in same),
-        is_open=any(other.is_global for other in same),
+        is_exported=same[0].is_exported if len(same) == 1 else any(other.is_exported for other in same),
+        is_open=same[0].is_global if len(same) == 1 else any(other.is_global for other in same),
         die=None if row is None else row.die_offset,
     )

@@ -12,13 +12,13 @@ from typing import Protocol
 from strobe.model import FunctionSymbol
 from strobe.symbols import cache
 from strobe.symbols.cache import SymbolCache
+from strobe.symbols.code_parts import CodeParts
 from strobe.symbols.columns import Columns
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_files import CompleteImage
 from strobe.symbols.debug_info import DebugInfo
 from strobe.symbols.debug_search import Stamp, stamp
 from strobe.symbols.details import ModuleDetails
-from strobe.symbols.function_table import CodeParts
 from strobe.symbols.image import open_image
 from strobe.symbols.kept import Kept
 from strobe.symbols.lines import SourceLines
@@ -128,7 +128,7 @@ class ElfResolver:
             return _Loaded(key, symbols, None), Kept(symbols, functions, None)
         symbols.warnings[:0] = _complaints(Path(image.path).name, debug_info.split_units(), scan.damaged)
         symbols.has_debug_info = scan.has_rows
-        symbols.inlined, symbols.parts = scan.inlined(), CodeParts.of_ranges(scan.ranges())
+        symbols.inlined, symbols.parts = scan.inlined(), CodeParts.of_ranges(scan.ranges)
         debug_info.named = scan.named()
         signatures = Signatures(debug_info, functions, image.has_symtab)
         return _Loaded(key, symbols, signatures), Kept(symbols, functions, debug_info.named)

@@ -8,8 +8,9 @@ from functools import cached_property
 
 from strobe.model import FunctionSymbol
 from strobe.symbols import columns, names
-from strobe.symbols.columns import Columns
-from strobe.symbols.function_table import CodeParts, FunctionTable
+from strobe.symbols.code_parts import CodeParts
+from strobe.symbols.columns import NO_FILE, Columns
+from strobe.symbols.function_table import FunctionTable
 
 
 @dataclass
@@ -17,7 +18,7 @@ class ModuleSymbols:
     """What is known of one file. Addresses are link-time: at run time `base + (address - link_base)`.
 
     `functions` are by address; of large modules they are made when touched. `has_debug_info`: some function comes with
-    source and parameters. `inlined`: columns name, sites of functions that were inlined somewhere. `warnings` are
+    source and parameters. `inlined`: columns name, sites, file, path (see Scan.inlined). `warnings` are
     worded for the user.
     """
 
@@ -40,6 +41,14 @@ class ModuleSymbols:
         return dict(zip(columns.strings(self.inlined["name"]), columns.words(self.inlined["sites"]), strict=True))
 
     @cached_property
+    def inlined_files(self) -> list[str | None]:
+        """Where the functions of `inlined_sites` are declared, in its order."""
+        if not self.inlined:
+            return [None] * len(self.inlined_sites)
+        paths = columns.strings(self.inlined["path"])
+        return [None if file == NO_FILE else paths[file] for file in columns.halves(self.inlined["file"])]
+
+    @cached_property
     def inlined_only(self) -> dict[str, int]:
         """Of `inlined_sites`, the ones without a copy of their own."""
         functions = self.functions
@@ -51,13 +60,13 @@ class ModuleSymbols:
         """Names as patterns see them, in the order of `functions`."""
         if isinstance(self.functions, FunctionTable):
             return self.functions.scoped_names
-        return [names.scoped(function.name) for function in self.functions]
+        return names.scoped_all([function.name for function in self.functions])
 
     @cached_property
     def scoped_inlined(self) -> list[str]:
-        """The names of `inlined_only` as patterns see them, in its order."""
-        kept = self.inlined.get("scoped_only")
-        return [names.scoped(name) for name in self.inlined_only] if kept is None else columns.strings(kept)
+        """The names of `inlined_sites` as patterns see them, in its order."""
+        kept = self.inlined.get("scoped")
+        return names.scoped_all(list(self.inlined_sites)) if kept is None else columns.strings(kept)
 
     def function_at(self, address: int) -> FunctionSymbol | None:
         """The function that an address belongs to, with any of its parts: hot, cold, or as the symbol table has it."""

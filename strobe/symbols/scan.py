@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from strobe._core import DwarfIndex
 from strobe.symbols import columns
@@ -11,8 +11,7 @@ from strobe.symbols.columns import NO_FILE, Columns
 from strobe.symbols.rows import NamedRows
 
 
-@dataclass(frozen=True, slots=True)
-class CodeRow:
+class CodeRow(NamedTuple):
     """A concrete function as debug information has it. `linkage_name` None: not mangled."""
 
     die_offset: int
@@ -60,8 +59,16 @@ class Scan:
                 yield bounds[position], bounds[position + 1], entry
 
     def inlined(self) -> Columns:
-        """Functions that were inlined somewhere: columns name, sites (u64)."""
-        return self._index.inlined()
+        """Functions that were inlined somewhere: columns name, sites (u64), file (u32, a number in path), path."""
+        found = self._index.inlined()
+        files = self._index.files()
+        numbers = columns.halves(found["file"])
+        used = {number: place for place, number in enumerate(dict.fromkeys(n for n in numbers if n != NO_FILE))}
+        return {
+            **found,
+            "file": columns.of_halves(used.get(number, NO_FILE) for number in numbers),
+            "path": columns.of_strings(files[number] for number in used),
+        }
 
     def named(self) -> NamedRows:
         return NamedRows.of_index(self._index)
