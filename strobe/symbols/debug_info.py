@@ -37,6 +37,7 @@ class DebugInfo:
         others = None if kept is None else kept.with_name(f"{kept.name}.alternate")
         self._alternate = None if alternate is None else DebugSections(alternate, others)
         self._executable = image.executable
+        self.machine = image.machine
         self._names: dict[int, str] = {}
         if named is not None:
             self.named = named

@@ -68,8 +68,9 @@ class Signatures:
         if not formals and not self.debug_info.lists_parameters(die.offset):
             return function
         shapes = [_shape(formal, language) for formal in formals]
-        registers = assign(_returned(returned, language), shapes)
-        registers = self._certain(die, formals, shapes, registers)
+        registers: Registers = [None] * len(formals)
+        if self.debug_info.machine == "x86-64":
+            registers = self._certain(die, formals, shapes, assign(_returned(returned, language), shapes))
         parameters = tuple(
             self._parameter(index, formal, shape, register)
             for index, (formal, shape, register) in enumerate(zip(formals, shapes, registers, strict=True))
