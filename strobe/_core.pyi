@@ -28,9 +28,10 @@ class Dwarf:
         """Direct children with that DW_TAG."""
     def function_at(self, address: int) -> int | None:
         """The innermost function with code at a link-time address."""
-    def scope_dies(self, function: int, address: int) -> list[tuple[int, int, int]]:
-        """(DIE, DW_TAG, index of the scope around it) of a function, which comes first, and of what holds at an
-        address: blocks and inlined calls around it, and the parameters, variables and call sites directly in these."""
+    def scope_dies(self, function: int, address: int) -> list[tuple[int, int, int, bool]]:
+        """(DIE, DW_TAG, index of the scope around it, False) of a function, which comes first, and of what holds at an
+        address: blocks and inlined calls around it, and the parameters, variables and call sites directly in these.
+        With True at the end: variables of a block in that scope that does not include the address."""
     def declaration(self, die: int) -> tuple[str, str | None, int]:
         """(linkage name or "", full path, line or 0), from the DIE or from what it is an instance of."""
     def file_path(self, die: int, file: int) -> str | None:

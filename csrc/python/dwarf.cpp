@@ -95,7 +95,7 @@ class Dwarf {
             found = dwarf::scope_dies(*units_, function, address);
         }
         py::list rows;
-        for (const dwarf::ScopeDie& row : found) rows.append(py::make_tuple(row.die, row.tag, row.scope));
+        for (const dwarf::ScopeDie& row : found) rows.append(py::make_tuple(row.die, row.tag, row.scope, row.is_apart));
         return rows;
     }
 

@@ -69,7 +69,7 @@ class Frames:
             return None
         rows = self._debug_info.core.scope_dies(function, inside)
         with self._debug_info.dwarf.lock:
-            sites = (self._locations.die_at(offset) for offset, tag, _ in rows if tag in _CALL_SITES)
+            sites = (self._locations.die_at(offset) for offset, tag, *_ in rows if tag in _CALL_SITES)
             die = next((die for die in sites if _first_number(die, _RETURN_PC) == return_address), None)
             return None if die is None else self._call_site(die, return_address)
 
@@ -80,7 +80,7 @@ class Frames:
         return None if isinstance(found, OptimizedOut) else found
 
     def _call(self, scopes: _Scopes, number: int, address: int) -> Call:
-        offset, tag, _ = scopes.rows[number]
+        offset, tag, *_ = scopes.rows[number]
         die = self._locations.die_at(offset)
         linkage, file, line = self._debug_info.core.declaration(offset)
         found = self._locals(scopes, number, address)
@@ -124,13 +124,22 @@ class Frames:
             die = self._locations.die_at(offset)
             known.update(origin.offset for origin in origins(die))
             yield die
+        yield from self._lost(scopes, block, known)
+
+    def _lost(self, scopes: _Scopes, block: int, known: set[int]) -> Iterator[DIE]:
         origin = dies.target(self._locations.die_at(scopes.rows[block][0]), "DW_AT_abstract_origin")
         if origin is None:
             return
-        for tag in (_PARAMETER, _VARIABLE):
-            for offset in self._debug_info.core.children(origin.offset, tag):
-                if offset not in known:
-                    yield self._locations.die_at(offset)
+        children = [offset for tag in (_PARAMETER, _VARIABLE) for offset in self._children(origin, tag)]
+        lost = [offset for offset in children if offset not in known]
+        if not lost:
+            return
+        # others were only moved, into a block
+        moved = {o.offset for offset in scopes.below(block) for o in origins(self._locations.die_at(offset))}
+        yield from (self._locations.die_at(offset) for offset in lost if offset not in moved)
+
+    def _children(self, die: DIE, tag: int) -> list[int]:
+        return self._debug_info.core.children(die.offset, tag)
 
     def _local(self, die: DIE, address: int, inner_names: set[str]) -> Local:
         named = inherited(die, "DW_AT_name")
@@ -153,10 +162,20 @@ class Frames:
 
     def _held(self, die: DIE, name: str, address: int) -> Held:
         if dies.flag(die, "DW_AT_declaration") and name:  # `extern int x;` in a function
-            for row in self._debug_info.find_variables(name):
-                if row.is_external and row.name == self._debug_info.qualified_name(die.offset):
-                    return self._locations.at(self._locations.die_at(row.die_offset), address)
+            definition = self._definition(die, name)
+            if definition is not None:
+                return self._locations.at(self._locations.die_at(definition), address)
         return self._locations.at(die, address)
+
+    def _definition(self, die: DIE, name: str) -> int | None:
+        """Of the innermost namespace around that has one."""
+        around = self._debug_info.qualified_name(die.offset)
+        rows = [
+            row
+            for row in self._debug_info.find_variables(name)
+            if row.is_external and around.startswith(row.name.removesuffix(name))
+        ]
+        return max(rows, key=lambda row: len(row.name)).die_offset if rows else None
 
     def _call_site(self, die: DIE, return_address: int) -> CallSite:
         callee = next((found for name in _CALLEE if (found := dies.target(die, name)) is not None), None)
@@ -187,20 +206,28 @@ class Frames:
 class _Scopes:
     """DIEs around an address, by the call that they belong to."""
 
-    def __init__(self, rows: list[tuple[int, int, int]]) -> None:
+    def __init__(self, rows: list[tuple[int, int, int, bool]]) -> None:
         self.rows = rows
-        self.calls = [number for number, (_, tag, _) in enumerate(rows) if number == 0 or tag == _INLINED]
+        self.calls = [number for number, (_, tag, *_) in enumerate(rows) if number == 0 or tag == _INLINED]
         self.blocks: dict[int, list[int]] = {number: [number] for number in self.calls}  # of each call, outer first
         self.variables: dict[int, list[int]] = {}
-        call_of = {number: number for number in self.calls}
-        for number, (offset, tag, scope) in enumerate(rows):
+        self._apart: dict[int, list[int]] = {}
+        self._call_of = {number: number for number in self.calls}
+        for number, (offset, tag, scope, is_apart) in enumerate(rows):
             if tag in (_PARAMETER, _VARIABLE):
-                self.variables.setdefault(scope, []).append(offset)
-            elif tag not in _CALL_SITES and number not in call_of:
-                call_of[number] = call_of[scope]
-                self.blocks[call_of[number]].append(number)
-        for number in call_of:
+                (self._apart if is_apart else self.variables).setdefault(scope, []).append(offset)
+            elif tag not in _CALL_SITES and number not in self._call_of:
+                self._call_of[number] = self._call_of[scope]
+                self.blocks[self._call_of[number]].append(number)
+        for number in self._call_of:
             self.variables.setdefault(number, [])
+
+    def below(self, block: int) -> list[int]:
+        """Variables in blocks of a block, those around the address or not."""
+        blocks = self.blocks[self._call_of[block]]
+        inner = blocks[blocks.index(block) :]
+        nested = [offset for number in inner[1:] for offset in self.variables[number]]
+        return nested + [offset for number in inner for offset in self._apart.get(number, [])]
 
 
 def _first_number(die: DIE, attributes: tuple[str, ...]) -> int | None:

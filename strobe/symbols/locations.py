@@ -235,7 +235,7 @@ def _value(operations: tuple[Operation, ...]) -> Location:
 
 def _entry_register(operation: Operation) -> int | None:
     (inner,) = operation.operands
-    if isinstance(inner, tuple) and len(inner) == 1 and inner[0].name == "register":
+    if isinstance(inner, tuple) and len(inner) == 1 and inner[0].name in ("register", "regval_type"):
         return _int(inner[0])
     return None
 
