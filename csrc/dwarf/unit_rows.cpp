@@ -129,7 +129,9 @@ void RowMaker::count_inlined(std::vector<uint64_t>& origins) {
             Die die;
             units_.read(unit, *first, die);
             const uint32_t file = place_of(unit, *first, namer_.declaration(unit, die, *first)).file;
-            rows_.inlined.push_back({namer_.qualified(unit, *first), static_cast<uint64_t>(last - first), file});
+            const std::string& name = namer_.qualified(unit, *first);
+            // a function without name has it in an alternate file that is missing
+            if (!name.ends_with(kUnnamed)) rows_.inlined.push_back({name, static_cast<uint64_t>(last - first), file});
         } catch (const DwarfError& error) {
             // a damaged name leaves the function uncounted; the unit that holds it says why
         }

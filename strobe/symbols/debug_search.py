@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
 from strobe.errors import StrobeError
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_links import AlternateLink, DebugLink, identities
+from strobe.symbols.elf import ElfImage
 from strobe.symbols.image import Image, open_image
+from strobe.symbols.macho import MachOImage
 
 _SYSTEM_FOLDER = "/usr/lib/debug"
 _VARIABLE = "STROBE_DEBUG_PATH"
@@ -41,7 +43,7 @@ class DebugSearch:
 
     def separate(self, link: DebugLink | None) -> Image | None:
         """The file with the program's debug information."""
-        for path in _by_build_id(self._program.build_id):
+        for path in (*_by_build_id(self._program.build_id), *_bundles(self._program)):
             if (image := self._opened(path)) and self._fits(image, {self._program.build_id}):
                 return image
         for path in self._linked(link):
@@ -55,7 +57,7 @@ class DebugSearch:
     def alternate(self, link: AlternateLink, debug: Image) -> Image | None:
         """The file that `debug` shares with others."""
         for path in _alternates(link, debug):
-            image = self._opened(path)
+            image = self._opened(path, lambda path: ElfImage(path, is_program=False))
             if image is None:
                 continue
             try:
@@ -77,12 +79,12 @@ class DebugSearch:
                 yield f"{folder}{own}/{link.name}"
             yield f"{folder}/{link.name}"
 
-    def _opened(self, path: str) -> Image | None:
+    def _opened(self, path: str, opener: Callable[[str], Image] = open_image) -> Image | None:
         found = self.looked_at[path] = stamp(path)
         if not any(found) or found == stamp(self._program.path):
             return None
         try:
-            return open_image(path)
+            return opener(path)
         except StrobeError as error:
             self.refused.append(f"{path} cannot be used ({error.message})")
             return None
@@ -125,6 +127,14 @@ def _by_build_id(build_id: str | None) -> Iterator[str]:
     if build_id is not None and len(build_id) > 2:
         for folder in folders():
             yield f"{folder}/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
+
+
+def _bundles(program: Image) -> Iterator[str]:
+    """What dsymutil makes beside a Mach-O file."""
+    if isinstance(program, MachOImage) and program.build_id is not None:
+        for folder in _folders_of(program.path):
+            name = Path(program.path).name
+            yield f"{folder}/{name}.dSYM/Contents/Resources/DWARF/{name}"
 
 
 def _alternates(link: AlternateLink, debug: Image) -> Iterator[str]:

@@ -29,15 +29,16 @@ _SHF_EXECINSTR, _SHF_COMPRESSED = 4, 0x800
 class ElfImage:
     """An Image of 64-bit x86. `link_base`: lowest PT_LOAD address, on a page boundary.
 
-    `content`: of a file that lies inside of the one at `path`.
+    `content`: of a file that lies inside of the one at `path`. `is_program` False: one without code, which need not be
+    linked.
     """
 
-    def __init__(self, path: str, content: bytes | None = None) -> None:
+    def __init__(self, path: str, content: bytes | None = None, *, is_program: bool = True) -> None:
         self.path, self.machine = path, "x86-64"
         self._stream: BinaryIO = _opened(path) if content is None else io.BytesIO(content)
         try:
             self.elf = ELFFile(self._stream)
-            self._check_machine()
+            self._check_machine(is_program=is_program)
             self.build_id = self._read_build_id()
             self.link_base = self._lowest_load()
             self.executable = [
@@ -122,11 +123,11 @@ class ElfImage:
         content: bytes = section.data()
         return content
 
-    def _check_machine(self) -> None:
+    def _check_machine(self, *, is_program: bool) -> None:
         if self.elf.elfclass != 64 or not self.elf.little_endian or self.elf["e_machine"] != "EM_X86_64":
             machine = f"{self.elf.get_machine_arch()} ({self.elf.elfclass} bits)"
             raise failure("wrong_architecture", path=self.path, machine=machine, host="x64 (64 bits)")
-        if self.elf["e_type"] == "ET_REL":
+        if is_program and self.elf["e_type"] == "ET_REL":
             raise failure("not_linked", path=self.path)
 
     def _read_build_id(self) -> str | None:
