@@ -5,8 +5,9 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from strobe.symbols.type_model import Encoding, Later, Scalar, Type
+from strobe.symbols.type_model import Encoding, Later, Qualified, Scalar, Type, Typedef
 
+_MAX_HOPS = 64
 _FLOATS = {4: "<f", 8: "<d"}
 
 
@@ -27,6 +28,16 @@ def scalar_value(type_: Type, stated: int | bytes | None) -> int | float | bytes
         word = in_range(stated, plain.size, signed=False)
         return float(struct.unpack(_FLOATS[plain.size], word.to_bytes(plain.size, "little"))[0])
     return in_range(stated, plain.size, plain.is_signed)
+
+
+def _is_const(type_: Type) -> bool:
+    for _ in range(_MAX_HOPS):
+        if isinstance(type_, Qualified) and type_.word == "const":
+            return True
+        if not isinstance(type_, (Qualified, Typedef)):
+            return False
+        type_ = type_.target
+    raise ValueError("typedefs without end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +113,8 @@ class StaticMember:
 
     @property
     def value(self) -> int | float | bytes | None:
-        """What it is known to be; None: its variable has to be read."""
-        return scalar_value(self.type, self.stated)
+        """What it always is; None: its variable has to be read. clang 14 states how those begin that are not const."""
+        return scalar_value(self.type, self.stated) if _is_const(self.type) else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,9 +19,10 @@ class Animal {
   public:
     virtual ~Animal() = default;
     virtual int legs() const { return 4; }
-    bool calm() const { return !asleep_ && mood_ == 0; }
+    bool calm() const { return !asleep_ && mood_ == born + fed; }
     static const int kCount = 7;
-    static inline int born = 0;
+    static unsigned born;
+    static inline unsigned fed = 3;
     static constexpr double kWeight = 1.5;
 
   protected:
@@ -31,6 +32,7 @@ class Animal {
     bool asleep_ : 1 = false;
     unsigned mood_ : 5 = 0;
 };
+unsigned Animal::born = 0;
 class Swimmer : public virtual Animal {
   public:
     int depth = 1;
