@@ -11,9 +11,12 @@
 
 namespace strobe::test {
 
+// The last three are of the alternate file.
 constexpr std::array kContained = {".debug_info",     ".debug_types",       ".debug_abbrev", ".debug_str",
                                    ".debug_line_str", ".debug_str_offsets", ".debug_addr",   ".debug_ranges",
-                                   ".debug_rnglists", ".debug_line"};
+                                   ".debug_rnglists", ".debug_line",        ".debug_info",   ".debug_abbrev",
+                                   ".debug_str"};
+constexpr size_t kOwn = 10;
 constexpr size_t kContainerHeader = 4 * kContained.size();
 
 // In the order of kContained; each in memory of its own, so that AddressSanitizer sees its ends.
@@ -47,6 +50,14 @@ inline Contents unpack(dwarf::Bytes packed) {
 inline dwarf::Sections sections_of(const Contents& contents) {
     return {contents[0], contents[1], contents[2], contents[3], contents[4],
             contents[5], contents[6], contents[7], contents[8], contents[9]};
+}
+
+inline dwarf::Sections alternate_of(const Contents& contents) {
+    dwarf::Sections sections;
+    sections.info = contents[kOwn];
+    sections.abbrev = contents[kOwn + 1];
+    sections.str = contents[kOwn + 2];
+    return sections;
 }
 
 }  // namespace strobe::test

@@ -19,9 +19,9 @@ void tolerating(Read read) {
 }
 
 // `random` chooses among offsets and addresses. Throws DwarfError where not even units can be found.
-inline void read_everything(const dwarf::Sections& sections, std::mt19937& random) {
+inline void read_everything(const dwarf::Sections& sections, const dwarf::Sections& alternate, std::mt19937& random) {
     using namespace dwarf;
-    const Units units(sections);
+    const Units units(sections, alternate);
     std::vector<uint64_t> addresses{0x1000 + random() % 1024};
     tolerating([&] {
         const Index index = build_index(units, {{}, 1});

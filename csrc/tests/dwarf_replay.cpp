@@ -1,5 +1,6 @@
 // Inputs of the fuzz target, with any compiler: `dwarf_replay FILE-OR-FOLDER…` reads each as dwarf_fuzz does, and the
-// debug sections of programs likewise. `dwarf_replay --seed PROGRAM SEED` makes such an input of a program.
+// debug sections of programs likewise. `dwarf_replay --seed PROGRAM SEED [ALTERNATE]` makes such an input of a program,
+// and of the alternate file that dwz has made for it.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -17,12 +18,18 @@ namespace {
 Contents contents_of_program(const char* path) {
     SectionBytes sections = read_sections(path);
     Contents contents;
-    for (size_t index = 0; index < contents.size(); ++index) contents[index] = std::move(sections[kContained[index]]);
+    for (size_t index = 0; index < kOwn; ++index) contents[index] = std::move(sections[kContained[index]]);
     return contents;
 }
 
-bool write_seed(const char* program, const char* seed) {
-    const Contents contents = contents_of_program(program);
+void add_alternate(Contents& contents, const char* path) {
+    SectionBytes sections = read_sections(path);
+    for (size_t index = kOwn; index < contents.size(); ++index) contents[index] = sections[kContained[index]];
+}
+
+bool write_seed(const char* program, const char* seed, const char* alternate) {
+    Contents contents = contents_of_program(program);
+    if (alternate != nullptr) add_alternate(contents, alternate);
     const std::vector<uint8_t> packed = pack(contents);
     std::ofstream file(seed, std::ios::binary);
     file.write(reinterpret_cast<const char*>(packed.data()), static_cast<std::streamsize>(packed.size()));
@@ -39,7 +46,7 @@ void replay(const fs::path& path) {
     const Contents contents = is_program ? contents_of_program(path.c_str())
                                          : unpack({reinterpret_cast<const uint8_t*>(input.data()), input.size()});
     std::mt19937 random(static_cast<unsigned>(input.size()));
-    tolerating([&] { read_everything(sections_of(contents), random); });
+    tolerating([&] { read_everything(sections_of(contents), alternate_of(contents), random); });
 }
 
 size_t replay_all(const fs::path& path) {
@@ -52,7 +59,9 @@ size_t replay_all(const fs::path& path) {
 }  // namespace
 
 int main(int count, char** arguments) {
-    if (count == 4 && std::string_view(arguments[1]) == "--seed") return write_seed(arguments[2], arguments[3]) ? 0 : 1;
+    if (count >= 4 && std::string_view(arguments[1]) == "--seed") {
+        return write_seed(arguments[2], arguments[3], count > 4 ? arguments[4] : nullptr) ? 0 : 1;
+    }
     size_t inputs = 0;
     for (int index = 1; index < count; ++index) inputs += replay_all(arguments[index]);
     std::cout << inputs << " inputs read\n";

@@ -43,7 +43,7 @@ def test_what_is_in_several_pieces_has_all_of_them(build_program: BuildProgram) 
         rows = corpus_rows.scanned_functions(corpus_rows.scan(program), has_files=True)
         cold_parts = {start for row in rows.values() for start, _ in row.place[1:]}
         assert cold_parts == {address for address, _, name in nm_symbols(program) if names.is_cold(name)}
-        assert {"main", "split::Checked::take"} <= {row.name for row in rows.values() if len(row.place) == 2}
+        assert "split::Checked::take" in {row.name for row in rows.values() if len(row.place) == 2}
 
 
 @pytest.fixture(params=VARIANTS, ids=" ".join)
