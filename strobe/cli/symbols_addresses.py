@@ -88,9 +88,11 @@ def _address(subject: Subject, text: str) -> int:
     if found := _OFFSET.fullmatch(text):
         name, offset = found[1], int(found[2], 0)
     number = _NUMBER.fullmatch(name)
-    named = None if number and name[0].isdigit() else subject.address_of(name) or _variable_address(subject, name)
-    if named is not None:
-        return named + offset
+    if number is None or not name[0].isdigit():
+        named = subject.address_of(name)
+        named = _variable_address(subject, name) if named is None else named
+        if named is not None:
+            return named + offset
     if number is None or int(name, 16) >= 1 << _WORD:
         raise failure("no_such_symbol", path=subject.named, kind="function, variable or address", symbol=name)
     return int(name, 16) + offset

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -48,11 +49,16 @@ def _order(function: FunctionSymbol) -> tuple[bool, str, int, str, int]:
 
 
 def _inlined(subject: Subject, pattern: Pattern) -> dict[str, int]:
-    if pattern.kind != "name":
-        return {}
-    inlined = subject.module.inlined_only
-    names = list(inlined)
-    return {names[i]: inlined[names[i]] for i in pattern.matching_names(subject.module.scoped_inlined)}
+    """Matching functions without a copy of their own, and at how many sites they are inlined."""
+    module = subject.module
+    names = list(module.inlined_sites)
+    if pattern.kind == "name":
+        numbers: Iterable[int] = pattern.matching_names(module.scoped_inlined)
+    elif pattern.kind == "lib":
+        numbers = ()
+    else:
+        numbers = (i for i, file in enumerate(module.inlined_files) if pattern.matches_file(file))
+    return {names[i]: module.inlined_only[names[i]] for i in numbers if names[i] in module.inlined_only}
 
 
 def _miss(subject: Subject, pattern: Pattern) -> str:
@@ -92,16 +98,28 @@ def function_lines(subject: Subject, found: FunctionList, page: Page) -> list[st
 def _entry(subject: Subject, function: FunctionSymbol, left: str, page: Page) -> str:
     """One function, and behind it what keeps its calls from being seen."""
     notes = "".join(f"  {text}" for text in (_unsafe(function), _partly_inlined(subject, function)) if text)
-    name = page.fit(declaration(function), len(left) + len(notes))
-    painted = name.replace(function.name, page.palette.function(function.name), 1)
+    painted = _painted(function, page.fit(declaration(function), len(left) + len(notes)), page)
     if page.verbose and function.raw_name != function.name:
         painted += page.palette.note(f"  [{function.raw_name}]")
     return left + painted + page.palette.note(notes)
 
 
+def _painted(function: FunctionSymbol, shown: str, page: Page) -> str:
+    """With the name in colour; of one that was shortened, what stands where the name does."""
+    if function.name in shown:
+        return shown.replace(function.name, page.palette.function(function.name), 1)
+    before = declaration(function).find(function.name)
+    start = shown.find(function.name.partition("<")[0], max(before - 1, 0))
+    end = shown.find("(", start)
+    if start < 0 or "(" in function.name:
+        return shown
+    end = len(shown) if end < 0 else end
+    return shown[:start] + page.palette.function(shown[start:end]) + shown[end:]
+
+
 def _unsafe(function: FunctionSymbol) -> str | None:
-    reason = unsafe_reason(function)
-    return None if reason is None else f"never traced: {reason}"
+    """The reason is given once, below all."""
+    return None if unsafe_reason(function) is None else "never traced"
 
 
 def _partly_inlined(subject: Subject, function: FunctionSymbol) -> str | None:
@@ -126,6 +144,8 @@ def _below(subject: Subject, found: FunctionList) -> list[str]:
         files = len({function.source_file for function in found.functions if function.source_file})
         where = f" in {wording.counted(files, 'source file')}" if files else ""
         lines.append(f"{wording.counted(len(found.functions), 'function')}{where}")
+    reasons = Counter(reason for function in found.functions if (reason := unsafe_reason(function)) is not None)
+    lines += [f"Never traced: {wording.counted(count, 'function')}: {reason}." for reason, count in reasons.items()]
     if any(function.name in subject.module.inlined_sites for function in found.functions):
         lines.append("A trace does not see calls at sites where a function was inlined.")
     return ["", *lines] if lines else []

@@ -53,9 +53,11 @@ _LANGUAGES = {
 }
 _SYSTEM = ("/usr/include/", "/usr/lib/", "/rustc/", "/rust/", "/usr/local/go/")
 _RUST_RELEASE = re.compile(r"/rustc/[0-9a-f]{40}/")
+_GO_PACKAGE = re.compile(r"((?:[^/(\[]+/)*[^./(\[]+)\.")
 _NAME_WIDTH = 80
-_HEADER_BYTES = 20
-_ELF_KINDS = {1: "object file", 2: "program, statically linked", 3: "shared library", 4: "core file"}
+_HEADER_BYTES = 32
+_ELF_LINKED = (2, 3)  # ET_EXEC, ET_DYN
+_ET_DYN = 3
 _MACHO = b"\xcf\xfa\xed\xfe"
 _MACHO_KINDS = {1: "object file", 2: "program", 6: "shared library", 8: "plugin", 10: "debug information (dSYM)"}
 
@@ -90,6 +92,7 @@ class Summary:
 def summarize(subject: Subject) -> Summary:
     functions = subject.functions
     with_source = [function for function in functions if function.source_file]
+    in_folders = [(os.path.dirname(f.source_file or ""), f) for f in with_source]  # noqa: PTH120
     with contextlib.closing(CompleteImage(open_image(subject.path))) as image:
         kind, sections = _kind(image.program), image.program.sections()
         debug_bytes = image.section_size(".debug_info")
@@ -103,8 +106,8 @@ def summarize(subject: Subject) -> Summary:
         with_source=len(with_source),
         untraceable=sum(unsafe_reason(function) is not None for function in functions),
         code_bytes=sum(function.size for function in functions),
-        scopes=_grouped((_scope(name), f) for name, f in zip(subject.module.scoped_names, functions, strict=True)),
-        folders=_grouped((os.path.dirname(f.source_file or ""), f) for f in with_source),  # noqa: PTH120
+        scopes=_grouped((_scope(name, f), f) for name, f in zip(subject.module.scoped_names, functions, strict=True)),
+        folders=_grouped((folder, function) for folder, function in in_folders if folder),
         largest=sorted(functions, key=lambda function: -function.size)[:_LARGEST],
     )
 
@@ -119,15 +122,26 @@ def _kind(program: Image) -> str:
         return f"Mach-O {program.machine} {_MACHO_KINDS.get(number, 'part of a universal file')}"
     if ".text" not in sections and ".debug_info" in sections:
         return f"ELF {program.machine} debug information, apart from its program"
-    number = struct.unpack_from("<H", head, 16)[0]
-    kind = "program" if ".interp" in sections else _ELF_KINDS.get(number, "file")
-    return f"ELF {program.machine} {kind}"
+    return f"ELF {program.machine} {_elf_kind(head, '.interp' in sections, Path(program.path).name)}"
 
 
-def _scope(scoped_name: str) -> str:
-    """The outermost namespace, class or crate; "" for what stands in none."""
+def _elf_kind(head: bytes, has_interpreter: bool, name: str) -> str:
+    """libc.so.6 can be run, too, and static programs that may lie anywhere are shared objects by their type."""
+    number, entry = struct.unpack_from("<H6xQ", head, 16)
+    if number not in _ELF_LINKED:
+        return {1: "object file", 4: "core file"}.get(number, "file")
+    if number == _ET_DYN and (".so" in name or not entry):
+        return "shared library"
+    return "program" if has_interpreter else "program, statically linked: cannot be traced"
+
+
+def _scope(scoped_name: str, function: FunctionSymbol) -> str:
+    """The outermost namespace, class or crate, or the package of Go; "" for what stands in none."""
     scope, separator, _ = scoped_name.partition(SCOPE)
-    return re.sub(r"<.*", "<…>", scope) if separator else ""
+    if separator:
+        return re.sub(r"<.*", "<…>", scope)
+    found = _GO_PACKAGE.match(scope) if (function.source_file or "").endswith(".go") else None
+    return found[1] if found else ""
 
 
 def _grouped(named: Iterable[tuple[str, FunctionSymbol]]) -> list[Group]:
@@ -141,7 +155,8 @@ def _grouped(named: Iterable[tuple[str, FunctionSymbol]]) -> list[Group]:
 
 def _languages(functions: Iterable[FunctionSymbol]) -> list[str]:
     """By the endings of source files, most functions first; a header says nothing where another file does."""
-    endings = Counter(os.path.splitext(function.source_file or "")[1] for function in functions)  # noqa: PTH122
+    files = (function.source_file or "" for function in functions)
+    endings = Counter(os.path.splitext(file)[1] for file in files if not file.startswith("<"))  # noqa: PTH122
     counts: Counter[str] = Counter()
     for ending, count in endings.items():
         if ending in _LANGUAGES:
@@ -155,7 +170,7 @@ def summary_lines(subject: Subject, summary: Summary, page: Page) -> list[str]:
     return [
         f"{page.palette.heading(subject.named)}: {summary.kind}",
         *_facts(subject, summary, page),
-        *_group_lines("namespace, class or crate", _named_scopes(summary.scopes), page, "::**"),
+        *_scope_lines(summary, page),
         *_folder_lines(summary.folders, page),
         *_largest_lines(summary.largest, page),
         *([] if subject.module.has_debug_info else ["", f"For arguments, lines and types: {ADVICE}"]),
@@ -178,6 +193,8 @@ def _facts(subject: Subject, summary: Summary, page: Page) -> list[str]:
 def _debug_text(subject: Subject, summary: Summary) -> str:
     if subject.module.has_debug_info:
         return f"{layout.size(summary.debug_bytes)}, in {' and '.join(summary.debug_files) or 'the file itself'}"
+    if summary.with_source:
+        return "none: names and lines of functions are all"
     return f"none: {'names of functions' if subject.module.has_symtab else 'names of exported functions'} are all"
 
 
@@ -200,9 +217,13 @@ def _inlined_text(subject: Subject) -> str:
     return f"{functions} everywhere, so that no copy is left to trace; {partly:,} in part; {sites}"
 
 
-def _named_scopes(groups: Sequence[Group]) -> list[Group]:
-    """Without the one of functions that stand in no scope, where there is no other."""
-    return list(groups) if any(group.name for group in groups) else []
+def _scope_lines(summary: Summary, page: Page) -> list[str]:
+    """As patterns that match all of one; nothing, where no function stands in any."""
+    if not any(group.name for group in summary.scopes):
+        return []
+    if summary.languages[:1] == ["Go"]:
+        return _group_lines("package", summary.scopes, page, ".*")
+    return _group_lines("namespace, class or crate", summary.scopes, page, "::**")
 
 
 def _group_lines(heading: str, groups: Sequence[Group], page: Page, suffix: str = "") -> list[str]:
