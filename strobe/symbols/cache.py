@@ -10,7 +10,9 @@ import contextlib
 import hashlib
 import os
 import secrets
+import time
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -19,9 +21,10 @@ from strobe.config import home
 from strobe.errors import StrobeError
 from strobe.symbols.columns import Columns
 
-SCHEMA = 2  # to be raised with every change of what is kept, or of how names are made
+SCHEMA = 3  # to be raised with every change of what is kept, or of how names are made
 WORTH_BYTES = 4 << 20  # of .debug_info and symbol tables; less is read anew as fast
 CAP_BYTES = 1 << 30  # of the folder; what was not used for the longest time goes
+_WRITING_S = 3600  # nothing is written for so long
 _UNUSABLE = (OSError, StrobeError, apsw.Error, ValueError, LookupError, TypeError)  # the folder, or a file in it
 
 
@@ -38,7 +41,8 @@ class SymbolCache:
             if not file.exists():
                 return None
             content = _read(file)
-            os.utime(file)
+            with contextlib.suppress(OSError):  # the folder may be for reading only
+                os.utime(file)
             return content
         except _UNUSABLE:
             return None
@@ -72,14 +76,22 @@ def key_of(*facts: object) -> str:
 
 
 def _trim(folder: Path) -> None:
-    """Least recently used files go until the rest fits; so do leftovers of writers that were killed, in time."""
-    files = sorted((status.st_mtime, status.st_size, path) for path in folder.iterdir() if (status := path.stat()))
+    """Least recently used files go until the rest fits, and what writers that were killed have left behind."""
+    files = sorted(_dated(folder))
+    abandoned = {path for used, _, path in files if path.suffix == ".new" and used < time.time() - _WRITING_S}
     total = sum(size for _, size, _ in files)
     for _, size, path in files:
-        if total <= CAP_BYTES:
-            break
-        path.unlink(missing_ok=True)
-        total -= size
+        if total > CAP_BYTES or path in abandoned:
+            path.unlink(missing_ok=True)
+            total -= size
+
+
+def _dated(folder: Path) -> Iterator[tuple[float, int, Path]]:
+    """(time of last use, bytes, path) of all files; other processes may remove some meanwhile."""
+    for path in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            status = path.stat()
+            yield status.st_mtime, status.st_size, path
 
 
 def _write(file: Path, content: Columns) -> None:

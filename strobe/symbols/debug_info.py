@@ -49,7 +49,9 @@ class DebugInfo:
 
     def scan(self) -> Scan:
         """Reads all units now."""
-        return Scan(self._core.scan(self._executable))
+        scan = Scan(self._core.scan(self._executable))
+        self._sections.check()
+        return scan
 
     @cached_property
     def dwarf(self) -> Any:

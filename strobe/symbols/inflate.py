@@ -6,13 +6,14 @@ Decompression is Python's: zlib releases the interpreter's lock, and needs no li
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 import secrets
 import zlib
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from strobe._core import FileMap
 
 # Small sections may be as empty as zlib can say (1:1100); of large ones no compiler's shrink to a twentieth.
 _ANY_RATIO_BYTES = 16 << 20
@@ -76,7 +77,8 @@ def _mapped(file: Path, size: int) -> memoryview | None:
         with file.open("rb") as stream:
             if size == 0 or os.fstat(stream.fileno()).st_size != size:
                 return None
-            return memoryview(mmap.mmap(stream.fileno(), size, prot=mmap.PROT_READ))
+            content = memoryview(FileMap(stream.fileno()))
+            return content if len(content) == size else None
     except OSError:
         return None
 

@@ -6,13 +6,13 @@ Sections go by the names that ELF has: `__debug_info` of the segment `__DWARF` i
 from __future__ import annotations
 
 import bisect
-import mmap
 import os
 import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+from strobe._core import FileMap
 from strobe.errors import failure
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.image import StoredSection, TableFunction
@@ -135,11 +135,11 @@ def elf_name(section: MachSection) -> str:
 
 
 def _read(path: str) -> memoryview:
-    """Large files are mapped, for memory's sake; a map of a file that is cut short would end this process."""
+    """Large files are mapped, for memory's sake."""
     try:
         with Path(path).open("rb") as stream:
             if os.fstat(stream.fileno()).st_size <= _READ_BYTES:
                 return memoryview(stream.read())
-            return memoryview(mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ))
+            return memoryview(FileMap(stream.fileno()))
     except OSError as error:
         raise failure("no_such_file", path=path, hint=f"({error.strerror}.)") from error

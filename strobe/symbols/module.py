@@ -19,6 +19,7 @@ from strobe.symbols.debug_files import CompleteImage
 from strobe.symbols.debug_info import DebugInfo
 from strobe.symbols.debug_search import Stamp, stamp
 from strobe.symbols.details import ModuleDetails
+from strobe.symbols.go_code import go_rows
 from strobe.symbols.image import open_image
 from strobe.symbols.kept import Kept
 from strobe.symbols.lines import SourceLines
@@ -106,8 +107,9 @@ class ElfResolver:
             if known is not None:
                 return known
             loaded, kept = self._read_anew(image, key, files)
-            # the first answer does not wait for the disk
-            threading.Thread(target=self._save, args=(name, kept), name="strobe-symbols").start()
+            if stamp(path) == own:  # else it was built anew meanwhile
+                # the first answer does not wait for the disk
+                threading.Thread(target=self._save, args=(name, kept), name="strobe-symbols").start()
             return loaded
         finally:
             image.close()
@@ -120,7 +122,8 @@ class ElfResolver:
         symbols.warnings = image.warnings
         debug_info, scan = self._scanned(image, files, symbols.warnings)
         table = list(image.functions())
-        functions = symbols.functions = merged(image.path, table, scan.rows() if scan is not None else ())
+        code, go = go_rows(image.program, symbols.warnings, wanted=scan is None)
+        functions = symbols.functions = merged(image.path, table, code if scan is None else scan.rows(), go)
         symbols.register_frame = next(
             (f.address for f in table if f.name == "__register_frame" and not f.is_exported), None
         )
