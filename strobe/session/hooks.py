@@ -56,6 +56,7 @@ class Hooks:
         self.sampling: Sampling = "auto"
         self._own: list[ModuleSymbols] = []
         self._wanted: dict[Key, FunctionSymbol] = {}
+        self._partly_inlined: dict[str, int] = {}
         self.selection = Selection()
 
     @property
@@ -120,6 +121,11 @@ class Hooks:
         for symbols in self._own:
             found |= symbols.inlined_only
         return dict(list(found.items())[:_INLINED_NOTED])
+
+    def partly_inlined(self) -> dict[str, int]:
+        """Functions that are or were traced, and were inlined at so many sites besides: calls there are not seen."""
+        self._partly_inlined |= self.selection.partly_inlined
+        return dict(list(self._partly_inlined.items())[:_INLINED_NOTED])
 
     def _select(self, modules: Sequence[LoadedModule]) -> list[TracedModule]:
         """The system's runtime libraries are read only when a pattern asks for one, or when one matched nothing."""

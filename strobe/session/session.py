@@ -231,9 +231,9 @@ class LiveSession(Session):
             self._hooks.apply(list(self._modules.values()), self._now_ticks())
         except ProcessLookupError as error:
             raise self._gone() from error
-        inlined = self._hooks.inlined_only()
-        if inlined:
-            self._store.add_notes(self.id, {"inlined_only": inlined})
+        notes = {"inlined_only": self._hooks.inlined_only(), "partly_inlined": self._hooks.partly_inlined()}
+        if found := {name: note for name, note in notes.items() if note}:
+            self._store.add_notes(self.id, found)
 
     def _check_program(self) -> None:
         try:

@@ -11,7 +11,7 @@ from strobe.model import FunctionSymbol
 from strobe.symbols import columns, names
 from strobe.symbols.columns import NO_FILE, Columns
 
-_EXPORTED, _OPEN = 1, 2
+_EXPORTED, _OPEN, _GO = 1, 2, 4
 _NO_DIE = 2**64 - 1
 _NO_LINE = 2**32 - 1
 
@@ -28,6 +28,7 @@ class FunctionRow(NamedTuple):
     is_exported: bool
     is_open: bool
     die: int | None
+    is_go: bool = False
 
 
 class FunctionTable(Sequence[FunctionSymbol]):
@@ -57,7 +58,7 @@ class FunctionTable(Sequence[FunctionSymbol]):
             "size": columns.of_words(row.size for row in rows),
             "file": columns.of_halves(files[row.source_file] for row in rows),
             "line": columns.of_halves(_NO_LINE if row.line is None else row.line for row in rows),
-            "flags": bytes(_EXPORTED * row.is_exported | _OPEN * row.is_open for row in rows),
+            "flags": bytes(_EXPORTED * row.is_exported | _OPEN * row.is_open | _GO * row.is_go for row in rows),
             "die": columns.of_words(_NO_DIE if row.die is None else row.die for row in rows),
             "path": columns.of_strings(file for file in files if file is not None),
         }
@@ -157,6 +158,7 @@ class FunctionTable(Sequence[FunctionSymbol]):
             None if file == NO_FILE else self.source_paths[file],
             None if line == _NO_LINE else line,
             exported=bool(self._flags[number] & _EXPORTED),
+            is_go=bool(self._flags[number] & _GO),
         )
         return made
 

@@ -7,7 +7,7 @@ A function's name here is demangled and qualified, keeps its template arguments 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 SCOPE = "\x1f"  # stands for a `::` outside of all brackets, see scoped()
 
@@ -18,7 +18,6 @@ _OPERATOR = (
 )
 _NESTING = re.compile(_OPERATOR + r"|->|[<({\[\])}>]")
 _TOKEN = re.compile(_OPERATOR + r"|[\w$~.,@]+|::|->|.", re.DOTALL)
-_BRACKET = re.compile(r"[<({]")
 _CLONE = re.compile(r"\.(?:isra|constprop|part|cold|llvm|lto_priv|localalias|resolver|clone)\b[\w.$]*$")
 _CHANGED = re.compile(r"\.(?:isra|constprop|part|specialized|argelim|argprom)\b")
 _CLONE_TEXT = re.compile(r"(?: \[clone [^\]]*\])+$")
@@ -80,25 +79,23 @@ def _close(open_brackets: list[str], letter: str) -> None:
         pass
 
 
-def scoped(name: str, *, strict: bool = False) -> str:
-    """`name` as patterns see it: each `::` outside of brackets is SCOPE, spacing inside of brackets is uniform."""
-    if not _BRACKET.search(name):
-        if strict:
-            _check(name)
-        return name.replace("::", SCOPE)
-    return "".join(
-        SCOPE if text == "::" else _respace(text) if text[0] in "<({[" else text
-        for _, text in outside(name, strict=strict)
-    )
+def scoped(name: str) -> str:
+    """`name` as patterns see it: each `::` outside of brackets is SCOPE, and what compilers write differently (spaces,
+    `unsigned` and `unsigned int`, places of `const`, inline namespaces of the standard library) has one spelling."""
+    return scoped_all([name])[0]
 
 
-def _check(name: str) -> None:
+def scoped_all(names: Sequence[str]) -> list[str]:
+    """The same of many names, in the same order; 100,000 take 50 ms."""
+    from strobe._core import scoped_names
+
+    return scoped_names(names)
+
+
+def check_brackets(name: str) -> None:
+    """Raises Unbalanced."""
     for _ in outside(name, strict=True):
         pass
-
-
-def _respace(group: str) -> str:
-    return group.replace(", ", ",").replace("> >", ">>").replace("> >", ">>")
 
 
 def components(name: str) -> list[str]:

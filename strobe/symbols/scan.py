@@ -12,9 +12,12 @@ from strobe.symbols.rows import NamedRows
 
 
 class CodeRow(NamedTuple):
-    """A concrete function as debug information has it. `linkage_name` None: not mangled."""
+    """A concrete function as debug information has it. `linkage_name` None: not mangled.
 
-    die_offset: int
+    `die_offset` None: it is known from another table.
+    """
+
+    die_offset: int | None
     address: int
     size: int
     name: str
