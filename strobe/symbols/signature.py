@@ -53,13 +53,14 @@ class Signatures:
         if offset is None or names.is_changed_clone(function.raw_name):
             return function
         try:
-            return self._read(function, self._die_at(offset))
+            with self.debug_info.dwarf.lock:
+                return self._read(function, self._die_at(offset))
         except UNREADABLE:  # a Doubt is one, too
             return function
 
     def _read(self, function: FunctionSymbol, die: DIE) -> FunctionSymbol:
         chain = _origins(die)
-        language = _language(chain[-1])
+        language = next((found for origin in reversed(chain) if (found := _language(origin))), None)
         may_be_unseen_clone = not self._has_symtab and not self._functions.is_open(function.address)
         if language is None or number(die, "DW_AT_calling_convention") == _CC_NOCALL or may_be_unseen_clone:
             return function

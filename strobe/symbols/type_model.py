@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum as PythonEnum
-from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -49,10 +48,16 @@ class Type:
     stated_size: int | None  # bytes
     alignment: int | None  # bytes; None: the natural one, not stated
 
-    @cached_property
+    @property
     def name(self) -> str:
         """`const char*`, `int (*)(long)`, `ns::Point&`, `struct {...}`."""
-        return _cut(self.own_name or self.declare())
+        if self.own_name:
+            return self.own_name
+        # no cached_property: its lock (until Python 3.12) and the one of Later are taken in either order
+        known: str | None = self.__dict__.get("_name")
+        if known is None:
+            known = self.__dict__["_name"] = _cut(self.declare())
+        return known
 
     @property
     def size(self) -> int | None:
@@ -264,7 +269,7 @@ class Enum(Type):
     def enumerators(self) -> tuple[Enumerator, ...]:
         return self.content()
 
-    @cached_property
+    @property
     def is_flags(self) -> bool:
         """Whether values look like bits to be combined: {1, 2, 4}, {0, 1, 2, 4, 7}, but not {0, 1, 2}."""
         values = {enumerator.value for enumerator in self.enumerators}

@@ -106,7 +106,7 @@ class TypeReader:
         if tag in _KINDS:
             return self._record(die, name, _KINDS[tag])
         if tag == "DW_TAG_subroutine_type":
-            return self._function(die, name)
+            return self._function(die, name, size)
         return Unknown(name, size, alignment, str(tag))
 
     def _target(self, die: DIE) -> Later[Type]:
@@ -180,10 +180,11 @@ class TypeReader:
         size = number(die, "DW_AT_byte_size")
         return RecordHead(size, number(die, "DW_AT_alignment"), flag(die, "DW_AT_declaration"))
 
-    def _function(self, die: DIE, name: str) -> Type:
+    def _function(self, die: DIE, name: str, size: int | None) -> Type:
+        """Go states a size: what it calls a function is a pointer to one."""
         formals = tuple(self._target(child) for child in children(die, "DW_TAG_formal_parameter"))
         is_variadic = next(children(die, "DW_TAG_unspecified_parameters"), None) is not None
-        return Function(name, None, None, self._target(die), formals, is_variadic)
+        return Function(name, size, None, self._target(die), formals, is_variadic)
 
 
 def _bits(die: DIE, name: str) -> int | None:

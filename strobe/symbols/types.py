@@ -64,7 +64,7 @@ class Types:
         without arguments stands for all its instances, 200 at most.
         """
         keyword, _, rest = name.strip().partition(" ")
-        tags = _KEYWORDS.get(keyword)
+        tags = None if rest.startswith("{") else _KEYWORDS.get(keyword)  # Go has types called `struct { F uintptr }`
         wanted = name.strip() if tags is None else rest.strip()
         rows = [row for row in self._rows(wanted) if tags is None or row.tag in tags]
         rows.sort(key=lambda row: (row.name != wanted, len(row.name)))
@@ -110,8 +110,7 @@ class Types:
         return Later(lambda: self.of_die(die), self._dwarf.lock)
 
     def _name_of(self, die: DIE) -> str:
-        is_own = die.dwarfinfo is self._dwarf and not in_types(die)
-        name = self._debug_info.qualified_name(die.offset) if is_own else _spelled(die)
+        name = _spelled(die) if in_types(die) else self._debug_info.qualified_name(die.offset)
         if UNNAMED in name and is_type_unit(die):
             name = _spelled(die)
         return "" if name.endswith(UNNAMED) else name
