@@ -11,8 +11,8 @@ from strobe.symbols.image import TableFunction
 from strobe.symbols.scan import CodeRow
 
 
-def merged(path: str, symbols: list[TableFunction], code: Iterable[CodeRow]) -> FunctionTable:
-    """Identical functions that were folded into one keep the first name of debug information."""
+def merged(path: str, symbols: list[TableFunction], code: Iterable[CodeRow], go: range = range(0)) -> FunctionTable:
+    """Identical functions that were folded into one keep the first name of debug information. `go`: Go's addresses."""
     rows: dict[int, CodeRow] = {}
     for row in code:
         rows.setdefault(row.address, row)
@@ -26,7 +26,9 @@ def merged(path: str, symbols: list[TableFunction], code: Iterable[CodeRow]) -> 
     return FunctionTable.of_rows(
         path,
         [
-            _function(address, readable[address], chosen.get(address), at_address.get(address, []), rows.get(address))
+            _function(
+                address, readable[address], chosen.get(address), at_address.get(address, []), rows.get(address)
+            )._replace(is_go=address in go)
             for address in sorted(chosen.keys() | rows.keys())
         ],
     )
