@@ -122,7 +122,7 @@ class Frames:
         known: set[int] = set()
         for offset in scopes.variables[block][:_MAX_LOCALS]:
             die = self._locations.die_at(offset)
-            known.update(origin.offset for origin in origins(die))
+            known.add(origins(die)[-1].offset)
             yield die
         yield from self._lost(scopes, block, known)
 
@@ -131,12 +131,10 @@ class Frames:
         if origin is None:
             return
         children = [offset for tag in (_PARAMETER, _VARIABLE) for offset in self._children(origin, tag)]
-        lost = [offset for offset in children if offset not in known]
-        if not lost:
-            return
-        # others were only moved, into a block
-        moved = {o.offset for offset in scopes.below(block) for o in origins(self._locations.die_at(offset))}
-        yield from (self._locations.die_at(offset) for offset in lost if offset not in moved)
+        lost = [die for die in map(self._locations.die_at, children) if origins(die)[-1].offset not in known]
+        if lost:  # or only moved, into a block
+            moved = {origins(self._locations.die_at(offset))[-1].offset for offset in scopes.below(block)}
+            yield from (die for die in lost if origins(die)[-1].offset not in moved)
 
     def _children(self, die: DIE, tag: int) -> list[int]:
         return self._debug_info.core.children(die.offset, tag)
@@ -161,20 +159,26 @@ class Frames:
         )
 
     def _held(self, die: DIE, name: str, address: int) -> Held:
-        if dies.flag(die, "DW_AT_declaration") and name:  # `extern int x;` in a function
+        held = self._locations.at(die, address)
+        if held.location == OptimizedOut() and name:
             definition = self._definition(die, name)
             if definition is not None:
                 return self._locations.at(self._locations.die_at(definition), address)
-        return self._locations.at(die, address)
+        return held
 
     def _definition(self, die: DIE, name: str) -> int | None:
-        """Of the innermost namespace around that has one."""
-        around = self._debug_info.qualified_name(die.offset)
-        rows = [
-            row
-            for row in self._debug_info.find_variables(name)
-            if row.is_external and around.startswith(row.name.removesuffix(name))
-        ]
+        """Of `extern int x;` in a function the variable in the innermost namespace around that has one, and of statics
+        of inlined functions the one that all copies share.
+        """
+        linkage = self._debug_info.core.declaration(die.offset)[0]
+        if linkage:
+            rows = [row for row in self._debug_info.find_variables(name) if row.linkage_name == linkage]
+        elif dies.flag(die, "DW_AT_declaration"):
+            around = self._debug_info.qualified_name(die.offset)
+            named = (row for row in self._debug_info.find_variables(name) if row.is_external)
+            rows = [row for row in named if around.startswith(row.name.removesuffix(name))]
+        else:
+            return None
         return max(rows, key=lambda row: len(row.name)).die_offset if rows else None
 
     def _call_site(self, die: DIE, return_address: int) -> CallSite:

@@ -1,10 +1,10 @@
-"""Runs inside of gdb: at every instruction of some functions the variables in scope, and their values when it is reached.
+"""Runs inside of gdb: at every instruction of some functions the variables in scope, and their values when it is run.
 
 STROBE_REQUEST names a JSON file: {"main": link-time address, "functions": [[start, end]], "step": every how many
 instructions}. The file STROBE_ANSWER gets {"slide", "scopes": {address: [block]}, "stops": {address: stop}}; addresses
 are link-time. A block: {"function", "variables": [[name, is_argument, type, line]]}, from the innermost on. A stop has
-what an evaluator needs, {"registers", "memory": [[start, hex]], "caller": {"pc", "registers"}}, and "values": as many as
-the variables of all blocks, in their order: null (no answer), "out", or {"address"}, {"number"}, {"fields": [...]}.
+what an evaluator needs, {"registers", "memory": [[start, hex]], "caller": {"pc", "registers"}}, and "values": one for
+each variable of the blocks, in their order: null (no answer), "out", or {"address"}, {"number"}, {"fields": [...]}.
 """
 
 import json
@@ -126,8 +126,8 @@ def caller_of(frame):
     older = frame.older()
     while older is not None and frame.type() == gdb.INLINE_FRAME:
         frame, older = older, older.older()
-    if older is None:
-        return None
+    if older is None or gdb.TAILCALL_FRAME in (older.type(), frame.type()):
+        return None  # gdb shows callers that are no longer there
     return {"pc": older.pc() - slide, "registers": registers_of(older)}
 
 

@@ -1,4 +1,4 @@
-"""Reads values as locations describe them, from registers and memory of a stopped program. Independent of any debugger."""
+"""Reads values as locations describe them, from registers and memory of a stopped program, without a debugger."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class _Stack:
     def _push(self, value: int) -> None:
         self._values.append(value & WORD)
 
-    def _step(self, name: str, operands: Sequence[object]) -> None:  # noqa: C901
+    def _step(self, name: str, operands: Sequence[object]) -> None:
         reader, values = self._reader, self._values
         match name, *operands:
             case "const", value:
@@ -201,7 +201,7 @@ class _Stack:
                 self._push(_as_type(reader.machine.register(number), kind))
             case "const_type", kind, content:
                 self._push(_as_type(int.from_bytes(content, "little"), kind))
-            case ("convert" | "reinterpret"), kind:
+            case (("convert" | "reinterpret"), kind):
                 self._push(_as_type(self._pop(), kind))
             case ("dup",):
                 values.append(values[-1])
