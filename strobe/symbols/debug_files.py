@@ -119,11 +119,20 @@ class CompleteImage:
             return
         self.alternate = search.alternate(link, self.debug)
         if self.alternate is None:
-            why = "; ".join(search.refused) or "it was not found"
-            self.warnings.append(
-                f"A part of the debug information of {_name(self)} is in {link.path} (dwz), which was not read: {why}. "
-                "Names, types and lines that stand there are missing."
-            )
+            self._say_missing(link.path, "; ".join(search.refused) or "it was not found")
+
+    def without_alternate(self, reason: str) -> None:
+        """Gives up the alternate file, which cannot be read after all."""
+        if self.alternate is not None:
+            self._say_missing(self.alternate.path, reason)
+            self.alternate.close()
+            self.alternate = None
+
+    def _say_missing(self, path: str, reason: str) -> None:
+        self.warnings.append(
+            f"A part of the debug information of {_name(self)} is in {path} (dwz), which was not read: {reason}. "
+            "Names, types and lines that stand there are missing."
+        )
 
 
 def _name(image: Image) -> str:

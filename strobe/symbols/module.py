@@ -150,8 +150,12 @@ class ElfResolver:
             debug_info = DebugInfo(image.debug, files, alternate=image.alternate)
             return debug_info, debug_info.scan()
         except UNREADABLE as error:
-            warnings.append(_unreadable(name, str(error) or type(error).__name__))
-            return None, None
+            reason = str(error) or type(error).__name__
+        if image.alternate is not None:
+            image.without_alternate(reason)
+            return self._scanned(image, files, warnings)
+        warnings.append(_unreadable(name, reason))
+        return None, None
 
 
 def _with_signature(function: FunctionSymbol, signatures: Signatures | None) -> FunctionSymbol:
