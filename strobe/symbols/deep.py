@@ -11,6 +11,8 @@ from strobe.symbols.sections import Content, DebugSections
 from strobe.symbols.units import ALTERNATE, UnitFinder
 
 _COPIED_BYTES = 16 << 20
+_MAX_STRING_BYTES = 1 << 18
+_STRINGS = (".debug_str", ".debug_line_str")
 _READ = (
     "info",
     "types",
@@ -76,6 +78,8 @@ def open_dwarf(sections: DebugSections, alternate: DebugSections | None = None) 
 def _opened(sections: DebugSections, base: int) -> UnitFinder:
     def section(name: str) -> Any:
         content = sections.get(name)
+        if name in _STRINGS:
+            _check_strings(name, content)
         stream = _stream(content, base if name == ".debug_info" else 0)
         return None if len(content) == 0 else DebugSectionDescriptor(stream, name, None, len(content), 0)
 
@@ -84,6 +88,13 @@ def _opened(sections: DebugSections, base: int) -> UnitFinder:
     read = {f"debug_{name}_sec": section(f".debug_{name}") for name in _READ}
     config = DwarfConfig(little_endian=True, machine_arch="x64", default_address_size=8)
     return UnitFinder(base, config=config, **read, **left_out)
+
+
+def _check_strings(name: str, content: Content) -> None:
+    """pyelftools reads 64 bytes at a time: a damaged string of megabytes would take seconds, each time."""
+    for start in range(0, len(content) - _MAX_STRING_BYTES, _MAX_STRING_BYTES):
+        if b"\0" not in bytes(content[start : start + _MAX_STRING_BYTES]):
+            raise ValueError(f"{name} has a string without end")
 
 
 def _stream(content: Content, base: int) -> Any:

@@ -42,7 +42,8 @@ def sound(build_program: BuildProgram, tmp_path_factory: pytest.TempPathFactory)
     old = tmp_path_factory.mktemp("zdebug") / "naming"
     command = [programs.require("objcopy"), "--compress-debug-sections=zlib-gnu", str(built[1]), str(old)]
     subprocess.run(command, check=True, timeout=60)
-    return [*built, build_program("symbols/inlined", "-O2", "-g3"), old]
+    others = [build_program("symbols/variables", "-O0"), build_program("symbols/split", "-O2", "-g3")]
+    return [*built, *others, old]
 
 
 def start(folder: Path, first: int, sound: list[Path]) -> subprocess.Popen[bytes]:
