@@ -13,11 +13,14 @@ class Dwarf:
     `sections`: uncompressed content by name (`.debug_info`, …), which must stay as it is. ValueError where nothing can
     be read, here and where an offset or a damaged DIE leads nowhere. DIEs are named by their offset in .debug_info,
     units by their index in units(). `alternate`: the same of the file that dwz has moved common parts to; offsets there
-    have bit 62 set.
+    have bit 62 set. `has_code_at_zero`: what is at address 0 was not thrown away by a linker, as in object files.
     """
 
     def __init__(
-        self, sections: Mapping[str, bytes | memoryview], alternate: Mapping[str, bytes | memoryview] = ...
+        self,
+        sections: Mapping[str, bytes | memoryview],
+        alternate: Mapping[str, bytes | memoryview] = ...,
+        has_code_at_zero: bool = False,
     ) -> None: ...
     def scan(self, executable: Sequence[tuple[int, int]], threads: int = 0) -> DwarfIndex:
         """All there is, in one pass. `executable`: [start, end) of sections with code, outside of which functions are

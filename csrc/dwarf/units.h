@@ -16,9 +16,10 @@
 namespace strobe::dwarf {
 
 // Bytes as they are when nothing is compressed; empty for a section that is not there. They must outlive who reads
-// them.
+// them. `has_code_at_zero`: code at address 0 is not what a linker threw away; so it is in object files.
 struct Sections {
     Bytes info, types, abbrev, str, line_str, str_offsets, addr, ranges, rnglists, line;
+    bool has_code_at_zero = false;
 };
 
 enum class UnitKind : uint8_t { kCompile = 1, kType, kPartial, kSkeleton, kSplitCompile, kSplitType };

@@ -49,8 +49,9 @@ dwarf::Sections views(const Buffers& buffers, std::vector<py::buffer_info>& held
 // The sections of one file and of its alternate file, held as long as this lives.
 class Dwarf {
   public:
-    Dwarf(const Buffers& sections, const Buffers& alternate) {
-        const dwarf::Sections own = views(sections, held_);
+    Dwarf(const Buffers& sections, const Buffers& alternate, bool has_code_at_zero) {
+        dwarf::Sections own = views(sections, held_);
+        own.has_code_at_zero = has_code_at_zero;
         const dwarf::Sections other = views(alternate, held_);
         const py::gil_scoped_release release;
         units_ = std::make_unique<dwarf::Units>(own, other);
@@ -207,7 +208,8 @@ class Dwarf {
 
 void add_dwarf(py::module_& module) {
     py::class_<Dwarf>(module, "Dwarf")
-        .def(py::init<const Buffers&, const Buffers&>(), py::arg("sections"), py::arg("alternate") = Buffers())
+        .def(py::init<const Buffers&, const Buffers&, bool>(), py::arg("sections"), py::arg("alternate") = Buffers(),
+             py::arg("has_code_at_zero") = false)
         .def("scan", &Dwarf::scan, py::arg("executable"), py::arg("threads") = 0)
         .def("qualified_name", &Dwarf::qualified_name, py::arg("die"))
         .def("children", &Dwarf::children, py::arg("die"), py::arg("tag"))
