@@ -63,7 +63,7 @@ class Frames:
 
     def call_site(self, return_address: int) -> CallSite | None:
         """The call that returns to an address; None where debug information has none, as without optimization."""
-        inside = return_address - 1
+        inside = max(return_address - 1, 0)
         function = self._debug_info.core.function_at(inside)
         if function is None:
             return None
