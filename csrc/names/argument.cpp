@@ -14,11 +14,14 @@ constexpr std::array<std::string_view, 4> kInlineNamespaces = {"__cxx11", "__1",
 constexpr std::array<std::string_view, 5> kAnonymous = {"{anonymous}", "<unnamed>", "(anonymous)",
                                                         "{anonymous namespace}", "<anonymous namespace>"};
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kAliases = {
-    {{"string", "basic_string<char,std::char_traits<char>,std::allocator<char>>"},
-     {"string_view", "basic_string_view<char,std::char_traits<char>>"},
-     {"ostream", "basic_ostream<char,std::char_traits<char>>"},
-     {"istream", "basic_istream<char,std::char_traits<char>>"},
-     {"iostream", "basic_iostream<char,std::char_traits<char>>"}}};
+    {{"string", "basic_string<char>"},
+     {"string_view", "basic_string_view<char>"},
+     {"ostream", "basic_ostream<char>"},
+     {"istream", "basic_istream<char>"},
+     {"iostream", "basic_iostream<char>"}}};
+// What templates of the standard library take when nothing else is named, of their first argument.
+constexpr std::array<std::string_view, 6> kDefaults = {"std::allocator<", "std::char_traits<",    "std::less<",
+                                                       "std::hash<",      "std::default_delete<", "std::equal_to<"};
 constexpr std::array<std::string_view, 7> kNumberCasts = {
     "(int)", "(unsigned int)", "(long)", "(unsigned long)", "(long long)", "(unsigned long long)", "(unsigned short)"};
 constexpr std::array<std::string_view, 6> kNumberWords = {"unsigned", "signed", "long", "short", "int", "char"};
@@ -148,7 +151,23 @@ void move_qualifiers(Pieces& pieces) {
     }
 }
 
+// Whether `argument` is what a template with that first argument takes by itself.
+bool is_default(std::string_view argument, std::string_view first) {
+    const auto starts = [&](std::string_view name) { return argument.starts_with(name); };
+    const auto name = std::find_if(kDefaults.begin(), kDefaults.end(), starts);
+    if (name == kDefaults.end()) return false;
+    const std::string_view inner = argument.substr(name->size());
+    if (inner.starts_with(first) && inner.substr(first.size()) == ">") return true;
+    const std::string pair = "std::pair<" + std::string(first) + " const,";  // of maps
+    const std::string pointers = "std::pair<" + std::string(first) + "const,";
+    return inner.starts_with(pair) || inner.starts_with(pointers);
+}
+
 }  // namespace
+
+void drop_defaults(std::vector<std::string>& arguments) {
+    while (arguments.size() > 1 && is_default(arguments.back(), arguments.front())) arguments.pop_back();
+}
 
 void unify_scopes(Pieces& pieces) {
     for (size_t index = 0; index < pieces.size(); ++index) {

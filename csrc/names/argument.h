@@ -20,4 +20,7 @@ void unify_scopes(std::vector<Piece>& pieces);
 // `long unsigned int` -> `unsigned long`, `const char *` -> `char const*`, `5ul` -> `5`, `'A'` -> `(char)65`.
 std::string unified_argument(std::vector<Piece> pieces);
 
+// `std::vector<int, std::allocator<int>>` -> `std::vector<int>`: some compilers leave out what is default.
+void drop_defaults(std::vector<std::string>& arguments);
+
 }  // namespace strobe::names

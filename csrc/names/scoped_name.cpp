@@ -80,7 +80,7 @@ class Reader {
     // From a bracket to its partner. A `<` that compares is forgotten when a bracket around it closes.
     Piece group() {
         const char opening = tokens_[position_++].text[0];
-        std::string text(1, opening);
+        std::vector<std::string> arguments;
         open_ += closing(opening);
         std::vector<Piece> argument;
         bool is_closed = false;
@@ -96,7 +96,7 @@ class Reader {
                 if (!is_closed) break;
                 ++position_;
             } else if (token.text == ",") {
-                text += unified_argument(std::move(argument)) + ",";
+                arguments.push_back(unified_argument(std::move(argument)));
                 argument.clear();
                 ++position_;
             } else if (token.kind == TokenKind::kClose) {
@@ -106,7 +106,10 @@ class Reader {
                 argument.push_back(piece());
             }
         }
-        text += unified_argument(std::move(argument));
+        arguments.push_back(unified_argument(std::move(argument)));
+        if (opening == '<') drop_defaults(arguments);
+        std::string text(1, opening);
+        for (size_t index = 0; index < arguments.size(); ++index) text += (index == 0 ? "" : ",") + arguments[index];
         if (is_closed) text += open_.back();
         open_.pop_back();
         return {TokenKind::kOpen, std::move(text)};

@@ -45,17 +45,30 @@ size_t operator_end(std::string_view name, size_t start) {
     return ends_word(name, end) ? end : 0;
 }
 
+// Whether more `<` are closed in the text than opened: `int>` behind `operator<<` ends what began with its second `<`.
+bool closes_more(std::string_view text) {
+    int open = 0;
+    for (size_t index = 0; index < text.size() && open >= 0; ++index) {
+        if (text[index] == '<') ++open;
+        if (text[index] == '>' && (index == 0 || text[index - 1] != '-')) --open;
+    }
+    return open < 0;
+}
+
 // A character in quotes, `\` before it or not; 0 where it is none, such as a lifetime of Rust.
 size_t quoted_end(std::string_view name, size_t start) {
     const size_t letter = start + 1 + (name.substr(start + 1, 1) == "\\" ? 1 : 0);
     return letter + 1 < name.size() && name[letter + 1] == '\'' ? letter + 2 : 0;
 }
 
-Token next(std::string_view name, size_t start) {
+// `depth`: how many brackets are open.
+Token next(std::string_view name, size_t start, int depth) {
     const auto token = [&](TokenKind kind, size_t end) { return Token{kind, name.substr(start, end - start)}; };
     const char letter = name[start];
     if (is_word_letter(letter)) {
-        const size_t end = letter == 'o' ? operator_end(name, start) : 0;
+        size_t end = letter == 'o' ? operator_end(name, start) : 0;
+        if (end != 0 && depth == 0 && name.substr(start, end - start).ends_with("<<") && closes_more(name.substr(end)))
+            --end;
         return end != 0 ? token(TokenKind::kOperator, end) : token(TokenKind::kWord, behind_word(name, start));
     }
     switch (letter) {
@@ -105,9 +118,12 @@ char closing(char opening) {
 
 std::vector<Token> tokens(std::string_view name) {
     std::vector<Token> all;
+    int depth = 0;
     for (size_t position = 0; position < name.size();) {
-        all.push_back(next(name, position));
+        all.push_back(next(name, position, depth));
         position += all.back().text.size();
+        if (all.back().kind == TokenKind::kOpen) ++depth;
+        if (all.back().kind == TokenKind::kClose) --depth;
     }
     return all;
 }

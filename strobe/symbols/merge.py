@@ -21,7 +21,10 @@ def merged(path: str, symbols: list[TableFunction], code: Iterable[CodeRow], go:
         if not names.is_cold(symbol.name):
             at_address.setdefault(symbol.address, []).append(symbol)
     chosen = {address: _preferred(same, rows.get(address)) for address, same in at_address.items()}
-    chosen = {address: symbol for address, symbol in chosen.items() if not names.is_adjuster(symbol.name)}
+    for address in [address for address, symbol in chosen.items() if names.is_adjuster(symbol.name)]:
+        del chosen[address]
+        if address in rows and rows[address].name.endswith(UNNAMED):  # clang describes them, without a name
+            del rows[address]
     readable = _readable_names(chosen, rows)
     return FunctionTable.of_rows(
         path,
@@ -50,9 +53,10 @@ def _preferred(same: list[TableFunction], row: CodeRow | None) -> TableFunction:
 
 
 def _readable_names(chosen: dict[int, TableFunction], rows: dict[int, CodeRow]) -> dict[int, str]:
-    """Name by address. Debug information's, save for lambdas: `<lambda(int)>` there, numbered in the symbol."""
+    """Name by address. Debug information's, save for lambdas, `<lambda(int)>` there and numbered in the symbol, and for
+    conversions, whose type clang leaves incomplete."""
     readable = {address: names.rust_free(row.name) for address, row in rows.items()}
-    unclear = [a for a in chosen if a not in readable or UNNAMED in readable[a] or "<lambda" in readable[a]]
+    unclear = [a for a in chosen if a not in readable or names.is_clearer_in_symbol(readable[a])]
     by_symbol = names.demangled([chosen[address].name for address in unclear])
     for address, name in zip(unclear, by_symbol, strict=True):
         is_nameless = address not in readable or readable[address].endswith(UNNAMED)

@@ -26,6 +26,7 @@ _RUST_HASH = re.compile(r"::h[0-9a-f]{16}$")
 _RUST_ESCAPE = re.compile(r"\$(LT|GT|RF|BP|LP|RP|C|SP|u[0-9a-f]{1,6})\$")
 _RUST_LETTERS = {"LT": "<", "GT": ">", "RF": "&", "BP": "*", "LP": "(", "RP": ")", "C": ",", "SP": "@"}
 _METHOD_SUFFIX = re.compile(r"(?: const| volatile| &&?| noexcept)+(?=::|$)")
+_CONVERSION = re.compile(r"(?<![\w$~])operator (?!new\b|delete\b|\"\"|co_await\b)\w")
 _CLOSES = {">": "<", ")": "(", "}": "{", "]": "["}
 
 
@@ -100,6 +101,11 @@ def check_brackets(name: str) -> None:
 
 def components(name: str) -> list[str]:
     return scoped(name).split(SCOPE)
+
+
+def is_clearer_in_symbol(name: str) -> bool:
+    """Whether the mangled name says more than this one from debug information: of lambdas, and of conversions."""
+    return "<lambda" in name or "{unnamed}" in name or _CONVERSION.search(name) is not None
 
 
 def is_clone(raw_name: str) -> bool:

@@ -24,6 +24,8 @@ _TOKENS = re.compile(rf"(?<![^{SCOPE}])\*\*+{SCOPE}|\*+|[^*]+")
 _WILDCARDS = re.compile(r"\*{3,}")
 _LLVM_LAMBDA = re.compile(r"'lambda(\d*)'\(([^()]*)\)")
 _ANY_LAMBDA = re.compile(r"\{(lambda|closure|lambda\([^{}]*\))\}")  # without their number
+# `std::vector<int, *>`: what is default is left out in scoped names
+_ANY_DEFAULTS = re.compile(rf"((?<![\w:{SCOPE}])std(?:::|{SCOPE})[\w:{SCOPE}]*<[^<>]*),\*+>")
 _MAX_DOUBLE = 4  # each `**` may multiply the time by the length of a name
 
 Kind = Literal["name", "usercode", "file", "lib"]
@@ -148,7 +150,8 @@ def _argument(text: str) -> str:
     except Unbalanced:
         text = text.replace("operator<<", "operator< <")  # of a template: `operator<<int>`
         check_brackets(text)
-    return _ANY_LAMBDA.sub(r"{\1*}", _WILDCARDS.sub("**", scoped(text)))
+    argument = _ANY_LAMBDA.sub(r"{\1*}", _WILDCARDS.sub("**", scoped(text)))
+    return _ANY_DEFAULTS.sub(r"\1*>", argument)
 
 
 def _invalid(text: str, reason: str, hint: str = "") -> StrobeError:
