@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from strobe.symbols import ElfResolver, ModuleSymbols
+from strobe.symbols.frame_model import Frame, Local
 from support import programs
 
 
@@ -67,6 +68,7 @@ def all_of(path: Path) -> dict[str, Any]:
     named = details.debug_info.named
     type_names = sorted(set(named.types.names()))
     rows = [named.variables.row(number) for number in range(len(named.variables.names()))]
+    places = {(function.source_file, function.line) for function in symbols.functions if function.source_file}
     return {
         "warnings": symbols.warnings,
         "functions": functions_of(symbols),
@@ -77,4 +79,16 @@ def all_of(path: Path) -> dict[str, Any]:
             {(r.name, r.linkage_name or "", r.address, r.source_file or "", r.line or 0) for r in rows}
         ),
         "lines": [details.lines.at(function.address) for function in symbols.functions],
+        "places": [details.lines.of(path, line or 0).places for path, line in sorted(places)],
+        "frames": [_frame(details.frames.at(function.address + function.size // 2)) for function in symbols.functions],
     }
+
+
+def _frame(frame: Frame | None) -> list[Any]:
+    """Calls and their variables, without DIEs."""
+    calls = () if frame is None else frame.calls
+    return [(c.name, c.file, c.line, c.place, [_local(local) for local in (*c.parameters, *c.locals)]) for c in calls]
+
+
+def _local(local: Local) -> tuple[Any, ...]:
+    return local.name, local.type.name, local.location, local.file, local.line, local.is_shadowed
