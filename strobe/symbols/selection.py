@@ -55,7 +55,8 @@ def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Sel
     selection.functions = list(unique.values())
     selection.partly_inlined = partly_inlined(selection.functions, modules)
     selection.warnings.extend(partly_inlined_warning(selection.partly_inlined))
-    selection.warnings.extend(_refusal_warnings(refused))
+    named = {pattern.text for pattern in patterns if pattern.is_exact}
+    selection.warnings.extend(_refusal_warnings(refused, named))
     selection.warnings.extend(_debug_warnings(patterns, selection, modules))
     selection.warnings = list(dict.fromkeys(selection.warnings))
     return selection
@@ -114,10 +115,11 @@ def _runtime_hint(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterato
             return
 
 
-def _refusal_warnings(refused: dict[FunctionSymbol, str]) -> Iterator[str]:
+def _refusal_warnings(refused: dict[FunctionSymbol, str], named: set[str]) -> Iterator[str]:
+    """Start code only where it was asked for by name."""
     by_reason: dict[str, list[str]] = {}
     for function, reason in refused.items():
-        if not is_start_code(function):
+        if function.name in named or not is_start_code(function):
             by_reason.setdefault(reason, []).append(function.name)
     for reason, names in by_reason.items():
         shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
