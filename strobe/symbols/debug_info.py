@@ -45,7 +45,8 @@ class DebugInfo:
     @cached_property
     def _core(self) -> Dwarf:
         alternate = {} if self._alternate is None else self._alternate.several(SCANNED)
-        return Dwarf(self._sections.several(SCANNED), alternate)
+        has_code_at_zero = any(start == 0 for start, _ in self._executable)
+        return Dwarf(self._sections.several(SCANNED), alternate, has_code_at_zero)
 
     def scan(self) -> Scan:
         """Reads all units now."""
