@@ -83,6 +83,30 @@ def children(die: DIE, *tags: str) -> Iterator[DIE]:
     raise ValueError("a DIE with too many children")
 
 
+def around(die: DIE) -> list[DIE]:
+    """The DIEs that enclose one, the innermost first, without the unit's own. Walks the unit up to it: for small ones.
+
+    Goes only forward, as children() does.
+    """
+    top = die.cu.get_top_DIE()
+    scopes: list[DIE] = []
+    offset = top.offset + top.size
+    while offset < die.offset:
+        found = die.cu.get_DIE_from_refaddr(offset)
+        offset += found.size
+        if found.is_null():
+            if not scopes:
+                raise ValueError("a DIE behind the end of its unit")
+            scopes.pop()
+        elif found.has_children:
+            behind = _sibling(found)
+            if behind is not None and behind <= die.offset:
+                offset = behind
+            else:
+                scopes.append(found)
+    return scopes[::-1]
+
+
 def _sibling(die: DIE) -> int | None:
     """Where the next one begins. clang and rustc leave that out."""
     found = die.attributes.get("DW_AT_sibling")

@@ -211,7 +211,7 @@ def _has_copies_that_run_code(die: DIE, depth: int) -> bool:
     if depth > _MAX_DEPTH or "DW_AT_declaration" in die.attributes:
         raise Doubt("a class that is only declared here")
     open_questions = False
-    for child in die.iter_children():
+    for child in children(die):
         if child.tag == "DW_TAG_subprogram":
             verdict = _runs_code(child, die)
             if verdict:

@@ -9,7 +9,7 @@ from elftools.dwarf.die import DIE
 
 from strobe.model import ValueType
 from strobe.symbols.debug_info import UNNAMED, DebugInfo
-from strobe.symbols.dies import in_types, is_type_unit, target, text
+from strobe.symbols.dies import around, in_types, is_type_unit, target, text
 from strobe.symbols.rows import TypeRow
 from strobe.symbols.type_model import VOID, Enum, Later, Record, Type, Typedef
 from strobe.symbols.type_names import is_instance, spellings
@@ -32,7 +32,6 @@ _TAGS = {
     "DW_TAG_union_type": frozenset({_UNION}),
     "DW_TAG_enumeration_type": frozenset({_ENUM}),
 }
-_MAX_SCOPES = 64
 _MAX_INSTANCES = 200
 
 
@@ -142,13 +141,10 @@ def _spelled(die: DIE) -> str:
 
     Around a nested type gcc puts its class as a DIE with nothing but the signature of that one's type unit.
     """
-    names: list[str] = []
-    scope: DIE | None = die
-    for _ in range(_MAX_SCOPES):
-        if scope is None or scope.offset == scope.cu.cu_die_offset:
-            return "::".join(reversed(names))
-        declared = scope if text(scope) else target(scope, "DW_AT_signature") or target(scope, "DW_AT_specification")
-        unnamed = "(anonymous namespace)" if scope.tag == "DW_TAG_namespace" else UNNAMED
-        names.append(text(declared or scope) or unnamed)
-        scope = (target(scope, "DW_AT_specification") or scope).get_parent()
-    raise ValueError("names in circles")
+    home = target(die, "DW_AT_specification") or die
+    return "::".join(reversed([_own_name(scope) for scope in (die, *around(home))]))
+
+
+def _own_name(scope: DIE) -> str:
+    declared = scope if text(scope) else target(scope, "DW_AT_signature") or target(scope, "DW_AT_specification")
+    return text(declared or scope) or ("(anonymous namespace)" if scope.tag == "DW_TAG_namespace" else UNNAMED)
