@@ -57,18 +57,22 @@ bool is_only_collected(Interest interest) {
     return interest == kVariable || interest == kPlainType || interest == kImports;
 }
 
-bool has_code(const Attributes& attributes) {
+bool has_code(const Attributes& attributes, bool has_code_at_zero) {
     if (attributes.has(kDeclaration)) return false;
     const Attribute* low = attributes.find(kLowPc);
     if (low == nullptr) return attributes.has(kRanges);
     const uint64_t at = low->value;
-    return low->form != kFormAddr || (at > 1 && at != UINT32_MAX && at != UINT64_MAX);
+    return low->form != kFormAddr || ((at > 1 || has_code_at_zero) && at != UINT32_MAX && at != UINT64_MAX);
 }
 
 class Walk {
   public:
     Walk(const Units& units, const Unit& unit, bool collects, Found& found)
-        : unit_(unit), section_(units.content_of(unit)), collects_(collects), found_(found) {}
+        : unit_(unit),
+          section_(units.content_of(unit)),
+          has_code_at_zero_(units.sections_of(unit).has_code_at_zero),
+          collects_(collects),
+          found_(found) {}
 
     void run() {
         Cursor cursor(section_, unit_.first_child - unit_.base);
@@ -123,7 +127,7 @@ class Walk {
         const Level around = open_.back();
         if (interest != kFunction && interest != kType && interest != kNames) return enter(around);
         const int32_t scope = found_.scopes.add(relative(start), relative(section_.size()), around.scope);
-        enter({scope, interest == kFunction ? has_code(attributes_) : around.in_function});
+        enter({scope, interest == kFunction ? has_code(attributes_, has_code_at_zero_) : around.in_function});
     }
 
     bool jump_to_sibling(Cursor& cursor) const {
@@ -137,7 +141,7 @@ class Walk {
 
     void collect(Interest interest, uint64_t start) {
         if (interest == kFunction) {
-            if (has_code(attributes_)) found_.functions.push_back(relative(start));
+            if (has_code(attributes_, has_code_at_zero_)) found_.functions.push_back(relative(start));
         } else if (interest == kInlined) {
             const auto origin = Units::reference(unit_, attributes_.find(kAbstractOrigin));
             if (origin && open_.back().in_function) found_.inlined.push_back(*origin);
@@ -159,6 +163,7 @@ class Walk {
 
     const Unit& unit_;
     const Bytes section_;
+    const bool has_code_at_zero_;
     const bool collects_;
     Found& found_;
     std::vector<Level> open_;
