@@ -100,7 +100,7 @@ class Dwarf {
         return rows;
     }
 
-    py::tuple declaration(uint64_t die) const {
+    py::tuple declaration(uint64_t die) {
         const Unit& unit = units_->at(die);
         dwarf::Die content;
         units_->read(unit, die, content);
@@ -109,7 +109,7 @@ class Dwarf {
         return py::make_tuple(decoded(found.linkage_name), path, found.has_line ? found.line : 0);
     }
 
-    py::object file_path(uint64_t die, uint64_t file) const { return file_of(units_->at(die), file); }
+    py::object file_path(uint64_t die, uint64_t file) { return file_of(units_->at(die), file); }
     uint64_t unit_offset(uint64_t die) const { return units_->at(die).offset; }
 
     bool unit_has_tag(uint64_t die, uint32_t tag) const {
@@ -184,13 +184,18 @@ class Dwarf {
     }
 
   private:
-    py::object file_of(const Unit& unit, uint64_t file) const {
-        std::string path;
-        try {
-            path = dwarf::LineHeader(*units_, unit).path(file);
-        } catch (const dwarf::DwarfError&) {
-            return py::none();  // what is declared there is worth having without its file
+    // The header of the last unit is kept: one function's variables are all of one unit, whose table may be long.
+    py::object file_of(const Unit& unit, uint64_t file) {
+        if (header_unit_ != &unit) {
+            header_.reset();
+            header_unit_ = &unit;
+            try {
+                header_ = std::make_unique<dwarf::LineHeader>(*units_, unit);
+            } catch (const dwarf::DwarfError&) {
+                return py::none();  // what is declared there is worth having without its file
+            }
         }
+        const std::string path = header_ ? header_->path(file) : std::string();
         if (path.empty()) return py::none();
         return decoded(path);
     }
@@ -198,6 +203,8 @@ class Dwarf {
     std::vector<py::buffer_info> held_;
     std::unique_ptr<dwarf::Units> units_;
     std::unique_ptr<dwarf::ScopeTable> scopes_;
+    std::unique_ptr<dwarf::LineHeader> header_;  // null: of a unit without one
+    const Unit* header_unit_ = nullptr;
     std::once_flag code_made_;
     std::unique_ptr<dwarf::CodeSearch> code_;
     std::once_flag addresses_made_;

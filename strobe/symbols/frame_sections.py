@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from strobe.errors import StrobeError
 from strobe.symbols.debug_info import DebugInfo
 from strobe.symbols.frame_tables import FrameSection
 from strobe.symbols.image import StoredSection, open_image
@@ -14,10 +15,14 @@ _UNLOADED = ".debug_frame"
 
 
 def frame_sections(path: str, debug_info: DebugInfo) -> dict[str, FrameSection]:
-    """`path`: the file with the code, which a separate file of debug information does not repeat. Raises ValueError
-    where a section is cut short, StrobeError where the file cannot be read any more.
+    """`path`: the file with the code, whose tables a separate file of debug information does not repeat.
+
+    Raises ValueError or OSError where a section is cut short, or the file cannot be read any more.
     """
-    image = open_image(path)
+    try:
+        image = open_image(path)
+    except StrobeError as error:
+        raise ValueError(str(error)) from error
     try:
         stored = [section for section in image.sections() if section.name in _LOADED and not section.is_compressed]
     finally:

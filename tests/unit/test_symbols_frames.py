@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from support import debug_files
 
 from strobe.errors import StrobeError
 from strobe.symbols import ElfResolver
@@ -325,3 +326,28 @@ def read_all(path: Path) -> int:
     except UNREADABLE:
         return read
     return read
+
+
+def test_a_separate_debug_file_leaves_the_tables_of_frames_in_the_program(
+    build_program: BuildProgram, tmp_path: Path
+) -> None:
+    program = build_program("symbols/locals", "-O2")
+    stripped = debug_files.split(program, tmp_path / "locals", tmp_path / "locals.debug")
+    line = line_of("total += once + sink")
+    apart, whole = (frame_at(details_of(path), "locals.cpp", line) for path in (stripped, program))
+    assert apart.layout == whole.layout and apart.layout is not None
+    shown = [
+        [(found.name, found.type.name, found.location) for found in frame.calls[0].locals] for frame in (apart, whole)
+    ]
+    assert shown[0] == shown[1] != []
+    assert {str(location) for location in apart.layout.saved.values()} >= {"at CFA - 8"}
+
+
+def test_a_file_that_is_gone_is_an_error_of_those_that_damage_makes(
+    build_program: BuildProgram, tmp_path: Path
+) -> None:
+    copy = debug_files.copy_of(build_program("symbols/locals", "-O0"), tmp_path / "gone")
+    details = details_of(copy)
+    copy.unlink()
+    with pytest.raises(UNREADABLE):
+        details.frames.layout(0x1000)
