@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import NoteSection
+from elftools.elf.sections import NoteSection, Section
 
 from strobe.errors import failure
 from strobe.symbols.damage import UNREADABLE
@@ -26,6 +26,16 @@ _SHN_UNDEF, _SHN_RESERVED = 0, 0xFF00
 _SHF_EXECINSTR, _SHF_COMPRESSED = 4, 0x800
 
 
+class _Elf(ELFFile):
+    """Without hash tables: pyelftools 0.33 reads each whole when it comes by, which takes longer than all the rest."""
+
+    def _make_elf_hash_section(self, section_header: Any, name: str) -> Any:
+        return Section(section_header, name, self)
+
+    def _make_gnu_hash_section(self, section_header: Any, name: str) -> Any:
+        return Section(section_header, name, self)
+
+
 class ElfImage:
     """An Image of 64-bit x86. `link_base`: lowest PT_LOAD address, on a page boundary.
 
@@ -37,7 +47,7 @@ class ElfImage:
         self.path, self.machine = path, "x86-64"
         self._stream: BinaryIO = _opened(path) if content is None else io.BytesIO(content)
         try:
-            self.elf = ELFFile(self._stream)
+            self.elf = _Elf(self._stream)
             self._check_machine(is_program=is_program)
             self.build_id = self._read_build_id()
             self.link_base = self._lowest_load()

@@ -39,7 +39,7 @@ def merged(path: str, symbols: list[TableFunction], code: Iterable[CodeRow], go:
 
 def _preferred(same: list[TableFunction], row: CodeRow | None) -> TableFunction:
     """Of symbols at one address: the one debug information names, then clones, global ones, plain spellings."""
-    if len(same) == 1:
+    if len(same) == 1 or all(symbol.name == same[0].name for symbol in same):
         return same[0]
     linkage = None if row is None else row.linkage_name or row.name
 
