@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from strobe.cli import wording
@@ -38,6 +39,8 @@ def find_functions(subject: Subject, patterns: Sequence[Pattern]) -> FunctionLis
             result.misses.append(_miss(subject, pattern))
         found |= matches
         result.inlined |= inlined
+    if len(result.misses) > 1 and all(Path(pattern.text).exists() for pattern in patterns):
+        result.misses = ["The patterns are names of files here: put a pattern with '*' in quotes."]
     result.functions = sorted(found.values(), key=_order)
     return result
 
@@ -182,7 +185,8 @@ def functions_json(subject: Subject, found: FunctionList, limit: int | None) -> 
     return {
         "functions": [_function_json(subject, function) for function in subject.resolver.detail(listed)],
         "functionCount": len(found.functions),
-        "inlinedOnly": [{"name": name, "sites": sites} for name, sites in sorted(found.inlined.items())],
+        "inlinedOnly": [{"name": name, "sites": sites} for name, sites in sorted(found.inlined.items())[:limit]],
+        "inlinedOnlyCount": len(found.inlined),
     }
 
 

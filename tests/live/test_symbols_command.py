@@ -186,6 +186,41 @@ def test_addresses_come_from_standard_input_and_may_be_names(inlined: Path) -> N
     assert {line.split()[0] for line in starts} == {entry}
 
 
+def test_a_pattern_that_the_shell_expanded_is_recognised(
+    inlined: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("notes.txt", "Makefile"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    result = run(inlined, "Makefile", "notes.txt")
+    said = "strobe: The patterns are names of files here: put a pattern with '*' in quotes.\n"
+    assert (result.returncode, result.stdout, result.stderr) == (1, "", said)
+
+
+def test_another_name_of_a_function_is_told(tmp_path: Path, program_cache: Path) -> None:
+    source = tmp_path / "alias.c"
+    source.write_text(
+        "int inner(int x) { return x + 1; }\n"
+        'int outer(int x) __attribute__((alias("inner")));\n'
+        "int main(void) { return outer(-1); }\n"
+    )
+    program = build(source, (), None, program_cache)
+    result = run(program, "outer")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "'outer' is another name of 'inner'" in result.stderr
+    assert "  inner+0x2  " in answer(program, "--addr", "outer+2")
+
+
+def test_debug_information_elsewhere_is_found_and_named(inlined: Path, tmp_path: Path) -> None:
+    debug, stripped = tmp_path / "inlined.debug", tmp_path / "inlined"
+    tool("objcopy", "--only-keep-debug", inlined, debug)
+    tool("objcopy", "--strip-all", f"--add-gnu-debuglink={debug}", inlined, stripped)
+    assert f", in {debug}\n" in answer(stripped)
+    assert document(stripped)["summary"]["debugFiles"] == [str(debug)]
+    assert document(stripped, "*")["functions"] == document(inlined, "*")["functions"]
+    assert answer(debug).startswith(f"{debug}: ELF x86-64 debug information, apart from its program\n")
+
+
 def test_an_address_outside_says_where_the_code_is(inlined: Path) -> None:
     result = run(inlined, "--addr", "0x7f0000001000", "--addr", "main")
     assert result.returncode == 1
