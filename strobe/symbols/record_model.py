@@ -5,7 +5,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from strobe.symbols.type_model import Encoding, Later, Qualified, Scalar, Type, Typedef
+from strobe.symbols.later import Later
+from strobe.symbols.type_model import Encoding, Qualified, Scalar, Type, Typedef
 
 _MAX_HOPS = 64
 _FLOATS = {4: "<f", 8: "<d"}

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from elftools.dwarf.die import DIE
 
 from strobe.symbols.dies import block, children, constant, flag, number, target, text
+from strobe.symbols.later import Later
 from strobe.symbols.record_model import (
     Base,
     Field,
@@ -19,7 +20,7 @@ from strobe.symbols.record_model import (
     VariantPart,
     in_range,
 )
-from strobe.symbols.type_model import Later, Scalar, Type
+from strobe.symbols.type_model import Scalar, Type
 
 Link: TypeAlias = Callable[[DIE | None], Later[Type]]
 _ACCESS = {1: "public", 2: "protected", 3: "private"}

@@ -6,38 +6,18 @@ debug information is damaged. A type is one object as long as its module is load
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum as PythonEnum
 from math import prod
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING
+
+from strobe.symbols.later import Later
 
 if TYPE_CHECKING:
     from strobe.symbols.record_model import RecordHead, RecordParts
 
 _MAX_NAME = 16_384  # characters; names of damaged types double with each step
 _MAX_HOPS = 64
-T = TypeVar("T")
-
-
-class Later(Generic[T]):
-    """Something that is read when first asked for, under `lock`; asked again, it is the same object."""
-
-    __slots__ = ("_lock", "_read", "_value")
-
-    def __init__(self, read: Callable[[], T], lock: AbstractContextManager[Any]) -> None:
-        self._read: Callable[[], T] | None = read
-        self._lock = lock
-        self._value: T
-
-    def __call__(self) -> T:
-        if self._read is not None:
-            with self._lock:
-                if self._read is not None:  # no other thread was faster
-                    self._value = self._read()
-                    self._read = None
-        return self._value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -189,11 +169,18 @@ class MemberPointer(Type):
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """`count` None: not stated, as of a flexible array member, or, where `is_computed`, known at run time (VLA)."""
+    """`count` None: not stated, as of a flexible array member, or, where `is_computed`, known at run time (VLA).
+
+    Then the last index, or where `gives_count` the count, is in the local variable with the DIE at `variable`, or what
+    the DWARF `expression` pushes.
+    """
 
     count: int | None
     is_computed: bool = False
     lower: int = 0
+    gives_count: bool = False
+    variable: int | None = None
+    expression: bytes | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

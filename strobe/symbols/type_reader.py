@@ -8,7 +8,8 @@ from typing import Any
 
 from elftools.dwarf.die import DIE
 
-from strobe.symbols.dies import ALIASES, QUALIFIERS, children, constant, flag, number, target, text
+from strobe.symbols.dies import ALIASES, QUALIFIERS, block, children, constant, flag, number, target, text
+from strobe.symbols.later import Later
 from strobe.symbols.record_model import RecordHead, RecordParts, in_range
 from strobe.symbols.record_reader import Link, read_parts
 from strobe.symbols.type_model import (
@@ -19,7 +20,6 @@ from strobe.symbols.type_model import (
     Enum,
     Enumerator,
     Function,
-    Later,
     MemberPointer,
     Pointer,
     Qualified,
@@ -202,8 +202,12 @@ def _dimension(die: DIE) -> Dimension:
         if attribute not in die.attributes:
             continue
         value = number(die, attribute)
-        if value is None or die.attributes[attribute].form.startswith("DW_FORM_ref"):
-            return Dimension(None, True, lower)
+        gives_count = attribute == "DW_AT_count"
+        if die.attributes[attribute].form.startswith("DW_FORM_ref"):
+            variable = target(die, attribute)
+            return Dimension(None, True, lower, gives_count, None if variable is None else variable.offset)
+        if value is None:
+            return Dimension(None, True, lower, gives_count, expression=block(die, attribute))
         count = 0 if extra and value in _UNBOUNDED else value + extra
         return Dimension(max(count, 0), False, lower)
     if die.tag == "DW_TAG_enumeration_type":  # an array that an enum indexes

@@ -10,8 +10,9 @@ from elftools.dwarf.die import DIE
 from strobe.model import ValueType
 from strobe.symbols.debug_info import UNNAMED, DebugInfo
 from strobe.symbols.dies import around, in_types, is_type_unit, target, text
+from strobe.symbols.later import Later
 from strobe.symbols.rows import TypeRow
-from strobe.symbols.type_model import VOID, Enum, Later, Record, Type, Typedef
+from strobe.symbols.type_model import VOID, Enum, Record, Type, Typedef
 from strobe.symbols.type_names import is_instance, spellings
 from strobe.symbols.type_reader import TypeReader
 from strobe.symbols.units import UnitFinder

@@ -107,6 +107,42 @@ def test_lengths_of_arrays(build: Build) -> None:
     assert isinstance(vector, Array) and (vector.is_vector, vector.count, vector.size) == (True, 4, 16)
 
 
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_arrays_whose_length_is_known_at_run_time(compiler: str, program_cache: Path) -> None:
+    program = programs.build(FOLDER / "types.c", (), compiler, program_cache)
+    resolver = ElfResolver()
+    details = resolver.details(str(program))
+    function = next(one for one in resolver.module(str(program)).functions if one.name == "sum")
+    assert details is not None
+    frame = details.frames.at(function.address + function.size - 8)
+    assert frame is not None
+    locals_ = {local.name: local for local in frame.calls[0].locals}
+    array = locals_["copy"].type
+    assert isinstance(array, Array) and array.name == "int[]"
+    (dimension,) = array.dimensions
+    assert (array.size, array.count, dimension.count, dimension.is_computed) == (None, None, None, True)
+    if dimension.variable is not None:
+        assert [local.type.size for local in locals_.values() if local.die_offset == dimension.variable] == [8]
+    else:
+        assert dimension.expression
+
+
+def test_scalars(build: Build) -> None:
+    def scalars(types: Types) -> dict[str, tuple[str, int | None]]:
+        found = [(field.name, field.type.bare) for field in parts(types, "numbers").fields]
+        return {name: (kind.encoding.value, kind.size) for name, kind in found if isinstance(kind, Scalar)}
+
+    found = scalars(build("types.c"))
+    assert found["flag"] == ("bool", 1)
+    assert (found["sc"], found["uc"]) == (("signed char", 1), ("unsigned char", 1))
+    assert (found["wide"], found["uwide"]) == (("signed", 16), ("unsigned", 16))
+    assert (found["ld"], found["quad"], found["z"]) == (("float", 16), ("float", 16), ("complex", 16))
+    assert found["money"] == ("decimal", 8)
+    assert scalars(build("types.c", compiler="clang"))["odd"] == ("signed", 8)
+    utf = parts(build("types.cpp"), "zoo::Plain").fields[1].type.bare
+    assert isinstance(utf, Array) and isinstance(utf.element, Scalar) and utf.element.is_character
+
+
 def test_enums_have_their_signs_and_say_when_they_are_flags(build: Build) -> None:
     types = build("types.c")
 
