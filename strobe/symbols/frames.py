@@ -22,6 +22,7 @@ from strobe.symbols.types import Types
 
 _PARAMETER, _VARIABLE, _INLINED = 0x05, 0x34, 0x1D
 _CALL_SITES = (0x48, 0x4109)
+_ENTRY = ("DW_AT_entry_pc", "DW_AT_low_pc")
 _RETURN_PC = ("DW_AT_call_return_pc", "DW_AT_low_pc")  # of DWARF 5; of GNU's call sites in DWARF 4
 _CALLEE = ("DW_AT_call_origin", "DW_AT_abstract_origin")
 _TAIL_CALL = ("DW_AT_call_tail_call", "DW_AT_GNU_tail_call")
@@ -54,7 +55,9 @@ class Frames:
             return None
         scopes = _Scopes(self._debug_info.core.scope_dies(function, address))
         with self._debug_info.dwarf.lock:
-            calls = tuple(self._call(scopes, number, address) for number in reversed(scopes.calls))
+            die = self._locations.die_at(function)
+            is_entry = address in [dies.number(die, attribute) for attribute in _ENTRY]
+            calls = tuple(self._call(scopes, number, address, is_entry) for number in reversed(scopes.calls))
             return Frame(address, calls, self._frame_base(function, address), self.layout(address))
 
     def layout(self, address: int) -> CallFrame | None:
@@ -79,11 +82,11 @@ class Frames:
             return AtRegister(found.number, 0)
         return None if isinstance(found, OptimizedOut) else found
 
-    def _call(self, scopes: _Scopes, number: int, address: int) -> Call:
+    def _call(self, scopes: _Scopes, number: int, address: int, is_entry: bool) -> Call:
         offset, tag, *_ = scopes.rows[number]
         die = self._locations.die_at(offset)
         linkage, file, line = self._debug_info.core.declaration(offset)
-        found = self._locals(scopes, number, address)
+        found = self._locals(scopes, number, address, is_entry)
         return Call(
             self._name(offset, linkage),
             linkage or None,
@@ -107,12 +110,12 @@ class Frames:
         path = None if file is None else self._debug_info.core.file_path(die.offset, file)
         return CallPlace(path, dies.number(die, "DW_AT_call_line") or 0, dies.number(die, "DW_AT_call_column") or 0)
 
-    def _locals(self, scopes: _Scopes, call: int, address: int) -> list[Local]:
+    def _locals(self, scopes: _Scopes, call: int, address: int, is_entry: bool) -> list[Local]:
         """Of all blocks of one call, outer ones first."""
         found: list[Local] = []
         inner_names: set[str] = set()
         for block in reversed(scopes.blocks[call]):
-            own = [self._local(die, address, inner_names) for die in self._variables(scopes, block)]
+            own = [self._local(die, address, is_entry, inner_names) for die in self._variables(scopes, block)]
             inner_names.update(local.name for local in own)
             found = own + found
         return found
@@ -139,12 +142,12 @@ class Frames:
     def _children(self, die: DIE, tag: int) -> list[int]:
         return self._debug_info.core.children(die.offset, tag)
 
-    def _local(self, die: DIE, address: int, inner_names: set[str]) -> Local:
+    def _local(self, die: DIE, address: int, is_entry: bool, inner_names: set[str]) -> Local:
         named = inherited(die, "DW_AT_name")
         name = "" if named is None else dies.text(named)
         _, file, line = self._debug_info.core.declaration(die.offset)
         typed = inherited(die, "DW_AT_type") or die
-        held = self._held(die, name, address)
+        held = self._held(die, name, address, is_entry)
         return Local(
             name,
             self._types.of_die(dies.target(typed)),
@@ -158,8 +161,8 @@ class Frames:
             die.offset,
         )
 
-    def _held(self, die: DIE, name: str, address: int) -> Held:
-        held = self._locations.at(die, address)
+    def _held(self, die: DIE, name: str, address: int, is_entry: bool) -> Held:
+        held = self._locations.at(die, address, is_entry=is_entry)
         if held.location == OptimizedOut() and name:
             definition = self._definition(die, name)
             if definition is not None:

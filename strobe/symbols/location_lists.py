@@ -18,7 +18,10 @@ DEFAULT_LOCATION, BASE_ADDRESS, START_END, START_LENGTH, VIEW_PAIR = range(5, 10
 
 @dataclass(frozen=True, slots=True)
 class ListEntry:
-    """`content`: the bytes of an expression, which holds in [start, end). `is_default`: where no other entry does."""
+    """`content`: the bytes of an expression, which holds in [start, end). `is_default`: where no other entry does.
+
+    Where start is end, it holds for some views of that address only, as of a parameter that is soon something else.
+    """
 
     start: int
     end: int
@@ -41,7 +44,7 @@ def read_old(section: Content, offset: int, base: int, address_size: int) -> Ite
         (length,) = struct.unpack_from("<H", section, offset)
         content = _bytes(section, offset + 2, length)
         offset += 2 + length
-        if start < end:
+        if start <= end:
             yield ListEntry(base + start, base + end, content)
     raise ValueError("a location list without end")
 
@@ -64,7 +67,7 @@ def read_new(
         else:
             start, end = _bounds(kind, cursor, base, address)
             content = cursor.take(cursor.uleb())
-            if start < end:
+            if start <= end:
                 yield ListEntry(start, end, content, kind == DEFAULT_LOCATION)
     raise ValueError("a location list without end")
 

@@ -50,11 +50,14 @@ class LocationReader:
     def __init__(self, debug_info: DebugInfo) -> None:
         self._debug_info = debug_info
 
-    def at(self, die: DIE, address: int, attribute: str = LOCATION) -> Held:
-        """Where the value of a DIE is while the code at a link-time address is about to run."""
-        return self._at(die, address, attribute, 0)
+    def at(self, die: DIE, address: int, attribute: str = LOCATION, *, is_entry: bool = False) -> Held:
+        """Where the value of a DIE is while the code at a link-time address is about to run.
 
-    def _at(self, die: DIE, address: int, attribute: str, depth: int) -> Held:
+        `is_entry`: a function begins there, and what counts is what it was called with.
+        """
+        return self._at(die, address, attribute, 0, is_entry)
+
+    def _at(self, die: DIE, address: int, attribute: str, depth: int, is_entry: bool) -> Held:
         has = inherited(die, attribute, "DW_AT_const_value")
         if has is None:
             return Held(OptimizedOut())
@@ -62,29 +65,26 @@ class LocationReader:
         if found is None:
             return Held(_constant(has))
         if found.form not in _LISTS:
-            return Held(self._described(has, bytes(found.value), address, depth))
-        return self._in_list(has, list(self._entries(has, found)), address, depth)
+            return Held(self._described(has, bytes(found.value), address, depth, is_entry))
+        entries = list(self._entries(has, found))
+        chosen = _chosen(entries, address, is_entry)
+        # an expression without operations says that it is not there
+        if chosen is None or not chosen.content:
+            known = (entry for entry in entries if entry.content and not entry.is_default)
+            return Held(OptimizedOut(tuple((entry.start, entry.end) for entry in known if entry.start < entry.end)))
+        ranges = () if chosen.is_default else ((chosen.start, chosen.end),)
+        return Held(self._described(has, chosen.content, address, depth, is_entry), ranges)
 
     def expression(self, die: DIE, attribute: str) -> tuple[Operation, ...]:
         """Operations of an attribute that has no list; none where it is missing."""
         content = dies.block(die, attribute)
         return () if content is None else operations_of(content, self.surroundings(die))
 
-    def _in_list(self, die: DIE, entries: list[ListEntry], address: int, depth: int) -> Held:
-        here = [entry for entry in entries if entry.start <= address < entry.end]
-        chosen = next((entry for entry in here if not entry.is_default), here[0] if here else None)
-        # an expression without operations says that it is not there
-        elsewhere = tuple((entry.start, entry.end) for entry in entries if entry.content and not entry.is_default)
-        if chosen is None or not chosen.content:
-            return Held(OptimizedOut(elsewhere))
-        ranges = () if chosen.is_default else ((chosen.start, chosen.end),)
-        return Held(self._described(die, chosen.content, address, depth), ranges)
-
-    def _described(self, die: DIE, content: bytes, address: int, depth: int) -> Location:
+    def _described(self, die: DIE, content: bytes, address: int, depth: int, is_entry: bool) -> Location:
         def pointee(offset: int) -> Location:
             if depth >= _MAX_POINTERS:
                 return OptimizedOut()
-            return self._at(self.die_at(offset), address, LOCATION, depth + 1).location
+            return self._at(self.die_at(offset), address, LOCATION, depth + 1, is_entry).location
 
         return location_of(operations_of(content, self.surroundings(die)), pointee)
 
@@ -112,6 +112,15 @@ class LocationReader:
             section = self._debug_info.section(".debug_loclists")
             return location_lists.read_new(section, offset, base, size, self.surroundings(die).address)
         return location_lists.read_old(self._debug_info.section(".debug_loc"), offset, base, size)
+
+
+def _chosen(entries: list[ListEntry], address: int, is_entry: bool) -> ListEntry | None:
+    """At a function's first instruction an entry for its first views alone counts, as gdb has it."""
+    for entry in entries:
+        is_view = is_entry and entry.start == entry.end == address
+        if is_view or (entry.start <= address < entry.end and not entry.is_default):
+            return entry
+    return next((entry for entry in entries if entry.is_default), None)
 
 
 def _constant(die: DIE) -> Location:

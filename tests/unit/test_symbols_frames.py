@@ -117,7 +117,8 @@ def test_nesting_of_expressions_is_bounded() -> None:
 def test_location_lists_of_dwarf_4() -> None:
     section = struct.pack("<QQHB", 0x10, 0x20, 1, 0x55) + struct.pack("<QQHB", 0x20, 0x20, 1, 0x56)
     section += struct.pack("<QQ", 2**64 - 1, 0x9000) + struct.pack("<QQH2s", 0, 4, 2, b"\x91\x00") + bytes(16)
-    expected = [ListEntry(0x1010, 0x1020, b"\x55"), ListEntry(0x9000, 0x9004, b"\x91\x00")]
+    expected = [ListEntry(0x1010, 0x1020, b"\x55"), ListEntry(0x1020, 0x1020, b"\x56")]
+    expected += [ListEntry(0x9000, 0x9004, b"\x91\x00")]
     assert list(read_old(b"\xee" + section, 1, 0x1000, 8)) == expected
     with pytest.raises((ValueError, struct.error)):
         list(read_old(section[:-1], 0, 0x1000, 8))
