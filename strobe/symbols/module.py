@@ -99,7 +99,7 @@ class ElfResolver:
         image = CompleteImage(open_image(path))
         key = {path: own, **image.looked_at}
         try:
-            if image.section_size(".debug_info") + image.section_size(".symtab") < cache.WORTH_BYTES:
+            if sum(map(image.section_size, (".debug_info", ".symtab", ".gopclntab"))) < cache.WORTH_BYTES:
                 return self._read_anew(image, key, None)[0]
             name = cache.key_of(*_identity(image, own))
             files = self._cache.prefix(name)
