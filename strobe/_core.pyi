@@ -42,7 +42,7 @@ class Dwarf:
     def unit_offset(self, die: int) -> int:
         """Offset of the unit that holds a DIE."""
     def unit_has_tag(self, die: int, tag: int) -> bool:
-        """Whether the unit that holds a DIE may have any with that DW_TAG."""
+        """Whether the unit that holds a DIE has any with that DW_TAG, or one that it imports does."""
     def units(self) -> list[tuple[int, int, int, int, bool, bool]]:
         """(offset, bytes, DWARF version, DW_UT, in .debug_types, content in a .dwo file)."""
     def line_at(self, address: int) -> tuple[str, int, int, int, int] | None:
@@ -73,7 +73,8 @@ class DwarfIndex:
         """Defined types, the first of each name and tag. name; die (u64); unit (u32); tag (u16); flags (u8: 4 the DIE
         is in .debug_types)."""
     def inlined(self) -> dict[str, bytes]:
-        """name of what was inlined into a function with code; sites (u64), file where it is declared (u32)."""
+        """name of what was inlined into a function with code; linkage_name where that says more; sites (u64), file
+        where it is declared (u32)."""
     def ranges(self) -> bytes:
         """Pairs of u64: [start, end) of each part of a function, the one that is called first."""
     def files(self) -> list[str]: ...

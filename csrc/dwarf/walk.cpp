@@ -1,6 +1,7 @@
 #include "dwarf/walk.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "dwarf/expression.h"
 
@@ -195,6 +196,34 @@ Found walk(const Units& units, const Unit& unit, bool collects) {
     }
     found.scopes.finish();
     return found;
+}
+
+bool has_die(const Units& units, const Unit& first, uint32_t tag) {
+    std::vector<const Unit*> left{&first};
+    std::unordered_set<uint32_t> known{first.index};
+    while (!left.empty()) {
+        const Unit& unit = *left.back();
+        left.pop_back();
+        if (unit.abbreviations == nullptr || unit.first_child == 0) continue;
+        const bool imports = unit.abbreviations->has_tag(kTagImportedUnit);
+        if (!imports && !unit.abbreviations->has_tag(tag)) continue;
+        Attributes attributes;
+        Cursor cursor(units.content_of(unit), unit.first_child - unit.base);
+        while (cursor.left() > 0) {
+            const uint64_t code = cursor.uleb();
+            if (code == 0) continue;
+            const Plan& plan = unit.abbreviations->plan(code);
+            if (plan.tag == tag) return true;
+            if (plan.tag != kTagImportedUnit) {
+                plan.skip(cursor);
+                continue;
+            }
+            plan.read(cursor, attributes);
+            const auto imported = Units::reference(unit, attributes.find(kImport));
+            if (imported && known.insert(units.at(*imported).index).second) left.push_back(&units.at(*imported));
+        }
+    }
+    return false;
 }
 
 std::vector<uint64_t> children(const Units& units, uint64_t die, uint32_t tag) {

@@ -113,8 +113,8 @@ class Dwarf {
     uint64_t unit_offset(uint64_t die) const { return units_->at(die).offset; }
 
     bool unit_has_tag(uint64_t die, uint32_t tag) const {
-        const Unit& unit = units_->at(die);
-        return unit.abbreviations != nullptr && unit.abbreviations->has_tag(tag);
+        const py::gil_scoped_release release;
+        return dwarf::has_die(*units_, units_->at(die), tag);
     }
 
     py::list unit_rows() const {

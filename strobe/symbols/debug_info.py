@@ -39,6 +39,7 @@ class DebugInfo:
         self._executable = image.executable
         self.machine = image.machine
         self._names: dict[int, str] = {}
+        self._with_parameters: dict[int, bool] = {}  # by unit
         if named is not None:
             self.named = named
 
@@ -82,7 +83,10 @@ class DebugInfo:
 
     def lists_parameters(self, offset: int) -> bool:
         """Whether the unit describes parameters at all: with -g1, or as Rust's own library is built, it does not."""
-        return self._core.unit_has_tag(offset, TAG_FORMAL_PARAMETER)
+        unit = self._core.unit_offset(offset)
+        if unit not in self._with_parameters:
+            self._with_parameters[unit] = self._core.unit_has_tag(offset, TAG_FORMAL_PARAMETER)
+        return self._with_parameters[unit]
 
     def parameters(self, offset: int) -> list[int]:
         """Offsets of a function's parameters."""

@@ -136,6 +136,18 @@ def test_what_dwz_makes_of_one_file(flags: str, build_program: BuildProgram, tmp
     assert all_of(small) == all_of(program)
 
 
+def test_units_without_parameters_stay_so_where_dwz_makes_them_share_abbreviations(tmp_path: Path) -> None:
+    (tmp_path / "one.c").write_text("int add(int a, int b) { return a + b; }")
+    (tmp_path / "two.c").write_text("int add(int a, int b); int main(int argc, char** v) { return add(argc, v == 0); }")
+    for source, option in (("one", "-g1"), ("two", "-g")):
+        run("gcc", option, "-c", f"{source}.c", cwd=tmp_path)
+    run("gcc", "-o", "program", "one.o", "two.o", cwd=tmp_path)
+    run("dwz", "program", cwd=tmp_path)
+    details = ElfResolver()
+    functions = {f.name: f.parameters for f in details.detail(list(load(tmp_path / "program").functions))}
+    assert functions["add"] is None and functions["main"] is not None
+
+
 def made_by_dwz(form: str, build_program: BuildProgram, folder: Path) -> list[tuple[Path, Path]]:
     """(as built, as dwz left it) of two programs that share an alternate file, `common`."""
     flags = "-gdwarf-5" if form == "sup" else form
