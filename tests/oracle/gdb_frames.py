@@ -3,8 +3,9 @@
 STROBE_REQUEST names a JSON file: {"main": link-time address, "functions": [[start, end]], "step": every how many
 instructions}. The file STROBE_ANSWER gets {"slide", "scopes": {address: [block]}, "stops": {address: stop}}; addresses
 are link-time. A block: {"function", "variables": [[name, is_argument, type, line]]}, from the innermost on. A stop has
-what an evaluator needs, {"registers", "memory": [[start, hex]], "caller": {"pc", "registers"}}, and "values": one for
-each variable of the blocks, in their order: null (no answer), "out", or {"address"}, {"number"}, {"fields": [...]}.
+what an evaluator needs, {"registers", "memory": [[start, hex]], "caller": {"pc", "registers"}}, "places" of inlined
+calls, and "values": one for each variable of the blocks, in their order: null (no answer), "out", or {"address"},
+{"number"}, {"fields": [...]}.
 """
 
 import json
@@ -106,6 +107,16 @@ def values_at(pc, frame):
     return found
 
 
+def places_of(frame):
+    """[file, line] of each inlined call around a frame, the innermost first."""
+    found = []
+    while frame.type() == gdb.INLINE_FRAME:
+        frame = frame.older()
+        place = frame.find_sal()
+        found.append([None if place.symtab is None else place.symtab.fullname(), place.line])
+    return found
+
+
 def registers_of(frame):
     found = {}
     for name in REGISTERS:
@@ -164,6 +175,7 @@ class Stop(gdb.Breakpoint):
             "memory": memory_at(registers["rsp"]),
             "caller": caller_of(frame),
             "values": values_at(self.pc, frame),
+            "places": places_of(frame),
         }
         return False
 

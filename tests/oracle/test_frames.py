@@ -116,6 +116,7 @@ class Comparison:
                 continue  # told by scopes()
             reader = Reader(self.machine(stop), frame)
             self.caller(frame, reader, stop)
+            self.places(frame, stop["places"])
             for local, value in self.pairs(frame, self.answer["scopes"][address], stop["values"]):
                 verdict = self.verdict(reader, local, value)
                 self.seen[verdict.partition(":")[0]] += 1
@@ -149,6 +150,15 @@ class Comparison:
             self.seen["registers"] += 1
             if theirs[name] != ours:
                 self.differs(frame.address, f"caller's {name}: {ours:#x}", hex(theirs[name]))
+
+    def places(self, frame: Frame, theirs: list[Any]) -> None:
+        """Where inlined calls stand in the source. At the first instruction of one gdb is still outside of it."""
+        calls = frame.calls[:-1]
+        ours = [[call.place.file, call.place.line] for call in calls if call.place is not None]
+        assert len(ours) == len(calls)
+        self.seen["places"] += len(theirs)
+        if theirs != ours[len(ours) - len(theirs) :]:
+            self.differs(frame.address, ours, theirs)
 
     def pairs(self, frame: Frame, blocks: list[Any], values: list[Any]) -> Iterator[tuple[Local, Any]]:
         """Our locals with gdb's values; of those of one name in one call the innermost first.
@@ -265,4 +275,5 @@ def test_scopes_and_values_are_those_of_gdb(comparison: Comparison) -> None:
     seen = comparison.seen
     assert comparison.wrong == [], seen
     assert seen["same"] > 200 and seen["registers"] > 100, seen
+    assert seen["places"] > 0 or seen["call sites"] == 0, seen
     assert seen["unknown"] < seen["same"] / 4, seen
