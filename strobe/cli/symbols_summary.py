@@ -139,7 +139,7 @@ def _scope(scoped_name: str, function: FunctionSymbol) -> str:
     """The outermost namespace, class or crate, or the package of Go; "" for what stands in none."""
     scope, separator, _ = scoped_name.partition(SCOPE)
     if separator:
-        return re.sub(r"<.*", "<…>", scope)
+        return re.sub(r"<.*", "<*>", scope)  # as a pattern has it
     found = _GO_PACKAGE.match(scope) if (function.source_file or "").endswith(".go") else None
     return found[1] if found else ""
 

@@ -314,6 +314,12 @@ def test_the_summary_says_what_it_is(naming: Path, tmp_path: Path) -> None:
     assert document(stripped)["binary"]["hasDebugInformation"] is False
 
 
+def test_namespaces_of_the_summary_are_patterns(naming: Path) -> None:
+    scopes = {group["name"]: group["functions"] for group in document(naming)["summary"]["scopes"] if group["name"]}
+    assert {"shop", "std"} <= set(scopes)
+    assert {name: document(naming, f"{name}::**")["functionCount"] for name in scopes} == scopes
+
+
 def test_without_debug_information_lines_and_types_are_refused(naming: Path, tmp_path: Path) -> None:
     stripped = tmp_path / "stripped"
     tool("strip", "-g", "-o", stripped, naming)
