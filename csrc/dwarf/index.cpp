@@ -78,8 +78,9 @@ class Merger {
         index_.variable_names += rows.variable_names;
         index_.variable_linkage_names += rows.variable_linkage_names;
         for (InlinedRow& row : rows.inlined) {
-            const auto [known, is_new] = inlined_.try_emplace(std::move(row.name), 0, renumber(row.file));
-            known->second.first += row.sites;
+            const auto [known, is_new] = inlined_.try_emplace(std::move(row.name));
+            if (is_new) known->second = {std::move(row.linkage_name), 0, renumber(row.file)};
+            known->second.sites += row.sites;
         }
         rows = {};
     }
@@ -93,10 +94,11 @@ class Merger {
     }
 
     void finish() {
-        for (const auto& [name, where] : inlined_) {
+        for (const auto& [name, inlined] : inlined_) {
             index_.inlined_names.append(name).push_back('\0');
-            index_.inlined_sites.push_back(where.first);
-            index_.inlined_files.push_back(where.second);
+            index_.inlined_linkage_names.append(inlined.linkage_name).push_back('\0');
+            index_.inlined_sites.push_back(inlined.sites);
+            index_.inlined_files.push_back(inlined.file);
         }
         std::vector<const TypeTable::value_type*> order;
         for (const auto& type : types_) order.push_back(&type);
@@ -121,9 +123,15 @@ class Merger {
         return known->second;
     }
 
+    struct Inlined {
+        std::string linkage_name;
+        uint64_t sites = 0;
+        uint32_t file = kNone;
+    };
+
     Index& index_;
     std::unordered_map<std::string, uint32_t> files_;
-    std::map<std::string, std::pair<uint64_t, uint32_t>> inlined_;  // sites, file
+    std::map<std::string, Inlined> inlined_;
     TypeTable types_;
 };
 

@@ -15,6 +15,11 @@ uint8_t flags_of(const Unit& unit, const Declaration& declaration) {
     return static_cast<uint8_t>((declaration.is_external ? kExternalRow : 0) | (unit.in_types ? kInTypesRow : 0));
 }
 
+// Names of lambdas and of implementations of Rust's traits, whose mangled names tell them apart.
+bool says_little(std::string_view name) {
+    return name.find("{impl#") != name.npos || name.find("<lambda") != name.npos || name.find(kUnnamed) != name.npos;
+}
+
 uint32_t line_number(const Declaration& declaration) {
     return declaration.line > UINT32_MAX ? 0 : static_cast<uint32_t>(declaration.line);
 }
@@ -128,10 +133,13 @@ void RowMaker::count_inlined(std::vector<uint64_t>& origins) {
             const Unit& unit = units_.at(*first);
             Die die;
             units_.read(unit, *first, die);
-            const uint32_t file = place_of(unit, *first, namer_.declaration(unit, die, *first)).file;
+            const Declaration declaration = namer_.declaration(unit, die, *first);
+            const uint32_t file = place_of(unit, *first, declaration).file;
             const std::string& name = namer_.qualified(unit, *first);
+            const std::string_view mangled = says_little(name) ? declaration.linkage_name : "";
             // a function without name has it in an alternate file that is missing
-            if (!name.ends_with(kUnnamed)) rows_.inlined.push_back({name, static_cast<uint64_t>(last - first), file});
+            if (!name.ends_with(kUnnamed))
+                rows_.inlined.push_back({name, std::string(mangled), static_cast<uint64_t>(last - first), file});
         } catch (const DwarfError& error) {
             // a damaged name leaves the function uncounted; the unit that holds it says why
         }

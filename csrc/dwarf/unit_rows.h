@@ -12,6 +12,7 @@ namespace strobe::dwarf {
 
 struct InlinedRow {
     std::string name;
+    std::string linkage_name;  // only where the name says little
     uint64_t sites;
     uint32_t file;
 };

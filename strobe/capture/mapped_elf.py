@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from strobe.model import LoadedModule
 
 _MAGIC = b"\x7fELF"
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
@@ -150,6 +152,32 @@ def mappings(pid: int) -> list[Mapping]:
     except (FileNotFoundError, ProcessLookupError) as error:
         raise ProcessLookupError(f"process {pid}") from error
     return list(_parsed(text))
+
+
+def unlisted(pid: int, listed: Sequence[LoadedModule]) -> list[LoadedModule]:
+    """ELF files that are mapped with code and that Frida does not list: libraries in namespaces of their own (dlmopen).
+    Raises ProcessLookupError when the process is gone."""
+    found: list[LoadedModule] = []
+    run: list[Mapping] = []
+    for mapping in [*mappings(pid), None]:
+        continues = mapping is not None and run and mapping.offset > 0 and _same_file(mapping, run[0])
+        if run and not continues:
+            found.extend(_as_module(run))
+            run = []
+        if mapping is not None and (continues or mapping.offset == 0):
+            run.append(mapping)
+    known = [(module.base, module.base + module.size) for module in listed]
+    return [module for module in found if not any(start <= module.base < end for start, end in known)]
+
+
+def _same_file(one: Mapping, other: Mapping) -> bool:
+    return (one.device, one.inode) == (other.device, other.inode)
+
+
+def _as_module(run: Sequence[Mapping]) -> Iterator[LoadedModule]:
+    path = run[0].path
+    if any(mapping.is_code for mapping in run) and not path.startswith(("/memfd:", "/dev/")):
+        yield LoadedModule(Path(path).name, path, run[0].start, run[-1].end - run[0].start)
 
 
 def _parsed(text: str) -> Iterator[Mapping]:

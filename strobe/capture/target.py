@@ -174,8 +174,12 @@ class Target:
             self._session.detach()
             wait_for_uninjection(self.pid)
 
-    def _remove_module(self, module: LoadedModule) -> None:
+    def forget(self, module: LoadedModule) -> None:
+        """It was unloaded, and its hooks with it."""
         self._patches.forget(module.base, module.size)
+
+    def _remove_module(self, module: LoadedModule) -> None:
+        self.forget(module)
         self._events.on_module_removed(module)
 
     def _signal(self, number: int) -> None:

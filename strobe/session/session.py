@@ -12,6 +12,7 @@ from signal import Signals
 from typing import Literal
 
 from strobe import _core
+from strobe.capture.mapped_elf import unlisted
 from strobe.capture.target import Target
 from strobe.errors import StrobeError, failure
 from strobe.model import (
@@ -149,6 +150,7 @@ class LiveSession(Session):
         self._ended = threading.Event()
         self._stopping = False
         self._modules: dict[int, LoadedModule] = {}  # by base
+        self._unlisted: dict[int, LoadedModule] = {}
         self._module_changes: queue.SimpleQueue[_ModuleChange | None] = queue.SimpleQueue()
         self._target: Target
         self._hooks: Hooks
@@ -228,12 +230,22 @@ class LiveSession(Session):
 
     def _apply(self) -> None:
         try:
-            self._hooks.apply(list(self._modules.values()), self._now_ticks())
+            self._hooks.apply([*self._modules.values(), *self._find_unlisted()], self._now_ticks())
         except ProcessLookupError as error:
             raise self._gone() from error
         notes = {"inlined_only": self._hooks.inlined_only(), "partly_inlined": self._hooks.partly_inlined()}
         if found := {name: note for name, note in notes.items() if note}:
             self._store.add_notes(self.id, found)
+
+    def _find_unlisted(self) -> list[LoadedModule]:
+        """Nobody tells when one of these comes or goes, so they are looked for whenever hooks may change."""
+        found = {module.base: module for module in unlisted(self._target.pid, list(self._modules.values()))}
+        for base, module in self._unlisted.items():
+            if found.get(base) != module:
+                self._target.forget(module)
+                self._hooks.forget(module, self._now_ticks())
+        self._unlisted = found
+        return list(found.values())
 
     def _check_program(self) -> None:
         try:

@@ -104,8 +104,9 @@ def components(name: str) -> list[str]:
 
 
 def is_clearer_in_symbol(name: str) -> bool:
-    """Whether the mangled name says more than this one from debug information: of lambdas, and of conversions."""
-    return "<lambda" in name or "{unnamed}" in name or _CONVERSION.search(name) is not None
+    """Whether the mangled name says more than this one from debug information: of lambdas, conversions, and Rust's
+    implementations of traits, `{impl#0}` there."""
+    return any(mark in name for mark in ("<lambda", "{unnamed}", "{impl#")) or _CONVERSION.search(name) is not None
 
 
 def is_clone(raw_name: str) -> bool:
@@ -214,3 +215,11 @@ def demangled(raw_names: list[str]) -> list[str]:
     bare = [without_clone(raw) for raw in raw_names]
     pairs = zip(bare, demangle(bare), strict=True)
     return [raw if text is None else text if raw.startswith("_R") else plain_name(text) for raw, text in pairs]
+
+
+def spelled_by_symbols(names: Sequence[str], linkage_names: Sequence[str]) -> list[str]:
+    """`names` from debug information, of which those with a linkage name are spelled as that is."""
+    mangled = [linkage for linkage in linkage_names if linkage]
+    by_linkage = dict(zip(mangled, demangled(mangled), strict=True))
+    pairs = zip(names, linkage_names, strict=True)
+    return [name if by_linkage.get(linkage, linkage) == linkage else by_linkage[linkage] for name, linkage in pairs]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from strobe._core import DwarfIndex
-from strobe.symbols import columns
+from strobe.symbols import columns, names
 from strobe.symbols.columns import NO_FILE, Columns
 from strobe.symbols.rows import NamedRows
 
@@ -62,15 +62,24 @@ class Scan:
                 yield bounds[position], bounds[position + 1], entry
 
     def inlined(self) -> Columns:
-        """Functions that were inlined somewhere: columns name, sites (u64), file (u32, a number in path), path."""
+        """Functions that were inlined somewhere: columns name, sites (u64), file (u32, a number in path), path.
+
+        Names are those that a copy of the function's own would have.
+        """
         found = self._index.inlined()
         files = self._index.files()
-        numbers = columns.halves(found["file"])
-        used = {number: place for place, number in enumerate(dict.fromkeys(n for n in numbers if n != NO_FILE))}
+        merged: dict[str, tuple[int, int]] = {}
+        spelled = names.spelled_by_symbols(columns.strings(found["name"]), columns.strings(found["linkage_name"]))
+        numbers = columns.words(found["sites"]), columns.halves(found["file"])
+        for name, sites, file in zip(spelled, *numbers, strict=True):
+            merged[name] = (sites + merged.get(name, (0, 0))[0], file)
+        used = dict.fromkeys(file for _, file in merged.values() if file != NO_FILE)
+        places = {number: place for place, number in enumerate(used)}
         return {
-            **found,
-            "file": columns.of_halves(used.get(number, NO_FILE) for number in numbers),
-            "path": columns.of_strings(files[number] for number in used),
+            "name": columns.of_strings(merged),
+            "sites": columns.of_words(sites for sites, _ in merged.values()),
+            "file": columns.of_halves(places.get(file, NO_FILE) for _, file in merged.values()),
+            "path": columns.of_strings(files[number] for number in places),
         }
 
     def named(self) -> NamedRows:

@@ -177,3 +177,37 @@ def test_near_misses(spelled: Callable[[str], ModuleSymbols], compiler: str, wan
     module = spelled(compiler)
     assert matched(module, wanted) == set()
     assert nearest_functions(wanted, [module])[0] == best
+
+
+RUST: list[tuple[str, list[str]]] = [
+    ("spelled_rust::main", ["spelled_rust::main"]),
+    ("spelled_rust::Point::*", ["spelled_rust::Point::new"]),
+    ("spelled_rust::generic<*>", ["spelled_rust::generic<u8>", "spelled_rust::generic<u32>"]),
+    ("*::generic<u8>", ["spelled_rust::generic<u8>"]),
+    ("*::Shelf<*>::take*", ["spelled_rust::Shelf<u8>::take<u8>", "spelled_rust::Shelf<u32>::take<u32>"]),
+    ("spelled_rust::closures", ["spelled_rust::closures"]),
+    ("spelled_rust::closures::{closure#0}", ["spelled_rust::closures::{closure#0}"]),
+    ("*::closures::{closure#1}::{closure#0}", ["spelled_rust::closures::{closure#1}::{closure#0}"]),
+    ("*::closures::{closure}", [f"spelled_rust::closures::{{closure#{number}}}" for number in (0, 1)]),
+    ("*::closures::{{closure}}", [f"spelled_rust::closures::{{closure#{number}}}" for number in (0, 1)]),
+    ("<*Point as *Shape>::area", ["<spelled_rust::Point as spelled_rust::Shape>::area"]),
+    ("<* as spelled_rust::Shape>::*", ["<spelled_rust::Point as spelled_rust::Shape>::area"]),
+    ("<spelled_rust::Point as core::fmt::Display>::fmt", ["<spelled_rust::Point as core::fmt::Display>::fmt"]),
+    ("spelled_rust::Shape::twice<*>", ["spelled_rust::Shape::twice<spelled_rust::Point>"]),
+    ("*::later", ["spelled_rust::later"]),
+    ("spelled_rust::**::area", ["spelled_rust::shapes::round::area"]),
+    ("**::area", ["spelled_rust::shapes::round::area", "<spelled_rust::Point as spelled_rust::Shape>::area"]),
+]
+
+
+@pytest.mark.parametrize("mangling", ["legacy", "v0"])
+def test_rust(build_program: BuildProgram, mangling: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Old compilers know only one of the two without this, new ones the other."""
+    monkeypatch.setenv("RUSTC_BOOTSTRAP", "1")
+    flags = [f"-Csymbol-mangling-version={mangling}", "-Zunstable-options"]
+    module = ElfResolver().module(str(build_program("symbols/spelled_rust", *flags)))
+    assert {text: matched(module, text) for text, _ in RUST} == {
+        text: {scoped(name) for name in expected} for text, expected in RUST
+    }
+    (body,) = matched(module, "*::later::*")  # of an async function; compilers call it differently
+    assert body.startswith(scoped("spelled_rust::later::{"))
