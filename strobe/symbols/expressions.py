@@ -39,7 +39,10 @@ Operand: TypeAlias = int | bytes | BaseType | tuple[Operation, ...]
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the bytes of an expression depend on: sizes of its unit, and what its indexes and DIE offsets lead to."""
+    """What the bytes of an expression depend on: sizes of its unit, and what its indexes and DIE offsets lead to.
+
+    `first_register`: what numbers of registers count from; those of another machine than x86-64 lie apart.
+    """
 
     version: int
     address_size: int
@@ -47,9 +50,11 @@ class Surroundings:
     unit_offset: int
     address: Callable[[int], int]  # by index in .debug_addr
     base_type: Callable[[int], BaseType]  # by offset of its DIE
+    first_register: int = 0
 
 
 GENERIC = BaseType(0, 8)
+_OF_REGISTERS = ("register", "register_plus", "regval_type")  # their first operand is one
 
 # What follows an operation's byte. Capital letters: LEB128 (U, S), an address (A), a DIE of the unit (D), one of the
 # file (R), an index (X), bytes after a LEB128 length (B), an expression after one (E). Small ones: b h w q are 1, 2, 4
@@ -166,7 +171,7 @@ class _Decoder:
         starts: dict[int, int] = {}  # where each operation begins -> its number
         while self._position < len(self._content):
             starts[self._position] = len(found)
-            found.append(self._operation())
+            found.append(self._with_register(self._operation()))
         starts[self._position] = len(found)
         return tuple(_with_target(operation, starts) for operation in found)
 
@@ -182,6 +187,13 @@ class _Decoder:
             raise ValueError(f"an unknown operation {code:#x}")
         name, kinds = _PLAIN[code]
         return Operation(name, tuple(self._operand(kind) for kind in kinds))
+
+    def _with_register(self, operation: Operation) -> Operation:
+        if not self._around.first_register or operation.name not in _OF_REGISTERS:
+            return operation
+        number, *rest = operation.operands
+        assert isinstance(number, int)
+        return Operation(operation.name, (number + self._around.first_register, *rest))
 
     def _operand(self, kind: str) -> Operand:
         around = self._around

@@ -12,7 +12,7 @@ from elftools.dwarf.die import DIE
 
 from strobe.symbols import dies, names
 from strobe.symbols.cfi import CallFrame, CallFrames
-from strobe.symbols.debug_info import UNNAMED, DebugInfo
+from strobe.symbols.debug_info import DebugInfo
 from strobe.symbols.expressions import Operation
 from strobe.symbols.frame_model import Call, CallParameter, CallPlace, CallSite, Frame, Local
 from strobe.symbols.frame_tables import FrameSection
@@ -61,8 +61,8 @@ class Frames:
             return Frame(address, calls, self._frame_base(function, address), self.layout(address))
 
     def layout(self, address: int) -> CallFrame | None:
-        """Where the CFA and the caller's registers are; None where no table says."""
-        return self._call_frames.at(address)
+        """Where the CFA and the caller's registers are; None where no table says, or the machine is not x86-64."""
+        return self._call_frames.at(address) if self._debug_info.machine == "x86-64" else None
 
     def call_site(self, return_address: int) -> CallSite | None:
         """The call that returns to an address; None where debug information has none, as without optimization."""
@@ -101,7 +101,7 @@ class Frames:
     def _name(self, offset: int, linkage: str) -> str:
         """As functions are called everywhere: debug information's name, of lambdas the symbol's."""
         name = names.rust_free(self._debug_info.qualified_name(offset))
-        if linkage and (UNNAMED in name or "<lambda" in name):
+        if linkage and names.is_clearer_in_symbol(name, linkage):
             return names.demangled([linkage])[0]
         return name
 

@@ -13,6 +13,7 @@ from strobe.symbols.debug_info import DebugInfo
 from strobe.symbols.expressions import BaseType, Operation, Surroundings, operations_of
 from strobe.symbols.location_lists import ListEntry
 from strobe.symbols.locations import Constant, Location, OptimizedOut, location_of
+from strobe.symbols.registers import first_register
 
 LOCATION = "DW_AT_location"
 _MAX_HOPS = 8
@@ -102,6 +103,7 @@ class LocationReader:
             unit.cu_offset,
             lambda index: int(unit.dwarfinfo.get_addr(unit, index)),
             lambda offset: _base_type(unit.get_DIE_from_refaddr(offset)),
+            first_register(self._debug_info.machine),
         )
 
     def _entries(self, die: DIE, attribute: Any) -> Iterator[ListEntry]:

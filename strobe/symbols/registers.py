@@ -1,4 +1,4 @@
-"""Numbers of registers in debug information (System V AMD64 ABI 1.0, figure 3.36)."""
+"""Numbers of registers in debug information (System V AMD64 ABI 1.0, figure 3.36; Arm's "DWARF for AArch64")."""
 
 from __future__ import annotations
 
@@ -14,9 +14,27 @@ NAMES: tuple[str, ...] = (*_FIRST, *_VECTORS, *_FLOATS, *_PACKED, *_SYSTEM, *_LA
 _HIGH_VECTORS = range(67, 83)  # xmm16 to xmm31
 
 
+FIRST_OF_AARCH64 = 1000  # what numbers of AArch64 have been added to
+_GENERAL = (*(f"x{n}" for n in range(31)), "sp", "pc")
+_SIMD = range(64, 96)
+
+
+def first_register(machine: str) -> int:
+    """What is added to numbers in debug information for one machine."""
+    return FIRST_OF_AARCH64 if machine == "aarch64" else 0
+
+
 def register_name(number: int) -> str:
     """`rax`, `xmm3`; `register 200` for a number that the ABI does not define."""
+    if number >= FIRST_OF_AARCH64:
+        return _name_of_aarch64(number - FIRST_OF_AARCH64)
     if number in _HIGH_VECTORS:
         return f"xmm{number - _HIGH_VECTORS.start + 16}"
     name = NAMES[number] if 0 <= number < len(NAMES) else ""
     return name or f"register {number}"
+
+
+def _name_of_aarch64(number: int) -> str:
+    if number < len(_GENERAL):
+        return _GENERAL[number]
+    return f"v{number - _SIMD.start}" if number in _SIMD else f"register {number}"

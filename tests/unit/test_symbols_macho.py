@@ -29,6 +29,7 @@ NAMES = {
     "plain": 28,
     "main": 32,
 }
+FRAME_BASES = {"x86_64": ("at rbp", "at rsp"), "arm64": ("at x29", "at sp")}
 FILES = 200
 
 
@@ -96,6 +97,14 @@ def by_name(symbols: ModuleSymbols) -> dict[str, FunctionSymbol]:
     return {function.name: function for function in symbols.functions}
 
 
+def frame_base(resolver: ElfResolver, path: str, function: FunctionSymbol) -> str:
+    details = resolver.details(path)
+    frame = None if details is None else details.frames.at(function.address)
+    assert frame is not None
+    assert [local.name for local in frame.calls[0].parameters] == ["point", "scale"]
+    return str(frame.frame_base)
+
+
 @pytest.mark.parametrize("architecture", CPUS)
 @pytest.mark.parametrize("flags", ["-gdwarf-4 -O0", "-gdwarf-5 -O0", "-gdwarf-4 -O1 -fno-inline"])
 def test_an_object_file_gives_functions_lines_and_signatures(
@@ -114,6 +123,8 @@ def test_an_object_file_gives_functions_lines_and_signatures(
         assert [p.register for p in hidden.parameters] == ([0, 1] if architecture == "x86_64" else [None, None])
     lines = resolver.lines(path)
     assert lines is not None
+    if "-O0" in flags:
+        assert frame_base(resolver, path, hidden) in FRAME_BASES[architecture]
     place = lines.at(hidden.address)
     assert place is not None and (Path(place.file).name, place.line) == ("freestanding.cpp", 18)
     assert hidden.address in [place.address for place in lines.of("freestanding.cpp", 18).places]
