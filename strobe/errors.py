@@ -83,7 +83,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "static_program": (
         Code.ATTACH_FAILED,
         "'{path}' is statically linked (it has no program interpreter) and cannot be observed from inside.",
-        "Link it dynamically: leave out -static, or for Go build with cgo.",
+        "Link it dynamically: leave out -static. Of Go programs, only C functions of cgo are traced.",
     ),
     "bad_cwd": (Code.VALIDATION_ERROR, "The working directory '{path}' does not exist.", "Name an existing folder."),
     "no_such_process": (Code.ATTACH_FAILED, "No process has the id {pid}.", "List processes with: ps -e"),
