@@ -20,6 +20,13 @@ bool says_little(std::string_view name) {
     return name.find("{impl#") != name.npos || name.find("<lambda") != name.npos || name.find(kUnnamed) != name.npos;
 }
 
+// Whether the mangled name has a scope and debug information does not, as with -g1.
+bool lost_its_scope(const Declaration& declaration) {
+    constexpr std::string_view kInScope[] = {"_ZN", "_ZZ", "_ZSt", "_R"};
+    const auto begins = [&](std::string_view start) { return declaration.linkage_name.starts_with(start); };
+    return declaration.parent == ParentKind::kUnit && std::any_of(std::begin(kInScope), std::end(kInScope), begins);
+}
+
 uint32_t line_number(const Declaration& declaration) {
     return declaration.line > UINT32_MAX ? 0 : static_cast<uint32_t>(declaration.line);
 }
@@ -136,7 +143,8 @@ void RowMaker::count_inlined(std::vector<uint64_t>& origins) {
             const Declaration declaration = namer_.declaration(unit, die, *first);
             const uint32_t file = place_of(unit, *first, declaration).file;
             const std::string& name = namer_.qualified(unit, *first);
-            const std::string_view mangled = says_little(name) ? declaration.linkage_name : "";
+            const bool is_clearer = says_little(name) || lost_its_scope(declaration);
+            const std::string_view mangled = is_clearer ? declaration.linkage_name : "";
             // a function without name has it in an alternate file that is missing
             if (!name.ends_with(kUnnamed))
                 rows_.inlined.push_back({name, std::string(mangled), static_cast<uint64_t>(last - first), file});

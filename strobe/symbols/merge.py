@@ -56,7 +56,11 @@ def _readable_names(chosen: dict[int, TableFunction], rows: dict[int, CodeRow]) 
     """Name by address. Debug information's, save for lambdas, `<lambda(int)>` there and numbered in the symbol, and for
     conversions, whose type clang leaves incomplete."""
     readable = {address: names.rust_free(row.name) for address, row in rows.items()}
-    unclear = [a for a in chosen if a not in readable or names.is_clearer_in_symbol(readable[a])]
+    unclear = [
+        address
+        for address, symbol in chosen.items()
+        if address not in readable or names.is_clearer_in_symbol(readable[address], symbol.name)
+    ]
     by_symbol = names.demangled([chosen[address].name for address in unclear])
     for address, name in zip(unclear, by_symbol, strict=True):
         is_nameless = address not in readable or readable[address].endswith(UNNAMED)

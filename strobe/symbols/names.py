@@ -27,6 +27,7 @@ _RUST_ESCAPE = re.compile(r"\$(LT|GT|RF|BP|LP|RP|C|SP|u[0-9a-f]{1,6})\$")
 _RUST_LETTERS = {"LT": "<", "GT": ">", "RF": "&", "BP": "*", "LP": "(", "RP": ")", "C": ",", "SP": "@"}
 _METHOD_SUFFIX = re.compile(r"(?: const| volatile| &&?| noexcept)+(?=::|$)")
 _CONVERSION = re.compile(r"(?<![\w$~])operator (?!new\b|delete\b|\"\"|co_await\b)\w")
+_IN_SCOPE = ("_ZN", "_ZZ", "_ZSt", "_R")  # mangled names of what stands in a namespace, class or function
 _CLOSES = {">": "<", ")": "(", "}": "{", "]": "["}
 
 
@@ -103,10 +104,12 @@ def components(name: str) -> list[str]:
     return scoped(name).split(SCOPE)
 
 
-def is_clearer_in_symbol(name: str) -> bool:
+def is_clearer_in_symbol(name: str, linkage_name: str) -> bool:
     """Whether the mangled name says more than this one from debug information: of lambdas, conversions, and Rust's
-    implementations of traits, `{impl#0}` there."""
-    return any(mark in name for mark in ("<lambda", "{unnamed}", "{impl#")) or _CONVERSION.search(name) is not None
+    implementations of traits, `{impl#0}` there; and of all that has a scope, where -g1 has left out the scopes."""
+    if any(mark in name for mark in ("<lambda", "{unnamed}", "{impl#")) or _CONVERSION.search(name) is not None:
+        return True
+    return linkage_name.startswith(_IN_SCOPE) and "::" not in name.partition("<")[0]
 
 
 def is_clone(raw_name: str) -> bool:
