@@ -25,6 +25,7 @@ KINDS = {
     gdb.TYPE_CODE_VOID: "void",
 }
 FLOATS = (gdb.TYPE_CODE_FLT, gdb.TYPE_CODE_DECFLOAT, gdb.TYPE_CODE_COMPLEX)
+KEYWORDS = ("struct", "class", "union", "enum")
 TARGETS = ("pointer", "reference", "rvalue reference", "member pointer")
 
 
@@ -69,10 +70,14 @@ def describe_record(plain, depth, answer):
 
 
 def looked_up(name):
-    try:
-        return describe(gdb.lookup_type(name), DEPTH)
-    except (gdb.error, RuntimeError):
-        return None
+    """Templates are found without the keyword, what C has only with it."""
+    keyword, _, rest = name.partition(" ")
+    for spelled in (name, rest) if keyword in KEYWORDS else (name,):
+        try:
+            return describe(gdb.lookup_type(spelled), DEPTH)
+        except (gdb.error, RuntimeError):
+            continue
+    return None
 
 
 names = json.loads(Path(os.environ["STROBE_REQUEST"]).read_text())
