@@ -108,6 +108,8 @@ def _source_paths(module: ModuleSymbols) -> Iterable[str]:
 
 
 def _runtime_hint(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[str]:
+    if not pattern.literals:  # '*' says nothing about what is looked for
+        return
     for module in modules:
         if is_system_runtime(module.path) and pattern.matching_names(module.scoped_names):
             name = Path(module.path).name
