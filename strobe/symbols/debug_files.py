@@ -101,8 +101,7 @@ class CompleteImage:
             self.debug = found
             return
         self.warnings += [f"No debug information of {_name(self)} was read: {refused}." for refused in search.refused]
-        is_expected = link is not None and not str(Path(self.path).resolve()).startswith(_DISTRIBUTION)
-        if link is not None and is_expected and not search.refused:
+        if link is not None and not search.refused and not _is_of_distribution(self.path):
             self.warnings.append(
                 f"The debug information of {_name(self)} was moved to {link.name}, which was not found beside it, in "
                 ".debug there, or in a folder of STROBE_DEBUG_PATH."
@@ -133,6 +132,11 @@ class CompleteImage:
             f"A part of the debug information of {_name(self)} is in {path} (dwz), which was not read: {reason}. "
             "Names, types and lines that stand there are missing."
         )
+
+
+def _is_of_distribution(path: str) -> bool:
+    real = str(Path(path).resolve())
+    return real.startswith(_DISTRIBUTION) and not real.startswith("/usr/local/")
 
 
 def _name(image: Image) -> str:

@@ -100,7 +100,7 @@ class DebugSearch:
             return False
         if crc == link.crc:
             return True
-        self.refused.append(f"{path} is of another build: its CRC-32 is {crc:08x}, not {link.crc:08x}")
+        self.refused.append(f"{path} is of another build, or damaged: its CRC-32 is {crc:08x}, not {link.crc:08x}")
         return False
 
     def _fits(self, image: Image, build_ids: set[str | None]) -> bool:
