@@ -1,7 +1,7 @@
 """Reads damaged files one after the other: `python read_damaged.py FOLDER FIRST END STEP PROGRAM…`.
 
-For each a line of JSON before (its number) and one after: number, kind, outcome, cpu_s, peak_kb. What takes over SECONDS
-ends this process with a traceback; so does memory that cannot be had.
+For each a line of JSON before (its number) and one after: number, kind, outcome, cpu_s, peak_kb. What takes over
+SECONDS ends this process with a traceback; so does memory that cannot be had.
 """
 
 from __future__ import annotations

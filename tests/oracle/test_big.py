@@ -1,7 +1,7 @@
 """Programs of real size, on demand: STROBE_BIG_ORACLE=1 STROBE_BIG_PROGRAMS=/path/one:/path/two.
 
-Each has debug information of its own. Up to 64 MB of it are walked DIE by DIE, which takes minutes; of more, functions are
-compared with the symbol table.
+Each has debug information of its own. Up to 64 MB of it are walked DIE by DIE, which takes minutes; of more, functions
+are compared with the symbol table.
 """
 
 from __future__ import annotations
