@@ -5,6 +5,7 @@
 
 #include "bindings.h"
 #include "names/edit_distance.h"
+#include "names/plain_name.h"
 #include "names/scoped_name.h"
 
 namespace py = pybind11;
@@ -25,17 +26,18 @@ std::vector<std::string_view> views(const py::tuple& strings) {
     return all;
 }
 
-py::list scoped_all(const py::sequence& names) {
+template <std::string Change(std::string_view)>
+py::list each(const py::sequence& names) {
     const py::tuple kept(names);
     const std::vector<std::string_view> texts = views(kept);
-    std::vector<std::string> scoped;
-    scoped.reserve(texts.size());
+    std::vector<std::string> changed;
+    changed.reserve(texts.size());
     {
         const py::gil_scoped_release released;
-        for (const std::string_view text : texts) scoped.push_back(names::scoped(text));
+        for (const std::string_view text : texts) changed.push_back(Change(text));
     }
-    py::list answer(scoped.size());
-    for (size_t index = 0; index < scoped.size(); ++index) answer[index] = py::str(scoped[index]);
+    py::list answer(changed.size());
+    for (size_t index = 0; index < changed.size(); ++index) answer[index] = py::str(changed[index]);
     return answer;
 }
 
@@ -53,7 +55,8 @@ std::vector<unsigned> distances(const std::string& wanted, const py::sequence& t
 }  // namespace
 
 void add_names(py::module_& module) {
-    module.def("scoped_names", &scoped_all, py::arg("names"));
+    module.def("scoped_names", &each<names::scoped>, py::arg("names"));
+    module.def("plain_names", &each<names::plain_name>, py::arg("demangled"));
     module.def("edit_distances", &distances, py::arg("wanted"), py::arg("texts"), py::arg("part") = false);
 }
 
