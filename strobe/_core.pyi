@@ -12,10 +12,16 @@ class Dwarf:
 
     `sections`: uncompressed content by name (`.debug_info`, …), which must stay as it is. ValueError where nothing can
     be read, here and where an offset or a damaged DIE leads nowhere. DIEs are named by their offset in .debug_info,
-    units by their index in units().
+    units by their index in units(). `alternate`: the same of the file that dwz has moved common parts to; offsets there
+    have bit 62 set. `has_code_at_zero`: what is at address 0 was not thrown away by a linker, as in object files.
     """
 
-    def __init__(self, sections: Mapping[str, bytes | memoryview]) -> None: ...
+    def __init__(
+        self,
+        sections: Mapping[str, bytes | memoryview],
+        alternate: Mapping[str, bytes | memoryview] = ...,
+        has_code_at_zero: bool = False,
+    ) -> None: ...
     def scan(self, executable: Sequence[tuple[int, int]], threads: int = 0) -> DwarfIndex:
         """All there is, in one pass. `executable`: [start, end) of sections with code, outside of which functions are
         left out; empty: nowhere. `threads` 0: as many as the machine runs at once, 8 at most."""
@@ -25,9 +31,10 @@ class Dwarf:
         """Direct children with that DW_TAG."""
     def function_at(self, address: int) -> int | None:
         """The innermost function with code at a link-time address."""
-    def scope_dies(self, function: int, address: int) -> list[tuple[int, int, int]]:
-        """(DIE, DW_TAG, index of the scope around it) of a function, which comes first, and of what holds at an
-        address: blocks and inlined calls around it, and the parameters, variables and call sites directly in these."""
+    def scope_dies(self, function: int, address: int) -> list[tuple[int, int, int, bool]]:
+        """(DIE, DW_TAG, index of the scope around it, False) of a function, which comes first, and of what holds at an
+        address: blocks and inlined calls around it, and the parameters, variables and call sites directly in these.
+        With True at the end: variables of a block in that scope that does not include the address."""
     def declaration(self, die: int) -> tuple[str, str | None, int]:
         """(linkage name or "", full path, line or 0), from the DIE or from what it is an instance of."""
     def file_path(self, die: int, file: int) -> str | None:
@@ -35,7 +42,7 @@ class Dwarf:
     def unit_offset(self, die: int) -> int:
         """Offset of the unit that holds a DIE."""
     def unit_has_tag(self, die: int, tag: int) -> bool:
-        """Whether the unit that holds a DIE may have any with that DW_TAG."""
+        """Whether the unit that holds a DIE has any with that DW_TAG, or one that it imports does."""
     def units(self) -> list[tuple[int, int, int, int, bool, bool]]:
         """(offset, bytes, DWARF version, DW_UT, in .debug_types, content in a .dwo file)."""
     def line_at(self, address: int) -> tuple[str, int, int, int, int] | None:
@@ -66,12 +73,25 @@ class DwarfIndex:
         """Defined types, the first of each name and tag. name; die (u64); unit (u32); tag (u16); flags (u8: 4 the DIE
         is in .debug_types)."""
     def inlined(self) -> dict[str, bytes]:
-        """name of what was inlined into a function with code; sites (u64)."""
+        """name of what was inlined into a function with code; linkage_name where that says more; sites (u64), file
+        where it is declared (u32)."""
     def ranges(self) -> bytes:
         """Pairs of u64: [start, end) of each part of a function, the one that is called first."""
     def files(self) -> list[str]: ...
     def damage(self) -> list[tuple[int, str]]:
         """(offset of the unit, reason) of what could not be read."""
+
+class FileMap:
+    """A whole file, mapped for reading: memoryview(FileMap(descriptor)). What is cut off the file later reads as zeros.
+
+    The descriptor is not needed any more. OSError where the file cannot be mapped, or too many are.
+    """
+
+    def __init__(self, descriptor: int) -> None: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    @property
+    def was_cut(self) -> bool:
+        """Whether something was read that is no longer in the file."""
 
 class Segment:
     """Read-only map of one segment; safe while the target writes or dies. May be shared by threads."""
@@ -122,7 +142,18 @@ class Segment:
         """
 
 def demangle(names: list[str]) -> list[str | None]:
-    """abi::__cxa_demangle; None where it is not a mangled name."""
+    """abi::__cxa_demangle, and Rust's v0 without crate hashes and lifetimes; None where it is not a mangled name."""
+
+def plain_names(demangled: Sequence[str]) -> list[str]:
+    """Names of functions in demangled symbols of C++: without return type, parameter lists, ABI tags and clone marks."""
+
+def scoped_names(names: Sequence[str]) -> list[str]:
+    """Names as patterns see them: in one spelling whatever compiler wrote them, U+001F for `::` outside of brackets."""
+
+def edit_distances(wanted: str, texts: Sequence[str], part: bool = False) -> list[int]:
+    """By how many letters each text differs from `wanted` (its first 64 bytes): inserted, left out, replaced, or two
+    neighbours exchanged; upper and lower case are the same. With `part`, of each text what is nearest counts alone.
+    """
 
 def clock_kind() -> int:
     """STROBE_CLOCK_* that new segments get on this machine."""

@@ -55,6 +55,21 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "'{path}' is an ELF file that cannot be read: {reason}.",
         "It may be cut short or damaged; build or copy it again.",
     ),
+    "damaged_macho": (
+        Code.VALIDATION_ERROR,
+        "'{path}' is a Mach-O file that cannot be read: {reason}.",
+        "It may be cut short or damaged; build or copy it again.",
+    ),
+    "macho_program": (
+        Code.VALIDATION_ERROR,
+        "'{path}' is a Mach-O file: a program for macOS, which does not run here.",
+        "Build it for this machine; what it contains can be read with: strobe symbols '{path}'",
+    ),
+    "not_linked": (
+        Code.VALIDATION_ERROR,
+        "'{path}' is an object file: before it is linked, nothing in it has an address.",
+        "Name the program or library that it becomes part of.",
+    ),
     "interpreter_missing": (
         Code.VALIDATION_ERROR,
         "'{path}' is a script whose interpreter '{interpreter}' does not exist.",
@@ -68,7 +83,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "static_program": (
         Code.ATTACH_FAILED,
         "'{path}' is statically linked (it has no program interpreter) and cannot be observed from inside.",
-        "Link it dynamically: leave out -static, or for Go build with cgo.",
+        "Link it dynamically: leave out -static. Of Go programs, only C functions of cgo are traced.",
     ),
     "bad_cwd": (Code.VALIDATION_ERROR, "The working directory '{path}' does not exist.", "Name an existing folder."),
     "no_such_process": (Code.ATTACH_FAILED, "No process has the id {pid}.", "List processes with: ps -e"),
@@ -109,6 +124,12 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "Session '{session_id}' is run by another Strobe process (id {owner}).",
         "Its events can be read from here; change or stop it where it was started.",
     ),
+    "replaced_on_disk": (
+        Code.ATTACH_FAILED,
+        "'{path}' is no longer the file that process {pid} runs ({how}): its addresses are not those of the running "
+        "code, and a hook there would break the program. Nothing was hooked, and the program runs on.",
+        "Start the program again to trace what is on disk now, or put the old file back.",
+    ),
     "invalid_pattern": (Code.INVALID_PATTERN, "The pattern '{pattern}' is not valid: {reason}.", "{hint}"),
     "no_debug_symbols": (
         Code.NO_DEBUG_SYMBOLS,
@@ -116,6 +137,15 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "Build it with -g (gcc, clang) or in the dev profile (cargo), do not strip it, or install its -dbg or -dbgsym "
         "package; exported functions of a library can be traced with @lib:NAME.",
     ),
+    "no_debug_information": (Code.NO_DEBUG_SYMBOLS, "'{path}' has no debug information.", "{hint}"),
+    "debug_info_unreadable": (
+        Code.READ_FAILED,
+        "The debug information of '{path}' cannot be read where {what} is described: {reason}.",
+        "It may be damaged, or of a kind that is not known yet; build the file again.",
+    ),
+    "no_code_at_line": (Code.NO_CODE_AT_LINE, "There is no code at {file}:{line}.", "{hint}"),
+    "unknown_source_file": (Code.NO_CODE_AT_LINE, "'{path}' was not built from a source file '{file}'.", "{hint}"),
+    "no_such_symbol": (Code.VALIDATION_ERROR, "'{path}' has no {kind} '{symbol}'.", "{hint}"),
     "bad_value": (Code.VALIDATION_ERROR, "'{field}' is {value}: {reason}.", "Valid: {valid}."),
     "missing_field": (Code.VALIDATION_ERROR, "'{field}' is missing.", "It is: {valid}."),
     "unknown_field": (Code.VALIDATION_ERROR, "'{field}' is not a parameter here{near}.", "Valid: {valid}."),

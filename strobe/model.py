@@ -97,7 +97,7 @@ class FunctionSymbol:
 
     `name` is demangled, qualified and without parameter list; `address` is the link-time virtual address.
     `parameters` and `returns` are None where they are not known (no debug information, or a clone whose
-    signature the compiler changed).
+    signature the compiler changed). `is_go`: Go's compiler made it.
     """
 
     name: str
@@ -110,6 +110,7 @@ class FunctionSymbol:
     parameters: tuple[Parameter, ...] | None = None
     returns: ValueType | None = None
     exported: bool = False
+    is_go: bool = False
     return_captures: tuple[Capture, ...] = ()
 
 

@@ -1,6 +1,7 @@
 #include "dwarf/abbreviations.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace strobe::dwarf {
 namespace {
@@ -22,6 +23,8 @@ Slot slot_of(uint32_t attribute) {
             return kLowPc;
         case 0x12:
             return kHighPc;
+        case 0x18:
+            return kImport;
         case 0x1b:
             return kCompDir;
         case 0x31:
@@ -176,6 +179,20 @@ Attribute value_of(Cursor& cursor, const Step& step, const Layout& layout) {
     return {step.form, value};
 }
 
+struct Entry {
+    uint32_t attribute, form;
+    uint64_t constant;
+};
+
+// None at the end of an abbreviation.
+std::optional<Entry> read_form(Cursor& cursor) {
+    const uint64_t attribute = cursor.uleb(), form = cursor.uleb();
+    const uint64_t constant = form == kFormImplicitConst ? static_cast<uint64_t>(cursor.sleb()) : 0;
+    if (attribute == 0 && form == 0) return std::nullopt;
+    if (form > UINT32_MAX) throw DwarfError("unknown form");
+    return Entry{attribute > UINT32_MAX ? 0 : static_cast<uint32_t>(attribute), static_cast<uint32_t>(form), constant};
+}
+
 void append_merged(std::vector<Step>& steps, const Step& step) {
     if (step.kind == Step::kConstant) return;
     const bool merges = step.kind == Step::kFixed && !steps.empty() && steps.back().kind == Step::kFixed &&
@@ -223,43 +240,53 @@ Attribute read_value(Cursor& cursor, uint32_t form, const Layout& layout) {
     return value_of(cursor, step_of(form, 0, layout), layout);
 }
 
-Abbreviations::Abbreviations(Bytes section, uint64_t offset, const Layout& layout, uint64_t& budget) {
+Abbreviations::Abbreviations(Bytes section, uint64_t offset, const Layout& layout, uint64_t& budget)
+    : section_(section), layout_(layout) {
     Cursor cursor(section, offset);
     while (const uint64_t code = cursor.uleb()) {
         const uint64_t start = cursor.position();
         const auto tag = static_cast<uint32_t>(cursor.uleb());
-        Plan plan(tag, cursor.u8() != 0, layout);
-        for (;;) {
-            const uint64_t attribute = cursor.uleb();
-            const uint64_t form = cursor.uleb();
-            const uint64_t constant = form == kFormImplicitConst ? static_cast<uint64_t>(cursor.sleb()) : 0;
-            if (attribute == 0 && form == 0) break;
-            if (form > UINT32_MAX) throw DwarfError("unknown form");
-            plan.add(attribute > UINT32_MAX ? 0 : static_cast<uint32_t>(attribute), static_cast<uint32_t>(form),
-                     constant);
+        declared_.push_back({cursor.position(), tag});
+        cursor.skip(1);
+        while (read_form(cursor)) {
         }
         const uint64_t bytes = cursor.position() - start;
         if (bytes > budget) throw DwarfError("too many abbreviation tables");
         budget -= bytes;
-        plans_.push_back(std::move(plan));
-        const auto index = static_cast<uint32_t>(plans_.size());
-        if (is_dense(code, plans_.size())) {
+        const auto index = static_cast<uint32_t>(declared_.size());
+        if (is_dense(code, declared_.size())) {
             if (dense_.size() <= code) dense_.resize(code + 1);
             dense_[code] = index;
         } else {
             sparse_[code] = index;
         }
     }
+    plans_ = std::make_unique<std::atomic<const Plan*>[]>(declared_.size());
 }
 
-const Plan* Abbreviations::find(uint64_t code) const {
-    if (code < dense_.size() && dense_[code] != 0) return &plans_[dense_[code] - 1];
+Abbreviations::~Abbreviations() {
+    if (!plans_) return;
+    for (size_t index = 0; index < declared_.size(); ++index) delete plans_[index].load();
+}
+
+uint32_t Abbreviations::find(uint64_t code) const {
+    if (code < dense_.size() && dense_[code] != 0) return dense_[code] - 1;
     const auto found = sparse_.find(code);
-    return found == sparse_.end() ? nullptr : &plans_[found->second - 1];
+    return found == sparse_.end() ? kUndeclared : found->second - 1;
+}
+
+const Plan& Abbreviations::make_plan(uint32_t index) const {
+    Cursor cursor(section_, declared_[index].where);
+    auto plan = std::make_unique<Plan>(declared_[index].tag, cursor.u8() != 0, layout_);
+    while (const auto entry = read_form(cursor)) plan->add(entry->attribute, entry->form, entry->constant);
+    const Plan* known = nullptr;
+    // another thread may have been faster
+    if (plans_[index].compare_exchange_strong(known, plan.get(), std::memory_order_acq_rel)) known = plan.release();
+    return *known;
 }
 
 bool Abbreviations::has_tag(uint32_t tag) const {
-    return std::any_of(plans_.begin(), plans_.end(), [tag](const Plan& plan) { return plan.tag == tag; });
+    return std::any_of(declared_.begin(), declared_.end(), [tag](const Declared& one) { return one.tag == tag; });
 }
 
 }  // namespace strobe::dwarf

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +21,7 @@ enum Slot : uint8_t {
     kStmtList,
     kLowPc,
     kHighPc,
+    kImport,
     kCompDir,
     kAbstractOrigin,
     kDeclFile,
@@ -107,24 +110,40 @@ class Plan {
 // One value of a form outside of DIEs, as line tables have them.
 Attribute read_value(Cursor& cursor, uint32_t form, const Layout& layout);
 
+// A table. What it declares is found when it is opened; plans are made when a DIE asks for one, as large programs have
+// tables of thousands that a single question does not touch. May be shared by threads.
 class Abbreviations {
   public:
     // The table at `offset` of .debug_abbrev. `budget`: bytes that may still be read of such tables.
     Abbreviations(Bytes section, uint64_t offset, const Layout& layout, uint64_t& budget);
+    ~Abbreviations();
+    Abbreviations(const Abbreviations&) = delete;
+    Abbreviations& operator=(const Abbreviations&) = delete;
 
     const Plan& plan(uint64_t code) const {
-        const Plan* found = find(code);
-        if (found == nullptr) throw DwarfError("a DIE of an unknown abbreviation");
-        return *found;
+        const uint32_t index = find(code);
+        if (index == kUndeclared) throw DwarfError("a DIE of an unknown abbreviation");
+        const Plan* known = plans_[index].load(std::memory_order_acquire);
+        return known != nullptr ? *known : make_plan(index);
     }
     // Whether any DIE of this tag can be in a unit.
     bool has_tag(uint32_t tag) const;
 
   private:
-    const Plan* find(uint64_t code) const;
+    static constexpr uint32_t kUndeclared = UINT32_MAX;
+    struct Declared {
+        uint64_t where;  // of what follows the tag
+        uint32_t tag;
+    };
 
-    std::vector<Plan> plans_;
-    std::vector<uint32_t> dense_;  // by code, index in plans_ plus 1
+    uint32_t find(uint64_t code) const;
+    const Plan& make_plan(uint32_t index) const;
+
+    Bytes section_;
+    Layout layout_;
+    std::vector<Declared> declared_;
+    std::unique_ptr<std::atomic<const Plan*>[]> plans_;  // as many; null until made
+    std::vector<uint32_t> dense_;                        // by code, index in declared_ plus 1
     std::unordered_map<uint64_t, uint32_t> sparse_;
 };
 

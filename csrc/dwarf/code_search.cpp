@@ -37,9 +37,9 @@ class ScopeWalk {
     std::vector<ScopeDie> run(uint64_t function) {
         Die die;
         units_.read(unit_, function, die);
-        found_.push_back({function, die.plan->tag, 0});
+        found_.push_back({function, die.plan->tag, 0, false});
         if (!die.plan->has_children) return std::move(found_);
-        open_.push_back(0);
+        open_.push_back({0, false});
         Cursor cursor(units_.section_of(unit_).first(unit_.end), die.behind);
         while (!open_.empty() && cursor.left() > 0) {
             const uint64_t start = cursor.position();
@@ -54,29 +54,35 @@ class ScopeWalk {
     }
 
   private:
+    struct Level {
+        uint32_t scope;  // its index, or kPassedOver
+        bool is_apart;
+    };
+    static constexpr Level kPassed{kPassedOver, false};
+
     void visit(uint64_t start, const Plan& plan, Cursor& cursor) {
-        const bool is_passed = open_.back() == kPassedOver;
+        const bool is_passed = open_.back().scope == kPassedOver;
         if (is_passed && !plan.names(kSibling)) {
             plan.skip(cursor);
-            if (plan.has_children) enter(kPassedOver);
+            if (plan.has_children) enter(kPassed);
             return;
         }
         plan.read(cursor, attributes_);
-        const uint32_t inside = is_passed ? kPassedOver : scope_inside(start, plan.tag);
+        const Level inside = is_passed ? kPassed : level_inside(start, plan.tag);
         if (!plan.has_children) return;
-        if (inside != kPassedOver || !jump_to_sibling(cursor)) enter(inside);
+        if (inside.scope != kPassedOver || !jump_to_sibling(cursor)) enter(inside);
     }
 
-    // The scope of what stands in a DIE, which is taken down where it belongs to the address.
-    uint32_t scope_inside(uint64_t start, uint32_t tag) {
+    // Of what stands in a DIE, which is taken down where it belongs to the address.
+    Level level_inside(uint64_t start, uint32_t tag) {
         const Role role = role_of(tag);
-        if (role == kOther) return kPassedOver;
-        if (role == kBlock && !attributes_.has(kLowPc) && !attributes_.has(kRanges)) {
-            return tag == kTagInlinedSubroutine ? kPassedOver : open_.back();
-        }
-        if (role == kBlock && !includes_address()) return kPassedOver;
-        found_.push_back({start, tag, open_.back()});
-        return role == kBlock ? static_cast<uint32_t>(found_.size() - 1) : kPassedOver;
+        const Level around = open_.back();
+        if (role == kOther) return kPassed;
+        if (role == kBlock && tag == kTagInlinedSubroutine && (around.is_apart || !includes_address())) return kPassed;
+        if (role == kBlock && !attributes_.has(kLowPc) && !attributes_.has(kRanges)) return around;
+        if (role == kBlock && (around.is_apart || !includes_address())) return {around.scope, true};
+        if (!around.is_apart || tag == kTagVariable) found_.push_back({start, tag, around.scope, around.is_apart});
+        return role == kBlock ? Level{static_cast<uint32_t>(found_.size() - 1), false} : kPassed;
     }
 
     bool includes_address() const {
@@ -93,16 +99,16 @@ class ScopeWalk {
         return true;
     }
 
-    void enter(uint32_t scope) {
+    void enter(Level level) {
         if (open_.size() >= kMaxDepth) throw DwarfError("DIEs nested without end");
-        open_.push_back(scope);
+        open_.push_back(level);
     }
 
     const Units& units_;
     const Unit& unit_;
     const uint64_t address_;
     std::vector<ScopeDie> found_;
-    std::vector<uint32_t> open_;  // of each level: index of its scope, or kPassedOver
+    std::vector<Level> open_;
     Attributes attributes_;
 };
 

@@ -47,14 +47,17 @@ class CodeSearch {
     size_t part_count_ = 0;
 };
 
-// `scope`: index of the scope around it, in the same list; of the function itself: 0.
+// `scope`: index of the scope around it, in the same list; of the function itself: 0. `is_apart`: it stands in a block
+// in that scope whose code does not include the address.
 struct ScopeDie {
     uint64_t die;
     uint32_t tag, scope;
+    bool is_apart;
 };
 
 // The function, and in the order of DIEs: blocks and inlined calls whose code includes the address, and the parameters,
-// variables and call sites that stand directly in one of these. Blocks without any range are as if they were not there.
+// variables and call sites that stand directly in one of these; variables of their other blocks, told apart. Blocks
+// without any range are as if they were not there.
 std::vector<ScopeDie> scope_dies(const Units& units, uint64_t function, uint64_t address);
 
 }  // namespace strobe::dwarf

@@ -24,6 +24,8 @@ enum Tag : uint32_t {
     kTagVariable = 0x34,
     kTagInterfaceType = 0x38,
     kTagNamespace = 0x39,
+    kTagPartialUnit = 0x3c,
+    kTagImportedUnit = 0x3d,
     kTagCallSite = 0x48,
     kTagGnuCallSite = 0x4109,
 };
@@ -82,6 +84,11 @@ inline bool is_strx(uint32_t form) { return form == kFormStrx || (form >= kFormS
 inline bool is_addrx(uint32_t form) {
     return form == kFormAddrx || form == kFormGnuAddrIndex || (form >= kFormAddrx1 && form <= kFormAddrx4);
 }
+// What is referred to is in the alternate file (dwz; DWARF 5: supplementary file).
+inline bool is_alternate_reference(uint32_t form) {
+    return form == kFormGnuRefAlt || form == kFormRefSup4 || form == kFormRefSup8;
+}
+inline bool is_alternate_string(uint32_t form) { return form == kFormGnuStrpAlt || form == kFormStrpSup; }
 // Length and content stand in the DIE itself.
 inline bool is_block(uint32_t form) {
     return form == kFormExprloc || form == kFormBlock || form == kFormBlock1 || form == kFormBlock2 ||

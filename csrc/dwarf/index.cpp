@@ -15,20 +15,21 @@ namespace strobe::dwarf {
 namespace {
 
 constexpr unsigned kMaxThreads = 8;
-constexpr uint64_t kMaxRowBytes = 640 << 20;  // of names and rows; damaged offsets could ask for any amount
+
+using UnitList = std::vector<const Unit*>;
 
 // Runs `work(unit, thread)` for each unit, on some threads; the first exception ends it.
-void for_each_unit(const Units& units, unsigned threads, const std::function<void(const Unit&, unsigned)>& work) {
+void for_each_unit(const UnitList& units, unsigned threads, const std::function<void(const Unit&, unsigned)>& work) {
     std::atomic<size_t> next = 0;
     std::exception_ptr failure;
     std::mutex mutex;
     const auto run = [&](unsigned thread) {
         try {
-            for (size_t index = next++; index < units.all().size(); index = next++) work(units.all()[index], thread);
+            for (size_t index = next++; index < units.size(); index = next++) work(*units[index], thread);
         } catch (...) {
             const std::lock_guard lock(mutex);
             failure = std::current_exception();
-            next = units.all().size();
+            next = units.size();
         }
     };
     std::vector<std::thread> others;
@@ -48,7 +49,7 @@ uint64_t bytes_of(const UnitRows& rows) {
                      rows.variable_linkage_names.size();
     bytes += rows.functions.size() * sizeof(FunctionRow) + rows.variables.size() * sizeof(VariableRow);
     bytes += rows.ranges.size() * 16;
-    for (const auto& [name, sites] : rows.inlined) bytes += name.size() + sizeof name;
+    for (const InlinedRow& row : rows.inlined) bytes += row.name.size() + sizeof row;
     for (const std::string& path : rows.paths) bytes += path.size() + sizeof path;
     return bytes;
 }
@@ -76,7 +77,11 @@ class Merger {
         index_.linkage_names += rows.linkage_names;
         index_.variable_names += rows.variable_names;
         index_.variable_linkage_names += rows.variable_linkage_names;
-        for (auto& [name, sites] : rows.inlined) inlined_[std::move(name)] += sites;
+        for (InlinedRow& row : rows.inlined) {
+            const auto [known, is_new] = inlined_.try_emplace(std::move(row.name));
+            if (is_new) known->second = {std::move(row.linkage_name), 0, renumber(row.file)};
+            known->second.sites += row.sites;
+        }
         rows = {};
     }
 
@@ -89,9 +94,11 @@ class Merger {
     }
 
     void finish() {
-        for (const auto& [name, sites] : inlined_) {
+        for (const auto& [name, inlined] : inlined_) {
             index_.inlined_names.append(name).push_back('\0');
-            index_.inlined_sites.push_back(sites);
+            index_.inlined_linkage_names.append(inlined.linkage_name).push_back('\0');
+            index_.inlined_sites.push_back(inlined.sites);
+            index_.inlined_files.push_back(inlined.file);
         }
         std::vector<const TypeTable::value_type*> order;
         for (const auto& type : types_) order.push_back(&type);
@@ -116,34 +123,65 @@ class Merger {
         return known->second;
     }
 
+    struct Inlined {
+        std::string linkage_name;
+        uint64_t sites = 0;
+        uint32_t file = kNone;
+    };
+
     Index& index_;
     std::unordered_map<std::string, uint32_t> files_;
-    std::map<std::string, uint64_t> inlined_;
+    std::map<std::string, Inlined> inlined_;
     TypeTable types_;
 };
 
 }  // namespace
 
+// Units of the alternate file that `importing` ask for, and that are not among `known`, by index.
+UnitList imported(const Units& units, const UnitList& importing, std::vector<Found>& found, std::vector<bool>& known) {
+    UnitList imported;
+    for (const Unit* unit : importing) {
+        for (const uint64_t offset : found[unit->index].imports) {
+            try {
+                const Unit& other = units.at(offset);
+                if (!known[other.index]) imported.push_back(&other);
+                known[other.index] = true;
+            } catch (const DwarfError& error) {
+                found[unit->index].damage = error.what();
+            }
+        }
+    }
+    return imported;
+}
+
 Index build_index(const Units& units, const IndexOptions& options) {
     const unsigned threads = thread_count(units, options.threads);
     ScopeTable scopes(units);
-    std::vector<Found> found(units.all().size());
+    std::vector<Found> found(units.count());
+    UnitList reached;
+    std::vector<bool> known(units.count());
+    UnitList more;
+    for (const Unit& unit : units.all()) more.push_back(&unit);
     // a function's name may stand in any other unit, so that all scopes must be known first
-    for_each_unit(units, threads, [&](const Unit& unit, unsigned) {
-        Found& own = found[unit.index] = walk(units, unit, true);
-        scopes.put(unit, std::move(own.scopes));
-    });
+    while (!more.empty()) {
+        for_each_unit(more, threads, [&](const Unit& unit, unsigned) {
+            Found& own = found[unit.index] = walk(units, unit, true);
+            scopes.put(unit, std::move(own.scopes));
+        });
+        reached.insert(reached.end(), more.begin(), more.end());
+        more = imported(units, more, found, known);
+    }
     std::vector<RowMaker> makers;
     for (unsigned thread = 0; thread < threads; ++thread) makers.emplace_back(units, scopes, options);
-    std::vector<UnitRows> rows(units.all().size());
+    std::vector<UnitRows> rows(units.count());
     std::atomic<uint64_t> row_bytes = 0;
-    for_each_unit(units, threads, [&](const Unit& unit, unsigned thread) {
+    for_each_unit(reached, threads, [&](const Unit& unit, unsigned thread) {
         RowMaker& maker = makers[thread];
         const uint64_t types_before = maker.type_bytes();
         rows[unit.index] = maker.make(unit, std::move(found[unit.index]));
         found[unit.index] = {};
         row_bytes += bytes_of(rows[unit.index]) + maker.type_bytes() - types_before;
-        if (row_bytes > kMaxRowBytes) throw DwarfError("more names than memory");
+        if (row_bytes > max_row_bytes(units)) throw DwarfError("more names than memory");
     });
     Index index;
     index.damage = units.damage();

@@ -14,7 +14,7 @@ constexpr uint32_t kNone = UINT32_MAX;
 enum RowFlag : uint8_t { kExternalRow = 1, kThreadLocalRow = 2, kInTypesRow = 4 };
 
 struct FunctionRow {
-    uint64_t die;                       // section offset
+    uint64_t die;                       // section offset, plus kAlternate in the alternate file
     uint64_t address, size;             // of the part that is called; size in bytes
     uint32_t unit;                      // index in Units::all()
     uint32_t file;                      // index in Index::files, or kNone
@@ -51,6 +51,8 @@ struct Index {
     std::string type_names;
     std::vector<uint64_t> inlined_sites;  // how often functions with code of their own contain one
     std::string inlined_names;
+    std::string inlined_linkage_names;    // of those whose name says little: lambdas, implementations of traits
+    std::vector<uint32_t> inlined_files;  // where it is declared: index in files, or kNone
     std::vector<std::string> files;
     std::vector<Damage> damage;
 };

@@ -5,8 +5,6 @@ namespace {
 
 enum Content : uint64_t { kContentPath = 1, kContentDirectory = 2 };
 
-constexpr uint64_t kMaxFiles = 1 << 20;
-
 std::string join(std::string_view folder, std::string_view name) {
     if (folder.empty() || name.starts_with('/')) return std::string(name);
     return std::string(folder) + '/' + std::string(name);
@@ -32,7 +30,7 @@ LineHeader::LineHeader(const Units& units, const Unit& unit) : units_(units) {
     const Attribute* where = unit.own.find(kStmtList);
     if (where == nullptr) throw DwarfError("a unit without lines");
     base_ = units.text(unit, unit.own.find(kCompDir)).value_or(std::string_view());
-    const Bytes section = units.sections().line;
+    const Bytes section = units.sections_of(unit).line;
     Cursor cursor(section, where->value);
     uint64_t length = cursor.fixed(4);
     offset_size_ = length == UINT32_MAX ? 8 : 4;
@@ -84,7 +82,8 @@ std::vector<LineHeader::File> LineHeader::read_table(Cursor& cursor, const Unit&
     Layout layout = unit.layout;
     layout.offset_size = offset_size_;
     const uint64_t count = cursor.uleb();
-    if (count > kMaxFiles || (fields.empty() && count > 0)) throw DwarfError("too many files");
+    // no name and no number takes less than a byte
+    if (count > cursor.left() || (fields.empty() && count > 0)) throw DwarfError("too many files");
     std::vector<File> table;
     for (uint64_t index = 0; index < count; ++index) {
         File file{};
@@ -93,7 +92,7 @@ std::vector<LineHeader::File> LineHeader::read_table(Cursor& cursor, const Unit&
             if (field.content == kContentDirectory) file.folder = value.value;
             if (field.content != kContentPath) continue;
             if (field.form == kFormString) {
-                file.name = Cursor(units_.sections().line, value.value).text();
+                file.name = Cursor(units_.sections_of(unit).line, value.value).text();
             } else {
                 file.name = units_.text(unit, &value).value_or(std::string_view());
             }

@@ -19,13 +19,15 @@ enum Standard : uint8_t {
 };
 enum Extended : uint8_t { kEndOfSequence = 1, kSetAddress = 2 };
 
-constexpr size_t kMaxRows = 8 << 20;  // of one unit; the largest known ones have a hundredth of it
+constexpr size_t kMaxRows = 4 << 20;  // of one unit; the largest known ones have a fiftieth of it
 
 // The state machine of section 6.2.2.
 class Machine {
   public:
-    Machine(const LineHeader& header, Bytes section)
-        : header_(header), cursor_(section.first(header.end), header.program) {
+    Machine(const LineHeader& header, const Sections& sections)
+        : header_(header),
+          cursor_(sections.line.first(header.end), header.program),
+          has_code_at_zero_(sections.has_code_at_zero) {
         reset();
     }
 
@@ -84,7 +86,7 @@ class Machine {
     void end_sequence() {
         const uint64_t first = rows_[sequence_].address;
         const uint64_t last = header_.address_size == 4 ? UINT32_MAX : UINT64_MAX;
-        if (first == 0 || first >= last - 1) rows_.resize(sequence_);
+        if ((first == 0 && !has_code_at_zero_) || first >= last - 1) rows_.resize(sequence_);
         sequence_ = rows_.size();
         reset();
     }
@@ -122,6 +124,7 @@ class Machine {
 
     const LineHeader& header_;
     Cursor cursor_;
+    bool has_code_at_zero_;
     std::vector<LineRow> rows_;
     size_t sequence_ = 0;  // where the one that is being read begins
     LineRow state_{};
@@ -132,7 +135,7 @@ class Machine {
 std::vector<LineRow> line_rows(const Units& units, const Unit& unit) {
     const LineHeader header(units, unit);
     if (header.program > header.end) throw DwarfError("a line header that is longer than its program");
-    return Machine(header, units.sections().line).run();
+    return Machine(header, units.sections_of(unit)).run();
 }
 
 }  // namespace strobe::dwarf

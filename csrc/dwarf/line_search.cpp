@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace strobe::dwarf {
 namespace {
@@ -71,14 +72,45 @@ size_t statement_at_same_address(const std::vector<LineRow>& rows, size_t index)
     return index;
 }
 
-bool has_lines(const Unit& unit) { return !unit.in_types && unit.own.has(kStmtList); }
+// Type units and partial units have the table of a unit with code.
+bool has_lines(const Unit& unit) {
+    return unit.kind != UnitKind::kType && unit.kind != UnitKind::kPartial && unit.own.has(kStmtList);
+}
+
+// Line programs that several units share, as those that dwz makes do, are wanted once. Damaged ones could overlap a
+// thousand times: what goes beyond twice their section is not wanted either.
+class Programs {
+  public:
+    explicit Programs(const Units& units) : section_(units.sections().line), left_(2 * section_.size()) {}
+
+    bool is_new(const Unit& unit) {
+        const uint64_t offset = unit.own.number(kStmtList, 0);
+        const uint64_t bytes = size_at(offset);
+        if (bytes > left_ || !known_.insert(offset).second) return false;
+        left_ -= bytes;
+        return true;
+    }
+
+  private:
+    uint64_t size_at(uint64_t offset) const {
+        if (offset >= section_.size() || section_.size() - offset < 12) return 0;
+        Cursor cursor(section_, offset);
+        const uint64_t length = cursor.fixed(4);
+        return std::min(length == UINT32_MAX ? cursor.fixed(8) : length, section_.size() - offset);
+    }
+
+    const Bytes section_;
+    uint64_t left_;
+    std::unordered_set<uint64_t> known_;
+};
 
 }  // namespace
 
 FoundLines lines_of_file(const Units& units, std::string_view file) {
     FileSearch search(units, file);
+    Programs programs(units);
     for (const Unit& unit : units.all()) {
-        if (!has_lines(unit)) continue;
+        if (!has_lines(unit) || !programs.is_new(unit)) continue;
         try {
             search.search(unit);
         } catch (const DwarfError&) {
@@ -89,6 +121,8 @@ FoundLines lines_of_file(const Units& units, std::string_view file) {
 }
 
 AddressLines::AddressLines(const Units& units) : units_(units) {
+    Programs programs(units);
+    std::vector<uint32_t> unplaced;
     for (const Unit& unit : units.all()) {
         if (!has_lines(unit)) continue;
         const size_t before = parts_.size();
@@ -97,7 +131,14 @@ AddressLines::AddressLines(const Units& units) : units_(units) {
         } catch (const DwarfError&) {
             parts_.resize(before);
         }
-        if (parts_.size() == before) unplaced_.push_back(unit.index);
+        if (parts_.size() == before) {
+            unplaced.push_back(unit.index);
+        } else {
+            programs.is_new(unit);  // where a unit is known to be, those without a place need not be searched
+        }
+    }
+    for (const uint32_t unit : unplaced) {
+        if (programs.is_new(units.all()[unit])) unplaced_.push_back(unit);
     }
     std::sort(parts_.begin(), parts_.end(),
               [](const Part& left, const Part& right) { return left.start < right.start; });

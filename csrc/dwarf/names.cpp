@@ -6,8 +6,8 @@ namespace {
 constexpr unsigned kMaxDepth = 200;  // enclosing scopes and origins together
 constexpr unsigned kMaxHops = 8;     // from a function to its abstract instance, to its declaration, …
 constexpr size_t kMaxNameBytes = 1 << 20;
+constexpr size_t kMaxKeptBytes = 64 << 20;
 constexpr uint64_t kInTypes = uint64_t{1} << 63;
-constexpr const char* kUnnamed = "{unnamed}";  // a type without name, such as clang's lambdas
 
 std::optional<uint64_t> origin_of(const Unit& unit, const Die& die) {
     const Attribute* attribute = die.attributes.find(kAbstractOrigin);
@@ -42,13 +42,17 @@ const Unit& Namer::unit_of(const Unit& from, uint64_t die) const {
     return is_own ? from : units_.at(die);
 }
 
-const std::string& Namer::qualified(const Unit& unit, uint64_t die) { return qualified(unit, die, 0); }
+const std::string& Namer::qualified(const Unit& unit, uint64_t die) {
+    if (kept_bytes_ > kMaxKeptBytes) forget();
+    return qualified(unit, die, 0);
+}
 
 const std::string& Namer::qualified(const Unit& unit, uint64_t die, unsigned depth) {
     const uint64_t key = unit.in_types ? die | kInTypes : die;
     const auto known = names_.find(key);
     if (known != names_.end()) return known->second;
     std::string name = make(unit, die, depth);
+    kept_bytes_ += name.size();
     return names_.emplace(key, std::move(name)).first->second;
 }
 
@@ -73,7 +77,7 @@ std::string Namer::own_name(const Unit& unit, const Die& die) const {
     if (text && text->size() > kMaxNameBytes) throw DwarfError("a name of over 1 MB");
     if (text && !text->empty()) return std::string(*text);
     const bool is_namespace = die.plan->tag == kTagNamespace && !die.attributes.has(kName);
-    return is_namespace ? "(anonymous namespace)" : kUnnamed;
+    return std::string(is_namespace ? "(anonymous namespace)" : kUnnamed);
 }
 
 std::optional<uint64_t> Namer::enclosing(const Unit& unit, uint64_t die) {

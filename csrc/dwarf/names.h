@@ -15,7 +15,7 @@ namespace strobe::dwarf {
 // The scopes of each unit, read when first asked for. May be shared by threads.
 class ScopeTable {
   public:
-    explicit ScopeTable(const Units& units) : units_(units), known_(units.all().size()), owned_(units.all().size()) {}
+    explicit ScopeTable(const Units& units) : units_(units), known_(units.count()), owned_(units.count()) {}
 
     const Scopes& of(const Unit& unit);
     // Takes over what a walk has found.
@@ -27,6 +27,8 @@ class ScopeTable {
     std::vector<std::atomic<const Scopes*>> known_;
     std::vector<std::unique_ptr<const Scopes>> owned_;
 };
+
+inline constexpr std::string_view kUnnamed = "{unnamed}";  // a type without name, such as clang's lambdas
 
 // What surrounds a DIE.
 enum class ParentKind : uint8_t { kUnit, kNamespace, kType, kFunction };
@@ -48,11 +50,15 @@ class Namer {
     Namer(const Units& units, ScopeTable& scopes) : units_(units), scopes_(scopes) {}
 
     // Name of a function, namespace, type or variable with the names of all that encloses it, each separated by "::".
+    // Valid until the next call.
     const std::string& qualified(const Unit& unit, uint64_t die);
     Declaration declaration(const Unit& unit, const Die& die, uint64_t offset);
     // Section offset of the DIE that gives its name to what it encloses, `die` in it; none for the unit itself.
     std::optional<uint64_t> enclosing(const Unit& unit, uint64_t die);
-    void forget() { names_.clear(); }
+    void forget() {
+        names_.clear();
+        kept_bytes_ = 0;
+    }
 
   private:
     std::string make(const Unit& unit, uint64_t die, unsigned depth);
@@ -63,6 +69,7 @@ class Namer {
     const Units& units_;
     ScopeTable& scopes_;
     std::unordered_map<uint64_t, std::string> names_;  // of .debug_types: with the highest bit set
+    size_t kept_bytes_ = 0;
 };
 
 }  // namespace strobe::dwarf

@@ -20,9 +20,9 @@ enum RangeEntry : uint8_t {
 };
 
 // The linker gives code that it threw away address 0, or one byte less than any could have.
-bool is_tombstone(uint64_t address, unsigned address_size) {
+bool is_tombstone(uint64_t address, unsigned address_size, bool has_code_at_zero) {
     const uint64_t last = address_size == 4 ? UINT32_MAX : UINT64_MAX;
-    return address <= 1 || address >= last - 1 || address == UINT32_MAX;
+    return (address <= 1 && !has_code_at_zero) || address >= last - 1 || address == UINT32_MAX;
 }
 
 void add(Ranges& ranges, uint64_t begin, uint64_t end) {
@@ -104,7 +104,7 @@ Ranges Units::ranges(const Unit& unit, const Attributes& attributes) const {
         const uint64_t start = address(unit, *low);
         const bool is_address = high->form == kFormAddr || is_addrx(high->form);
         const uint64_t end = is_address ? address(unit, *high) : start + high->value;
-        if (start >= end || is_tombstone(start, unit.layout.address_size)) return {};
+        if (start >= end || is_tombstone(start, unit.layout.address_size, sections_.has_code_at_zero)) return {};
         return {{start, end}};
     }
     const Attribute* list = attributes.find(kRanges);
@@ -113,7 +113,9 @@ Ranges Units::ranges(const Unit& unit, const Attributes& attributes) const {
     const uint64_t base = base_attribute == nullptr ? 0 : address(unit, *base_attribute);
     Ranges found = unit.layout.version < 5 ? read_old(*this, unit, list->value, base)
                                            : read_new(*this, unit, new_offset(*this, unit, *list), base);
-    std::erase_if(found, [&](const auto& range) { return is_tombstone(range.first, unit.layout.address_size); });
+    std::erase_if(found, [&](const auto& range) {
+        return is_tombstone(range.first, unit.layout.address_size, sections_.has_code_at_zero);
+    });
     return found;
 }
 

@@ -7,10 +7,24 @@
 namespace strobe::dwarf {
 namespace {
 
+constexpr size_t kMaxDamage = 8;  // complaints about one unit
+
 void append(std::string& strings, std::string_view text) { strings.append(text).push_back('\0'); }
 
 uint8_t flags_of(const Unit& unit, const Declaration& declaration) {
     return static_cast<uint8_t>((declaration.is_external ? kExternalRow : 0) | (unit.in_types ? kInTypesRow : 0));
+}
+
+// Names of lambdas and of implementations of Rust's traits, whose mangled names tell them apart.
+bool says_little(std::string_view name) {
+    return name.find("{impl#") != name.npos || name.find("<lambda") != name.npos || name.find(kUnnamed) != name.npos;
+}
+
+// Whether the mangled name has a scope and debug information does not, as with -g1.
+bool lost_its_scope(const Declaration& declaration) {
+    constexpr std::string_view kInScope[] = {"_ZN", "_ZZ", "_ZSt", "_R"};
+    const auto begins = [&](std::string_view start) { return declaration.linkage_name.starts_with(start); };
+    return declaration.parent == ParentKind::kUnit && std::any_of(std::begin(kInScope), std::end(kInScope), begins);
 }
 
 uint32_t line_number(const Declaration& declaration) {
@@ -25,13 +39,16 @@ UnitRows RowMaker::make(const Unit& unit, Found&& found) {
     headers_.clear();
     paths_.clear();
     if (!found.damage.empty()) rows_.damage.push_back({unit.offset, found.damage});
+    const uint64_t type_bytes = type_bytes_;
     const auto each = [&](const std::vector<uint32_t>& offsets, auto add) {
         for (const uint32_t offset : offsets) {
             try {
                 (this->*add)(unit, unit.offset + offset);
             } catch (const DwarfError& error) {
-                rows_.damage.push_back({unit.offset, error.what()});
+                if (rows_.damage.size() < kMaxDamage) rows_.damage.push_back({unit.offset, error.what()});
             }
+            if (name_bytes() + type_bytes_ - type_bytes > max_row_bytes(units_))
+                throw DwarfError("more names than memory");
         }
     };
     each(found.functions, &RowMaker::add_function);
@@ -39,6 +56,11 @@ UnitRows RowMaker::make(const Unit& unit, Found&& found) {
     each(found.types, &RowMaker::add_type);
     count_inlined(found.inlined);
     return std::move(rows_);
+}
+
+uint64_t RowMaker::name_bytes() const {
+    return rows_.function_names.size() + rows_.linkage_names.size() + rows_.variable_names.size() +
+           rows_.variable_linkage_names.size() + 16 * rows_.ranges.size();
 }
 
 void RowMaker::add_function(const Unit& unit, uint64_t offset) {
@@ -95,6 +117,7 @@ void RowMaker::add_type(const Unit& unit, uint64_t offset) {
     const auto place = namer_.enclosing(unit, offset);
     if (!own || own->empty() || die.attributes.has(kSpecification)) {
         scratch_ += namer_.qualified(unit, offset);
+        if (scratch_.ends_with(kUnnamed)) return;  // only its declaration could have named it
     } else {
         if (place) scratch_.append(namer_.qualified(unit, *place)).append("::");
         scratch_ += *own;
@@ -114,8 +137,17 @@ void RowMaker::count_inlined(std::vector<uint64_t>& origins) {
     for (auto first = origins.begin(); first != origins.end();) {
         const auto last = std::upper_bound(first, origins.end(), *first);
         try {
-            const std::string& name = namer_.qualified(units_.at(*first), *first);
-            rows_.inlined.emplace_back(name, static_cast<uint64_t>(last - first));
+            const Unit& unit = units_.at(*first);
+            Die die;
+            units_.read(unit, *first, die);
+            const Declaration declaration = namer_.declaration(unit, die, *first);
+            const uint32_t file = place_of(unit, *first, declaration).file;
+            const std::string& name = namer_.qualified(unit, *first);
+            const bool is_clearer = says_little(name) || lost_its_scope(declaration);
+            const std::string_view mangled = is_clearer ? declaration.linkage_name : "";
+            // a function without name has it in an alternate file that is missing
+            if (!name.ends_with(kUnnamed))
+                rows_.inlined.push_back({name, std::string(mangled), static_cast<uint64_t>(last - first), file});
         } catch (const DwarfError& error) {
             // a damaged name leaves the function uncounted; the unit that holds it says why
         }

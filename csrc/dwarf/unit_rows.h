@@ -10,6 +10,13 @@
 
 namespace strobe::dwarf {
 
+struct InlinedRow {
+    std::string name;
+    std::string linkage_name;  // only where the name says little
+    uint64_t sites;
+    uint32_t file;
+};
+
 // File numbers are indexes into `paths` until the units are put together.
 struct UnitRows {
     std::vector<FunctionRow> functions;
@@ -17,10 +24,16 @@ struct UnitRows {
     std::vector<std::pair<uint64_t, uint64_t>> ranges;
     std::vector<VariableRow> variables;
     std::string variable_names, variable_linkage_names;
-    std::vector<std::pair<std::string, uint64_t>> inlined;  // name, sites
+    std::vector<InlinedRow> inlined;
     std::vector<std::string> paths;
     std::vector<Damage> damage;
 };
+
+// Of names and rows. Damaged offsets could ask for any amount; sound ones need less than what they are read from.
+inline uint64_t max_row_bytes(const Units& units) {
+    const Sections& sections = units.sections();
+    return (uint64_t{128} << 20) + sections.info.size() + sections.types.size() + units.alternate().info.size();
+}
 
 // By tag (two bytes) and qualified name.
 using TypeTable = std::unordered_map<std::string, TypeRow>;
@@ -45,6 +58,7 @@ class RowMaker {
     Place place_of(const Unit& unit, uint64_t offset, Declaration declaration);
     uint32_t file_index(const Unit& unit, uint64_t number);
     bool is_code(uint64_t address) const;
+    uint64_t name_bytes() const;
 
     const Units& units_;
     const IndexOptions& options_;

@@ -1,6 +1,7 @@
 #include "dwarf/walk.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "dwarf/expression.h"
 
@@ -18,6 +19,7 @@ enum Interest : uint8_t {
     kType,       // with a name to give to what is inside
     kPlainType,  // a name and no inside
     kNames,      // namespaces
+    kImports,    // of another unit
 };
 
 Interest interest_in(uint32_t tag) {
@@ -45,26 +47,36 @@ Interest interest_in(uint32_t tag) {
         case kTagNamespace:
         case kTagModule:
             return kNames;
+        case kTagImportedUnit:
+            return kImports;
         default:
             return kNothing;
     }
 }
 
-bool has_code(const Attributes& attributes) {
+bool is_only_collected(Interest interest) {
+    return interest == kVariable || interest == kPlainType || interest == kImports;
+}
+
+bool has_code(const Attributes& attributes, bool has_code_at_zero) {
     if (attributes.has(kDeclaration)) return false;
     const Attribute* low = attributes.find(kLowPc);
     if (low == nullptr) return attributes.has(kRanges);
     const uint64_t at = low->value;
-    return low->form != kFormAddr || (at > 1 && at != UINT32_MAX && at != UINT64_MAX);
+    return low->form != kFormAddr || ((at > 1 || has_code_at_zero) && at != UINT32_MAX && at != UINT64_MAX);
 }
 
 class Walk {
   public:
     Walk(const Units& units, const Unit& unit, bool collects, Found& found)
-        : unit_(unit), section_(units.section_of(unit).first(unit.end)), collects_(collects), found_(found) {}
+        : unit_(unit),
+          section_(units.content_of(unit)),
+          has_code_at_zero_(units.sections_of(unit).has_code_at_zero),
+          collects_(collects),
+          found_(found) {}
 
     void run() {
-        Cursor cursor(section_, unit_.first_child);
+        Cursor cursor(section_, unit_.first_child - unit_.base);
         open_.push_back({kNoScope, false});
         while (cursor.left() > 0) {
             const uint64_t start = cursor.position();
@@ -75,7 +87,7 @@ class Walk {
             }
             const Plan& plan = unit_.abbreviations->plan(code);
             const Interest interest = interest_in(plan.tag);
-            if (interest == kNothing || (!collects_ && (interest == kVariable || interest == kPlainType))) {
+            if (interest == kNothing || (!collects_ && is_only_collected(interest))) {
                 plan.skip(cursor);
                 if (plan.has_children) enter(open_.back());
             } else {
@@ -91,7 +103,8 @@ class Walk {
         bool in_function;  // inside of one that has code
     };
 
-    uint32_t relative(uint64_t offset) const { return static_cast<uint32_t>(offset - unit_.offset); }
+    // `position` is one in the section.
+    uint32_t relative(uint64_t position) const { return static_cast<uint32_t>(position - (unit_.offset - unit_.base)); }
 
     void enter(Level level) {
         if (open_.size() >= kMaxDepth) throw DwarfError("DIEs nested without end");
@@ -114,26 +127,30 @@ class Walk {
         if ((interest == kBarren || declares) && jump_to_sibling(cursor)) return;
         const Level around = open_.back();
         if (interest != kFunction && interest != kType && interest != kNames) return enter(around);
-        const int32_t scope = found_.scopes.add(relative(start), relative(unit_.end), around.scope);
-        enter({scope, interest == kFunction ? has_code(attributes_) : around.in_function});
+        const int32_t scope = found_.scopes.add(relative(start), relative(section_.size()), around.scope);
+        enter({scope, interest == kFunction ? has_code(attributes_, has_code_at_zero_) : around.in_function});
     }
 
     bool jump_to_sibling(Cursor& cursor) const {
         const auto sibling = Units::reference(unit_, attributes_.find(kSibling));
         if (!sibling) return false;
-        if (*sibling < cursor.position() || *sibling > unit_.end) throw DwarfError("a sibling outside of its unit");
-        cursor.skip(*sibling - cursor.position());
+        const uint64_t position = unit_.base + cursor.position();
+        if (*sibling < position || *sibling > unit_.end) throw DwarfError("a sibling outside of its unit");
+        cursor.skip(*sibling - position);
         return true;
     }
 
     void collect(Interest interest, uint64_t start) {
         if (interest == kFunction) {
-            if (has_code(attributes_)) found_.functions.push_back(relative(start));
+            if (has_code(attributes_, has_code_at_zero_)) found_.functions.push_back(relative(start));
         } else if (interest == kInlined) {
             const auto origin = Units::reference(unit_, attributes_.find(kAbstractOrigin));
             if (origin && open_.back().in_function) found_.inlined.push_back(*origin);
         } else if (interest == kVariable) {
             if (has_address()) found_.variables.push_back(relative(start));
+        } else if (interest == kImports) {
+            const auto unit = Units::reference(unit_, attributes_.find(kImport));
+            if (unit && (*unit & kAlternate) != 0) found_.imports.push_back(*unit);
         } else if (interest == kType || interest == kPlainType) {
             const bool has_name = attributes_.has(kName) || attributes_.has(kSpecification);
             if (has_name && !attributes_.has(kDeclaration)) found_.types.push_back(relative(start));
@@ -147,6 +164,7 @@ class Walk {
 
     const Unit& unit_;
     const Bytes section_;
+    const bool has_code_at_zero_;
     const bool collects_;
     Found& found_;
     std::vector<Level> open_;
@@ -180,16 +198,44 @@ Found walk(const Units& units, const Unit& unit, bool collects) {
     return found;
 }
 
+bool has_die(const Units& units, const Unit& first, uint32_t tag) {
+    std::vector<const Unit*> left{&first};
+    std::unordered_set<uint32_t> known{first.index};
+    while (!left.empty()) {
+        const Unit& unit = *left.back();
+        left.pop_back();
+        if (unit.abbreviations == nullptr || unit.first_child == 0) continue;
+        const bool imports = unit.abbreviations->has_tag(kTagImportedUnit);
+        if (!imports && !unit.abbreviations->has_tag(tag)) continue;
+        Attributes attributes;
+        Cursor cursor(units.content_of(unit), unit.first_child - unit.base);
+        while (cursor.left() > 0) {
+            const uint64_t code = cursor.uleb();
+            if (code == 0) continue;
+            const Plan& plan = unit.abbreviations->plan(code);
+            if (plan.tag == tag) return true;
+            if (plan.tag != kTagImportedUnit) {
+                plan.skip(cursor);
+                continue;
+            }
+            plan.read(cursor, attributes);
+            const auto imported = Units::reference(unit, attributes.find(kImport));
+            if (imported && known.insert(units.at(*imported).index).second) left.push_back(&units.at(*imported));
+        }
+    }
+    return false;
+}
+
 std::vector<uint64_t> children(const Units& units, uint64_t die, uint32_t tag) {
     const Unit& unit = units.at(die);
     Die parent;
     units.read(unit, die, parent);
     std::vector<uint64_t> found;
-    Cursor cursor(units.section_of(unit).first(unit.end), parent.behind);
+    Cursor cursor(units.content_of(unit), parent.behind - unit.base);
     Attributes attributes;
     size_t depth = parent.plan->has_children ? 1 : 0;
     while (depth > 0 && cursor.left() > 0) {
-        const uint64_t start = cursor.position();
+        const uint64_t start = unit.base + cursor.position();
         const uint64_t code = cursor.uleb();
         if (code == 0) {
             --depth;
@@ -204,10 +250,11 @@ std::vector<uint64_t> children(const Units& units, uint64_t die, uint32_t tag) {
         }
         plan.read(cursor, attributes);
         const auto sibling = Units::reference(unit, attributes.find(kSibling));
-        if (!sibling || *sibling < cursor.position() || *sibling > unit.end) {
+        const uint64_t position = unit.base + cursor.position();
+        if (!sibling || *sibling < position || *sibling > unit.end) {
             throw DwarfError("a sibling outside of its unit");
         }
-        cursor.skip(*sibling - cursor.position());
+        cursor.skip(*sibling - position);
     }
     return found;
 }

@@ -35,12 +35,17 @@ struct Found {
     std::vector<uint32_t> variables;  // with an address of their own
     std::vector<uint32_t> types;      // named, with a definition
     std::vector<uint64_t>
-        inlined;         // of each inlined site in a function with code: its abstract instance, by section offset
-    std::string damage;  // why the rest of the unit could not be read
+        inlined;  // of each inlined site in a function with code: its abstract instance, by section offset
+    std::vector<uint64_t> imports;  // units of the alternate file, by the offset of their first DIE
+    std::string damage;             // why the rest of the unit could not be read
 };
 
 // Never throws DwarfError: what was found before the damage stays. `collects`: not the scopes alone.
 Found walk(const Units& units, const Unit& unit, bool collects);
+
+// Whether a unit, or one that it imports, has a DIE of that tag. Its abbreviations alone do not tell: dwz makes units
+// share them.
+bool has_die(const Units& units, const Unit& unit, uint32_t tag);
 
 // Direct children with one tag; those below them are passed over.
 std::vector<uint64_t> children(const Units& units, uint64_t die, uint32_t tag);

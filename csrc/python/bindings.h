@@ -9,6 +9,8 @@ namespace strobe::bindings {
 
 void add_clock(pybind11::module_& module);
 void add_demangle(pybind11::module_& module);
+void add_mapping(pybind11::module_& module);
+void add_names(pybind11::module_& module);
 void add_patch(pybind11::module_& module);
 void add_dwarf(pybind11::module_& module);
 void add_dwarf_index(pybind11::module_& module);

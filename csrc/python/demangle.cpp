@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bindings.h"
+#include "demangle/rust_v0.h"
 
 namespace py = pybind11;
 
@@ -16,6 +17,7 @@ namespace {
 
 // Only names that begin as the Itanium C++ ABI says: __cxa_demangle takes any other for a type, "i" for int.
 std::optional<std::string> demangle(const std::string& name) {
+    if (name.starts_with("_R")) return strobe::demangle::rust_v0(name);
     if (!name.starts_with("_Z")) return std::nullopt;
     int status = 0;
     const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),

@@ -25,27 +25,36 @@ py::str decoded(std::string_view text) {
     return py::reinterpret_steal<py::str>(object);
 }
 
-// The sections of one file, held as long as this lives.
+using Buffers = std::map<std::string, py::buffer>;
+
+// `held` keeps the buffers where they are.
+dwarf::Sections views(const Buffers& buffers, std::vector<py::buffer_info>& held) {
+    dwarf::Sections all;
+    const std::map<std::string, Bytes*> places = {
+        {".debug_info", &all.info}, {".debug_types", &all.types},       {".debug_abbrev", &all.abbrev},
+        {".debug_str", &all.str},   {".debug_line_str", &all.line_str}, {".debug_str_offsets", &all.str_offsets},
+        {".debug_addr", &all.addr}, {".debug_ranges", &all.ranges},     {".debug_rnglists", &all.rnglists},
+        {".debug_line", &all.line},
+    };
+    for (const auto& [name, buffer] : buffers) {
+        const auto place = places.find(name);
+        if (place == places.end()) continue;
+        held.push_back(buffer.request());
+        const py::buffer_info& view = held.back();
+        *place->second = Bytes(static_cast<const uint8_t*>(view.ptr), static_cast<size_t>(view.size * view.itemsize));
+    }
+    return all;
+}
+
+// The sections of one file and of its alternate file, held as long as this lives.
 class Dwarf {
   public:
-    explicit Dwarf(const std::map<std::string, py::buffer>& sections) {
-        dwarf::Sections all;
-        const std::map<std::string, Bytes*> places = {
-            {".debug_info", &all.info}, {".debug_types", &all.types},       {".debug_abbrev", &all.abbrev},
-            {".debug_str", &all.str},   {".debug_line_str", &all.line_str}, {".debug_str_offsets", &all.str_offsets},
-            {".debug_addr", &all.addr}, {".debug_ranges", &all.ranges},     {".debug_rnglists", &all.rnglists},
-            {".debug_line", &all.line},
-        };
-        for (const auto& [name, buffer] : sections) {
-            const auto place = places.find(name);
-            if (place == places.end()) continue;
-            held_.push_back(buffer.request());
-            const py::buffer_info& view = held_.back();
-            *place->second =
-                Bytes(static_cast<const uint8_t*>(view.ptr), static_cast<size_t>(view.size * view.itemsize));
-        }
+    Dwarf(const Buffers& sections, const Buffers& alternate, bool has_code_at_zero) {
+        dwarf::Sections own = views(sections, held_);
+        own.has_code_at_zero = has_code_at_zero;
+        const dwarf::Sections other = views(alternate, held_);
         const py::gil_scoped_release release;
-        units_ = std::make_unique<dwarf::Units>(all);
+        units_ = std::make_unique<dwarf::Units>(own, other);
         scopes_ = std::make_unique<dwarf::ScopeTable>(*units_);
     }
 
@@ -87,11 +96,11 @@ class Dwarf {
             found = dwarf::scope_dies(*units_, function, address);
         }
         py::list rows;
-        for (const dwarf::ScopeDie& row : found) rows.append(py::make_tuple(row.die, row.tag, row.scope));
+        for (const dwarf::ScopeDie& row : found) rows.append(py::make_tuple(row.die, row.tag, row.scope, row.is_apart));
         return rows;
     }
 
-    py::tuple declaration(uint64_t die) const {
+    py::tuple declaration(uint64_t die) {
         const Unit& unit = units_->at(die);
         dwarf::Die content;
         units_->read(unit, die, content);
@@ -100,12 +109,12 @@ class Dwarf {
         return py::make_tuple(decoded(found.linkage_name), path, found.has_line ? found.line : 0);
     }
 
-    py::object file_path(uint64_t die, uint64_t file) const { return file_of(units_->at(die), file); }
+    py::object file_path(uint64_t die, uint64_t file) { return file_of(units_->at(die), file); }
     uint64_t unit_offset(uint64_t die) const { return units_->at(die).offset; }
 
     bool unit_has_tag(uint64_t die, uint32_t tag) const {
-        const Unit& unit = units_->at(die);
-        return unit.abbreviations != nullptr && unit.abbreviations->has_tag(tag);
+        const py::gil_scoped_release release;
+        return dwarf::has_die(*units_, units_->at(die), tag);
     }
 
     py::list unit_rows() const {
@@ -175,13 +184,18 @@ class Dwarf {
     }
 
   private:
-    py::object file_of(const Unit& unit, uint64_t file) const {
-        std::string path;
-        try {
-            path = dwarf::LineHeader(*units_, unit).path(file);
-        } catch (const dwarf::DwarfError&) {
-            return py::none();  // what is declared there is worth having without its file
+    // The header of the last unit is kept: one function's variables are all of one unit, whose table may be long.
+    py::object file_of(const Unit& unit, uint64_t file) {
+        if (header_unit_ != &unit) {
+            header_.reset();
+            header_unit_ = &unit;
+            try {
+                header_ = std::make_unique<dwarf::LineHeader>(*units_, unit);
+            } catch (const dwarf::DwarfError&) {
+                return py::none();  // what is declared there is worth having without its file
+            }
         }
+        const std::string path = header_ ? header_->path(file) : std::string();
         if (path.empty()) return py::none();
         return decoded(path);
     }
@@ -189,6 +203,8 @@ class Dwarf {
     std::vector<py::buffer_info> held_;
     std::unique_ptr<dwarf::Units> units_;
     std::unique_ptr<dwarf::ScopeTable> scopes_;
+    std::unique_ptr<dwarf::LineHeader> header_;  // null: of a unit without one
+    const Unit* header_unit_ = nullptr;
     std::once_flag code_made_;
     std::unique_ptr<dwarf::CodeSearch> code_;
     std::once_flag addresses_made_;
@@ -199,7 +215,8 @@ class Dwarf {
 
 void add_dwarf(py::module_& module) {
     py::class_<Dwarf>(module, "Dwarf")
-        .def(py::init<const std::map<std::string, py::buffer>&>(), py::arg("sections"))
+        .def(py::init<const Buffers&, const Buffers&, bool>(), py::arg("sections"), py::arg("alternate") = Buffers(),
+             py::arg("has_code_at_zero") = false)
         .def("scan", &Dwarf::scan, py::arg("executable"), py::arg("threads") = 0)
         .def("qualified_name", &Dwarf::qualified_name, py::arg("die"))
         .def("children", &Dwarf::children, py::arg("die"), py::arg("tag"))

@@ -60,8 +60,11 @@ py::dict types(const Index& index) {
 py::dict inlined(const Index& index) {
     py::dict columns;
     columns["name"] = py::bytes(index.inlined_names);
+    columns["linkage_name"] = py::bytes(index.inlined_linkage_names);
     columns["sites"] =
         py::bytes(reinterpret_cast<const char*>(index.inlined_sites.data()), index.inlined_sites.size() * 8);
+    columns["file"] =
+        py::bytes(reinterpret_cast<const char*>(index.inlined_files.data()), index.inlined_files.size() * 4);
     return columns;
 }
 

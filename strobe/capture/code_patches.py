@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from io import FileIO
 
 from strobe import _core
 from strobe.capture.agent_link import Trampoline
@@ -13,6 +14,15 @@ from strobe.errors import failure
 
 _JUMP = 0xE9  # jmp rel32
 _JUMP_BYTES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PatchRequest:
+    """A jump to make at the entry of the function at `address`. `code`: what must stand there, as far as it is known."""
+
+    address: int
+    trampoline: Trampoline
+    code: bytes
 
 
 @dataclass(slots=True)
@@ -32,21 +42,17 @@ class CodePatches:
         self._patches: dict[int, _Patch] = {}
         self.running = False  # no thread of the program runs before it was resumed, and a tracer still holds it
 
-    def add(self, trampolines: dict[int, tuple[int, Trampoline]]) -> list[int]:
-        """Takes function id -> (its address, its trampoline). Returns the ids whose trampoline is out of reach."""
-        unreachable = []
-        with Path(f"/proc/{self._pid}/mem").open("rb") as memory:
-            for function_id, (entry, trampoline) in trampolines.items():
-                address = entry + trampoline.skip
-                distance = trampoline.address - (address + _JUMP_BYTES)
-                if not -(1 << 31) <= distance < 1 << 31:
-                    unreachable.append(function_id)
-                    continue
-                memory.seek(address)
-                original = memory.read(_JUMP_BYTES)
-                jump = struct.pack("<Bi", _JUMP, distance)
-                self._patches[function_id] = _Patch(address, original, jump, trampoline.displaced)
-        return unreachable
+    def add(self, requests: dict[int, PatchRequest]) -> dict[int, str]:
+        """Takes what is asked for by function id. Returns those that cannot be placed, and why."""
+        refused = {}
+        with self._memory() as memory:
+            for function_id, request in requests.items():
+                made = _patch(request, memory)
+                if isinstance(made, str):
+                    refused[function_id] = made
+                else:
+                    self._patches[function_id] = made
+        return refused
 
     def place(self, function_ids: Iterable[int]) -> None:
         self._write([self._patches[item] for item in function_ids], True)
@@ -64,7 +70,7 @@ class CodePatches:
 
     def _write(self, patches: list[_Patch], placed: bool) -> None:
         """Raises ProcessLookupError when the process is gone, attach_refused when another debugger holds it."""
-        changed = [patch for patch in patches if patch.placed != placed]
+        changed = self._present([patch for patch in patches if patch.placed != placed])
         if not changed:
             return
         changes = [(patch.address, patch.jump if placed else patch.original, patch.displaced) for patch in changed]
@@ -76,3 +82,45 @@ class CodePatches:
             raise failure("attach_refused", pid=self._pid, reason=error.strerror) from error
         for patch in changed:
             patch.placed = placed
+
+    def _present(self, patches: list[_Patch]) -> list[_Patch]:
+        """Those where memory has what was last seen or written there; nothing is written over what came since, such as
+        another library at the place of one that was unloaded."""
+        if not patches:
+            return []
+        with self._memory() as memory:
+            return [
+                patch
+                for patch in patches
+                if _bytes_at(memory, patch.address, _JUMP_BYTES) == (patch.jump if patch.placed else patch.original)
+            ]
+
+    def _memory(self) -> FileIO:
+        try:
+            return FileIO(f"/proc/{self._pid}/mem")
+        except FileNotFoundError as error:
+            raise ProcessLookupError(str(error)) from error
+
+
+def _patch(request: PatchRequest, memory: FileIO) -> _Patch | str:
+    trampoline = request.trampoline
+    place = request.address + trampoline.skip
+    distance = trampoline.address - (place + _JUMP_BYTES)
+    if not -(1 << 31) <= distance < 1 << 31:
+        return "too-far"
+    here = _bytes_at(memory, request.address, trampoline.skip + max(_JUMP_BYTES, trampoline.displaced))
+    own = here[trampoline.skip :]
+    if len(own) < _JUMP_BYTES or any(found != wanted for found, wanted in zip(here, request.code, strict=False)):
+        return "other-code"
+    return _Patch(place, own[:_JUMP_BYTES], struct.pack("<Bi", _JUMP, distance), trampoline.displaced)
+
+
+def _bytes_at(memory: FileIO, address: int, size: int) -> bytes:
+    """Raises ProcessLookupError when the process is gone."""
+    try:
+        found = os.pread(memory.fileno(), size, address)
+    except OSError:  # nothing is mapped there
+        return b""
+    if not found:  # so it is when there is no memory any more
+        raise ProcessLookupError("its memory is gone")
+    return found

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from strobe.errors import failure
 from strobe.model import LaunchSpec
+from strobe.symbols.macho_commands import is_macho
 
 _ELF_MAGIC = b"\x7fELF"
 _HEADER_BYTES = 64
@@ -39,8 +40,8 @@ class Program:
 def resolve(spec: LaunchSpec) -> Program:
     """Finds and checks the program of a launch.
 
-    Raises no_such_file, is_directory, not_executable, not_a_program, interpreter_missing, wrong_architecture,
-    static_program, bad_cwd.
+    Raises no_such_file, is_directory, not_executable, not_a_program, macho_program, interpreter_missing,
+    wrong_architecture, static_program, bad_cwd.
     """
     env = {**(os.environ if spec.base_env is None else spec.base_env), **spec.env}
     cwd = Path(spec.cwd or spec.project_root or ".").absolute()
@@ -78,8 +79,10 @@ def _behind_scripts(path: str, argv: tuple[str, ...], env: Mapping[str, str]) ->
     for _ in range(_MAX_INTERPRETERS):
         head = _read_head(path)
         if head.startswith(_ELF_MAGIC):
-            _check_elf(path, head)
+            _check_elf(path, head, path)
             return path, argv
+        if is_macho(head):
+            raise failure("macho_program", path=path)
         if not head.startswith(b"#!"):
             break
         script = path
@@ -118,8 +121,8 @@ def _interpreter(script: str, words: list[str], env: Mapping[str, str]) -> tuple
     return str(Path(found).absolute()), tuple(option.strip() for option in options)
 
 
-def _check_elf(path: str, head: bytes) -> None:
-    """ELF header as in the System V ABI, chapter 4."""
+def _check_elf(path: str, head: bytes, opened_by: str) -> None:
+    """ELF header as in the System V ABI, chapter 4. `opened_by`: another path of the file, `path` is for the user."""
     if len(head) < _HEADER_BYTES:
         raise failure("not_a_program", path=path)
     host = os.uname().machine
@@ -129,7 +132,7 @@ def _check_elf(path: str, head: bytes) -> None:
         raise failure("wrong_architecture", path=path, machine=named, host=host)
     if kind not in _TYPES_THAT_RUN:
         raise failure("not_a_program", path=path)
-    if not _has_interpreter(path, head):
+    if not _has_interpreter(opened_by, head):
         raise failure("static_program", path=path)
 
 
@@ -151,5 +154,6 @@ def check_running(pid: int) -> str:
         raise failure("no_such_process", pid=pid) from error
     except OSError as error:
         raise failure("attach_refused", pid=pid, reason=error.strerror) from error
-    _check_elf(path, _read_head(f"/proc/{pid}/exe"))
+    path = path.removesuffix(" (deleted)")  # also where another file has taken its place
+    _check_elf(path, _read_head(f"/proc/{pid}/exe"), f"/proc/{pid}/exe")
     return path

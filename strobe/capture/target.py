@@ -15,7 +15,7 @@ import frida
 
 from strobe.capture import program
 from strobe.capture.agent_link import AgentLink, Plan, Trampoline
-from strobe.capture.code_patches import CodePatches
+from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.device import ROUTER
 from strobe.capture.exit_status import wait_for_end
 from strobe.capture.uninjection import wait_for_uninjection
@@ -41,12 +41,16 @@ class TargetEvents(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HookRequest:
-    """`address` is where the function lies in the process"""
+    """`address` is where the function lies in the process.
+
+    `code`: the first bytes that must stand there, as many as are known; with other ones the hook is not placed.
+    """
 
     function_id: int
     address: int
     size: int
     plan: Plan
+    code: bytes = b""
 
 
 class Target:
@@ -135,14 +139,14 @@ class Target:
             [hook.plan for hook in hooks],
         )
         prepared = {
-            hook.function_id: (hook.address, answer)
+            hook.function_id: PatchRequest(hook.address, answer, hook.code)
             for hook, answer in zip(hooks, answers, strict=True)
             if isinstance(answer, Trampoline)
         }
-        unreachable = set(self._patches.add(prepared))
-        self._patches.place(item for item in prepared if item not in unreachable)
+        refused = self._patches.add(prepared)
+        self._patches.place(item for item in prepared if item not in refused)
         reasons = [answer if isinstance(answer, str) else "" for answer in answers]
-        return ["too-far" if hook.function_id in unreachable else why for hook, why in zip(hooks, reasons, strict=True)]
+        return [refused.get(hook.function_id, why) for hook, why in zip(hooks, reasons, strict=True)]
 
     def change(self, plans: dict[int, Plan]) -> None:
         """Changes what placed hooks record; one whose plan is not enabled is taken out of the code."""
@@ -170,8 +174,12 @@ class Target:
             self._session.detach()
             wait_for_uninjection(self.pid)
 
-    def _remove_module(self, module: LoadedModule) -> None:
+    def forget(self, module: LoadedModule) -> None:
+        """It was unloaded, and its hooks with it."""
         self._patches.forget(module.base, module.size)
+
+    def _remove_module(self, module: LoadedModule) -> None:
+        self.forget(module)
         self._events.on_module_removed(module)
 
     def _signal(self, number: int) -> None:

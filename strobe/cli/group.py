@@ -16,6 +16,7 @@ COMMANDS = {
     "query": "Read the events of a session, or their totals.",
     "sql": "Read the events of a session with SQL.",
     "sessions": "What is running or kept; delete what is no longer wanted.",
+    "symbols": "What is in a binary: functions, lines, types, variables; what lies at an address.",
     "demo": "A guided tour: find a bug that no print statement shows.",
     "bench": "Measure what tracing costs on this machine.",
     "mcp": "Serve a language model over MCP on standard input and output.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from strobe.model import TraceAnswer
 from strobe.session.hooks import Hooks
+from strobe.symbols import Selection
 
 
 def runtime_answer(hooks: Hooks, warnings: list[str], event_limit: int) -> TraceAnswer:
@@ -33,7 +34,7 @@ def _status(hooks: Hooks) -> str:
         return "No patterns are active: nothing is recorded but output."
     empty = [text for text, found in hooks.selection.matches.items() if not found]
     if empty:
-        return " ".join(_nothing_matched(text, hooks.selection.nearest.get(text, [])) for text in empty)
+        return " ".join(_nothing_matched(hooks.selection, text) for text in empty)
     if hooks.enabled == 0:
         return f"{_count(hooks.matched, 'function')} matched, but none can be hooked; the warnings say why."
     if hooks.enabled < hooks.matched:
@@ -41,9 +42,12 @@ def _status(hooks: Hooks) -> str:
     return f"Recording all of {_count(hooks.matched, 'function')}."
 
 
-def _nothing_matched(pattern: str, nearest: list[str]) -> str:
-    names = f" Nearest names: {', '.join(nearest)}." if nearest else " See the warnings."
-    return f"No function matches '{pattern}'.{names}"
+def _nothing_matched(selection: Selection, pattern: str) -> str:
+    if nearest := selection.nearest.get(pattern):
+        return f"No function matches '{pattern}'. Nearest names: {', '.join(nearest)}."
+    if selection.warnings:
+        return f"Nothing that can be recorded matches '{pattern}'; see the warnings."
+    return f"No function matches '{pattern}', nor is a name like it. Only @lib:NAME looks into system libraries."
 
 
 def _count(number: int, noun: str) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from strobe.capture.agent_link import Plan
 from strobe.capture.target import HookRequest, Target
-from strobe.errors import StrobeError
 from strobe.model import FunctionSymbol, LoadedModule, Sampling
+from strobe.session.modules import Modules, TracedModule
 from strobe.session.plans import plan_of, recorded
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
 from strobe.symbols.hooking import is_system_runtime
@@ -27,9 +26,10 @@ _REFUSALS = {
     "loop-in-entry": "they have a loop instruction in their first 5 bytes, which cannot be moved",
     "in-use": "Frida's agent has hooked them itself",
     "too-far": "no memory near them was free for a trampoline",
+    "other-code": "memory has other code there than their file: another tool has changed it, or the file was replaced",
 }
 
-Key = tuple[str, int]  # module path, link-time address
+Key = tuple[int, int]  # base of the module, link-time address: a library can be loaded twice
 
 
 @dataclass
@@ -50,11 +50,14 @@ class Hooks:
         self._resolver = resolver
         self._hooks: dict[Key, _Hook] = {}
         self._refused: dict[Key, str] = {}
-        self._unwinders: set[str] = set()
+        self._unwinders: set[int] = set()
+        self._modules = Modules(target.pid, resolver)
         self._next_id = 1
         self.patterns: dict[str, Pattern] = {}
         self.sampling: Sampling = "auto"
         self._own: list[ModuleSymbols] = []
+        self._wanted: dict[Key, FunctionSymbol] = {}
+        self._partly_inlined: dict[str, int] = {}
         self.selection = Selection()
 
     @property
@@ -65,33 +68,53 @@ class Hooks:
     def enabled(self) -> int:
         return sum(hook.enabled for hook in self._hooks.values())
 
-    def apply(self, by_path: dict[str, LoadedModule], now_ticks: int) -> None:
+    def check_program(self, modules: Sequence[LoadedModule]) -> None:
+        """Raises replaced_on_disk where the main program's file is no longer what runs."""
+        self._modules.check(modules[0])
+
+    def apply(self, modules: Sequence[LoadedModule], now_ticks: int) -> None:
         """Brings the target in line with `patterns` and `sampling`: places what is missing, takes out what is too much.
 
-        `by_path`: the modules that are loaded, the main program first.
+        `modules`: those that are loaded, the main program first.
         """
-        self.selection = self._select(list(by_path.values()))
-        wanted = {(item.module, item.address): item for item in self.selection.functions}
-        self._disable([key for key, hook in self._hooks.items() if hook.enabled and key not in wanted], now_ticks)
-        self._enable([key for key in wanted if key in self._hooks], now_ticks)
-        fresh = [item for key, item in wanted.items() if key not in self._hooks and key not in self._refused]
-        self._place(fresh, by_path, now_ticks)
+        traced = self._select(modules)
+        by_path: dict[str, list[TracedModule]] = {}
+        for module in traced:
+            by_path.setdefault(module.symbols.path, []).append(module)
+        self._wanted = {
+            (module.module.base, item.address): item
+            for item in self.selection.functions
+            for module in by_path[item.module]
+        }
+        self._disable([key for key, hook in self._hooks.items() if hook.enabled and key not in self._wanted], now_ticks)
+        self._enable([key for key in self._wanted if key in self._hooks], now_ticks)
+        fresh: dict[int, list[FunctionSymbol]] = {}
+        for key, item in self._wanted.items():
+            if key not in self._hooks and key not in self._refused:
+                fresh.setdefault(key[0], []).append(item)
+        for module in traced:
+            if module.module.base in fresh and not module.stale:
+                self._place(module, fresh[module.module.base], now_ticks)
 
-    def forget(self, path: str, now_ticks: int) -> None:
+    def forget(self, module: LoadedModule, now_ticks: int) -> None:
         """A library was unloaded; where it is loaded again its functions are hooked anew."""
-        gone = [key for key in self._hooks if key[0] == path]
+        gone = [key for key in self._hooks if key[0] == module.base]
         self._store.close_spans(self._session_id, [self._hooks[key].function_id for key in gone], now_ticks)
         for key in gone:
             del self._hooks[key]
+        self._refused = {key: why for key, why in self._refused.items() if key[0] != module.base}
+        self._unwinders.discard(module.base)
+        self._modules.forget(module.base)
 
     def warnings(self) -> list[str]:
         """What the selection says, and which functions could not be hooked safely and why."""
         by_reason: dict[str, list[str]] = {}
-        for function in self.selection.functions:
-            reason = self._refused.get((function.module, function.address))
+        for key, function in self._wanted.items():
+            reason = self._refused.get(key)
             if reason is not None:
                 by_reason.setdefault(reason, []).append(function.name)
-        return [*self.selection.warnings, *(_refusal(reason, names) for reason, names in by_reason.items())]
+        refusals = (_refusal(reason, names) for reason, names in by_reason.items())
+        return [*self.selection.warnings, *self._modules.warnings(), *refusals]
 
     def inlined_only(self) -> dict[str, int]:
         """Functions of the program's own modules that exist only as inlined copies, with the number of sites."""
@@ -100,32 +123,33 @@ class Hooks:
             found |= symbols.inlined_only
         return dict(list(found.items())[:_INLINED_NOTED])
 
-    def _select(self, modules: Sequence[LoadedModule]) -> Selection:
+    def partly_inlined(self) -> dict[str, int]:
+        """Functions that are or were traced, and were inlined at so many sites besides: calls there are not seen."""
+        self._partly_inlined |= self.selection.partly_inlined
+        return dict(list(self._partly_inlined.items())[:_INLINED_NOTED])
+
+    def _select(self, modules: Sequence[LoadedModule]) -> list[TracedModule]:
         """The system's runtime libraries are read only when a pattern asks for one, or when one matched nothing."""
         patterns = list(self.patterns.values())
         if not patterns:
-            return Selection()
-        paths = [module.path for module in modules if _is_file(module.path)]
-        own = [path for index, path in enumerate(paths) if index == 0 or not is_system_runtime(path)]
-        everything = any(pattern.kind == "lib" for pattern in patterns)
-        self._own = self._symbols(own)
-        selection = select(patterns, self._symbols(paths) if everything else self._own)
-        if not everything and not all(selection.matches.values()):
-            selection = select(patterns, self._symbols(paths))
-        return selection
+            self.selection = Selection()
+            return []
+        own = [module for index, module in enumerate(modules) if index == 0 or not is_system_runtime(module.path)]
+        traced = self._modules.of(own)
+        self._own = _symbols(traced)
+        if all(pattern.kind != "lib" for pattern in patterns):
+            self.selection = select(patterns, self._own)
+            if all(self.selection.matches.values()):
+                return traced
+        traced = self._modules.of(modules)
+        self.selection = select(patterns, _symbols(traced))
+        return traced
 
-    def _symbols(self, paths: Iterable[str]) -> list[ModuleSymbols]:
-        found = []
-        for path in paths:
-            try:
-                symbols = self._resolver.module(path)
-            except StrobeError:  # a mapping that is no ELF file any more; the main program was checked at launch
-                continue
-            found.append(symbols)
-        return found
-
-    def _place(self, functions: Sequence[FunctionSymbol], modules: dict[str, LoadedModule], now_ticks: int) -> None:
-        if not functions:
+    def _place(self, module: TracedModule, functions: Sequence[FunctionSymbol], now_ticks: int) -> None:
+        try:
+            codes = module.entry_codes(functions)
+        except (OSError, ValueError):  # replaced in this very moment: the next call says so
+            self._refused |= {(module.module.base, item.address): "other-code" for item in functions}
             return
         first_id = self._next_id
         self._next_id += len(functions)
@@ -133,16 +157,16 @@ class Hooks:
         found = [recorded(item, native) for item in self._resolver.detail(functions)]
         detailed = {first_id + index: item for index, item in enumerate(found)}
         self._store.add_functions(self._session_id, detailed)
-        self._register_unwinders({item.module for item in functions}, modules)
+        self._register_unwinder(module)
         plans = {function_id: plan_of(item, self.sampling) for function_id, item in detailed.items()}
         requests = [
-            HookRequest(function_id, self._runtime_address(item, modules), item.size, plans[function_id])
-            for function_id, item in detailed.items()
+            HookRequest(function_id, module.address(item.address), item.size, plans[function_id], code)
+            for (function_id, item), code in zip(detailed.items(), codes, strict=True)
         ]
         answers = self._target.install(requests)
         placed = []
         for (function_id, item), answer in zip(detailed.items(), answers, strict=True):
-            key = (item.module, item.address)
+            key = (module.module.base, item.address)
             if answer:
                 self._refused[key] = answer
             else:
@@ -150,19 +174,12 @@ class Hooks:
                 placed.append(function_id)
         self._store.open_spans(self._session_id, placed, now_ticks)
 
-    def _runtime_address(self, function: FunctionSymbol, modules: dict[str, LoadedModule]) -> int:
-        return modules[function.module].base + function.address - self._resolver.module(function.module).link_base
-
-    def _register_unwinders(self, paths: set[str], modules: dict[str, LoadedModule]) -> None:
+    def _register_unwinder(self, module: TracedModule) -> None:
         """A statically linked unwinder sees the exceptions of its module before any frame of it may be replaced."""
-        addresses = []
-        for path in paths - self._unwinders:
-            symbols = self._resolver.module(path)
-            if symbols.register_frame is not None:
-                addresses.append(modules[path].base + symbols.register_frame - symbols.link_base)
-        self._unwinders |= paths
-        if addresses:
-            self._target.register_unwinder(addresses)
+        if module.symbols.register_frame is None or module.module.base in self._unwinders:
+            return
+        self._unwinders.add(module.module.base)
+        self._target.register_unwinder([module.address(module.symbols.register_frame)])
 
     def _enable(self, keys: Sequence[Key], now_ticks: int) -> None:
         changed = {}
@@ -189,8 +206,9 @@ class Hooks:
         self._store.close_spans(self._session_id, [hook.function_id for hook in hooks], now_ticks)
 
 
-def _is_file(path: str) -> bool:
-    return path.startswith("/") and Path(path).is_file()
+def _symbols(modules: Sequence[TracedModule]) -> list[ModuleSymbols]:
+    """Of each file once, in order."""
+    return list({module.symbols.path: module.symbols for module in modules}.values())
 
 
 def _refusal(reason: str, names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from signal import Signals
 from typing import Literal
 
 from strobe import _core
+from strobe.capture.mapped_elf import unlisted
 from strobe.capture.target import Target
 from strobe.errors import StrobeError, failure
 from strobe.model import (
@@ -148,7 +149,8 @@ class LiveSession(Session):
         self._status: ExitStatus | None = None
         self._ended = threading.Event()
         self._stopping = False
-        self._modules: dict[str, LoadedModule] = {}
+        self._modules: dict[int, LoadedModule] = {}  # by base
+        self._unlisted: dict[int, LoadedModule] = {}
         self._module_changes: queue.SimpleQueue[_ModuleChange | None] = queue.SimpleQueue()
         self._target: Target
         self._hooks: Hooks
@@ -157,7 +159,7 @@ class LiveSession(Session):
         """Takes over a target that has not been resumed yet."""
         self._target = target
         self._hooks = Hooks(self._store, self.id, target, self._resolver)
-        self._modules = {module.path: module for module in target.modules()}
+        self._modules = {module.base: module for module in target.modules()}
         self._store.update_session(self.id, pid=target.pid)
         self._source = HostEventSource(self._store, self.id, target.pid, self._now_ticks)
         if not target.setup.catches_returns:
@@ -179,6 +181,8 @@ class LiveSession(Session):
         with self._lock:
             self._check_running()
             warnings = [f"'{text}' was not active." for text in remove if text not in self._hooks.patterns]
+            if any(pattern.kind != "lib" for pattern in added.values()):
+                self._check_program()
             kept = {text: item for text, item in self._hooks.patterns.items() if text not in remove}
             self._hooks.patterns = {**kept, **added}
             self._hooks.sampling = sampling or self._hooks.sampling
@@ -229,13 +233,32 @@ class LiveSession(Session):
 
     def _apply(self) -> None:
         try:
-            self._hooks.apply(self._modules, self._now_ticks())
+            self._hooks.apply([*self._modules.values(), *self._find_unlisted()], self._now_ticks())
         except ProcessLookupError as error:
-            self._ended.wait(5)
-            raise failure("process_exited", session_id=self.id, how=_how_it_ended(self._record())) from error
-        inlined = self._hooks.inlined_only()
-        if inlined:
-            self._store.add_notes(self.id, {"inlined_only": inlined})
+            raise self._gone() from error
+        notes = {"inlined_only": self._hooks.inlined_only(), "partly_inlined": self._hooks.partly_inlined()}
+        if found := {name: note for name, note in notes.items() if note}:
+            self._store.add_notes(self.id, found)
+
+    def _find_unlisted(self) -> list[LoadedModule]:
+        """Nobody tells when one of these comes or goes, so they are looked for whenever hooks may change."""
+        found = {module.base: module for module in unlisted(self._target.pid, list(self._modules.values()))}
+        for base, module in self._unlisted.items():
+            if found.get(base) != module:
+                self._target.forget(module)
+                self._hooks.forget(module, self._now_ticks())
+        self._unlisted = found
+        return list(found.values())
+
+    def _check_program(self) -> None:
+        try:
+            self._hooks.check_program(list(self._modules.values()))
+        except ProcessLookupError as error:
+            raise self._gone() from error
+
+    def _gone(self) -> StrobeError:
+        self._ended.wait(5)
+        return failure("process_exited", session_id=self.id, how=_how_it_ended(self._record()))
 
     def _now_ticks(self) -> int:
         return _core.ticks() - self._start_ticks
@@ -261,10 +284,10 @@ class LiveSession(Session):
         if self._stopping or self._ended.is_set():
             return
         if change.ready is None:
-            self._modules.pop(module.path, None)
-            self._hooks.forget(module.path, self._now_ticks())
+            self._modules.pop(module.base, None)
+            self._hooks.forget(module, self._now_ticks())
         else:
-            self._modules[module.path] = module
+            self._modules[module.base] = module
             if self._hooks.patterns:
                 self._apply()
 

@@ -1,7 +1,8 @@
 """Functions of a binary, and the patterns that choose among them."""
 
 from strobe.symbols.hooking import unsafe_reason
-from strobe.symbols.module import ElfResolver, ModuleSymbols, SymbolResolver
+from strobe.symbols.module import ElfResolver, SymbolResolver
+from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.patterns import Pattern
 from strobe.symbols.selection import Selection, select
 

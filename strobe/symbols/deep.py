@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
+from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig
 
 from strobe.symbols.sections import Content, DebugSections
+from strobe.symbols.units import ALTERNATE, UnitFinder
 
 _COPIED_BYTES = 16 << 20
+_MAX_STRING_BYTES = 1 << 18
+_STRINGS = (".debug_str", ".debug_line_str")
 _READ = (
     "info",
     "types",
@@ -38,8 +41,10 @@ _LEFT_OUT = (
 class _ViewStream:
     """Reads bytes where they lie, for pyelftools: a copy of a large section would double its memory."""
 
-    def __init__(self, view: memoryview) -> None:
+    def __init__(self, view: memoryview, base: int = 0) -> None:
+        """`base`: the position of the first byte."""
         self._view = view
+        self._base = base
         self._position = 0
 
     def read(self, size: int = -1) -> bytes:
@@ -49,29 +54,49 @@ class _ViewStream:
         return bytes(self._view[start:end])
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: len(self._view)}[whence]
+        base = {io.SEEK_SET: -self._base, io.SEEK_CUR: self._position, io.SEEK_END: len(self._view)}[whence]
         if base + offset < 0:
             raise ValueError("a negative position")
         self._position = base + offset
-        return self._position
+        return self.tell()
 
     def tell(self) -> int:
-        return self._position
+        return self._base + self._position
 
 
-def open_dwarf(sections: DebugSections) -> Any:
-    """A DWARFInfo of elftools; sections are decompressed as far as types, lines and locations need them."""
+def open_dwarf(sections: DebugSections, alternate: DebugSections | None = None) -> UnitFinder:
+    """Sections are decompressed as far as types, lines and locations need them.
 
+    `alternate`: those of the file that dwz has moved common parts to; offsets of DIEs there have the bit ALTERNATE.
+    """
+    finder = _opened(sections, 0)
+    if alternate is not None:
+        finder.supplementary_dwarfinfo = _opened(alternate, ALTERNATE)
+    return finder
+
+
+def _opened(sections: DebugSections, base: int) -> UnitFinder:
     def section(name: str) -> Any:
         content = sections.get(name)
-        return None if len(content) == 0 else DebugSectionDescriptor(_stream(content), name, None, len(content), 0)
+        if name in _STRINGS:
+            _check_strings(name, content)
+        stream = _stream(content, base if name == ".debug_info" else 0)
+        return None if len(content) == 0 else DebugSectionDescriptor(stream, name, None, len(content), 0)
 
-    # frames, indexes by name and supplementary files are not needed
+    # frames and indexes by name are not needed
     left_out = dict.fromkeys(f"{name}_sec" for name in _LEFT_OUT)
     read = {f"debug_{name}_sec": section(f".debug_{name}") for name in _READ}
     config = DwarfConfig(little_endian=True, machine_arch="x64", default_address_size=8)
-    return DWARFInfo(config=config, **read, **left_out)
+    return UnitFinder(base, config=config, **read, **left_out)
 
 
-def _stream(content: Content) -> Any:
-    return io.BytesIO(content) if len(content) <= _COPIED_BYTES else _ViewStream(memoryview(content))
+def _check_strings(name: str, content: Content) -> None:
+    """pyelftools reads 64 bytes at a time: a damaged string of megabytes would take seconds, each time."""
+    for start in range(0, len(content) - _MAX_STRING_BYTES, _MAX_STRING_BYTES):
+        if b"\0" not in bytes(content[start : start + _MAX_STRING_BYTES]):
+            raise ValueError(f"{name} has a string without end")
+
+
+def _stream(content: Content, base: int) -> Any:
+    is_copied = len(content) <= _COPIED_BYTES and not base
+    return io.BytesIO(content) if is_copied else _ViewStream(memoryview(content), base)

@@ -3,17 +3,42 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from strobe.symbols.debug_info import DebugInfo
 from strobe.symbols.lines import SourceLines
+from strobe.symbols.types import Types
+
+if TYPE_CHECKING:  # what most sessions never ask for takes as long to import as a program to be read
+    from strobe.symbols.frames import Frames
+    from strobe.symbols.variables import Variables
 
 
 class ModuleDetails:
-    """One module's lines. Raises one of UNREADABLE where debug information is damaged."""
+    """One module's lines, types, variables and frames. Raises one of UNREADABLE where debug information is damaged."""
 
-    def __init__(self, debug_info: DebugInfo) -> None:
+    def __init__(self, debug_info: DebugInfo, path: str) -> None:
+        """`path`: the file with the code."""
         self.debug_info = debug_info
+        self._path = path
 
     @cached_property
     def lines(self) -> SourceLines:
         return self.debug_info.lines
+
+    @cached_property
+    def types(self) -> Types:
+        return Types(self.debug_info)
+
+    @cached_property
+    def variables(self) -> Variables:
+        from strobe.symbols.variables import Variables
+
+        return Variables(self.debug_info, self.types)
+
+    @cached_property
+    def frames(self) -> Frames:
+        from strobe.symbols.frame_sections import frame_sections
+        from strobe.symbols.frames import Frames
+
+        return Frames(self.debug_info, self.types, lambda: frame_sections(self._path, self.debug_info))

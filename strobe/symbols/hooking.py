@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 from strobe.model import FunctionSymbol
@@ -15,6 +16,8 @@ _RECORDER = "the recorder itself depends on it"
 _START = "it runs where the program has no full stack or thread yet"
 _ENGINE = "it belongs to Strobe's own machinery"
 _SANITIZER = "it belongs to a sanitizer's runtime"
+_BRIDGE = "it belongs to the bridge between Go and C"
+_GO = "Go functions use a stack that moves, and Strobe reads their symbols but does not trace them yet"
 
 _EXACT: dict[str, str] = {
     **dict.fromkeys(("setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "vfork", "__vfork", "__libc_vfork"), _TWICE),
@@ -29,6 +32,7 @@ _EXACT: dict[str, str] = {
     **dict.fromkeys(("__restore_rt", "_start", "_init", "_fini", "__libc_csu_init", "__libc_csu_fini"), _START),
     **dict.fromkeys(("deregister_tm_clones", "register_tm_clones", "frame_dummy", "__do_global_dtors_aux"), _START),
     **dict.fromkeys(("_dl_relocate_static_pie", "call_weak_fn", "__libc_start_main", "__libc_start_call_main"), _START),
+    **dict.fromkeys(("runtime.text", "runtime.etext"), _START),  # marks, not functions
     **dict.fromkeys(("clock_gettime", "__clock_gettime", "__vdso_clock_gettime"), _RECORDER),
 }
 _PREFIXES: tuple[tuple[str, str], ...] = (
@@ -42,6 +46,9 @@ _PREFIXES: tuple[tuple[str, str], ...] = (
     ("gum_", _ENGINE),
     ("_frida_", _ENGINE),
     ("strobe_recorder_", _ENGINE),
+    ("_cgo_", _BRIDGE),
+    ("x_cgo_", _BRIDGE),
+    ("crosscall", _BRIDGE),
     ("__asan_", _SANITIZER),
     ("__ubsan_", _SANITIZER),
     ("__tsan_", _SANITIZER),
@@ -54,6 +61,7 @@ _PREFIXES: tuple[tuple[str, str], ...] = (
     ("__interception::", _SANITIZER),
     ("__sancov_", _SANITIZER),
 )
+_ANY_PREFIX = tuple(prefix for prefix, _ in _PREFIXES)
 _RUNTIME = re.compile(
     r"(?:ld-linux[\w-]*|ld-|linux-vdso|linux-gate|lib(?:c|pthread|m|mvec|dl|rt|util|resolv|nsl|anl|gcc_s|stdc\+\+|c\+\+"
     r"|c\+\+abi|unwind|asan|ubsan|tsan|lsan|hwasan|clang_rt[\w.-]*))(?:-[\d.]+)?\.so(?:\.|$)|\[vdso\]"
@@ -63,16 +71,22 @@ _ENGINE_MODULE = re.compile(r"frida-agent|frida_agent|libstrobe|strobe-recorder|
 
 def unsafe_reason(function: FunctionSymbol) -> str | None:
     """Why a function must never be hooked; None where it may be. `_exit` may: the session watches it on its own."""
+    if function.is_go:
+        return _GO
     names = {function.name, without_clone(function.raw_name)}
     for name in names:
         if name in _EXACT:
             return _EXACT[name]
-        for prefix, reason in _PREFIXES:
-            if name.startswith(prefix):
-                return reason
-    if _ENGINE_MODULE.search(Path(function.module).name):
+        if name.startswith(_ANY_PREFIX):
+            return next(reason for prefix, reason in _PREFIXES if name.startswith(prefix))
+    if _is_engine(function.module):
         return _ENGINE
     return None
+
+
+@cache
+def _is_engine(path: str) -> bool:
+    return _ENGINE_MODULE.search(Path(path).name) is not None
 
 
 def is_start_code(function: FunctionSymbol) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class TableFunction:
+class TableFunction(NamedTuple):
     """A function of a symbol table; `is_exported`: other modules can bind to it."""
 
     name: str
@@ -23,7 +23,7 @@ class StoredSection:
     """A section with content. `offset` and `size` in bytes, of what the file has; `plain_size` once decompressed.
 
     `name` is the one of ELF, whatever the format: `.debug_info` is `__debug_info` of Mach-O.
-    `is_compressed`: begins with an Elf64_Chdr.
+    `is_compressed`: begins with an Elf64_Chdr. `address`: link-time, 0 where it is not loaded.
     """
 
     name: str
@@ -31,15 +31,17 @@ class StoredSection:
     size: int
     plain_size: int
     is_compressed: bool = False
+    address: int = 0
 
 
 class Image(Protocol):
     """One file, opened for reading. Addresses are link-time; `link_base` is the lowest that is loaded.
 
-    `executable`: (start, end) of what can be code.
+    `executable`: (start, end) of what can be code. `machine`: "x86-64", or one whose registers are not known here.
     """
 
     path: str
+    machine: str
     build_id: str | None
     link_base: int
     executable: list[tuple[int, int]]
@@ -61,5 +63,12 @@ class Image(Protocol):
 def open_image(path: str) -> Image:
     """Raises StrobeError where the file cannot be read, has a format that is not known, or is for another machine."""
     from strobe.symbols.elf import ElfImage
+    from strobe.symbols.macho import MachOImage
+    from strobe.symbols.macho_commands import is_macho
 
-    return ElfImage(path)
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(8)
+    except OSError:
+        head = b""  # ElfImage words the error
+    return MachOImage(path) if is_macho(head) else ElfImage(path)

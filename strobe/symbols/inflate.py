@@ -6,7 +6,6 @@ Decompression is Python's: zlib releases the interpreter's lock, and needs no li
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 import secrets
 import zlib
@@ -14,14 +13,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-_MAX_RATIO = 1100  # of zlib; zstd does better only on what no compiler writes
+from strobe._core import FileMap
+
+# Small sections may be as empty as zlib can say (1:1100); of large ones no compiler's shrink to a twentieth.
+_ANY_RATIO_BYTES = 16 << 20
+_MAX_RATIO = 64
+_MAX_RATIO_OF_SMALL = 1100
 _PIECE_BYTES = 1 << 16
 _ZSTD_MODULES = ("compression.zstd", "backports.zstd")  # of Python 3.14, and the same for older ones
 
 
 def inflated(name: str, data: memoryview, size: int) -> bytes:
     """`size` bytes from a zlib stream. ValueError where it has others; `name` is the section's."""
-    _check_ratio(name, data, size, _MAX_RATIO)
+    _check_ratio(name, data, size)
     try:
         # a stream that has more than it says is cut off there
         content = zlib.decompressobj().decompress(data, size) if size else b""
@@ -35,7 +39,7 @@ def inflated_file(file: Path, name: str, data: memoryview, size: int) -> memoryv
 
     It is written under another name first, so that processes never see half of one. OSError where that fails.
     """
-    _check_ratio(name, data, size, _MAX_RATIO)
+    _check_ratio(name, data, size)
     content = _fitting(file, data, size)
     if content is None:
         _inflate_to(file, name, data, size)
@@ -50,7 +54,7 @@ def unzstd(name: str, data: memoryview, size: int) -> bytes:
     zstd = _zstd_module()
     if zstd is None:
         raise ValueError(f"{name} is compressed with zstd, which needs the package backports.zstd")
-    _check_ratio(name, data, size, 64 * _MAX_RATIO)
+    _check_ratio(name, data, size)
     try:
         content: bytes = zstd.ZstdDecompressor().decompress(data, size)
     except zstd.ZstdError as error:
@@ -73,7 +77,8 @@ def _mapped(file: Path, size: int) -> memoryview | None:
         with file.open("rb") as stream:
             if size == 0 or os.fstat(stream.fileno()).st_size != size:
                 return None
-            return memoryview(mmap.mmap(stream.fileno(), size, prot=mmap.PROT_READ))
+            content = memoryview(FileMap(stream.fileno()))
+            return content if len(content) == size else None
     except OSError:
         return None
 
@@ -109,8 +114,8 @@ def _zstd_module() -> Any:
     return None
 
 
-def _check_ratio(name: str, data: memoryview, size: int, ratio: int) -> None:
-    if size > ratio * len(data):
+def _check_ratio(name: str, data: memoryview, size: int) -> None:
+    if size > len(data) * (_MAX_RATIO_OF_SMALL if size <= _ANY_RATIO_BYTES else _MAX_RATIO):
         raise ValueError(f"{name} cannot have {size} bytes")
 
 

@@ -61,13 +61,13 @@ class SourceLines:
         columns, paths = self._core().lines_of_file(file)
         addresses = memoryview(columns["address"]).cast("Q")
         numbers, files, positions = (memoryview(columns[name]).cast("I") for name in ("line", "file", "column"))
-        places = {
-            (addresses[i], files[i]): SourcePlace(
-                addresses[i], paths[files[i]], line, positions[i], bool(columns["flags"][i] & _IS_STATEMENT)
-            )
-            for i, number in enumerate(numbers)
-            if number == line
-        }
+        places: dict[tuple[int, int], SourcePlace] = {}
+        for i, number in enumerate(numbers):
+            is_statement = bool(columns["flags"][i] & _IS_STATEMENT)
+            place = (addresses[i], files[i])
+            # of several rows at one address, one that begins a statement says most
+            if number == line and (is_statement or place not in places):
+                places[place] = SourcePlace(addresses[i], paths[files[i]], line, positions[i], is_statement)
         if places:
             return LineMatch(sorted(places.values(), key=lambda place: place.address), paths)
         with_code = set(numbers) - {0}

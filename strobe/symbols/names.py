@@ -7,7 +7,7 @@ A function's name here is demangled and qualified, keeps its template arguments 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 SCOPE = "\x1f"  # stands for a `::` outside of all brackets, see scoped()
 
@@ -18,15 +18,13 @@ _OPERATOR = (
 )
 _NESTING = re.compile(_OPERATOR + r"|->|[<({\[\])}>]")
 _TOKEN = re.compile(_OPERATOR + r"|[\w$~.,@]+|::|->|.", re.DOTALL)
-_BRACKET = re.compile(r"[<({]")
 _CLONE = re.compile(r"\.(?:isra|constprop|part|cold|llvm|lto_priv|localalias|resolver|clone)\b[\w.$]*$")
 _CHANGED = re.compile(r"\.(?:isra|constprop|part|specialized|argelim|argprom)\b")
-_CLONE_TEXT = re.compile(r"(?: \[clone [^\]]*\])+$")
-_ABI_TAG = re.compile(r"\[abi:\w+\]")
 _RUST_HASH = re.compile(r"::h[0-9a-f]{16}$")
 _RUST_ESCAPE = re.compile(r"\$(LT|GT|RF|BP|LP|RP|C|SP|u[0-9a-f]{1,6})\$")
 _RUST_LETTERS = {"LT": "<", "GT": ">", "RF": "&", "BP": "*", "LP": "(", "RP": ")", "C": ",", "SP": "@"}
-_METHOD_SUFFIX = re.compile(r"(?: const| volatile| &&?| noexcept)+(?=::|$)")
+_CONVERSION = re.compile(r"(?<![\w$~])operator (?!new\b|delete\b|\"\"|co_await\b)\w")
+_IN_SCOPE = ("_ZN", "_ZZ", "_ZSt", "_R")  # mangled names of what stands in a namespace, class or function
 _CLOSES = {">": "<", ")": "(", "}": "{", "]": "["}
 
 
@@ -80,29 +78,35 @@ def _close(open_brackets: list[str], letter: str) -> None:
         pass
 
 
-def scoped(name: str, *, strict: bool = False) -> str:
-    """`name` as patterns see it: each `::` outside of brackets is SCOPE, spacing inside of brackets is uniform."""
-    if not _BRACKET.search(name):
-        if strict:
-            _check(name)
-        return name.replace("::", SCOPE)
-    return "".join(
-        SCOPE if text == "::" else _respace(text) if text[0] in "<({[" else text
-        for _, text in outside(name, strict=strict)
-    )
+def scoped(name: str) -> str:
+    """`name` as patterns see it: each `::` outside of brackets is SCOPE, and what compilers write differently (spaces,
+    `unsigned` and `unsigned int`, places of `const`, inline namespaces of the standard library) has one spelling."""
+    return scoped_all([name])[0]
 
 
-def _check(name: str) -> None:
+def scoped_all(names: Sequence[str]) -> list[str]:
+    """The same of many names, in the same order; 100,000 take 50 ms."""
+    from strobe._core import scoped_names
+
+    return scoped_names(names)
+
+
+def check_brackets(name: str) -> None:
+    """Raises Unbalanced."""
     for _ in outside(name, strict=True):
         pass
 
 
-def _respace(group: str) -> str:
-    return group.replace(", ", ",").replace("> >", ">>").replace("> >", ">>")
-
-
 def components(name: str) -> list[str]:
     return scoped(name).split(SCOPE)
+
+
+def is_clearer_in_symbol(name: str, linkage_name: str) -> bool:
+    """Whether the mangled name says more than this one from debug information: of lambdas, conversions, and Rust's
+    implementations of traits, `{impl#0}` there; and of all that has a scope, where -g1 has left out the scopes."""
+    if any(mark in name for mark in ("<lambda", "{unnamed}", "{impl#")) or _CONVERSION.search(name) is not None:
+        return True
+    return linkage_name.startswith(_IN_SCOPE) and "::" not in name.partition("<")[0]
 
 
 def is_clone(raw_name: str) -> bool:
@@ -135,59 +139,15 @@ def plain_name(demangled: str) -> str:
     Function names of C pass unchanged. Parameter lists of enclosing functions go too; those of lambdas stay, being all
     that tells two lambdas apart: `f(int)::{lambda(int)#1}::operator()(int) const` -> `f::{lambda(int)#1}::operator()`.
     """
-    if _RUST_HASH.search(demangled):
-        return _rust_name(_RUST_HASH.sub("", demangled))
-    name = _ABI_TAG.sub("", _CLONE_TEXT.sub("", demangled))
-    if "(" not in name:
-        return name
-    return _strip_lists(name)
+    return plain_names([demangled])[0]
 
 
-def _strip_lists(name: str) -> str:
-    tokens = list(outside(name))
-    conversion = _conversion_start(name, tokens)
-    kept: list[str] = []
-    for index, (position, text) in enumerate(tokens):
-        is_list = text.startswith("(") and text != "(anonymous namespace)"
-        in_type = conversion is not None and position > conversion and not _is_last_list(tokens, index)
-        if not is_list or in_type:
-            kept.append(text)
-        elif _holds_function(tokens, index):
-            return _strip_lists(text[1:-1].lstrip("*&"))
-        elif not kept or kept[-1] == " ":
-            kept.append(text)  # decltype (x): part of the return type
-    stripped = _METHOD_SUFFIX.sub("", "".join(kept))
-    return _without_return_type(stripped)
+def plain_names(demangled: Sequence[str]) -> list[str]:
+    """The same of many."""
+    from strobe._core import plain_names as without_lists
 
-
-def _conversion_start(name: str, tokens: list[tuple[int, str]]) -> int | None:
-    """Where `operator TYPE` begins: there, brackets belong to the type, up to the last list."""
-    for position, text in tokens:
-        if text == "operator" and name[position + 8 : position + 9] == " ":
-            return position
-    return None
-
-
-def _is_last_list(tokens: list[tuple[int, str]], index: int) -> bool:
-    following = [text for _, text in tokens[index + 1 :]]
-    return not any(text.startswith("(") for text in following)
-
-
-def _holds_function(tokens: list[tuple[int, str]], index: int) -> bool:
-    """`void (*f<int>(int))(char)`: the declarator of a function that returns a pointer to function or array."""
-    text = tokens[index][1]
-    following = tokens[index + 1][1] if index + 1 < len(tokens) else ""
-    return text.startswith(("(*", "(&")) and following.startswith(("(", "[")) and "(" in text[1:]
-
-
-def _without_return_type(name: str) -> str:
-    start = 0
-    for position, text in outside(name):
-        if text.startswith("operator"):
-            break
-        if text == " ":
-            start = position + 1
-    return name[start:]
+    pairs = zip(demangled, without_lists(demangled), strict=True)
+    return [_rust_name(_RUST_HASH.sub("", text)) if _RUST_HASH.search(text) else plain for text, plain in pairs]
 
 
 def _rust_name(name: str) -> str:
@@ -209,4 +169,14 @@ def demangled(raw_names: list[str]) -> list[str]:
     from strobe._core import demangle
 
     bare = [without_clone(raw) for raw in raw_names]
-    return [raw if text is None else plain_name(text) for raw, text in zip(bare, demangle(bare), strict=True)]
+    texts = demangle(bare)
+    triples = zip(bare, texts, plain_names([text or "" for text in texts]), strict=True)
+    return [raw if text is None else text if raw.startswith("_R") else plain for raw, text, plain in triples]
+
+
+def spelled_by_symbols(names: Sequence[str], linkage_names: Sequence[str]) -> list[str]:
+    """`names` from debug information, of which those with a linkage name are spelled as that is."""
+    mangled = [linkage for linkage in linkage_names if linkage]
+    by_linkage = dict(zip(mangled, demangled(mangled), strict=True))
+    pairs = zip(names, linkage_names, strict=True)
+    return [name if by_linkage.get(linkage, linkage) == linkage else by_linkage[linkage] for name, linkage in pairs]

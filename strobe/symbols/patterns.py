@@ -7,20 +7,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from strobe.errors import StrobeError, failure
-from strobe.symbols.names import SCOPE, Unbalanced, scoped
+from strobe.symbols.names import SCOPE, Unbalanced, check_brackets, scoped
 
 MAX_LENGTH = 1000
 _SELECTORS = "@usercode, @file:TEXT, @lib:NAME"
 _WILDCARD = re.compile(r"\*+")
 # `**` as a whole name with the `::` behind it; any other run of `*`; text
 _TOKENS = re.compile(rf"(?<![^{SCOPE}])\*\*+{SCOPE}|\*+|[^*]+")
+_WILDCARDS = re.compile(r"\*{3,}")
+_LLVM_LAMBDA = re.compile(r"'lambda(\d*)'\(([^()]*)\)")
+_ANY_LAMBDA = re.compile(r"\{(lambda|closure|lambda\([^{}]*\))\}")  # without their number
+# `std::vector<int, *>`: what is default is left out in scoped names
+_ANY_DEFAULTS = re.compile(rf"((?<![\w:{SCOPE}])std(?:::|{SCOPE})[\w:{SCOPE}]*<[^<>]*),\*+>")
 _MAX_DOUBLE = 4  # each `**` may multiply the time by the length of a name
 
 Kind = Literal["name", "usercode", "file", "lib"]
@@ -54,7 +59,7 @@ class Pattern:
         if len(re.findall(r"\*\*+", text)) > _MAX_DOUBLE:
             raise _invalid(text, f"it has more than {_MAX_DOUBLE} '**'", "One '**' stands for any number of scopes.")
         try:
-            return Pattern(text, "name", scoped(text, strict=True))
+            return Pattern(text, "name", _argument(text))
         except Unbalanced as error:
             hint = "Patterns have no parameter list; template arguments stand in '<…>', and '<*>' matches any."
             raise _invalid(text, str(error), hint) from error
@@ -69,10 +74,20 @@ class Pattern:
         parts = [part.strip(SCOPE) for part in _WILDCARD.split(self.argument)]
         return sorted(filter(None, parts), key=len, reverse=True)
 
-    def matching_names(self, scoped_names: list[str]) -> list[int]:
-        """Indexes of the scoped names that a name pattern matches."""
+    def matching_names(self, scoped_names: Sequence[str]) -> list[int]:
+        """Indexes of the scoped names that a name pattern matches; the usual kinds need no regular expression."""
         if self.is_exact:
             return [index for index, name in enumerate(scoped_names) if name == self.argument]
+        prefix, wildcard, rest = self.argument.partition("*")
+        if rest == "*":
+            return [index for index, name in enumerate(scoped_names) if name.startswith(prefix)]
+        if wildcard and not rest:
+            length = len(prefix)
+            return [
+                index
+                for index, name in enumerate(scoped_names)
+                if name.startswith(prefix) and name.find(SCOPE, length) < 0
+            ]
         matches = self._expression.fullmatch
         if not self.literals:
             return [index for index, name in enumerate(scoped_names) if matches(name)]
@@ -124,6 +139,19 @@ def _selector(text: str, project_root: str | None) -> Pattern:
     except re.error as error:
         raise _invalid(text, f"its brackets are no set of letters ({error})", "For example @file:[ab]*.cpp") from error
     return Pattern(text, kinds[name], argument)
+
+
+def _argument(text: str) -> str:
+    """The scoped form of a name pattern, with what stands for any lambda or closure spelled out. Raises Unbalanced."""
+    text = _LLVM_LAMBDA.sub(lambda found: f"{{lambda({found[2]})#{int(found[1] or -1) + 2}}}", text)
+    text = text.replace("<lambda>", "{lambda}")
+    try:
+        check_brackets(text)
+    except Unbalanced:
+        text = text.replace("operator<<", "operator< <")  # of a template: `operator<<int>`
+        check_brackets(text)
+    argument = _ANY_LAMBDA.sub(r"{\1*}", _WILDCARDS.sub("**", scoped(text)))
+    return _ANY_DEFAULTS.sub(r"\1*>", argument)
 
 
 def _invalid(text: str, reason: str, hint: str = "") -> StrobeError:

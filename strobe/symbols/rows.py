@@ -1,13 +1,13 @@
-"""Rows of the native index by name: types and variables."""
+"""Rows of the native index by name: types and variables, as the scan or the cache gives their columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from strobe._core import DwarfIndex
+from strobe.symbols import columns
+from strobe.symbols.columns import NO_FILE, Columns, Names, prefixed, unprefixed
 
-_NO_FILE = 2**32 - 1
 _EXTERNAL, _THREAD_LOCAL, _IN_TYPES = 1, 2, 4
 
 
@@ -35,48 +35,23 @@ class VariableRow:
     line: int | None
 
 
-class Names:
-    """A column of names, each ended by a zero byte."""
-
-    def __init__(self, column: bytes) -> None:
-        self._column = column
-        self._ends: list[int] | None = None
-
-    def find(self, name: str) -> list[int]:
-        """Numbers of the rows with that qualified name, or of which it is the last part or parts."""
-        wanted = name.encode()
-        found: list[int] = []
-        position = self._column.find(wanted + b"\0")
-        number = counted = 0
-        while position >= 0:
-            number += self._column.count(b"\0", counted, position)
-            counted = position
-            before = self._column[max(0, position - 2) : position]
-            if before in (b"", b"::") or before.endswith(b"\0"):
-                found.append(number)
-            position = self._column.find(wanted + b"\0", position + 1)
-        return found
-
-    def text(self, number: int) -> str:
-        if self._ends is None:
-            self._ends = [-1, *_positions(self._column)]
-        return self._column[self._ends[number] + 1 : self._ends[number + 1]].decode("utf-8", "replace")
-
-
 class TypeRows:
     """Defined types of a module."""
 
-    def __init__(self, index: DwarfIndex) -> None:
-        columns = index.types()
-        self._names = Names(columns["name"])
-        self._dies = memoryview(columns["die"]).cast("Q")
-        self._tags = memoryview(columns["tag"]).cast("H")
-        self._flags = columns["flags"]
+    def __init__(self, content: Columns) -> None:
+        self._names = Names(content["name"])
+        self._dies = columns.words(content["die"])
+        self._tags = memoryview(content["tag"]).cast("H")
+        self._flags = content["flags"]
 
     def find(self, name: str) -> list[TypeRow]:
-        return [self._row(number) for number in self._names.find(name)]
+        return [self.row(number) for number in self._names.find(name)]
 
-    def _row(self, number: int) -> TypeRow:
+    def names(self) -> list[str]:
+        """Of all rows, by number."""
+        return self._names.all()
+
+    def row(self, number: int) -> TypeRow:
         in_types = bool(self._flags[number] & _IN_TYPES)
         return TypeRow(self._dies[number], self._names.text(number), self._tags[number], in_types)
 
@@ -84,17 +59,20 @@ class TypeRows:
 class VariableRows:
     """Variables of a module."""
 
-    def __init__(self, index: DwarfIndex) -> None:
-        self._columns = index.variables()
-        self._files = index.files()
-        self._names, self._linkage_names = Names(self._columns["name"]), Names(self._columns["linkage_name"])
+    def __init__(self, content: Columns, files: list[str]) -> None:
+        self._columns, self._files = content, files
+        self._names, self._linkage_names = Names(content["name"]), Names(content["linkage_name"])
 
     def find(self, name: str) -> list[VariableRow]:
-        return [self._row(number) for number in self._names.find(name)]
+        return [self.row(number) for number in self._names.find(name)]
 
-    def _row(self, number: int) -> VariableRow:
-        die, address = (memoryview(self._columns[name]).cast("Q")[number] for name in ("die", "address"))
-        file, line = (memoryview(self._columns[name]).cast("I")[number] for name in ("file", "line"))
+    def names(self) -> list[str]:
+        """Of all rows, by number."""
+        return self._names.all()
+
+    def row(self, number: int) -> VariableRow:
+        die, address = (columns.words(self._columns[name])[number] for name in ("die", "address"))
+        file, line = (columns.halves(self._columns[name])[number] for name in ("file", "line"))
         flags = self._columns["flags"][number]
         return VariableRow(
             die,
@@ -103,13 +81,20 @@ class VariableRows:
             address,
             bool(flags & _EXTERNAL),
             bool(flags & _THREAD_LOCAL),
-            None if file == _NO_FILE else self._files[file],
+            None if file == NO_FILE else self._files[file],
             line or None,
         )
 
 
-def _positions(column: bytes) -> Iterator[int]:
-    position = column.find(b"\0")
-    while position >= 0:
-        yield position
-        position = column.find(b"\0", position + 1)
+class NamedRows:
+    """Types and variables of a module. `columns` are what the cache keeps of them."""
+
+    def __init__(self, content: Columns) -> None:
+        self.columns = content
+        self.types = TypeRows(unprefixed("type", content))
+        self.variables = VariableRows(unprefixed("variable", content), columns.strings(content["path"]))
+
+    @staticmethod
+    def of_index(index: DwarfIndex) -> NamedRows:
+        files = {"path": columns.of_strings(index.files())}
+        return NamedRows({**prefixed("type", index.types()), **prefixed("variable", index.variables()), **files})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 import struct
 from collections.abc import Callable, Iterable
@@ -11,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from strobe._core import FileMap
 from strobe.symbols.image import Image
 from strobe.symbols.inflate import inflated, inflated_file, unzstd
 
-# Beyond it a file is mapped instead of read. Cutting a mapped file short while it is in use would end this process.
+# Beyond it a file is mapped instead of read, so that it takes no memory of its own.
 _READ_BYTES = 64 << 20
 _KEPT_BYTES = 8 << 20  # what is larger is decompressed into a file, where it costs no memory, nor time again
 _CHDR = struct.Struct("<IIQQ")  # Elf64_Chdr: type, reserved, size, alignment
@@ -52,12 +52,15 @@ class DebugSections:
     def __init__(self, image: Image, kept: Path | None = None) -> None:
         """`kept`: what the names of files begin with that large sections are decompressed into; None: into memory."""
         self._kept = kept
+        self._map: FileMap | None = None
         headers = [section for section in image.sections() if _plain_name(section.name)]
         self._stored: dict[str, _Stored] = {}
         self._plain: dict[str, Content] = {}
         with open(image.path, "rb") as file:  # noqa: PTH123
-            piece = _reader(file.fileno(), sum(section.size for section in headers))
+            piece = self._reader(file.fileno(), sum(section.size for section in headers))
             length = os.fstat(file.fileno()).st_size
+            if sum(section.size for section in headers) > length:
+                raise ValueError("debug sections are cut short or overlap")
             for section in headers:
                 if section.offset + section.size > length:
                     raise ValueError(f"{section.name} is cut short")
@@ -79,6 +82,18 @@ class DebugSections:
         present = [name for name in names if name in self._stored]
         with ThreadPoolExecutor(max_workers=4) as pool:
             return dict(zip(present, pool.map(self.get, present), strict=True))
+
+    def check(self) -> None:
+        """Raises ValueError where the file lost what was read of it; the rest was read as zeros."""
+        if self._map is not None and self._map.was_cut:
+            raise ValueError("the file was cut short while it was read")
+
+    def _reader(self, descriptor: int, total_bytes: int) -> Callable[[int, int], memoryview]:
+        if total_bytes <= _READ_BYTES:
+            return lambda offset, size: memoryview(os.pread(descriptor, size, offset))
+        self._map = FileMap(descriptor)
+        view = memoryview(self._map)
+        return lambda offset, size: view[offset : offset + size]
 
     def _decompressed(self, stored: _Stored) -> Content:
         data = stored.content
@@ -107,13 +122,6 @@ def _plain_name(name: str) -> str:
     if name.startswith(".zdebug_"):
         return "." + name[2:]
     return name if name.startswith(".debug_") else ""
-
-
-def _reader(descriptor: int, total_bytes: int) -> Callable[[int, int], memoryview]:
-    if total_bytes <= _READ_BYTES:
-        return lambda offset, size: memoryview(os.pread(descriptor, size, offset))
-    view = memoryview(mmap.mmap(descriptor, 0, prot=mmap.PROT_READ))
-    return lambda offset, size: view[offset : offset + size]
 
 
 def _at_least(data: memoryview, size: int, name: str) -> memoryview:

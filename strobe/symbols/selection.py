@@ -9,9 +9,11 @@ from pathlib import Path
 
 from strobe.errors import failure
 from strobe.model import FunctionSymbol
+from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.hooking import is_start_code, is_system_runtime, unsafe_reason
-from strobe.symbols.module import ModuleSymbols
-from strobe.symbols.nearest import nearest_names
+from strobe.symbols.inlining import inlined_everywhere, partly_inlined, partly_inlined_warning
+from strobe.symbols.module_symbols import ModuleSymbols
+from strobe.symbols.nearest import nearest_files, nearest_functions
 from strobe.symbols.patterns import Pattern
 
 _SHOWN = 5  # names in one warning
@@ -22,13 +24,15 @@ class Selection:
     """What patterns match.
 
     `functions`: every match once, without those that must not be hooked. `matches`: the same by pattern text, all
-    patterns included. `nearest`: for patterns that match nothing, names they may have meant.
+    patterns included. `nearest`: for patterns that match nothing, names or patterns they may have meant.
+    `partly_inlined`: of the functions, those that were also inlined, by name, with the number of sites.
     """
 
     functions: list[FunctionSymbol] = field(default_factory=list)
     matches: dict[str, list[FunctionSymbol]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     nearest: dict[str, list[str]] = field(default_factory=dict)
+    partly_inlined: dict[str, int] = field(default_factory=dict)
 
 
 def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Selection:
@@ -44,12 +48,15 @@ def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Sel
         reasons = {function: reason for function in found if (reason := unsafe_reason(function)) is not None}
         refused.update(reasons)
         selection.matches[pattern.text] = [function for function in found if function not in reasons]
-        selection.warnings.extend(_inlined_warning(pattern, searched))
+        selection.warnings.extend(inlined_everywhere(pattern, searched))
         if not found:
             _explain_nothing(selection, pattern, searched, modules)
     unique = {(f.module, f.address): f for functions in selection.matches.values() for f in functions}
     selection.functions = list(unique.values())
-    selection.warnings.extend(_refusal_warnings(refused))
+    selection.partly_inlined = partly_inlined(selection.functions, modules)
+    selection.warnings.extend(partly_inlined_warning(selection.partly_inlined))
+    named = {pattern.text for pattern in patterns if pattern.is_exact}
+    selection.warnings.extend(_refusal_warnings(refused, named))
     selection.warnings.extend(_debug_warnings(patterns, selection, modules))
     selection.warnings = list(dict.fromkeys(selection.warnings))
     return selection
@@ -63,30 +70,10 @@ def matching(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[Fun
         elif pattern.kind == "lib":
             if pattern.matches_library(module.path):
                 yield from (function for function in module.functions if function.exported)
+        elif isinstance(module.functions, FunctionTable):
+            yield from (module.functions[index] for index in module.functions.in_files(pattern.matches_file))
         else:
             yield from (function for function in module.functions if pattern.matches_file(function.source_file))
-
-
-def _inlined_warning(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[str]:
-    """Functions that are nowhere called: the absence of events says nothing about them."""
-    if pattern.kind != "name":
-        return
-    sites: Counter[str] = Counter()
-    for module in modules:
-        inlined = module.inlined_only
-        names = list(inlined)
-        sites.update({names[i]: inlined[names[i]] for i in pattern.matching_names(module.scoped_inlined)})
-    if len(sites) == 1:
-        name, count = next(iter(sites.items()))
-        where = "1 site" if count == 1 else f"{count} sites"
-        yield f"'{name}' is inlined at {where} and has no copy of its own: its calls cannot be seen. Build with -O0."
-    elif sites:
-        shown = ", ".join(f"{name} ({count})" for name, count in sites.most_common(_SHOWN))
-        more = ", …" if len(sites) > _SHOWN else ""
-        yield (
-            f"{len(sites)} functions that match '{pattern.text}' are inlined everywhere and have no copy of their own, "
-            f"so their calls cannot be seen (with the number of sites): {shown}{more}. Build with -O0."
-        )
 
 
 def _explain_nothing(
@@ -94,28 +81,35 @@ def _explain_nothing(
 ) -> None:
     if pattern.kind == "lib":
         names = [Path(module.path).name for module in modules]
-        selection.nearest[pattern.text] = nearest_names(pattern.argument, names) or names[:_SHOWN]
+        selection.nearest[pattern.text] = nearest_files(pattern.argument, names) or names[:_SHOWN]
     elif pattern.kind == "file":
-        files = {Path(f.source_file).name for module in searched for f in module.functions if f.source_file}
-        selection.nearest[pattern.text] = nearest_names(Path(pattern.argument).name, files)
+        files = {Path(path).name for module in searched for path in _source_paths(module)}
+        selection.nearest[pattern.text] = nearest_files(Path(pattern.argument).name, files)
     elif pattern.kind == "usercode":
         selection.warnings.extend(_elsewhere(pattern, searched[:1]))
     elif pattern.kind == "name":
-        names = [function.name for module in searched for function in module.functions]
-        selection.nearest[pattern.text] = nearest_names(pattern.text, names)
+        selection.nearest[pattern.text] = nearest_functions(pattern.text, searched)
         selection.warnings.extend(_runtime_hint(pattern, modules))
 
 
 def _elsewhere(pattern: Pattern, modules: Sequence[ModuleSymbols]) -> Iterator[str]:
     """Where the sources of the main program do lie, when none is in the project root."""
-    files = (f.source_file for module in modules for f in module.functions if f.source_file)
+    files = (path for module in modules for path in _source_paths(module))
     folders = Counter(str(Path(file).parent) for file in files if not file.startswith(("/usr/", "/rustc/")))
     if folders:
         shown = ", ".join(folder for folder, _ in folders.most_common(3))
         yield f"No function's source lies in the project root '{pattern.argument}'; the program was built from {shown}."
 
 
+def _source_paths(module: ModuleSymbols) -> Iterable[str]:
+    if isinstance(module.functions, FunctionTable):
+        return module.functions.source_paths
+    return {function.source_file for function in module.functions if function.source_file}
+
+
 def _runtime_hint(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[str]:
+    if not pattern.literals:  # '*' says nothing about what is looked for
+        return
     for module in modules:
         if is_system_runtime(module.path) and pattern.matching_names(module.scoped_names):
             name = Path(module.path).name
@@ -123,10 +117,11 @@ def _runtime_hint(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterato
             return
 
 
-def _refusal_warnings(refused: dict[FunctionSymbol, str]) -> Iterator[str]:
+def _refusal_warnings(refused: dict[FunctionSymbol, str], named: set[str]) -> Iterator[str]:
+    """Start code only where it was asked for by name."""
     by_reason: dict[str, list[str]] = {}
     for function, reason in refused.items():
-        if not is_start_code(function):
+        if function.name in named or not is_start_code(function):
             by_reason.setdefault(reason, []).append(function.name)
     for reason, names in by_reason.items():
         shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

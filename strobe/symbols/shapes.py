@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from elftools.dwarf.die import DIE
 
-from strobe.symbols import types
 from strobe.symbols.abi import (
     BY_REFERENCE,
     IN_MEMORY,
@@ -18,11 +17,13 @@ from strobe.symbols.abi import (
     Place,
     Shape,
 )
-from strobe.symbols.types import bare, children, number, target
+from strobe.symbols.dies import bare, children, is_data_member_pointer, number, target
+from strobe.symbols.dies import text as _name
 
 _POINTER_TAGS = frozenset({"DW_TAG_pointer_type", "DW_TAG_reference_type", "DW_TAG_rvalue_reference_type"})
 _CLASS_TAGS = frozenset({"DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type"})
 _PASS_BY_REFERENCE, _PASS_BY_VALUE = 4, 5  # DWARF 5, section 7.15
+_COMPLEX_FLOAT, _FLOAT, _DECIMAL_FLOAT, _UTF = 0x03, 0x04, 0x0F, 0x10  # section 7.8
 _MAX_DEPTH = 32
 _MAX_ELEMENTS = 16
 _FAT_MEMBERS = ({"data_ptr", "length"}, {"pointer", "vtable"})
@@ -44,7 +45,7 @@ def shape_of(die: DIE | None, language: str) -> Shape:
     if plain.tag == "DW_TAG_unspecified_type" and _name(plain) == "decltype(nullptr)":
         return ONE_INTEGER
     if plain.tag == "DW_TAG_ptr_to_member_type":
-        return ONE_INTEGER if types.is_data_member_pointer(plain) else TWO_INTEGERS
+        return ONE_INTEGER if is_data_member_pointer(plain) else TWO_INTEGERS
     if language == "rust":
         return _rust_shape(plain)
     if plain.tag in _CLASS_TAGS:
@@ -64,7 +65,7 @@ def returned_shape(die: DIE | None, language: str) -> Shape:
         return NOTHING
     size = _size(plain)
     if plain.tag == "DW_TAG_base_type":
-        if number(plain, "DW_AT_encoding") == types.COMPLEX_FLOAT and size > 16:
+        if number(plain, "DW_AT_encoding") == _COMPLEX_FLOAT and size > 16:
             raise Doubt("a complex type of more than 16 bytes")
         return NOTHING
     if language == "rust" and 0 < size <= 8:
@@ -77,15 +78,15 @@ def returned_shape(die: DIE | None, language: str) -> Shape:
 
 def _base_shape(die: DIE) -> Shape:
     size, encoding, name = _size(die), number(die, "DW_AT_encoding"), _name(die)
-    if encoding == types.FLOAT:
+    if encoding == _FLOAT:
         return IN_MEMORY if name == "long double" else ONE_FLOAT if size <= 8 else _long_float(name)
-    if encoding == types.COMPLEX_FLOAT:
+    if encoding == _COMPLEX_FLOAT:
         return _complex_shape(size)
-    if encoding == types.DECIMAL_FLOAT:
+    if encoding == _DECIMAL_FLOAT:
         return ONE_FLOAT
     if size == 0:
         return NOTHING
-    if encoding is None or encoding > types.UTF or size > 16 or name.startswith("_BitInt"):
+    if encoding is None or encoding > _UTF or size > 16 or name.startswith("_BitInt"):
         raise Doubt(f"an unusual base type, {name}")
     return ONE_INTEGER if size <= 8 else WIDE_INTEGER
 
@@ -210,7 +211,7 @@ def _has_copies_that_run_code(die: DIE, depth: int) -> bool:
     if depth > _MAX_DEPTH or "DW_AT_declaration" in die.attributes:
         raise Doubt("a class that is only declared here")
     open_questions = False
-    for child in die.iter_children():
+    for child in children(die):
         if child.tag == "DW_TAG_subprogram":
             verdict = _runs_code(child, die)
             if verdict:
@@ -279,8 +280,3 @@ def _size(die: DIE) -> int:
 
 def _is_vector(die: DIE) -> bool:
     return "DW_AT_GNU_vector" in die.attributes
-
-
-def _name(die: DIE) -> str:
-    found = die.attributes.get("DW_AT_name")
-    return found.value.decode("utf-8", "replace") if found is not None else ""

@@ -16,8 +16,10 @@ from strobe.symbols.abi import DWARF_TO_ARGUMENT, Doubt, Place, Shape, assign
 from strobe.symbols.captures import of_result, with_captures
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_info import DebugInfo
+from strobe.symbols.dies import number, target
+from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.shapes import returned_shape, shape_of
-from strobe.symbols.types import TypeReader, number, target
+from strobe.symbols.types import Types
 
 # DWARF 5, section 7.12, and the later numbers of dwarfstd.org
 _C = frozenset({0x01, 0x02, 0x0C, 0x1D, 0x2C, 0x3E})
@@ -36,14 +38,11 @@ Registers = list[int | None]
 class Signatures:
     """Signatures of one module's functions, by address."""
 
-    def __init__(
-        self, debug_info: DebugInfo, die_offsets: dict[int, int], global_addresses: set[int], has_symtab: bool
-    ) -> None:
+    def __init__(self, debug_info: DebugInfo, functions: FunctionTable, has_symtab: bool) -> None:
         self.debug_info = debug_info
-        self.die_offsets = die_offsets
-        self.global_addresses = global_addresses  # of functions that other modules or files could call
+        self._functions = functions
         self._has_symtab = has_symtab
-        self._types = TypeReader(debug_info)
+        self._types = Types(debug_info)
 
     @cached_property
     def _locations(self) -> LocationParser:
@@ -51,18 +50,19 @@ class Signatures:
 
     def fill_in(self, function: FunctionSymbol) -> FunctionSymbol:
         """The function with `parameters` and `returns`; both stay None where the compiler may have changed them."""
-        offset = self.die_offsets.get(function.address)
+        offset = self._functions.die_at(function.address)
         if offset is None or names.is_changed_clone(function.raw_name):
             return function
         try:
-            return self._read(function, self._die_at(offset))
+            with self.debug_info.dwarf.lock:
+                return self._read(function, self._die_at(offset))
         except UNREADABLE:  # a Doubt is one, too
             return function
 
     def _read(self, function: FunctionSymbol, die: DIE) -> FunctionSymbol:
         chain = _origins(die)
-        language = _language(chain[-1])
-        may_be_unseen_clone = not self._has_symtab and function.address not in self.global_addresses
+        language = next((found for origin in reversed(chain) if (found := _language(origin))), None)
+        may_be_unseen_clone = not self._has_symtab and not self._functions.is_open(function.address)
         if language is None or number(die, "DW_AT_calling_convention") == _CC_NOCALL or may_be_unseen_clone:
             return function
         returned = next((d for d in chain if "DW_AT_type" in d.attributes), die)
@@ -70,8 +70,9 @@ class Signatures:
         if not formals and not self.debug_info.lists_parameters(die.offset):
             return function
         shapes = [_shape(formal, language) for formal in formals]
-        registers = assign(_returned(returned, language), shapes)
-        registers = self._certain(die, formals, shapes, registers)
+        registers: Registers = [None] * len(formals)
+        if self.debug_info.machine == "x86-64":
+            registers = self._certain(die, formals, shapes, assign(_returned(returned, language), shapes))
         parameters = tuple(
             with_captures(self._parameter(index, formal, shape, register))
             for index, (formal, shape, register) in enumerate(zip(formals, shapes, registers, strict=True))
@@ -109,7 +110,7 @@ class Signatures:
         if producer.startswith("GNU") or (_is_complete(producer, die) and _is_unoptimized(shapes, registers, seen)):
             return registers
         # a parameter that was left out would have shifted all later ones: what one of those confirms holds up to it
-        is_open = low in self.global_addresses
+        is_open = low is not None and self._functions.is_open(low)
         last = max(
             (i for i, (register, entry) in enumerate(pairs) if register is not None and entry == register), default=-1
         )

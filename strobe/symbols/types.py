@@ -1,177 +1,151 @@
-"""Types as parameters and results show them: kind, size, and the name as written in the source."""
+"""Types of one module: by name, or of a DIE. What they are is in type_model.py and record_model.py."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Sequence
+from itertools import islice
 
 from elftools.dwarf.die import DIE
-from elftools.dwarf.typeunit import TypeUnit
 
-from strobe.model import ValueKind, ValueType
-from strobe.symbols.abi import Doubt
+from strobe.model import ValueType
 from strobe.symbols.debug_info import UNNAMED, DebugInfo
+from strobe.symbols.dies import around, in_types, is_type_unit, target, text
+from strobe.symbols.later import Later
+from strobe.symbols.rows import TypeRow
+from strobe.symbols.type_model import VOID, Enum, Record, Type, Typedef
+from strobe.symbols.type_names import is_instance, spellings
+from strobe.symbols.type_reader import TypeReader
+from strobe.symbols.units import UnitFinder
+from strobe.symbols.value_types import value_type
 
-_QUALIFIERS = {
-    "DW_TAG_const_type": "const",
-    "DW_TAG_volatile_type": "volatile",
-    "DW_TAG_restrict_type": "restrict",
-    "DW_TAG_atomic_type": "_Atomic",
+_CLASS, _STRUCTURE, _UNION, _ENUM, _INTERFACE = 0x02, 0x13, 0x17, 0x04, 0x38
+_CLASSES = frozenset({_CLASS, _STRUCTURE, _INTERFACE})
+_KEYWORDS = {
+    "struct": _CLASSES,
+    "class": _CLASSES,
+    "union": frozenset({_UNION}),
+    "enum": frozenset({_ENUM}),
 }
-_ALIASES = frozenset(_QUALIFIERS) | {"DW_TAG_typedef", "DW_TAG_immutable_type"}
-_POINTERS = {"DW_TAG_pointer_type": "*", "DW_TAG_reference_type": "&", "DW_TAG_rvalue_reference_type": "&&"}
-_MAX_DEPTH = 16
-_MAX_ENUMERATORS = 4096
-
-# DWARF 5, section 7.8: base type encodings
-BOOLEAN, COMPLEX_FLOAT, FLOAT, SIGNED, SIGNED_CHAR, UNSIGNED, UNSIGNED_CHAR = 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08
-DECIMAL_FLOAT, UTF = 0x0F, 0x10
-_CHARACTERS = frozenset({"char", "wchar_t", "char8_t", "char16_t", "char32_t"})
-
-
-def target(die: DIE, attribute: str = "DW_AT_type") -> DIE | None:
-    """The DIE that an attribute refers to; None where it is missing (void, for a type)."""
-    return die.get_DIE_from_attribute(attribute) if attribute in die.attributes else None
+_TAGS = {
+    "DW_TAG_class_type": _CLASSES,
+    "DW_TAG_structure_type": _CLASSES,
+    "DW_TAG_interface_type": _CLASSES,
+    "DW_TAG_union_type": frozenset({_UNION}),
+    "DW_TAG_enumeration_type": frozenset({_ENUM}),
+}
+_MAX_INSTANCES = 200
 
 
-def number(die: DIE, attribute: str) -> int | None:
-    """A constant attribute; None where it is missing or has to be computed."""
-    found = die.attributes.get(attribute)
-    return int(found.value) if found is not None and isinstance(found.value, int) else None
+class Types:
+    """All types of one module, read when asked for. Threads may share it.
 
-
-def children(die: DIE, *tags: str) -> Iterator[DIE]:
-    return (child for child in die.iter_children() if child.tag in tags)
-
-
-def bare(die: DIE | None) -> DIE | None:
-    """A type without its typedefs and qualifiers; None is void."""
-    for _ in range(_MAX_DEPTH):
-        if die is not None and "DW_AT_signature" in die.attributes:
-            try:  # it stands for a type in a type unit; pyelftools 0.33 finds those of DWARF 4
-                die = target(die, "DW_AT_signature")
-            except KeyError:
-                return die
-        elif die is None or die.tag not in _ALIASES:
-            return die
-        else:
-            die = target(die)
-    raise Doubt("typedefs without end")
-
-
-class TypeReader:
-    """Value types of one module."""
+    Everything raises one of UNREADABLE where debug information is damaged.
+    """
 
     def __init__(self, debug_info: DebugInfo) -> None:
         self._debug_info = debug_info
-        self._known: dict[tuple[bool, int], ValueType] = {}
+        self._known: dict[tuple[int, bool, int], Type] = {}
+
+    def of_die(self, die: DIE | None) -> Type:
+        """The type that a DIE describes, as DW_AT_type refers to one; None is void."""
+        if die is None:
+            return VOID
+        with self._dwarf.lock:
+            key = _key(die)
+            found = self._known.get(key)
+            if found is None:
+                found = self._known[key] = self._read(die)
+            return found
+
+    def find(self, name: str) -> list[Type]:
+        """Defined types called `name`: qualified, or only its last parts, with `struct`, `enum`, … before it or not.
+
+        Those of exactly that name come first, records and enums before typedefs; typedefs are not followed. A template
+        without arguments stands for all its instances, 200 at most.
+        """
+        keyword, _, rest = name.strip().partition(" ")
+        tags = None if rest.startswith("{") else _KEYWORDS.get(keyword)  # Go has types called `struct { F uintptr }`
+        wanted = name.strip() if tags is None else rest.strip()
+        rows = [row for row in self._rows(wanted) if tags is None or row.tag in tags]
+        rows.sort(key=lambda row: (row.name != wanted, len(row.name)))
+        found = [self.of_die(self._row_die(row)) for row in rows]
+        own = [type_ for type_ in found if isinstance(type_, (Record, Enum))]
+        others = [type_ for type_ in found if not isinstance(type_, (Record, Enum)) and not _renames(type_, own)]
+        return sorted(own + others, key=lambda type_: type_.name != wanted)
+
+    def names(self) -> list[str]:
+        """Qualified names of all defined types; a struct and a typedef of one name make it come twice."""
+        return self._debug_info.named.types.names()
+
+    def _rows(self, wanted: str) -> list[TypeRow]:
+        if not wanted:
+            return []
+        rows = [row for name in spellings(wanted) for row in self._debug_info.find_types(name)]
+        if rows or "<" in wanted:
+            return rows
+        every = self._debug_info.named.types
+        instances = (number for number, name in enumerate(self.names()) if is_instance(name, wanted))
+        return [every.row(number) for number in islice(instances, _MAX_INSTANCES)]
 
     def value_type(self, die: DIE | None) -> ValueType:
-        if die is None:
-            return ValueType(ValueKind.VOID, 0, "void")
-        key = _in_other_section(die), die.offset
-        if key not in self._known:
-            self._known[key] = self._read(die)
-        return self._known[key]
+        """How a parameter or result of that type is shown."""
+        return value_type(self.of_die(die))
 
-    def _read(self, die: DIE) -> ValueType:
-        plain = bare(die)
-        name = self.name(die)
-        if plain is None:
-            return ValueType(ValueKind.VOID, 0, name)
-        size = number(plain, "DW_AT_byte_size") or 0
-        if plain.tag == "DW_TAG_base_type":
-            return ValueType(_base_kind(plain, size), size, name)
-        if plain.tag in ("DW_TAG_pointer_type", "DW_TAG_unspecified_type"):
-            return ValueType(ValueKind.POINTER, 8, name)
-        if plain.tag in _POINTERS:
-            return ValueType(ValueKind.REFERENCE, 8, name)
-        if plain.tag == "DW_TAG_enumeration_type":
-            return ValueType(ValueKind.ENUM, size, name, _enumerators(plain))
-        if is_data_member_pointer(plain):
-            return ValueType(ValueKind.SIGNED, 8, name)
-        return ValueType(ValueKind.AGGREGATE, size, name)
+    @property
+    def _dwarf(self) -> UnitFinder:
+        dwarf: UnitFinder = self._debug_info.dwarf
+        return dwarf
 
-    def name(self, die: DIE | None, depth: int = 0) -> str:
-        """As in the source, C and C++ style: `const char*`, `int (*)(long)`, `ns::Point&`."""
-        if die is None:
-            return "void"
-        if depth > _MAX_DEPTH:
-            return "…"
-        inner = target(die) if "DW_AT_type" in die.attributes else None
-        if die.tag in _QUALIFIERS:
-            return _qualified(_QUALIFIERS[die.tag], self.name(inner, depth + 1), inner)
-        if "DW_AT_name" in die.attributes:
-            if _in_other_section(die):
-                return str(die.attributes["DW_AT_name"].value.decode("utf-8", "replace"))
-            return self._debug_info.qualified_name(die.offset)
-        if die.tag in _POINTERS:
-            return self._pointer_name(_POINTERS[die.tag], inner, depth)
-        if die.tag == "DW_TAG_subroutine_type":
-            return f"{self.name(inner, depth + 1)} {self._list(die, depth)}"
-        if die.tag == "DW_TAG_array_type":
-            return f"{self.name(inner, depth + 1)}[]"
-        if die.tag == "DW_TAG_ptr_to_member_type":
-            owner = self.name(target(die, "DW_AT_containing_type"), depth + 1)
-            return self._pointer_name(f"{owner}::*", inner, depth)
-        return UNNAMED
+    def _read(self, die: DIE) -> Type:
+        if "DW_AT_signature" in die.attributes:
+            try:  # it stands for the type of a type unit
+                elsewhere = target(die, "DW_AT_signature")
+            except KeyError:
+                elsewhere = None
+            if elsewhere is not None and "DW_AT_signature" not in elsewhere.attributes:
+                return self.of_die(elsewhere)
+        return TypeReader(self._name_of, self._link, self._definition, self._dwarf.lock).read(die)
 
-    def _pointer_name(self, mark: str, inner: DIE | None, depth: int) -> str:
-        if inner is not None and inner.tag == "DW_TAG_subroutine_type":
-            return f"{self.name(target(inner), depth + 1)} ({mark}){self._list(inner, depth)}"
-        text = self.name(inner, depth + 1)
-        if inner is not None and inner.tag == "DW_TAG_array_type":
-            return f"{text.removesuffix('[]')} ({mark})[]"
-        return f"{text} {mark}" if len(mark) > 2 else f"{text}{mark}"
+    def _link(self, die: DIE | None) -> Later[Type]:
+        return Later(lambda: self.of_die(die), self._dwarf.lock)
 
-    def _list(self, die: DIE, depth: int) -> str:
-        names = [self.name(target(child), depth + 1) for child in children(die, "DW_TAG_formal_parameter")]
-        return f"({', '.join(names)})"
+    def _name_of(self, die: DIE) -> str:
+        name = _spelled(die) if in_types(die) else self._debug_info.qualified_name(die.offset)
+        if UNNAMED in name and is_type_unit(die):
+            name = _spelled(die)
+        return "" if name.endswith(UNNAMED) else name
+
+    def _definition(self, die: DIE, name: str) -> DIE | None:
+        """Another unit's: C and C++ have one definition of each name, save for types that are local to a file."""
+        tags = _TAGS[str(die.tag)]
+        rows = (row for row in self._debug_info.find_types(name) if row.name == name and row.tag in tags)
+        found = next(rows, None)
+        return None if found is None else self._row_die(found)
+
+    def _row_die(self, row: TypeRow) -> DIE:
+        find = self._dwarf.types_die if row.in_types else self._dwarf.get_DIE_from_refaddr
+        with self._dwarf.lock:
+            return find(row.die_offset)
 
 
-def _in_other_section(die: DIE) -> bool:
-    """Whether it is in a type unit of .debug_types (DWARF 4), which has offsets of its own and was not scanned."""
-    return isinstance(die.cu, TypeUnit)
+def _key(die: DIE) -> tuple[int, bool, int]:
+    return id(die.dwarfinfo), in_types(die), die.offset
 
 
-def is_data_member_pointer(die: DIE) -> bool:
-    """`int T::*`: an offset, in contrast to a pointer to member function, which is two words."""
-    if die.tag != "DW_TAG_ptr_to_member_type":
-        return False
-    pointed = bare(target(die))
-    return pointed is not None and pointed.tag != "DW_TAG_subroutine_type"
+def _renames(type_: Type, own: Sequence[Type]) -> bool:
+    """Whether it is the typedef of `typedef struct Foo Foo`."""
+    return isinstance(type_, Typedef) and any(type_.name == other.name and type_.bare is other for other in own)
 
 
-def _qualified(word: str, name: str, inner: DIE | None) -> str:
-    if inner is not None and inner.tag in _POINTERS:
-        return f"{name} {word}"
-    return f"{word} {name}"
+def _spelled(die: DIE) -> str:
+    """Qualified name in a type unit, or one of dwz: those are small, so a DIE's parent is soon found.
+
+    Around a nested type gcc puts its class as a DIE with nothing but the signature of that one's type unit.
+    """
+    home = target(die, "DW_AT_specification") or die
+    return "::".join(reversed([_own_name(scope) for scope in (die, *around(home))]))
 
 
-def _base_kind(die: DIE, size: int) -> ValueKind:
-    encoding = number(die, "DW_AT_encoding")
-    name: Any = die.attributes["DW_AT_name"].value if "DW_AT_name" in die.attributes else b""
-    if encoding in (FLOAT, COMPLEX_FLOAT, DECIMAL_FLOAT):
-        return ValueKind.FLOAT
-    if size == 0:
-        return ValueKind.VOID  # `()` and `!` of Rust
-    if size > 8:
-        return ValueKind.AGGREGATE  # 128-bit integers take two registers
-    if encoding == BOOLEAN:
-        return ValueKind.BOOL
-    if encoding == UTF or name.decode("utf-8", "replace") in _CHARACTERS:
-        return ValueKind.CHAR
-    if encoding in (SIGNED, SIGNED_CHAR):
-        return ValueKind.SIGNED
-    return ValueKind.UNSIGNED
-
-
-def _enumerators(die: DIE) -> tuple[tuple[int, str], ...]:
-    found: list[tuple[int, str]] = []
-    for child in children(die, "DW_TAG_enumerator"):
-        value = number(child, "DW_AT_const_value")
-        if value is not None and "DW_AT_name" in child.attributes:
-            found.append((value, child.attributes["DW_AT_name"].value.decode("utf-8", "replace")))
-        if len(found) >= _MAX_ENUMERATORS:
-            break
-    return tuple(found)
+def _own_name(scope: DIE) -> str:
+    declared = scope if text(scope) else target(scope, "DW_AT_signature") or target(scope, "DW_AT_specification")
+    return text(declared or scope) or ("(anonymous namespace)" if scope.tag == "DW_TAG_namespace" else UNNAMED)

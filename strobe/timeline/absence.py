@@ -126,17 +126,27 @@ def _missing(selection: Selection, loss: Loss) -> str:
 
 
 def _inlined(reader: SessionReader, wanted: EventFilter) -> str:
-    """Functions that exist only as copies inside others never show as calls."""
-    noted = reader.record().notes.get("inlined_only", {})
-    assert isinstance(noted, dict)
-    match = wanted.function
-    if match is None or not noted:
-        return ""
-    test = text_test("function", match)
-    names = [f"{name} ({sites} sites)" for name, sites in noted.items() if test(name)]
-    if not names:
-        return ""
-    return f"Inlined everywhere, so never seen as calls: {_listed(names)}; build with -fno-inline to see them."
+    """Functions that exist only as copies inside others never show as calls, others not at every place."""
+    everywhere = _noted(reader, "inlined_only", wanted) if wanted.function is not None else []
+    partly = _noted(reader, "partly_inlined", wanted)
+    sentences = []
+    if everywhere:
+        names = _listed(everywhere)
+        sentences.append(f"Inlined everywhere, so never seen as calls: {names}; build with -fno-inline to see them.")
+    if partly:
+        sentences.append(
+            f"Inlined at some of their call sites, where calls are not seen: {_listed(partly)}; so no event of them "
+            "does not mean that they were not called. Build with -fno-inline to see all calls."
+        )
+    return " ".join(sentences)
+
+
+def _noted(reader: SessionReader, note: str, wanted: EventFilter) -> list[str]:
+    sites = reader.record().notes.get(note, {})
+    assert isinstance(sites, dict)
+    test = None if wanted.function is None else text_test("function", wanted.function)
+    found = [(name, count) for name, count in sites.items() if test is None or test(name)]
+    return [f"{name} ({count} {'site' if count == 1 else 'sites'})" for name, count in found]
 
 
 def _naming(reader: SessionReader, function_ids: Sequence[int]) -> str:

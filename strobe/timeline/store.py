@@ -92,7 +92,8 @@ class Store:
     def add_notes(self, session_id: str, notes: Mapping[str, object]) -> None:
         """Merges facts about the session that answers are to mention, one JSON value per key.
 
-        `inlined_only`: {function name: inlined sites} of functions that exist only as inlined copies.
+        `inlined_only`: {function name: inlined sites} of functions that exist only as inlined copies;
+        `partly_inlined`: the same of functions that are traced and have a copy of their own.
         """
         with self._lock, write_transaction(self._connection):
             merged = self.get_session(session_id).notes | dict(notes)

@@ -161,6 +161,9 @@ def test_absence_says_whether_it_can_be_trusted(make_session: MakeSession) -> No
     unhooked = absence(session, filter_of("app::tiny"))
     assert f"None of the {len(FUNCTIONS)} traced functions matches the filter" in unhooked
     assert "Inlined everywhere, so never seen as calls: app::tiny (4 sites)" in unhooked
+    session.store.add_notes(session.session_id, {"partly_inlined": {"app::parse": 1, "lib::colour": 3}})
+    partly = absence(session, filter_of("app::parse"))
+    assert "Inlined at some of their call sites, where calls are not seen: app::parse (1 site); so no event" in partly
     assert "has written nothing to it" in absence(session, EventFilter(event_type="stderr"))
 
 

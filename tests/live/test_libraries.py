@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
+from pathlib import Path
 
 import pytest
+from support.programs import PROGRAMS
 from support.sessions import Build, Launch, outcome, status, totals, untraced
 from support.wait import wait_until
+
+from strobe.model import LaunchSpec
+from strobe.session import SessionManager
 
 EVERY_PATTERN = ["plugin_*", "@lib:plugin", "*"]
 
@@ -49,3 +56,42 @@ def test_every_call_is_counted_from_the_first_on(
 def test_short_lived_library_does_the_same(launch: Launch, build_program: Build, build_plugin: Build) -> None:
     program, plugin = build_program("dlopens"), str(build_plugin())
     assert outcome(launch(program, plugin, patterns=["**"])) == untraced(program, plugin)
+
+
+@pytest.mark.parametrize("flags", [("-no-pie",), ("-fPIE", "-pie")], ids=["at a fixed place", "at any place"])
+@pytest.mark.parametrize(
+    "library",
+    [(), ("-Wl,-Ttext-segment=0x4a0000000",), ("-Wl,-z,max-page-size=0x200000",), ("-Wl,--build-id=none",)],
+    ids=["at 0", "prelinked", "large pages", "without build id"],
+)
+def test_wherever_a_library_lies_its_calls_are_counted(
+    launch: Launch, build_program: Build, build_plugin: Build, flags: tuple[str, ...], library: tuple[str, ...]
+) -> None:
+    program = build_program("dlopens", *flags)
+    session = launch(program, str(build_plugin(*library)), patterns=["plugin_*", "use"], sampling="off")
+    assert (outcome(session).stdout, status(session)) == ("right\n", 0)
+    found = totals(session)
+    assert [found[name].count for name in ("plugin_run", "plugin_helper", "use")] == [3000, 3000, 3]
+
+
+def test_every_instance_of_a_library_is_traced(
+    manager: SessionManager, build_program: Build, build_plugin: Build, tmp_path: Path
+) -> None:
+    """Twice the same file, the second time in a namespace of its own, and once a copy under another name."""
+    plugin, copy = build_plugin(), tmp_path / "copy.so"
+    shutil.copy(plugin, copy)
+    command = [build_program("instances"), plugin, "own", plugin, copy]
+    with subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+            session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["plugin_*"])
+            assert session.launch_answer is not None
+            assert session.launch_answer.hooked_functions == 2 * 3
+            wait_until(lambda: totals(session)["plugin_run"].count > 30, "calls", 20)
+            assert session.trace(remove=["plugin_*"]).hooked_functions == 0
+            assert session.trace(add=["plugin_helper"]).hooked_functions == 3
+            session.stop()
+            process.send_signal(signal.SIGUSR1)
+            assert process.communicate(timeout=20)[0] == "right\n"
+        finally:
+            process.kill()

@@ -70,11 +70,11 @@ def test_gcc_cplusplus(flags: str, build_program: BuildProgram, tmp_path: Path) 
 
 @pytest.mark.parametrize("version", [4, 5])
 def test_type_units(version: int, build_program: BuildProgram, tmp_path: Path) -> None:
-    """Not all of them are found; where they are not, nothing is claimed."""
+    """gcc's outlines of classes leave out what their functions take, so nothing is claimed of those."""
     program = build_program("symbols/signatures", "-O0", f"-gdwarf-{version}", "-fdebug-types-section")
     checked, wrong = compare(program, "signatures.cpp", tmp_path, optimized=False)
     assert wrong == []
-    assert checked >= 70
+    assert checked >= 120
 
 
 @pytest.mark.parametrize("flags", ["-O0", "-O2", "-O0 -gdwarf-4"])

@@ -1,4 +1,4 @@
-"""Function lists are right: against nm for what is there, against gdb for names, files, lines and ranges."""
+"""Function lists are right: against all DIEs, against readelf for what is there, against gdb for what the user sees."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from oracle import gdb_oracle
+from oracle import corpus_rows, gdb_oracle
+from oracle.corpus import Subject
 from support import programs
 
 from strobe.model import FunctionSymbol
@@ -27,6 +28,22 @@ VARIANTS = [
     ("symbols/signatures", "g++", "-O2"),
     ("symbols/rustic", "rustc", ""),
 ]
+
+
+def test_functions_are_those_of_all_dies(subject: Subject) -> None:
+    found = corpus_rows.scanned_functions(subject.index, has_files=subject.dies.has_files)
+    assert found == corpus_rows.walked_functions(subject.dies) and found
+    assert subject.index.damage() == []
+
+
+def test_what_is_in_several_pieces_has_all_of_them(build_program: BuildProgram) -> None:
+    """Of code that seldom runs, the symbol table has a name of its own."""
+    for flags in ("-O2", "-O2 -gdwarf-4", "-O2 -flto"):
+        program = build_program("symbols/split", *flags.split(), "-freorder-blocks-and-partition")
+        rows = corpus_rows.scanned_functions(corpus_rows.scan(program), has_files=True)
+        cold_parts = {start for row in rows.values() for start, _ in row.place[1:]}
+        assert cold_parts == {address for address, _, name in nm_symbols(program) if names.is_cold(name)}
+        assert "split::Checked::take" in {row.name for row in rows.values() if len(row.place) == 2}
 
 
 @pytest.fixture(params=VARIANTS, ids=" ".join)

@@ -1,4 +1,4 @@
-"""Lines of addresses and addresses of lines are those of gdb; a line without code has its neighbours."""
+"""Lines of addresses and addresses of lines are those of the decoded tables and of gdb."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from oracle import gdb_oracle
+from oracle import corpus_lines, gdb_oracle
+from oracle.corpus import Subject
+from support import programs
 
 from strobe.symbols import ElfResolver
 from strobe.symbols.lines import SourceLines
@@ -43,6 +45,71 @@ def test_lines_of_addresses_are_those_of_gdb(program: Path, tmp_path: Path) -> N
     assert len(found) > 40
     answer = gdb_oracle.ask("gdb_lines.py", program, list(found), tmp_path)
     assert [[place.file, place.line] for place in found.values()] == answer
+
+
+def test_lines_of_addresses_are_those_of_the_decoded_table(subject: Subject) -> None:
+    """With columns, and whether a statement begins there."""
+    if not subject.dies.has_files:
+        pytest.skip("pyelftools cannot read these tables; tests/core/test_dwarf.py compares them with 32-bit ones")
+    lines = lines_of(subject.program)
+    table = corpus_lines.decoded(subject.dies)
+    inside = sorted({address for line in table for address in (line.address, line.end - 1) if line.end > line.address})
+    chosen = inside[:: len(inside) // 400 + 1]
+    assert len(chosen) > 4
+    for address in chosen:
+        found, expected = lines.at(address), corpus_lines.at(table, address)
+        assert found is not None and expected is not None
+        assert (found.address, found.file, found.line, found.column, found.is_statement) == (
+            expected.address,
+            expected.file,
+            expected.line,
+            expected.column,
+            expected.is_statement,
+        )
+
+
+def test_places_of_lines_are_all_of_the_decoded_table(subject: Subject) -> None:
+    if not subject.dies.has_files:
+        pytest.skip("pyelftools cannot read these tables; tests/core/test_dwarf.py compares them with 32-bit ones")
+    lines = lines_of(subject.program)
+    file = str(programs.source_of(f"symbols/{subject.program.stem}"))
+    table = [line for line in corpus_lines.decoded(subject.dies) if line.file.endswith(file)]
+    last = max(line.line for line in table)
+    for number in range(1, last + 2):
+        rows = [line for line in table if line.line == number and line.begins]
+        statements = {line.address for line in rows if line.is_statement}
+        found = {place.address: place.is_statement for place in lines.of(file, number).places}
+        assert found == {line.address: line.address in statements for line in rows}, number
+
+
+@pytest.mark.parametrize("flags", ["-O0", "-O0 -gdwarf-4", "-O2"])
+@pytest.mark.parametrize("name", ["naming", "inlined", "split"])
+def test_places_of_lines_are_in_the_functions_that_gdb_finds(
+    name: str, flags: str, build_program: BuildProgram, tmp_path: Path
+) -> None:
+    program = build_program(f"symbols/{name}", *flags.split())
+    lines, source = lines_of(program), programs.source_of(f"symbols/{name}")
+    functions = ElfResolver().module(str(program)).functions
+    count = len(source.read_text().splitlines())
+    answer = gdb_oracle.ask("gdb_decode_line.py", program, [source.name, list(range(1, count + 1))], tmp_path)
+
+    def around(addresses: list[int]) -> set[int]:
+        return {f.address for f in functions for address in addresses if f.address <= address < f.address + f.size}
+
+    compared = 0
+    for line in range(1, count + 1):
+        match = lines.of(source.name, line)
+        statements = around([place.address for place in match.places if place.is_statement])
+        by_gdb = around([address for address, other in answer.get(str(line), []) if other == line])
+        others = {other for _, other in answer.get(str(line), []) if other != line}
+        # where exactly in the function: gdb leaves out all but one of several places in a block
+        assert by_gdb <= around([place.address for place in match.places]), line
+        # and in optimized code lines that begin no statement, or share their address with another one
+        if flags.startswith("-O0"):
+            assert statements <= by_gdb, line
+            assert not others or (others == {match.after} and not match.places), line
+        compared += bool(by_gdb)
+    assert compared >= 5
 
 
 def test_places_of_lines_are_where_the_line_begins(program: Path, request: pytest.FixtureRequest) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 from support import programs
 
 from strobe.symbols import ElfResolver, ModuleSymbols, cache
+from strobe.symbols.columns import Columns
 from strobe.symbols.debug_info import DebugInfo
 
 BuildProgram = Callable[..., Path]
@@ -59,7 +62,7 @@ def test_the_second_reading_is_the_same_without_a_scan(
     detailed = ElfResolver().detail(first.functions)
     refuse_to_scan(monkeypatch)
     second = load(program)
-    assert second == first and second.inlined_only == {"small": 3}
+    assert second == first and second.inlined_sites == first.inlined_sites and second.inlined_only == {"small": 3}
     assert ElfResolver().detail(second.functions) == detailed
     assert any(function.parameters for function in detailed)
     (file,) = kept(strobe_home)
@@ -144,3 +147,108 @@ def test_several_processes_at_once(program: Path, strobe_home: Path) -> None:
             process.wait()
     assert answers == {str(len(load(program).functions))}
     assert [file.suffix for file in kept(strobe_home)] == [".db"]
+
+
+def test_types_variables_and_addresses_are_kept(
+    build_program: BuildProgram, monkeypatch: pytest.MonkeyPatch, strobe_home: Path
+) -> None:
+    program = build_program("symbols/variables", "-O0", "-Wl,--build-id")
+
+    def answers() -> list[object]:
+        symbols = load(program)
+        resolver = ElfResolver()
+        details = resolver.details(str(program))
+        assert details is not None
+        debug_info = details.debug_info
+        columns = debug_info.named.columns
+        types, variables = (columns[f"{table}.name"].decode().split("\0")[:-1] for table in ("type", "variable"))
+        inside = [symbols.function_at(function.address + function.size - 1) for function in symbols.functions]
+        return [
+            {name: debug_info.find_types(name) for name in types},
+            {name: debug_info.find_variables(name) for name in variables},
+            inside,
+            [symbols.function_at(0), symbols.function_at(2**63)],
+            symbols.scoped_names,
+        ]
+
+    first = answers()
+    refuse_to_scan(monkeypatch)
+    assert answers() == first
+    found_types, found_variables, inside, outside, _ = first
+    assert found_types and found_variables and outside == [None, None]
+    assert all(found_types.values()) and all(found_variables.values())
+    assert inside == [f if f.size else None for f in load(program).functions]
+
+
+def test_an_address_in_a_cold_part_belongs_to_its_function(build_program: BuildProgram) -> None:
+    symbols = load(build_program("symbols/split", "-O2", "-freorder-blocks-and-partition"))
+    parts = ElfResolver().module(symbols.path).parts
+    assert parts is not None
+    starts, ends, entries = (memoryview(parts.columns[name]).cast("Q") for name in ("start", "end", "entry"))
+    away = [(start, end, entry) for start, end, entry in zip(starts, ends, entries, strict=True) if start != entry]
+    assert away, "gcc has made no cold part"
+    for start, end, entry in away:
+        for address in (start, end - 1):
+            function = symbols.function_at(address)
+            assert function is not None and function.address == entry
+
+
+def test_what_killed_writers_leave_goes_after_an_hour(program: Path, strobe_home: Path) -> None:
+    folder = strobe_home / "symbols"
+    folder.mkdir(parents=True)
+    old, new = folder / "a.1-abc.new", folder / "a.2-abc.new"
+    for file in (old, new):
+        file.write_bytes(b"half of it")
+    os.utime(old, (time.time() - 3700,) * 2)
+    load(program)
+    assert not old.exists() and new.exists() and len(kept(strobe_home)) == 2
+
+
+def test_two_writers_of_one_file(program: Path, strobe_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both have found nothing, and both write: either file is right."""
+    both = threading.Barrier(2)
+    write = cache._write
+
+    def together(file: Path, content: Columns) -> None:
+        write(file, content)
+        both.wait(30)
+
+    monkeypatch.setattr(cache, "_write", together)
+    found: list[ModuleSymbols] = []
+    threads = [threading.Thread(target=lambda: found.append(load(program))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    load(program)
+    assert len(found) == 2 and [file.suffix for file in kept(strobe_home)] == [".db"]
+    refuse_to_scan(monkeypatch)
+    assert load(program) == found[0] == found[1]
+
+
+def test_a_home_for_reading_only_is_used(program: Path, strobe_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = load(program)
+
+    def refuse(*arguments: object, **options: object) -> None:
+        raise PermissionError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(os, "utime", refuse)
+    refuse_to_scan(monkeypatch)
+    assert load(program) == first
+
+
+FULL = """
+import resource, sys, threading
+from strobe.symbols import ElfResolver, cache
+cache.WORTH_BYTES = 0
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+print(len(ElfResolver().module(sys.argv[1]).functions))
+"""
+
+
+def test_a_full_disk_costs_time_only(program: Path, strobe_home: Path) -> None:
+    command = [sys.executable, "-c", FULL, str(program)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert kept(strobe_home) == []
+    assert int(ended.stdout) == len(load(program).functions)

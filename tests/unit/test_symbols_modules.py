@@ -214,7 +214,7 @@ def test_rust(build_program: BuildProgram) -> None:
         "rustic::floats": "f64(f64 a@-, u8 n@0, f32 b@-, i16 m@1)",
     }
     assert {name: signature(program, name) for name in expected} == expected
-    assert named(load(program), "rustic::{impl#1}::fmt")
+    assert named(load(program), "<rustic::Point as core::fmt::Display>::fmt")
     assert not [f for f in load(program).functions if "::h" in f.name[-19:-16]]
 
 

@@ -67,7 +67,7 @@ def test_components(name: str, parts: list[str]) -> None:
 @pytest.mark.parametrize("name", ["a<b", "a>b", "a(b", "f)", "x[1", "a<b)>"])
 def test_strict_reading_refuses_brackets_without_partner(name: str) -> None:
     with pytest.raises(names.Unbalanced):
-        names.scoped(name, strict=True)
+        names.check_brackets(name)
 
 
 def test_symbols_are_demangled_in_one_batch() -> None:

@@ -91,8 +91,22 @@ def test_what_is_inlined_everywhere_is_said(build_program: BuildProgram) -> None
     selection = chosen("small", "shared", modules=[symbols])
     assert found(selection) == ["shared"]
     assert [w for w in selection.warnings if "small" in w] == [
-        "'small' is inlined at 3 sites and has no copy of its own: its calls cannot be seen. Build with -O0."
+        "'small' is inlined at 3 sites and has no copy of its own: its calls cannot be seen, and no event does not "
+        "mean that it was not called. Build with -O0 (or -fno-inline) to see them."
     ]
+    assert selection.partly_inlined == {"shared": 1}
+    assert any(w.startswith("'shared' is partly inlined: calls of its own copy are rec") for w in selection.warnings)
+
+
+@pytest.mark.parametrize("pattern", ["@usercode", "@file:inlined.c"])
+def test_what_is_inlined_is_said_of_files_too(build_program: BuildProgram, pattern: str) -> None:
+    symbols = ElfResolver().module(str(build_program("symbols/inlined", "-O0")))
+    selection = chosen(pattern, modules=[symbols], root=str(programs.PROGRAMS))
+    assert {"never", "shared", "main"} <= set(found(selection))
+    assert any(w.startswith("'small' is inlined at 3 sites") for w in selection.warnings)
+    assert selection.partly_inlined == {"shared": 1}
+    elsewhere = chosen("@usercode", "@file:other.c", modules=[symbols], root="/nowhere")
+    assert not any("inlined" in warning for warning in elsewhere.warnings)
 
 
 def test_many_inlined_functions_are_one_warning() -> None:

@@ -1,0 +1,55 @@
+// All that can be read of debug sections, for tests that give damaged ones: errors are expected, nothing else is.
+#pragma once
+
+#include <algorithm>
+#include <random>
+
+#include "dwarf/code_search.h"
+#include "dwarf/index.h"
+#include "dwarf/line_search.h"
+
+namespace strobe::test {
+
+template <typename Read>
+void tolerating(Read read) {
+    try {
+        read();
+    } catch (const dwarf::DwarfError&) {
+    }
+}
+
+// `random` chooses among offsets and addresses. Throws DwarfError where not even units can be found.
+inline void read_everything(const dwarf::Sections& sections, const dwarf::Sections& alternate, std::mt19937& random) {
+    using namespace dwarf;
+    const Units units(sections, alternate);
+    std::vector<uint64_t> addresses{0x1000 + random() % 1024};
+    tolerating([&] {
+        const Index index = build_index(units, {{}, 1});
+        for (size_t row = 0; row < std::min<size_t>(index.functions.size(), 20); ++row) {
+            addresses.push_back(index.functions[row].address + random() % 32);
+        }
+    });
+    const AddressLines lines(units);
+    CodeSearch code(units);
+    for (const uint64_t address : addresses) {
+        tolerating([&] { lines.at(address); });
+        tolerating([&] {
+            if (const auto function = code.function_at(address)) scope_dies(units, *function, address);
+        });
+    }
+    lines_of_file(units, "dwarf_subject.cpp");
+    ScopeTable scopes(units);
+    for (const Unit& unit : units.all()) {
+        tolerating([&] { line_rows(units, unit); });
+        tolerating([&] {
+            const LineHeader header(units, unit);
+            for (size_t file = 0; file < std::min<size_t>(header.file_count(), 100); ++file) header.path(file);
+        });
+        tolerating([&] { units.ranges(unit, unit.own); });
+        const uint64_t die = unit.offset + random() % (unit.end - unit.offset);
+        tolerating([&] { Namer(units, scopes).qualified(unit, die); });
+        tolerating([&] { children(units, die, kTagVariable); });
+    }
+}
+
+}  // namespace strobe::test

@@ -1,0 +1,232 @@
+"""An ELF file as it lies on disk and as a process has it in memory, read in the same terms, to be compared.
+
+Reads /proc/PID/mem and /proc/PID/maps from outside; the process notices nothing. System V gABI, chapter 5.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from strobe.model import LoadedModule
+
+_MAGIC = b"\x7fELF"
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_SEGMENT = struct.Struct("<IIQQQQQQ")  # Elf64_Phdr: type, flags, offset, vaddr, paddr, filesz, memsz, align
+_NOTE = struct.Struct("<III")
+_PT_LOAD, _PT_DYNAMIC, _PT_NOTE = 1, 2, 4
+_PF_X = 1
+_NT_GNU_BUILD_ID = 3
+_DT_TEXTREL = 22
+_PAGE = 4096
+_MOST_SEGMENTS = 256
+_MOST_NOTE_BYTES = 1 << 16
+_CHUNK = 1 << 20
+
+Read = Callable[[int, int], bytes]  # (offset or address, size) -> bytes, fewer where there are no more
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A program header. `address` is link-time, `size` in bytes of what the file holds."""
+
+    kind: int
+    flags: int
+    offset: int
+    address: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What tells one build from another: where what is loaded, and the build id, where there is one."""
+
+    loads: tuple[Segment, ...]
+    build_id: str | None
+
+    @property
+    def link_base(self) -> int:
+        """The lowest address that is loaded, on a page boundary."""
+        return min((load.address for load in self.loads), default=0) // _PAGE * _PAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """One line of /proc/PID/maps that stands for a file. `path` is without the mark of a deleted file."""
+
+    start: int
+    end: int
+    offset: int
+    is_code: bool
+    device: int
+    inode: int
+    path: str
+
+
+class MappedElf:
+    """The ELF file that process `pid` has at `base`. Raises ProcessLookupError when the process is gone."""
+
+    def __init__(self, pid: int, base: int) -> None:
+        self._pid = pid
+        self._base = base
+        try:
+            self._memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError as error:
+            raise ProcessLookupError(f"process {pid}") from error
+
+    def close(self) -> None:
+        os.close(self._memory)
+
+    def layout(self) -> Layout | None:
+        """None where no ELF header lies at the base."""
+        header = self._read(self._base, _HEADER.size)
+        segments = _segments(header, lambda offset, size: self._read(self._base + offset, size))
+        if segments is None:
+            return None
+        lowest = min((item.address for item in segments if item.kind == _PT_LOAD), default=0) // _PAGE * _PAGE
+        return _layout(segments, lambda note: self._read(self._base + note.address - lowest, note.size))
+
+    def has_code_of(self, file: ElfFile) -> bool:
+        """Whether all code of the file stands in memory, byte by byte."""
+        lowest = file.layout.link_base
+        for load in file.layout.loads:
+            if load.flags & _PF_X:
+                for start in range(0, load.size, _CHUNK):
+                    size = min(_CHUNK, load.size - start)
+                    here = self._read(self._base + load.address - lowest + start, size)
+                    if here != file.read(load.offset + start, size):
+                        return False
+        return True
+
+    def is_file(self, device: int, inode: int) -> bool:
+        """Whether what is mapped at the base is that very file."""
+        at = next((item for item in mappings(self._pid) if item.start <= self._base < item.end), None)
+        return at is not None and (at.device, at.inode) == (device, inode)
+
+    def _read(self, address: int, size: int) -> bytes:
+        try:
+            return os.pread(self._memory, size, address)
+        except (OSError, OverflowError):  # nothing is mapped there
+            return b""
+
+
+class ElfFile:
+    """The file on disk, held open: what is read of it is of one file, whatever happens to its name meanwhile."""
+
+    def __init__(self, path: str) -> None:
+        """Raises OSError where it cannot be opened, ValueError where it is no 64-bit ELF file."""
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        segments = _segments(self.read(0, _HEADER.size), self.read)
+        if segments is None:
+            self.close()
+            raise ValueError(f"{path} is no ELF file")
+        self.layout = _layout(segments, lambda note: self.read(note.offset, note.size))
+        self.relocates_code = _has_text_relocations(segments, self.read)
+        self.status = os.fstat(self._descriptor)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def read(self, offset: int, size: int) -> bytes:
+        try:
+            return os.pread(self._descriptor, size, offset)
+        except (OSError, OverflowError):
+            return b""
+
+    def code(self, address: int, size: int) -> bytes:
+        """Up to `size` bytes of what is loaded at a link-time address; none where nothing of the file is."""
+        for load in self.layout.loads:
+            if load.address <= address < load.address + load.size:
+                start = address - load.address
+                return self.read(load.offset + start, min(size, load.size - start))
+        return b""
+
+
+def mappings(pid: int) -> list[Mapping]:
+    """What a process has mapped of files, in order of address. Raises ProcessLookupError when it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape")
+    except (FileNotFoundError, ProcessLookupError) as error:
+        raise ProcessLookupError(f"process {pid}") from error
+    return list(_parsed(text))
+
+
+def unlisted(pid: int, listed: Sequence[LoadedModule]) -> list[LoadedModule]:
+    """ELF files that are mapped with code and that Frida does not list: libraries in namespaces of their own (dlmopen).
+    Raises ProcessLookupError when the process is gone."""
+    found: list[LoadedModule] = []
+    run: list[Mapping] = []
+    for mapping in [*mappings(pid), None]:
+        continues = mapping is not None and run and mapping.offset > 0 and _same_file(mapping, run[0])
+        if run and not continues:
+            found.extend(_as_module(run))
+            run = []
+        if mapping is not None and (continues or mapping.offset == 0):
+            run.append(mapping)
+    known = [(module.base, module.base + module.size) for module in listed]
+    return [module for module in found if not any(start <= module.base < end for start, end in known)]
+
+
+def _same_file(one: Mapping, other: Mapping) -> bool:
+    return (one.device, one.inode) == (other.device, other.inode)
+
+
+def _as_module(run: Sequence[Mapping]) -> Iterator[LoadedModule]:
+    path = run[0].path
+    if any(mapping.is_code for mapping in run) and not path.startswith(("/memfd:", "/dev/")):
+        yield LoadedModule(Path(path).name, path, run[0].start, run[-1].end - run[0].start)
+
+
+def _parsed(text: str) -> Iterator[Mapping]:
+    for line in text.splitlines():
+        fields = line.split(maxsplit=5)
+        if len(fields) < 6 or not fields[5].startswith("/"):
+            continue
+        start, end = (int(part, 16) for part in fields[0].split("-"))
+        major, minor = (int(part, 16) for part in fields[3].split(":"))
+        path = fields[5].removesuffix(" (deleted)")
+        device = os.makedev(major, minor)
+        yield Mapping(start, end, int(fields[2], 16), "x" in fields[1], device, int(fields[4]), path)
+
+
+def _segments(header: bytes, read: Read) -> list[Segment] | None:
+    if len(header) < _HEADER.size or not header.startswith(_MAGIC) or header[4] != 2:
+        return None
+    fields = _HEADER.unpack(header)
+    offset, entry_size, count = fields[5], fields[9], fields[10]
+    if entry_size != _SEGMENT.size or count > _MOST_SEGMENTS:
+        return None
+    table = read(offset, entry_size * count)
+    if len(table) < entry_size * count:
+        return None
+    return [Segment(row[0], row[1], row[2], row[3], row[5]) for row in _SEGMENT.iter_unpack(table)]
+
+
+def _layout(segments: list[Segment], read: Callable[[Segment], bytes]) -> Layout:
+    notes = (item for item in segments if item.kind == _PT_NOTE and item.size <= _MOST_NOTE_BYTES)
+    build_id = next(filter(None, (_build_id(read(item)) for item in notes)), None)
+    return Layout(tuple(item for item in segments if item.kind == _PT_LOAD), build_id)
+
+
+def _build_id(notes: bytes) -> str | None:
+    position = 0
+    while position + _NOTE.size <= len(notes):
+        name_size, size, kind = _NOTE.unpack_from(notes, position)
+        name = position + _NOTE.size
+        content = name + (name_size + 3) // 4 * 4
+        if kind == _NT_GNU_BUILD_ID and notes[name : name + name_size] == b"GNU\0":
+            return notes[content : content + size].hex()
+        position = content + (size + 3) // 4 * 4
+    return None
+
+
+def _has_text_relocations(segments: list[Segment], read: Read) -> bool:
+    """Whether the loader writes into the code, which then differs from the file's."""
+    dynamic = next((item for item in segments if item.kind == _PT_DYNAMIC), None)
+    if dynamic is None or dynamic.size > _MOST_NOTE_BYTES:
+        return False
+    table = read(dynamic.offset, dynamic.size // 16 * 16)
+    return any(tag == _DT_TEXTREL for tag, _ in struct.iter_unpack("<QQ", table[: len(table) // 16 * 16]))

@@ -1,0 +1,170 @@
+"""The modules of one process, each with the symbols that belong to it: those of the file that it has in memory.
+
+A file that was rebuilt or replaced while the program runs has other functions at other addresses. A hook placed by its
+symbols would write into the middle of whatever the running code has there. So a module is compared with its file before
+its symbols are used, each function's first bytes once more when its hook is placed (`HookRequest.code`), and what was
+replaced later gets no more hooks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from strobe.capture.mapped_elf import ElfFile, MappedElf
+from strobe.errors import StrobeError, failure
+from strobe.model import FunctionSymbol, LoadedModule
+from strobe.symbols import ModuleSymbols, SymbolResolver
+
+_DELETED = " (deleted)"
+_CODE_BYTES = 32  # more than the instructions that a hook displaces
+_SHOWN = 5
+
+FileState = tuple[int, int, int, int]  # device, inode, mtime in ns, size
+
+
+@dataclass
+class TracedModule:
+    """A module whose symbols are right. `stale`: why it gets no more hooks, empty where it may."""
+
+    module: LoadedModule
+    symbols: ModuleSymbols
+    state: FileState
+    stale: str = ""
+
+    def address(self, link_address: int) -> int:
+        """Where it lies in the process."""
+        return self.module.base + link_address - self.symbols.link_base
+
+    def entry_codes(self, functions: Sequence[FunctionSymbol]) -> list[bytes]:
+        """What stands at their entries in the file; nothing where the loader changes code. Raises OSError, ValueError
+        where the file is gone."""
+        with closing(ElfFile(self.module.path)) as file:
+            if _state_of(file.status) != self.state:
+                raise ValueError("replaced")
+            if file.relocates_code:
+                return [b""] * len(functions)
+            return [file.code(function.address, _CODE_BYTES) for function in functions]
+
+
+class Modules:
+    """Not for several threads at once. Its methods raise ProcessLookupError when the process is gone."""
+
+    def __init__(self, pid: int, resolver: SymbolResolver) -> None:
+        self._pid = pid
+        self._resolver = resolver
+        self._known: dict[tuple[str, int], TracedModule] = {}  # by path and base
+        self._refused: dict[str, str] = {}  # path -> how it differs
+
+    def of(self, modules: Iterable[LoadedModule]) -> list[TracedModule]:
+        """Those with symbols, in the given order; of the others `warnings` tells, where there is something to tell."""
+        present = [_on_disk(module) for module in modules if _is_file_path(module.path)]
+        self._refused = {}
+        found = (self._one(module) for module in present)
+        return [known for known in found if known is not None]
+
+    def check(self, program: LoadedModule) -> None:
+        """Raises replaced_on_disk where no function of the program could be hooked for that reason."""
+        self._refused = {}
+        program = _on_disk(program)
+        known = self._one(program)
+        how = self._refused.get(program.path) if known is None else known.stale
+        if how:
+            raise failure("replaced_on_disk", path=program.path, pid=self._pid, how=how)
+
+    def forget(self, base: int) -> None:
+        """A library was unloaded."""
+        self._known = {key: known for key, known in self._known.items() if key[1] != base}
+
+    def warnings(self) -> list[str]:
+        """Which files are no longer what the process runs."""
+        stale = {known.module.path: known.stale for known in self._known.values() if known.stale}
+        how = self._refused | stale
+        if not how:
+            return []
+        shown = ", ".join(f"{path} ({why})" for path, why in list(how.items())[:_SHOWN])
+        more = f" and {len(how) - _SHOWN} more" if len(how) > _SHOWN else ""
+        return [
+            f"No new hooks in {shown}{more}: the file on disk is no longer the code in memory, so its addresses would "
+            "be wrong. What was not traced before is not recorded there; start the program again to trace it."
+        ]
+
+    def _one(self, module: LoadedModule) -> TracedModule | None:
+        key = (module.path, module.base)
+        known = self._known.get(key)
+        if known is not None and _state(module.path) == known.state:
+            known.stale = ""
+            return known
+        try:
+            loaded = self._load(module)
+        except OSError:
+            loaded = "deleted"
+        except (StrobeError, ValueError):  # the main program was checked at launch
+            loaded = "no program any more" if known is not None else ""
+        if isinstance(loaded, TracedModule):
+            self._known[key] = loaded
+            return loaded
+        if known is not None:  # what is hooked already is hooked by symbols that were right
+            known.stale = loaded
+        elif loaded:
+            self._refused[module.path] = loaded
+        return known
+
+    def _load(self, module: LoadedModule) -> TracedModule | str:
+        """The module, or how it differs. The file is open from the comparison on until its symbols are read, so that
+        they are known to be of this very file."""
+        with closing(ElfFile(module.path)) as file:
+            difference = self._difference(module, file)
+            if difference:
+                return difference
+            symbols = self._resolver.module(module.path)
+            state = _state_of(file.status)
+            return TracedModule(module, symbols, state) if _state(module.path) == state else "being written"
+
+    def _difference(self, module: LoadedModule, file: ElfFile) -> str:
+        """How memory differs from the file; empty where it does not."""
+        memory = MappedElf(self._pid, module.base)
+        try:
+            here = memory.layout()
+            there = file.layout
+            if here is not None and here.build_id != there.build_id:
+                return f"build id {_short(here.build_id)} in memory, {_short(there.build_id)} on disk"
+            if here is not None and here.loads != there.loads:
+                return "other segments in memory than on disk"
+            if here is not None and here.build_id is not None:
+                return ""
+            # the loader maps the file's own pages: the same file has the same code, even if it was written to
+            same = memory.is_file(file.status.st_dev, file.status.st_ino) or memory.has_code_of(file)
+            return "" if same else "other code in memory than on disk"
+        finally:
+            memory.close()
+
+
+def _on_disk(module: LoadedModule) -> LoadedModule:
+    """Under the name that its file had. Whether another file has that name now is found out by comparing."""
+    return replace(module, path=module.path.removesuffix(_DELETED))
+
+
+def _is_file_path(path: str) -> bool:
+    """Neither the kernel's own (linux-vdso.so.1) nor memory that never had a name on disk."""
+    if not path.startswith("/") or path.startswith("/memfd:"):
+        return False
+    return path.endswith(_DELETED) or not Path(path).exists() or Path(path).is_file()
+
+
+def _state(path: str) -> FileState | None:
+    try:
+        return _state_of(os.stat(path))  # noqa: PTH116
+    except OSError:
+        return None
+
+
+def _state_of(status: os.stat_result) -> FileState:
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _short(build_id: str | None) -> str:
+    return "none" if build_id is None else f"{build_id[:12]}…"

@@ -1,0 +1,86 @@
+"""Symbol tables and debug information put together: one function per address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from strobe.symbols import names
+from strobe.symbols.debug_info import UNNAMED
+from strobe.symbols.function_table import FunctionRow, FunctionTable
+from strobe.symbols.image import TableFunction
+from strobe.symbols.scan import CodeRow
+
+
+def merged(path: str, symbols: list[TableFunction], code: Iterable[CodeRow], go: range = range(0)) -> FunctionTable:
+    """Identical functions that were folded into one keep the first name of debug information. `go`: Go's addresses."""
+    rows: dict[int, CodeRow] = {}
+    for row in code:
+        rows.setdefault(row.address, row)
+    at_address: dict[int, list[TableFunction]] = {}
+    for symbol in symbols:
+        if not names.is_cold(symbol.name):
+            at_address.setdefault(symbol.address, []).append(symbol)
+    chosen = {address: _preferred(same, rows.get(address)) for address, same in at_address.items()}
+    for address in [address for address, symbol in chosen.items() if names.is_adjuster(symbol.name)]:
+        del chosen[address]
+        if address in rows and rows[address].name.endswith(UNNAMED):  # clang describes them, without a name
+            del rows[address]
+    readable = _readable_names(chosen, rows)
+    return FunctionTable.of_rows(
+        path,
+        [
+            _function(
+                address, readable[address], chosen.get(address), at_address.get(address, []), rows.get(address)
+            )._replace(is_go=address in go)
+            for address in sorted(chosen.keys() | rows.keys())
+        ],
+    )
+
+
+def _preferred(same: list[TableFunction], row: CodeRow | None) -> TableFunction:
+    """Of symbols at one address: the one debug information names, then clones, global ones, plain spellings."""
+    if len(same) == 1 or all(symbol.name == same[0].name for symbol in same):
+        return same[0]
+    linkage = None if row is None else row.linkage_name or row.name
+
+    def rank(symbol: TableFunction) -> tuple[bool, bool, bool, int, int, str]:
+        underscores = len(symbol.name) - len(symbol.name.lstrip("_"))
+        is_clone = row is not None and names.is_clone(symbol.name)
+        bare = symbol.name
+        return bare != linkage, not is_clone, not symbol.is_global, underscores, len(bare), bare
+
+    return min(same, key=rank)
+
+
+def _readable_names(chosen: dict[int, TableFunction], rows: dict[int, CodeRow]) -> dict[int, str]:
+    """Name by address. Debug information's, save for lambdas, `<lambda(int)>` there and numbered in the symbol, and for
+    conversions, whose type clang leaves incomplete."""
+    readable = {address: names.rust_free(row.name) for address, row in rows.items()}
+    unclear = [
+        address
+        for address, symbol in chosen.items()
+        if address not in readable or names.is_clearer_in_symbol(readable[address], symbol.name)
+    ]
+    by_symbol = names.demangled([chosen[address].name for address in unclear])
+    for address, name in zip(unclear, by_symbol, strict=True):
+        is_nameless = address not in readable or readable[address].endswith(UNNAMED)
+        if is_nameless or name != names.without_clone(chosen[address].name):
+            readable[address] = name
+    return readable
+
+
+def _function(
+    address: int, name: str, symbol: TableFunction | None, same: list[TableFunction], row: CodeRow | None
+) -> FunctionRow:
+    raw_name = symbol.name if symbol is not None else (row.linkage_name if row is not None else None)
+    return FunctionRow(
+        name=name,
+        raw_name=raw_name or name,
+        address=address,
+        size=row.size if row is not None else max((other.size for other in same), default=0),
+        source_file=None if row is None else row.source_file,
+        line=None if row is None else row.line,
+        is_exported=same[0].is_exported if len(same) == 1 else any(other.is_exported for other in same),
+        is_open=same[0].is_global if len(same) == 1 else any(other.is_global for other in same),
+        die=None if row is None else row.die_offset,
+    )

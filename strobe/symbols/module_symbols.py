@@ -1,0 +1,78 @@
+"""What is known of one module: its functions, where they lie, and what became of those that were inlined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from strobe.model import FunctionSymbol
+from strobe.symbols import columns, names
+from strobe.symbols.code_parts import CodeParts
+from strobe.symbols.columns import NO_FILE, Columns
+from strobe.symbols.function_table import FunctionTable
+
+
+@dataclass
+class ModuleSymbols:
+    """What is known of one file. Addresses are link-time: at run time `base + (address - link_base)`.
+
+    `functions` are by address; of large modules they are made when touched. `has_debug_info`: some function comes with
+    source and parameters. `inlined`: columns name, sites, file, path (see Scan.inlined). `warnings` are
+    worded for the user.
+    """
+
+    path: str
+    build_id: str | None
+    link_base: int
+    functions: Sequence[FunctionSymbol]
+    has_debug_info: bool = False
+    has_symtab: bool = False
+    register_frame: int | None = None
+    warnings: list[str] = field(default_factory=list)
+    inlined: Columns = field(default_factory=dict, compare=False)
+    parts: CodeParts | None = field(default=None, compare=False)
+
+    @cached_property
+    def inlined_sites(self) -> dict[str, int]:
+        """Name -> how often a function was inlined."""
+        if not self.inlined:
+            return {}
+        return dict(zip(columns.strings(self.inlined["name"]), columns.words(self.inlined["sites"]), strict=True))
+
+    @cached_property
+    def inlined_files(self) -> list[str | None]:
+        """Where the functions of `inlined_sites` are declared, in its order."""
+        if not self.inlined:
+            return [None] * len(self.inlined_sites)
+        paths = columns.strings(self.inlined["path"])
+        return [None if file == NO_FILE else paths[file] for file in columns.halves(self.inlined["file"])]
+
+    @cached_property
+    def inlined_only(self) -> dict[str, int]:
+        """Of `inlined_sites`, the ones without a copy of their own."""
+        functions = self.functions
+        own = set(functions.names if isinstance(functions, FunctionTable) else (f.name for f in functions))
+        return {name: sites for name, sites in self.inlined_sites.items() if name not in own}
+
+    @cached_property
+    def scoped_names(self) -> list[str]:
+        """Names as patterns see them, in the order of `functions`."""
+        if isinstance(self.functions, FunctionTable):
+            return self.functions.scoped_names
+        return names.scoped_all([function.name for function in self.functions])
+
+    @cached_property
+    def scoped_inlined(self) -> list[str]:
+        """The names of `inlined_sites` as patterns see them, in its order."""
+        kept = self.inlined.get("scoped")
+        return names.scoped_all(list(self.inlined_sites)) if kept is None else columns.strings(kept)
+
+    def function_at(self, address: int) -> FunctionSymbol | None:
+        """The function that an address belongs to, with any of its parts: hot, cold, or as the symbol table has it."""
+        table = self.functions
+        if not isinstance(table, FunctionTable):
+            return next((f for f in table if f.address <= address < f.address + f.size), None)
+        entry = None if self.parts is None else self.parts.entry(address)
+        number = table.around(address) if entry is None else table.at(entry)
+        return None if number is None else table[number]

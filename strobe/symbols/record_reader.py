@@ -1,0 +1,226 @@
+"""From the DIE of a struct, class or union to what it consists of (DWARF 5, section 5.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from elftools.dwarf.die import DIE
+
+from strobe.symbols.dies import block, children, constant, flag, number, target, text
+from strobe.symbols.later import Later
+from strobe.symbols.record_model import (
+    Base,
+    Field,
+    RecordParts,
+    StaticMember,
+    TemplateParameter,
+    Variant,
+    VariantPart,
+    in_range,
+)
+from strobe.symbols.type_model import Scalar, Type
+
+Link: TypeAlias = Callable[[DIE | None], Later[Type]]
+_ACCESS = {1: "public", 2: "protected", 3: "private"}
+_PACKS = ("DW_TAG_GNU_template_parameter_pack",)
+_OP_CONSTU, _OP_PLUS, _OP_MINUS, _OP_PLUS_UCONST, _OP_DUP, _OP_DEREF = 0x10, 0x22, 0x1C, 0x23, 0x12, 0x06
+_OP_CONST1U, _OP_CONST1S, _OP_CONST2U, _OP_CONST4U, _OP_CONSTS, _OP_LIT0, _OP_LIT31 = 8, 9, 0xA, 0xC, 0x11, 0x30, 0x4F
+_DISCR_LABEL, _DISCR_RANGE = 0, 1
+
+
+@dataclass
+class _Collected:
+    fields: list[Field] = field(default_factory=list)
+    bases: list[Base] = field(default_factory=list)
+    statics: list[StaticMember] = field(default_factory=list)
+    parameters: list[TemplateParameter] = field(default_factory=list)
+    variants: VariantPart | None = None
+    methods: int = 0
+
+
+def read_parts(die: DIE, link: Link) -> RecordParts:
+    """`link` gives the type of a DIE, to be read later."""
+    found = _Collected()
+    access = "private" if die.tag == "DW_TAG_class_type" else "public"
+    for child in children(die):
+        if child.tag == "DW_TAG_member" and not _is_static(child):
+            found.fields.append(_field(child, link, access))
+        elif child.tag in ("DW_TAG_member", "DW_TAG_variable"):
+            found.statics.append(_static(child, link, access))
+        elif child.tag == "DW_TAG_inheritance":
+            found.bases.append(_base(child, link, access))
+        elif child.tag == "DW_TAG_subprogram":
+            found.methods += 1
+        elif child.tag == "DW_TAG_variant_part":
+            found.variants = _variant_part(child, link)
+        else:
+            found.parameters.extend(_template_parameters(child, link))
+    return RecordParts(
+        tuple(found.fields),
+        tuple(found.bases),
+        tuple(found.statics),
+        tuple(found.parameters),
+        found.variants,
+        found.methods,
+    )
+
+
+def _is_static(member: DIE) -> bool:
+    """Up to DWARF 4 a static member is a member, too."""
+    return flag(member, "DW_AT_external") or flag(member, "DW_AT_declaration")
+
+
+def _access(die: DIE, missing: str) -> str:
+    return _ACCESS.get(number(die, "DW_AT_accessibility") or 0, missing)
+
+
+def _field(die: DIE, link: Link, access: str) -> Field:
+    bits = number(die, "DW_AT_bit_size")
+    return Field(
+        text(die),
+        link(target(die)),
+        _bit_offset(die, bits, link),
+        bits,
+        _access(die, access),
+        flag(die, "DW_AT_artificial"),
+        number(die, "DW_AT_alignment"),
+    )
+
+
+def _bit_offset(die: DIE, bits: int | None, link: Link) -> int | None:
+    """From the record's first bit. Before DWARF 4, bits counted from the highest one of a storage unit."""
+    if "DW_AT_data_member_location" not in die.attributes:
+        return number(die, "DW_AT_data_bit_offset") or 0
+    offset = member_offset(die)
+    if offset is None:
+        return None
+    from_top = number(die, "DW_AT_bit_offset")
+    if from_top is not None and from_top >= 1 << 63:
+        from_top -= 1 << 64  # below the storage unit: gcc, of packed structs
+    if from_top is None or bits is None:
+        return 8 * offset + (number(die, "DW_AT_data_bit_offset") or 0)
+    storage = number(die, "DW_AT_byte_size") or link(target(die))().size
+    return None if storage is None else 8 * (offset + storage) - from_top - bits
+
+
+def member_offset(die: DIE) -> int | None:
+    """DW_AT_data_member_location in bytes, also where it is an expression that only adds; None where it computes."""
+    offset = number(die, "DW_AT_data_member_location")
+    expression = block(die, "DW_AT_data_member_location")
+    if expression is None:
+        return offset
+    if expression[:1] == bytes([_OP_PLUS_UCONST]):
+        value, behind = _uleb(expression, 1)
+        return value if behind == len(expression) else None
+    pushed = _pushed(expression, 0)
+    if pushed is None:
+        return None
+    return pushed[0] if expression[pushed[1] :] == bytes([_OP_PLUS]) else None
+
+
+def _base(die: DIE, link: Link, access: str) -> Base:
+    is_virtual = number(die, "DW_AT_virtuality") not in (None, 0)
+    offset = None if is_virtual else member_offset(die) or 0
+    place = _vtable_offset(block(die, "DW_AT_data_member_location") or b"") if is_virtual else None
+    return Base(link(target(die)), offset, is_virtual, place, _access(die, access))
+
+
+def _vtable_offset(expression: bytes) -> int | None:
+    """Of `dup deref const minus deref plus`, as all compilers write it: the constant, negative."""
+    if expression[:2] != bytes([_OP_DUP, _OP_DEREF]):
+        return None
+    pushed = _pushed(expression, 2)
+    if pushed is None:
+        return None
+    value, behind = pushed
+    rest = expression[behind:]
+    if rest == bytes([_OP_MINUS, _OP_DEREF, _OP_PLUS]):
+        return -value
+    return value if rest == bytes([_OP_PLUS, _OP_DEREF, _OP_PLUS]) else None
+
+
+def _pushed(expression: bytes, at: int) -> tuple[int, int] | None:
+    """(the constant that the operation at `at` pushes, where the next one begins)."""
+    operation = expression[at] if at < len(expression) else 0
+    if _OP_LIT0 <= operation <= _OP_LIT31:
+        return operation - _OP_LIT0, at + 1
+    if operation in (_OP_CONSTU, _OP_CONSTS):
+        return (_uleb if operation == _OP_CONSTU else _sleb)(expression, at + 1)
+    width = {_OP_CONST1U: 1, _OP_CONST1S: 1, _OP_CONST2U: 2, _OP_CONST4U: 4}.get(operation)
+    if width is None or at + 1 + width > len(expression):
+        return None
+    signed = operation == _OP_CONST1S
+    return int.from_bytes(expression[at + 1 : at + 1 + width], "little", signed=signed), at + 1 + width
+
+
+def _uleb(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+
+
+def _sleb(data: bytes, at: int) -> tuple[int, int]:
+    value, behind = _uleb(data, at)
+    bits = 7 * (behind - at)
+    return value - (1 << bits) if value >> (bits - 1) else value, behind
+
+
+def _static(die: DIE, link: Link, access: str) -> StaticMember:
+    linkage = text(die, "DW_AT_linkage_name") or text(die, "DW_AT_MIPS_linkage_name")
+    value = constant(die, "DW_AT_const_value")
+    return StaticMember(text(die), link(target(die)), linkage, value, _access(die, access))
+
+
+def _template_parameters(die: DIE, link: Link) -> Iterator[TemplateParameter]:
+    """Those of a pack come one after the other, all with the pack's name."""
+    members = children(die) if die.tag in _PACKS else (die,)
+    for member in members:
+        name = text(member) or text(die)
+        if member.tag == "DW_TAG_template_type_param":
+            yield TemplateParameter(name, link(target(member)), is_type=True)
+        elif member.tag == "DW_TAG_template_value_param":
+            yield TemplateParameter(name, link(target(member)), False, constant(member, "DW_AT_const_value"))
+        elif member.tag == "DW_TAG_GNU_template_template_param":
+            yield TemplateParameter(name, link(None), is_type=False)
+
+
+def _variant_part(die: DIE, link: Link) -> VariantPart:
+    """`DW_AT_discr` refers to the member that tells which variant it is (DWARF 5, section 5.7.10)."""
+    tag = target(die, "DW_AT_discr")
+    discriminant = None if tag is None else _field(tag, link, "public")
+    signed = discriminant is not None and _is_signed(discriminant)
+    size = (discriminant.type.size if discriminant is not None else None) or 8
+    variants = (_variant(child, link, size, signed) for child in children(die, "DW_TAG_variant"))
+    return VariantPart(discriminant, tuple(variants))
+
+
+def _is_signed(discriminant: Field) -> bool:
+    plain = discriminant.type.bare
+    return isinstance(plain, Scalar) and plain.is_signed
+
+
+def _variant(die: DIE, link: Link, size: int, signed: bool) -> Variant:
+    members = [_field(child, link, "public") for child in children(die, "DW_TAG_member")]
+    member = members[0] if members else None
+    value = constant(die, "DW_AT_discr_value")
+    values = tuple(_listed(block(die, "DW_AT_discr_list") or b"", signed))
+    if isinstance(value, int):
+        values = ((in_range(value, size, signed),) * 2,)
+    return Variant("" if member is None else member.name, member, values)
+
+
+def _listed(content: bytes, signed: bool) -> Iterator[tuple[int, int]]:
+    """DWARF 5, section 7.13: labels and ranges, signed or not as the discriminant is."""
+    read = _sleb if signed else _uleb
+    at = 0
+    while at < len(content):
+        kind = content[at]
+        first, at = read(content, at + 1)
+        last, at = read(content, at) if kind == _DISCR_RANGE else (first, at)
+        yield first, last

@@ -1,0 +1,84 @@
+"""Variables with a place of their own, by name: globals, statics of namespaces, classes, files and functions, TLS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from strobe.symbols import dies
+from strobe.symbols.debug_info import DebugInfo
+from strobe.symbols.location_reader import LocationReader, inherited
+from strobe.symbols.locations import AtAddress, Location, ThreadLocal
+from strobe.symbols.rows import VariableRow
+from strobe.symbols.type_model import Type
+from strobe.symbols.types import Types
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """`name` is qualified; that of a function's static begins with the function's name.
+
+    `location`: AtAddress or ThreadLocal. `is_external`: other units can name it. `file`, `line`: of the declaration,
+    None where not known.
+    """
+
+    name: str
+    linkage_name: str | None
+    type: Type
+    location: Location
+    file: str | None
+    line: int | None
+    is_external: bool
+    die_offset: int
+
+    @property
+    def is_thread_local(self) -> bool:
+        return isinstance(self.location, ThreadLocal)
+
+
+class Variables:
+    """Of one module. Raises one of UNREADABLE where debug information is damaged."""
+
+    def __init__(self, debug_info: DebugInfo, types: Types) -> None:
+        self._debug_info = debug_info
+        self._types = types
+        self._locations = LocationReader(debug_info)
+
+    def find(self, name: str) -> list[Variable]:
+        """Variables called `name`: qualified, or only its last parts; after `file.cpp::` those of that file.
+
+        Each place once. Those of exactly that name come first; several of them are static in several files or blocks.
+        """
+        file, wanted = _split(name.strip().removeprefix("::"))
+        found: dict[tuple[int, bool], VariableRow] = {}
+        for row in self._debug_info.find_variables(wanted):
+            if file is None or _is_file(row.source_file, file):
+                found.setdefault((row.address, row.is_thread_local), row)
+        rows = sorted(found.values(), key=lambda row: (row.name != wanted, row.name, row.die_offset))
+        with self._debug_info.dwarf.lock:
+            return [self._variable(row) for row in rows]
+
+    def _variable(self, row: VariableRow) -> Variable:
+        die = self._locations.die_at(row.die_offset)
+        typed = inherited(die, "DW_AT_type")
+        return Variable(
+            row.name,
+            row.linkage_name,
+            self._types.of_die(None if typed is None else dies.target(typed)),
+            ThreadLocal(row.address) if row.is_thread_local else AtAddress(row.address),
+            row.source_file,
+            row.line,
+            row.is_external,
+            row.die_offset,
+        )
+
+
+def _split(name: str) -> tuple[str | None, str]:
+    """`src/a.cpp::ns::x` is x of a file, since no name of C, C++ or Rust has a dot or a slash before its first `::`."""
+    first, separator, rest = name.partition("::")
+    is_file = bool(separator) and ("." in first or "/" in first) and "<" not in first
+    return (first, rest) if is_file else (None, name)
+
+
+def _is_file(path: str | None, file: str) -> bool:
+    return path is not None and PurePath(path).parts[-len(PurePath(file).parts) :] == PurePath(file).parts

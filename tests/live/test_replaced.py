@@ -1,0 +1,137 @@
+"""A file that was replaced while it runs is not traced by its new addresses: that is said, and the program runs on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.programs import PROGRAMS
+from support.sessions import Build, Launch, outcome, totals
+from support.wait import wait_until
+
+from strobe.errors import Code, StrobeError
+from strobe.model import LaunchSpec
+from strobe.session import SessionManager
+
+Start = Callable[..., subprocess.Popen[str]]
+NO_ID = "-Wl,--build-id=none"
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """`start(program, "argument")`: it runs and has said so; what is still there at the end is killed."""
+    running: list[subprocess.Popen[str]] = []
+
+    def start(*command: Path | str) -> subprocess.Popen[str]:
+        running.append(subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True))
+        stdout = running[-1].stdout
+        assert stdout is not None and stdout.readline() == "ready\n"
+        return running[-1]
+
+    yield start
+    for process in running:
+        process.kill()
+        process.communicate(timeout=10)
+
+
+def copied(build: Path, target: Path) -> Path:
+    """A copy under a name of its own, by rename: what runs from there keeps the old file."""
+    fresh = target.with_suffix(".new")
+    shutil.copy2(build, fresh)
+    return fresh.rename(target)
+
+
+def ends_right(process: subprocess.Popen[str]) -> bool:
+    process.send_signal(signal.SIGUSR1)
+    return process.communicate(timeout=20)[0] == "right\n" and process.returncode == 0
+
+
+def attach(manager: SessionManager, pid: int, *patterns: str, root: Path = PROGRAMS) -> None:
+    manager.launch(LaunchSpec("", pid=pid, project_root=str(root)), patterns)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [((), "build id "), ((NO_ID,), "other code in memory than on disk"), (("-fPIE", "-pie"), "build id ")],
+    ids=["build-id", "without", "pie"],
+)
+def test_rebuilt_program_is_refused(
+    manager: SessionManager, start: Start, build_program: Build, tmp_path: Path, flags: tuple[str, ...], said: str
+) -> None:
+    program = copied(build_program("steady", "-O1", *flags), tmp_path / "app")
+    process = start(program)
+    copied(build_program("steady", "-O1", "-DMOVED", *flags), program)
+    for pattern in ("steady_*", "@usercode"):
+        with pytest.raises(StrobeError) as caught:
+            attach(manager, process.pid, pattern)
+        assert caught.value.code is Code.ATTACH_FAILED
+        assert f"'{program}' is no longer the file that process {process.pid} runs" in str(caught.value)
+        assert said in str(caught.value)
+    assert manager.list() == []
+    assert ends_right(process)
+
+
+def test_deleted_program_is_refused(
+    manager: SessionManager, start: Start, build_program: Build, tmp_path: Path
+) -> None:
+    program = copied(build_program("steady", "-O1"), tmp_path / "app")
+    process = start(program)
+    program.unlink()
+    with pytest.raises(StrobeError, match=r"no longer the file .* \(deleted\)"):
+        attach(manager, process.pid, "*")
+    assert ends_right(process)
+
+
+@pytest.mark.parametrize("flags", [(), (NO_ID,)], ids=["build-id", "without"])
+def test_a_copy_of_the_same_build_does_as_well(
+    manager: SessionManager, start: Start, build_program: Build, tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    build = build_program("steady", "-O1", *flags)
+    program = copied(build, tmp_path / "app")
+    process = start(program)
+    copied(build, program)
+    attach(manager, process.pid, "steady_*")
+    (session,) = (manager.get(summary.session_id) for summary in manager.list())
+    wait_until(lambda: {"steady_two", "steady_three"} <= set(totals(session)), "calls", 20)
+    session.stop()
+    assert ends_right(process)
+
+
+def test_what_was_hooked_before_stays_and_nothing_comes_on_top(
+    launch: Launch, build_program: Build, tmp_path: Path
+) -> None:
+    program = copied(build_program("steady", "-O1"), tmp_path / "app")
+    session = launch(program, patterns=["steady_two"])
+    copied(build_program("steady", "-O1", "-DMOVED"), program)
+    with pytest.raises(StrobeError, match="is no longer the file"):
+        session.trace(add=["steady_three"])
+    answer = session.trace(sampling="off")
+    assert (answer.active_patterns, answer.hooked_functions) == (["steady_two"], 1)
+    assert any(f"No new hooks in {program} (build id " in warning for warning in answer.warnings)
+    called = totals(session)["steady_two"].count
+    wait_until(lambda: totals(session)["steady_two"].count > called, "calls go on", 20)
+    assert session.trace(remove=["steady_two"]).hooked_functions == 0
+    os.kill(session.pid, signal.SIGUSR1)
+    assert outcome(session).stdout == "ready\nright\n"
+    assert set(totals(session)) == {"steady_two"}
+
+
+def test_replaced_library_is_left_alone(
+    manager: SessionManager, start: Start, build_program: Build, build_plugin: Build, tmp_path: Path
+) -> None:
+    library = copied(build_plugin(), tmp_path / "plugin.so")
+    process = start(build_program("instances"), library)
+    copied(build_plugin("-O2"), library)
+    attach(manager, process.pid, "plugin_*")
+    (session,) = (manager.get(summary.session_id) for summary in manager.list())
+    answer = session.launch_answer
+    assert answer is not None and answer.hooked_functions == 0
+    assert any(f"No new hooks in {library} (build id " in warning for warning in answer.warnings)
+    assert session.trace(add=["main"], remove=["plugin_*"]).hooked_functions == 1
+    session.stop()
+    assert ends_right(process)
