@@ -20,6 +20,8 @@ export const REFUSALS: Record<number, string> = {
     7: "loop-in-entry",
 };
 export const LOOPS_TO_ENTRY = 0x100;
+const BEHIND_MARK = 0x200; // STROBE_PATCH_BEHIND_MARK
+const MARK_BYTES = 4; // endbr64
 const DISPLACED_SHIFT = 16;
 const PLAN_LOOPS_TO_ENTRY = 8;
 
@@ -83,22 +85,28 @@ export class Hooks {
             if (index % BATCH === 0) Interceptor.flush();
             const refusal = REFUSALS[checks[index] & 0xff];
             if (refusal !== undefined) return refused(refusal);
-            return this.makeProbe(request.ids[index], address, checks[index] >> DISPLACED_SHIFT);
+            const skip = checks[index] & BEHIND_MARK ? MARK_BYTES : 0;
+            return this.makeProbe(request.ids[index], address, skip, checks[index] >> DISPLACED_SHIFT);
         });
         Interceptor.flush();
         return answers;
     }
 
-    private makeProbe(id: number, address: NativePointer, displaced: number): HookAnswer {
+    /** `skip`: where Interceptor is expected to write its jump, behind a mark for indirect calls. */
+    private makeProbe(id: number, entry: NativePointer, skip: number, displaced: number): HookAnswer {
+        const address = entry.add(skip);
         const original = address.readByteArray(displaced) as ArrayBuffer;
         let trampoline = NULL;
+        let place = address;
         const target: InstrumentationTarget = {
-            target: address,
+            target: entry,
             // the checks that this leaves out were made, and some of them refuse short functions that padding follows
             relocation: "forced",
             writeRedirect(details) {
+                const writer = details.writer as X86Writer;
                 trampoline = details.target;
-                (details.writer as X86Writer).putBytes(original);
+                place = writer.pc;
+                writer.putBytes(place.readByteArray(displaced) as ArrayBuffer);
             },
         };
         const callbacks = this.recorder.onEnter as unknown as NativeInvocationListenerCallbacks;
@@ -107,9 +115,14 @@ export class Hooks {
         } catch (error) {
             return refused(`Interceptor refused: ${(error as Error).message}`);
         }
-        // written at the latest when the batch is flushed, and known only then
         this.byId.set(id, { address, original: original.slice(0, JUMP_BYTES) });
-        return { refusal: "", get trampoline() { return trampoline.toString(); }, skip: 0, displaced };
+        // the redirect is written at the latest when the batch is flushed, and known only then
+        return {
+            get refusal() { return place.equals(address) ? "" : "elsewhere"; },
+            get trampoline() { return trampoline.toString(); },
+            skip,
+            displaced,
+        };
     }
 
     /** A library was unloaded: nothing may be written there any more. */

@@ -58,7 +58,8 @@
 
 /* strobe_record.kind */
 #define STROBE_RECORD_ENTER 1u /* payload: what the plan's captures give, in their order */
-#define STROBE_RECORD_EXIT 2u  /* payload: duration in ticks, then the same of the return value where HAS_RETURN is set */
+#define STROBE_RECORD_EXIT \
+    2u /* payload: duration in ticks, then the same of the return value where HAS_RETURN is set */
 #define STROBE_RECORD_THREAD \
     3u /* payload: index into the thread table, tid; what follows in this chunk is of that thread */
 
@@ -69,9 +70,9 @@
 #define STROBE_FLAG_TAIL 8u       /* ENTER: reached by a jump from the traced function one level up */
 
 /* strobe_function_plan.flags; the host writes them through the agent, the recorder reads them at each call */
-#define STROBE_PLAN_ENABLED 1u        /* record calls; cleared: the hook passes straight on */
-#define STROBE_PLAN_SAMPLE 2u         /* may be sampled when it is hot */
-#define STROBE_PLAN_WORDS 4u          /* its captures at the entry are all words of registers, at the return rax at most */
+#define STROBE_PLAN_ENABLED 1u /* record calls; cleared: the hook passes straight on */
+#define STROBE_PLAN_SAMPLE 2u  /* may be sampled when it is hot */
+#define STROBE_PLAN_WORDS 4u   /* its captures at the entry are all words of registers, at the return rax at most */
 #define STROBE_PLAN_LOOPS_TO_ENTRY 8u /* its own code jumps to its first byte: a repeated entry may be no call */
 
 /* One page. Fields above the dashed line are written once, by the host, before the target maps the file. */
@@ -129,7 +130,8 @@ struct strobe_function_plan {
     uint32_t captures;   /* index of the first one in the recorder's table; those at the return follow */
 };
 
-/* strobe_capture.source: a word of the machine's state. 64 + n is the n-th word on the stack above the return address. */
+/* strobe_capture.source: a word of the machine's state. 64 + n is the n-th word on the stack above the return address.
+ */
 #define STROBE_SOURCE_RDI 0u /* then rsi, rdx, rcx, r8, r9 */
 #define STROBE_SOURCE_RAX 6u /* at the return, as the next one */
 #define STROBE_SOURCE_RDX 7u
@@ -141,13 +143,14 @@ struct strobe_function_plan {
 #define STROBE_CAPTURE_VECTOR 1u /* two words: a vector register whole */
 #define STROBE_CAPTURE_CHARS 2u  /* text: the source points to characters that a zero byte ends */
 #define STROBE_CAPTURE_PAIR 3u   /* text: the source points to it, `second` is the source of its length */
-#define STROBE_CAPTURE_STRING 4u /* text: the source points to an object with a pointer at `offset`, a length at `other` */
-#define STROBE_CAPTURE_BYTES 5u  /* text: `other` bytes from the source plus `offset` */
+#define STROBE_CAPTURE_STRING \
+    4u /* text: the source points to an object with a pointer at `offset`, a length at `other` */
+#define STROBE_CAPTURE_BYTES 5u /* text: `other` bytes from the source plus `offset` */
 
 /* Text in a payload: a word of what is known of it, then its bytes, filled up to whole words. */
-#define STROBE_TEXT_KEPT 0xffffull       /* bytes that follow */
-#define STROBE_TEXT_CUT 0x10000ull       /* there was more */
-#define STROBE_TEXT_NULL 0x20000ull      /* a null pointer */
+#define STROBE_TEXT_KEPT 0xffffull        /* bytes that follow */
+#define STROBE_TEXT_CUT 0x10000ull        /* there was more */
+#define STROBE_TEXT_NULL 0x20000ull       /* a null pointer */
 #define STROBE_TEXT_UNREADABLE 0x40000ull /* the pointer, or the object's, leads to no memory */
 #define STROBE_TEXT_BYTES 256u            /* the most that is kept of one */
 

@@ -29,8 +29,8 @@ int strobe_agent_catches_returns(void) { return (int)strobe_recorder.catch_retur
 
 void strobe_agent_end(void) { strobe_recorder_end(&strobe_recorder); }
 
-/* `plans`: for each function its flags, enter_count, exit_count and most_words, a byte each, then its captures. Functions
-   for which there is no room get none. */
+/* `plans`: for each function its flags, enter_count, exit_count and most_words, a byte each, then its captures.
+   Functions for which there is no room get none. */
 void strobe_agent_set_plans(uint32_t count, const uint32_t* functions, const uint8_t* plans) {
     struct strobe_recorder* recorder = &strobe_recorder;
     uint32_t index, capture;

@@ -1,9 +1,9 @@
 /*
  * Values of arguments and results that are more than a register: floating point, parts of structs, text.
  *
- * Text is read where a pointer leads, and the program may pass any pointer. Memory that cannot go away is read directly:
- * the part of the thread's own stack that is in use, and what was loaded with the program. The kernel reads the rest for us
- * (process_vm_readv of ourselves), and an address that is none is an error there and not a fault here.
+ * Text is read where a pointer leads, and the program may pass any pointer. Memory that cannot go away is read
+ * directly: the part of the thread's own stack that is in use, and what was loaded with the program. The kernel reads
+ * the rest for us (process_vm_readv of ourselves), and an address that is none is an error there and not a fault here.
  */
 #include "recorder.h"
 

@@ -85,13 +85,13 @@ struct strobe_recorder {
     struct strobe_thread_state* states;
     uint32_t states_used; /* states from the front that were ever claimed */
     uint32_t reserved;
-    struct strobe_frame* frames; /* STROBE_THREAD_STATES * STROBE_FRAMES */
-    struct strobe_capture* captures;  /* STROBE_CAPTURE_CAPACITY */
+    struct strobe_frame* frames;     /* STROBE_THREAD_STATES * STROBE_FRAMES */
+    struct strobe_capture* captures; /* STROBE_CAPTURE_CAPACITY */
     uint32_t captures_used;
     uint32_t range_count;
     uint64_t ranges[STROBE_RANGES][2]; /* memory that can be read for as long as the process lives; by address */
-    uint8_t* stubs;              /* as many stubs of STROBE_STUB_BYTES, then the common return path */
-    uint8_t* unwind_table;       /* .eh_frame for all stubs, to be given to __register_frame */
+    uint8_t* stubs;                    /* as many stubs of STROBE_STUB_BYTES, then the common return path */
+    uint8_t* unwind_table;             /* .eh_frame for all stubs, to be given to __register_frame */
     uint64_t start_ticks;
     uint64_t sampling_window_ticks; /* 1,000 calls in less than this are more than 100,000 a second */
     uint32_t clock_kind;
@@ -121,9 +121,9 @@ void strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t*
 /* The call of frame `frame_index` returned with these in rax and rdx; gives the address to go on at. */
 uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t rax, uint64_t rdx);
 
-/* capture.c: writes what `count` captures give to `out`, which has room for the plan's most_words; returns how many words.
-   `registers`: by STROBE_SOURCE_*; `slot`: where the return address stands. Vector registers must be as the program left
-   them. */
+/* capture.c: writes what `count` captures give to `out`, which has room for the plan's most_words; returns how many
+   words. `registers`: by STROBE_SOURCE_*; `slot`: where the return address stands. Vector registers must be as the
+   program left them. */
 uint32_t strobe_capture_values(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                                const struct strobe_capture* captures, uint32_t count, const uint64_t* registers,
                                const uint64_t* slot, uint64_t* out);
@@ -163,6 +163,7 @@ int strobe_stack_is_alternate(void);
 #define STROBE_PATCH_TOO_FAR 6            /* what it refers to is out of a trampoline's reach */
 #define STROBE_PATCH_LOOP 7               /* a `loop` lies in the bytes: Interceptor moves it wrongly */
 #define STROBE_PATCH_LOOPS_TO_ENTRY 0x100 /* added: its own code jumps to its first byte */
+#define STROBE_PATCH_BEHIND_MARK 0x200    /* added: the jump lies behind an endbr64 */
 #define STROBE_PATCH_DISPLACED_SHIFT 16   /* above it: bytes of the instructions that begin where the jump will lie */
 
 #define STROBE_TRAMPOLINE_BYTES 96

@@ -18,7 +18,7 @@ _JUMP_BYTES = 5
 
 @dataclass(frozen=True, slots=True)
 class PatchRequest:
-    """A jump to make at the entry of the function at `address`. `code`: what must stand there, as far as it is known."""
+    """A jump to make at the entry of a function. `code`: what must stand there, as far as it is known."""
 
     address: int
     trampoline: Trampoline

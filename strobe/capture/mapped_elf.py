@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from strobe.model import LoadedModule
+from strobe.resources import NATIVE_RECORDER
 
 _MAGIC = b"\x7fELF"
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
@@ -167,7 +168,8 @@ def unlisted(pid: int, listed: Sequence[LoadedModule]) -> list[LoadedModule]:
         if mapping is not None and (continues or mapping.offset == 0):
             run.append(mapping)
     known = [(module.base, module.base + module.size) for module in listed]
-    return [module for module in found if not any(start <= module.base < end for start, end in known)]
+    own = str(NATIVE_RECORDER)  # which must never be hooked
+    return [item for item in found if item.path != own and not any(start <= item.base < end for start, end in known)]
 
 
 def _same_file(one: Mapping, other: Mapping) -> bool:

@@ -24,6 +24,7 @@ _REFUSALS = {
     "not-code": "their first bytes cannot be decoded",
     "jump-at-entry": "they begin with a jump, and the hook would land on the function that it leads to",
     "loop-in-entry": "they have a loop instruction in their first 5 bytes, which cannot be moved",
+    "elsewhere": "Frida would hook them at another place than their entry",
     "in-use": "Frida's agent has hooked them itself",
     "too-far": "no memory near them was free for a trampoline",
     "other-code": "memory has other code there than their file: another tool has changed it, or the file was replaced",

@@ -2,6 +2,9 @@
    thread, with the Capstone that Frida brings. */
 #include "patchable.h"
 
+#define STROBE_ENDBR64 0xfa1e0ff3u
+#define STROBE_ENDBR64_BYTES 4
+
 static int strobe_is_padding(csh decoder, const uint8_t* code, uint64_t address, uint64_t bytes) {
     cs_insn* instruction = cs_malloc(decoder);
     size_t left = 16; /* a multi-byte nop may reach beyond */
@@ -66,6 +69,11 @@ int strobe_patchable(csh decoder, uint64_t entry, uint64_t skip, uint64_t bytes,
     return result;
 }
 
+uint64_t strobe_jump_offset(uint64_t entry, uint64_t bytes) {
+    int is_marked = bytes >= STROBE_ENDBR64_BYTES + STROBE_JUMP_BYTES && *(const uint32_t*)entry == STROBE_ENDBR64;
+    return is_marked ? STROBE_ENDBR64_BYTES : 0;
+}
+
 csh strobe_decoder_open(void) {
     csh decoder = 0;
     if (cs_open(CS_ARCH_X86, CS_MODE_64, &decoder) != CS_ERR_OK) return 0;
@@ -78,7 +86,10 @@ void strobe_agent_check_patchable(uint32_t count, const uint64_t* addresses, con
     csh decoder = strobe_decoder_open();
     uint32_t index;
     if (decoder == 0) return;
-    for (index = 0; index < count; index++)
-        results[index] = (uint32_t)strobe_patchable(decoder, addresses[index], 0, sizes[index], 0);
+    for (index = 0; index < count; index++) {
+        uint64_t skip = strobe_jump_offset(addresses[index], sizes[index]);
+        results[index] = (uint32_t)strobe_patchable(decoder, addresses[index], skip, sizes[index], 0);
+        if (skip != 0) results[index] |= STROBE_PATCH_BEHIND_MARK;
+    }
     cs_close(&decoder);
 }

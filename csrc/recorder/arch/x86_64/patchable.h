@@ -7,6 +7,8 @@
 
 #define STROBE_JUMP_BYTES 5 /* jmp rel32 */
 
+/* Where the jump lies from the entry: behind an `endbr64`, which indirect calls must find. */
+uint64_t strobe_jump_offset(uint64_t entry, uint64_t bytes);
 /* A decoder for cs_close, or 0. */
 csh strobe_decoder_open(void);
 /* STROBE_PATCH_* of a jump at `entry` + `skip` in a function of `bytes` bytes. `native`: calls and jumps may be moved.

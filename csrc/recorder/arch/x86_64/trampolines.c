@@ -13,9 +13,6 @@
  */
 #include "patchable.h"
 
-#define STROBE_ENDBR64 0xfa1e0ff3u
-#define STROBE_ENDBR64_BYTES 4
-
 struct strobe_hook {
     uint64_t entry;
     uint64_t size;
@@ -171,9 +168,7 @@ static void strobe_emit_function(struct strobe_output* out, csh decoder, struct 
 static void strobe_write_trampoline(csh decoder, struct strobe_hook* hook, uint8_t* memory, uint8_t* place) {
     struct strobe_output out;
     int result;
-    hook->skip = hook->size >= STROBE_ENDBR64_BYTES + STROBE_JUMP_BYTES && *(uint32_t*)hook->entry == STROBE_ENDBR64
-                     ? STROBE_ENDBR64_BYTES
-                     : 0;
+    hook->skip = (uint32_t)strobe_jump_offset(hook->entry, hook->size);
     result = strobe_patchable(decoder, hook->entry, hook->skip, hook->size, 1);
     hook->displaced = (uint32_t)result >> STROBE_PATCH_DISPLACED_SHIFT;
     out.at = place;
