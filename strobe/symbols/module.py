@@ -133,6 +133,7 @@ class ElfResolver:
         symbols.has_debug_info = scan.has_rows
         symbols.inlined, symbols.parts = Deferred(scan.inlined), CodeParts.of_ranges(scan.ranges)
         debug_info.named = scan.named()
+        debug_info.forget()
         signatures = Signatures(debug_info, functions, image.has_symtab)
         return _Loaded(key, symbols, signatures), Kept(symbols, functions, debug_info.named)
 
