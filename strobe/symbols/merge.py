@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from strobe.symbols import names
 from strobe.symbols.debug_info import UNNAMED
@@ -33,8 +33,8 @@ def merged(path: str, symbols: list[TableFunction], code: Iterable[CodeRow], go:
         path,
         [
             _function(
-                address, readable[address], chosen.get(address), at_address.get(address, []), rows.get(address)
-            )._replace(is_go=address in go)
+                address, readable[address], chosen.get(address), at_address.get(address, ()), rows.get(address), go
+            )
             for address in sorted(chosen.keys() | rows.keys())
         ],
     )
@@ -98,17 +98,20 @@ def _readable_names(chosen: dict[int, TableFunction], rows: dict[int, CodeRow]) 
 
 
 def _function(
-    address: int, name: str, symbol: TableFunction | None, same: list[TableFunction], row: CodeRow | None
+    address: int,
+    name: str,
+    symbol: TableFunction | None,
+    same: Sequence[TableFunction],
+    row: CodeRow | None,
+    go: range,
 ) -> FunctionRow:
-    raw_name = symbol.name if symbol is not None else (row.linkage_name if row is not None else None)
-    return FunctionRow(
-        name=name,
-        raw_name=raw_name or name,
-        address=address,
-        size=row.size if row is not None else max((other.size for other in same), default=0),
-        source_file=None if row is None else row.source_file,
-        line=None if row is None else row.line,
-        is_exported=same[0].is_exported if len(same) == 1 else any(other.is_exported for other in same),
-        is_open=same[0].is_global if len(same) == 1 else any(other.is_global for other in same),
-        die=None if row is None else row.die_offset,
-    )
+    is_exported = is_open = False
+    for other in same:
+        is_exported, is_open = is_exported or other.is_exported, is_open or other.is_global
+    if row is None:
+        size = max((other.size for other in same), default=0)
+        raw_name = name if symbol is None else symbol.name
+        return FunctionRow(name, raw_name, address, size, None, None, is_exported, is_open, None, address in go)
+    raw_name = (row.linkage_name if symbol is None else symbol.name) or name
+    place = row.source_file, row.line
+    return FunctionRow(name, raw_name, address, row.size, *place, is_exported, is_open, row.die_offset, address in go)
