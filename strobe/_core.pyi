@@ -145,7 +145,7 @@ def demangle(names: list[str]) -> list[str | None]:
     """abi::__cxa_demangle, and Rust's v0 without crate hashes and lifetimes; None where it is not a mangled name."""
 
 def plain_names(demangled: Sequence[str]) -> list[str]:
-    """Names of functions in demangled symbols of C++: without return type, parameter lists, ABI tags and clone marks."""
+    """Functions' names in demangled symbols of C++: no return type, parameter lists, ABI tags and clone marks."""
 
 def scoped_names(names: Sequence[str]) -> list[str]:
     """Names as patterns see them: in one spelling whatever compiler wrote them, U+001F for `::` outside of brackets."""

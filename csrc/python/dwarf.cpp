@@ -1,5 +1,9 @@
 #include <pybind11/stl.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,6 +50,14 @@ dwarf::Sections views(const Buffers& buffers, std::vector<py::buffer_info>& held
     return all;
 }
 
+constexpr uint64_t kLargeBytes = 64 << 20;
+
+void give_back_memory() {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 // The sections of one file and of its alternate file, held as long as this lives.
 class Dwarf {
   public:
@@ -57,6 +69,17 @@ class Dwarf {
         units_ = std::make_unique<dwarf::Units>(own, other);
         scopes_ = std::make_unique<dwarf::ScopeTable>(*units_);
     }
+
+    // A scan's memory is in pieces all over the heap of a process that lives for days.
+    ~Dwarf() {
+        uint64_t bytes = 0;
+        for (const py::buffer_info& view : held_) bytes += static_cast<uint64_t>(view.size);
+        scopes_.reset();
+        units_.reset();
+        if (bytes > kLargeBytes) give_back_memory();
+    }
+    Dwarf(const Dwarf&) = delete;
+    Dwarf& operator=(const Dwarf&) = delete;
 
     const dwarf::Units& units() const { return *units_; }
     const Unit& unit(size_t index) const {

@@ -55,18 +55,22 @@ class CodePatches:
         return refused
 
     def place(self, function_ids: Iterable[int]) -> None:
-        self._write([self._patches[item] for item in function_ids], True)
+        self._write(self._known(function_ids), True)
 
     def take_out(self, function_ids: Iterable[int] | None = None) -> None:
         """None: all of them."""
-        ids = self._patches if function_ids is None else function_ids
-        self._write([self._patches[item] for item in ids], False)
+        self._write(self._known(list(self._patches) if function_ids is None else function_ids), False)
 
     def forget(self, start: int, size: int) -> None:
         """The library there was unloaded."""
-        gone = [item for item, patch in self._patches.items() if start <= patch.address < start + size]
-        for item in gone:
-            del self._patches[item]
+        for item, patch in list(self._patches.items()):
+            if start <= patch.address < start + size:
+                self._patches.pop(item, None)
+
+    def _known(self, function_ids: Iterable[int]) -> list[_Patch]:
+        """A library may be unloaded in this moment, which another thread is told."""
+        found = (self._patches.get(item) for item in function_ids)
+        return [patch for patch in found if patch is not None]
 
     def _write(self, patches: list[_Patch], placed: bool) -> None:
         """Raises ProcessLookupError when the process is gone, attach_refused when another debugger holds it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from strobe.model import LoadedModule
@@ -153,6 +153,14 @@ def mappings(pid: int) -> list[Mapping]:
     except (FileNotFoundError, ProcessLookupError) as error:
         raise ProcessLookupError(f"process {pid}") from error
     return list(_parsed(text))
+
+
+def located(pid: int, module: LoadedModule) -> LoadedModule:
+    """With the full path of its file, where the loader was given a relative one. Errors as mappings()."""
+    if module.path.startswith("/"):
+        return module
+    at = next((item for item in mappings(pid) if item.start <= module.base < item.end), None)
+    return module if at is None else replace(module, path=at.path)
 
 
 def unlisted(pid: int, listed: Sequence[LoadedModule]) -> list[LoadedModule]:

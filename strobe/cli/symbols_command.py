@@ -115,7 +115,8 @@ _Answer = tuple[str, list[str], list[str]]  # section, lines, what could not be 
 
 def _answers(subject: Subject, questions: _Questions, page: Page) -> Iterator[_Answer]:
     if not questions.any:
-        from strobe.cli.symbols_summary import summarize, summary_lines
+        from strobe.cli.symbols_summary import summarize
+        from strobe.cli.symbols_summary_text import summary_lines
 
         yield "summary", summary_lines(subject, summarize(subject), page), []
     if questions.patterns:

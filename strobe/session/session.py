@@ -12,7 +12,7 @@ from signal import Signals
 from typing import Literal
 
 from strobe import _core
-from strobe.capture.mapped_elf import unlisted
+from strobe.capture.mapped_elf import located, unlisted
 from strobe.capture.target import Target
 from strobe.errors import StrobeError, failure
 from strobe.model import (
@@ -159,7 +159,7 @@ class LiveSession(Session):
         """Takes over a target that has not been resumed yet."""
         self._target = target
         self._hooks = Hooks(self._store, self.id, target, self._resolver)
-        self._modules = {module.base: module for module in target.modules()}
+        self._modules = {module.base: located(target.pid, module) for module in target.modules()}
         self._store.update_session(self.id, pid=target.pid)
         self._source = HostEventSource(self._store, self.id, target.pid, self._now_ticks)
         if not target.setup.catches_returns:
@@ -240,6 +240,12 @@ class LiveSession(Session):
         if found := {name: note for name, note in notes.items() if note}:
             self._store.add_notes(self.id, found)
 
+    def _located(self, module: LoadedModule) -> LoadedModule:
+        try:
+            return located(self._target.pid, module)
+        except ProcessLookupError:  # what comes next says so
+            return module
+
     def _find_unlisted(self) -> list[LoadedModule]:
         """Nobody tells when one of these comes or goes, so they are looked for whenever hooks may change."""
         found = {module.base: module for module in unlisted(self._target.pid, list(self._modules.values()))}
@@ -287,7 +293,7 @@ class LiveSession(Session):
             self._modules.pop(module.base, None)
             self._hooks.forget(module, self._now_ticks())
         else:
-            self._modules[module.base] = module
+            self._modules[module.base] = self._located(module)
             if self._hooks.patterns:
                 self._apply()
 

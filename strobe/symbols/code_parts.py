@@ -27,7 +27,9 @@ class CodeParts:
     @cached_property
     def columns(self) -> Columns:
         """What the cache keeps."""
-        return self._make()
+        made = self._make()
+        self._make = lambda: made  # what it was made from takes memory
+        return made
 
     def entry(self, address: int) -> int | None:
         """Where the function begins that an address belongs to: the innermost, where functions lie in each other."""

@@ -7,10 +7,33 @@ for.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 
 Columns = Mapping[str, bytes]
 NO_FILE = 2**32 - 1
+
+
+class Deferred(Mapping[str, bytes]):
+    """Columns that are made when first asked for."""
+
+    def __init__(self, make: Callable[[], Columns]) -> None:
+        self._make = make
+
+    def __getitem__(self, name: str) -> bytes:
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @cached_property
+    def _made(self) -> Columns:
+        made = self._make()
+        self._make = lambda: made  # what it was made from takes memory
+        return made
 
 
 def strings(column: bytes) -> list[str]:

@@ -55,6 +55,10 @@ class DebugInfo:
         self._sections.check()
         return scan
 
+    def forget(self) -> None:
+        """Lets go what a scan has left in memory; it is made again in milliseconds."""
+        self.__dict__.pop("_core", None)
+
     @cached_property
     def dwarf(self) -> Any:
         """A DWARFInfo of elftools. Made when first asked for: it costs more than the scan."""

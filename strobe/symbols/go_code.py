@@ -34,11 +34,16 @@ class GoCode:
 
 
 def go_rows(image: Image, warnings: list[str], wanted: bool) -> tuple[list[CodeRow], range]:
-    """Functions of Go's table where they are wanted, and the addresses of its code; a damaged table is a warning."""
-    code, rows = None, []
+    """Functions of Go's table where they are wanted, and the addresses of its code.
+
+    A damaged table is a warning; what was read before the damage stays.
+    """
+    code = None
+    rows: list[CodeRow] = []
     try:
         code = find_go_code(image)
-        rows = list(code.rows()) if code is not None and wanted else []
+        for row in code.rows() if code is not None and wanted else ():
+            rows.append(row)
     except UNREADABLE as error:
         name, reason = Path(image.path).name, str(error) or type(error).__name__
         warnings.append(f"The table of Go's functions in {name} cannot be read ({reason}).")

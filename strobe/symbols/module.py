@@ -13,7 +13,7 @@ from strobe.model import FunctionSymbol
 from strobe.symbols import cache
 from strobe.symbols.cache import SymbolCache
 from strobe.symbols.code_parts import CodeParts
-from strobe.symbols.columns import Columns
+from strobe.symbols.columns import Columns, Deferred
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_files import CompleteImage
 from strobe.symbols.debug_info import DebugInfo
@@ -131,8 +131,9 @@ class ElfResolver:
             return _Loaded(key, symbols, None), Kept(symbols, functions, None)
         symbols.warnings[:0] = _complaints(Path(image.path).name, debug_info.split_units(), scan.damaged)
         symbols.has_debug_info = scan.has_rows
-        symbols.inlined, symbols.parts = scan.inlined(), CodeParts.of_ranges(scan.ranges)
+        symbols.inlined, symbols.parts = Deferred(scan.inlined), CodeParts.of_ranges(scan.ranges)
         debug_info.named = scan.named()
+        debug_info.forget()
         signatures = Signatures(debug_info, functions, image.has_symtab)
         return _Loaded(key, symbols, signatures), Kept(symbols, functions, debug_info.named)
 

@@ -104,7 +104,9 @@ def components(name: str) -> list[str]:
 def is_clearer_in_symbol(name: str, linkage_name: str) -> bool:
     """Whether the mangled name says more than this one from debug information: of lambdas, conversions, and Rust's
     implementations of traits, `{impl#0}` there; and of all that has a scope, where -g1 has left out the scopes."""
-    if any(mark in name for mark in ("<lambda", "{unnamed}", "{impl#")) or _CONVERSION.search(name) is not None:
+    if "<lambda" in name or "{unnamed}" in name or "{impl#" in name:
+        return True
+    if "operator " in name and _CONVERSION.search(name) is not None:
         return True
     return linkage_name.startswith(_IN_SCOPE) and "::" not in name.partition("<")[0]
 

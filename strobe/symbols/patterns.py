@@ -5,11 +5,13 @@ Names are compared in the form of `names.scoped`: a `::` inside of brackets belo
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import compress, count, repeat
 from pathlib import Path
 from typing import Literal
 
@@ -77,21 +79,17 @@ class Pattern:
     def matching_names(self, scoped_names: Sequence[str]) -> list[int]:
         """Indexes of the scoped names that a name pattern matches; the usual kinds need no regular expression."""
         if self.is_exact:
-            return [index for index, name in enumerate(scoped_names) if name == self.argument]
-        prefix, wildcard, rest = self.argument.partition("*")
-        if rest == "*":
-            return [index for index, name in enumerate(scoped_names) if name.startswith(prefix)]
-        if wildcard and not rest:
+            return _equal(scoped_names, self.argument)
+        prefix, _, rest = self.argument.partition("*")
+        if rest in ("", "*"):
+            found = _true(map(str.startswith, scoped_names, repeat(prefix)))
             length = len(prefix)
-            return [
-                index
-                for index, name in enumerate(scoped_names)
-                if name.startswith(prefix) and name.find(SCOPE, length) < 0
-            ]
+            return found if rest else [index for index in found if scoped_names[index].find(SCOPE, length) < 0]
         matches = self._expression.fullmatch
         if not self.literals:
             return [index for index, name in enumerate(scoped_names) if matches(name)]
-        rarest = self.literals[0]  # `in` is several times faster than the expression, and most names fail it
+        # the expression takes several times as long, and most names fail this
+        rarest = self.literals[0]
         return [index for index, name in enumerate(scoped_names) if rarest in name and matches(name)]
 
     def matches_name(self, name: str) -> bool:
@@ -121,6 +119,19 @@ class Pattern:
             expression = re.compile(_glob_expression(self.argument))
             return lambda path: expression.fullmatch(path) is not None
         return lambda path: self.argument in path
+
+
+def _equal(names: Sequence[str], wanted: str) -> list[int]:
+    found: list[int] = []
+    with contextlib.suppress(ValueError):
+        while True:
+            found.append(names.index(wanted, found[-1] + 1 if found else 0))
+    return found
+
+
+def _true(answers: Iterable[bool]) -> list[int]:
+    """Their indexes."""
+    return list(compress(count(), answers))
 
 
 def _selector(text: str, project_root: str | None) -> Pattern:

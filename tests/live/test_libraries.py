@@ -74,6 +74,15 @@ def test_wherever_a_library_lies_its_calls_are_counted(
     assert [found[name].count for name in ("plugin_run", "plugin_helper", "use")] == [3000, 3000, 3]
 
 
+def test_library_of_a_relative_path_is_traced(
+    launch: Launch, build_program: Build, build_plugin: Build, tmp_path: Path
+) -> None:
+    shutil.copy(build_plugin(), tmp_path / "own.so")
+    session = launch(build_program("dlopens"), "./own.so", patterns=["plugin_*"], sampling="off", cwd=str(tmp_path))
+    assert outcome(session).stdout == "right\n"
+    assert totals(session)["plugin_run"].count == 3000
+
+
 def test_every_instance_of_a_library_is_traced(
     manager: SessionManager, build_program: Build, build_plugin: Build, tmp_path: Path
 ) -> None:

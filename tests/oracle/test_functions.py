@@ -100,7 +100,14 @@ def same_name(ours: str, by_gdb: str) -> bool:
     """gdb does not say in which function a local class is, nor number lambdas; it spells template arguments its way."""
     if "{lambda" in ours:
         return names.components(ours)[-1].partition("<")[0] in by_gdb
+    if "{impl#" in by_gdb or "{closure" in by_gdb:  # where ours has the type and trait that is implemented
+        return last_part(ours.removesuffix("::{shim:vtable#0}")) == last_part(by_gdb)
     return f"::{bare(ours)}".endswith(f"::{bare(names.plain_name(by_gdb))}")
+
+
+def last_part(name: str) -> str:
+    """Of Rust: `fmt`, whatever it is implemented for."""
+    return bare(names.components(name)[-1]).partition("<")[0].strip("{}").partition("#")[0]
 
 
 def bare(name: str) -> str:
