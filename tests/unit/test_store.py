@@ -95,7 +95,7 @@ def test_functions_come_back_as_they_were(store: Store) -> None:
         (Parameter("c", colour, 0, (Capture(0),)),),
         colour,
         True,
-        (Capture(6),),
+        return_captures=(Capture(6),),
     )
     second = FunctionSymbol("g", "g", "/lib/libg.so", 0x99, 8)
     store.add_functions(record.id, {1: first, 9: second})
