@@ -1,101 +1,96 @@
-"""What one traced call costs: enter and exit recorded, two integer arguments, return value, duration.
+"""What one traced call costs: enter and exit recorded, arguments, return value, duration.
 
-Stresses the hook and the recorder. Baselines in the same run: the same loop untraced, and the same loop under a Frida
-Interceptor hook in JavaScript whose callbacks do nothing.
+Stresses the hook and the recorder. A figure is the program's best batch of 50,000 calls, in several runs, which take
+turns with those of the baselines: the same loop untraced, the portable form of the recorder (Frida's Interceptor and a
+CModule), a hook in JavaScript that does nothing, and uftrace, where there is one.
 """
 
 from __future__ import annotations
 
-import subprocess
-import threading
+import os
+from collections.abc import Callable
 from pathlib import Path
 
-from . import harness
+from . import callers
+from .call_program import CASES, Timing
 from .harness import Figure
 
+ROUNDS = 3
 CALLS = 2_000_000
-JAVASCRIPT_CALLS = 200_000
-RUN_SECONDS = 60
-SOURCE = """
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
-__attribute__((noinline)) int step(int a, int b) {
-    __asm__ volatile("" : "+r"(a));
-    return a * 3 + (b ^ 5);
-}
-
-int main(int argc, char** argv) {
-    long calls = argc > 1 ? atol(argv[1]) : 1000;
-    struct timespec begin, end;
-    int sum = 0;
-    for (int i = 0; i < 1000; ++i) sum = step(sum, i);
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    for (long i = 0; i < calls; ++i) sum = step(sum, (int)i);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    double ns = (end.tv_sec - begin.tv_sec) * 1e9 + (end.tv_nsec - begin.tv_nsec);
-    printf("%.3f\\n", ns / calls);
-    return sum == 42;
-}
-"""
-HOOK = """
-Interceptor.attach(Process.mainModule.enumerateSymbols().find(s => s.name === 'step').address, {
-    onEnter(args) {},
-    onLeave(result) {}
-});
-"""
+PORTABLE_CALLS = 400_000
+JAVASCRIPT_CALLS = 80_000
+BAR_NS = 45
+OF_PORTABLE = 0.2
+OF_UFTRACE = 0.5
+OF_ONE_THREAD = 1.1  # "no more than one", and what two runs of the same differ by
+PORTABLE = "Interceptor and a CModule (the portable form)"
+NAME = "a traced call, {}"
 
 
 def measure(folder: Path) -> list[Figure]:
-    program = harness.compile_c(folder, "calls", SOURCE)
-    untraced = min(float(_output([str(program), str(CALLS)])) for _ in range(3))
-    traced = min(_traced(program, folder / f"home{i}") for i in range(3))
-    javascript = _javascript(program)
-    return [
-        Figure("a traced call, 2 int arguments and result", traced, "ns", "the same loop untraced", untraced, bar=45),
-        Figure("a traced call, 2 int arguments and result", traced, "ns", "empty JavaScript hook (Frida)", javascript),
+    program = callers.build(folder, "calls")
+    figures = [*_cases(folder, program), *_others(folder, program), *_sampled(folder, program)]
+    return [*figures, *_threads(folder, program)]
+
+
+def _cases(folder: Path, program: Path) -> list[Figure]:
+    figures = []
+    for case, text in CASES.items():
+        name = NAME.format(f"{text} and result")
+        traced, alone = _best(
+            lambda case=case: callers.traced(program, folder / "home", case, CALLS),  # type: ignore[misc]
+            lambda case=case: callers.untraced(program, case, CALLS),  # type: ignore[misc]
+        )
+        bar = BAR_NS if case == "two" else None
+        figures.append(Figure(name, traced.best, "ns", "the same loop untraced", alone.best, bar=bar))
+        if case == "two":
+            figures.append(Figure(f"{name}, fresh memory", traced.all, "ns", "best batch of it", traced.best))
+    return figures
+
+
+def _others(folder: Path, program: Path) -> list[Figure]:
+    """The same call caught in other ways."""
+    instrumented = callers.build(folder, "instrumented", "-pg")
+    uftrace = callers.under_uftrace(folder, instrumented, "two", CALLS)
+    ways = [
+        lambda: callers.traced(program, folder / "home", "two", CALLS),
+        lambda: callers.traced(program, folder / "home", "two", PORTABLE_CALLS, form="portable"),
+        lambda: callers.under_javascript(program, "two", JAVASCRIPT_CALLS),
     ]
+    if uftrace is not None:
+        ways.append(lambda: callers.under_uftrace(folder, instrumented, "two", CALLS) or uftrace)
+    traced, portable, javascript, *instrumenting = (timing.best for timing in _best(*ways))
+    name = NAME.format("2 int arguments and result")
+    figures = [
+        Figure(name, traced, "ns", PORTABLE, portable, bar=OF_PORTABLE * portable),
+        Figure(name, traced, "ns", "empty JavaScript hook (Frida)", javascript),
+    ]
+    return figures + [Figure(name, traced, "ns", "uftrace, -pg", own, bar=OF_UFTRACE * own) for own in instrumenting]
 
 
-def _output(command: list[str]) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=RUN_SECONDS).stdout
+def _sampled(folder: Path, program: Path) -> list[Figure]:
+    sampled, recorded = _best(
+        lambda: callers.traced(program, folder / "home", "two", CALLS, sampling="auto"),
+        lambda: callers.traced(program, folder / "home", "two", CALLS),
+    )
+    return [Figure("a call whose events are sampled out", sampled.best, "ns", "one that is recorded", recorded.best)]
 
 
-def _traced(program: Path, home: Path) -> float:
-    import strobe
+def _threads(folder: Path, program: Path) -> list[Figure]:
+    if len(os.sched_getaffinity(0)) < 2:
+        return []
+    two, one = _best(
+        lambda: callers.traced(program, folder / "home", "two", CALLS, threads=2),
+        lambda: callers.traced(program, folder / "home", "two", CALLS),
+    )
+    name = "a traced call, each of 2 threads on 2 cores"
+    return [Figure(name, two.best, "ns", "one thread", one.best, bar=OF_ONE_THREAD * one.best)]
 
-    with strobe.launch([program, str(CALLS)], trace=["step"], sampling="off", home=home) as run:
-        run.wait(RUN_SECONDS)
-        return float(run.stdout)
 
-
-def _javascript(program: Path) -> float:
-    """ns per call under an Interceptor hook in JavaScript, by the program's own clock."""
-    import frida
-
-    device = frida.get_local_device()
-    output: list[bytes] = []
-    ended = threading.Event()
-
-    def on_output(pid: int, descriptor: int, data: bytes) -> None:
-        output.append(data)
-        if not data:
-            ended.set()
-
-    device.on("output", on_output)
-    pid = device.spawn([str(program), str(JAVASCRIPT_CALLS)], stdio="pipe")
-    try:
-        script = device.attach(pid).create_script(HOOK)
-        errors: list[str] = []
-        script.on("message", lambda message, _: errors.append(str(message.get("description"))))
-        script.load()
-        if errors:
-            raise RuntimeError(errors[0])
-        device.resume(pid)
-        if not ended.wait(RUN_SECONDS):
-            device.kill(pid)
-            raise TimeoutError(f"the hooked program did not end within {RUN_SECONDS} s")
-    finally:
-        device.off("output", on_output)
-    return float(b"".join(output))
+def _best(*ways: Callable[[], Timing]) -> list[Timing]:
+    """The least of each figure; the ways take turns, so that what else the machine does falls on all of them."""
+    rounds = [[way() for way in ways] for _ in range(ROUNDS)]
+    return [
+        Timing(min(t.best for t in runs), min(t.all for t in runs), min(t.peak_mb for t in runs))
+        for runs in zip(*rounds, strict=True)
+    ]

@@ -170,6 +170,13 @@ def create_segment(path: str, max_events: int) -> None:
     FileExistsError where there is one.
     """
 
+class ChunkSupply:
+    """Asks for the pages of a live segment before its recorder needs them, on its own thread, where that saves time."""
+
+    def __init__(self, path: str) -> None: ...
+    def stop(self) -> None:
+        """The file is touched no more when this returns."""
+
 def write_code(pid: int, changes: list[tuple[int, bytes, int]], stop: bool) -> int:
     """Writes into the code of a process, whole or not at all: (address, bytes, bytes of the instructions they replace).
 

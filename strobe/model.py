@@ -270,7 +270,8 @@ class EventPage:
 class Totals:
     """Totals of one group; `key` is the function's name, the thread's name or the source file.
 
-    Durations in ns over completed calls. `evicted`, `sampled_out` and `lost` count calls without their enter.
+    Durations in ns over completed calls; `self_ns` is `total_ns` without the time of traced callees, None where that
+    is not known (`exact` is False). `evicted`, `sampled_out` and `lost` count calls without their enter.
     `exact` is False where they are added up from the events that were kept, as a time, duration or return value was
     asked for.
     """
@@ -283,6 +284,7 @@ class Totals:
     p50_ns: int
     p99_ns: int
     max_ns: int
+    self_ns: int | None = None
     thread_id: int | None = None
     completed: int = 0
     unwound: int = 0

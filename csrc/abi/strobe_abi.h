@@ -92,7 +92,8 @@ struct strobe_header {
     uint32_t function_capacity; /* function ids are 1 .. function_capacity - 1; 0 means none */
     uint32_t totals_capacity;   /* entries, 1 .. totals_capacity - 1; entry 0 is never used */
     uint32_t chunk_count;
-    uint8_t reserved0[160]; /* zero */
+    uint32_t reads_make_pages; /* 1: on a tmpfs, where reading from a hole takes the space for it as writing does */
+    uint8_t reserved0[156];    /* zero */
     /* ---------------------------------------------------------------- offset 256: written by the recorder */
     uint64_t next_ticket; /* atomic add; chunks claimed so far, passed-over ones included */
     uint8_t reserved1[56];
@@ -186,7 +187,7 @@ struct strobe_totals {
     uint64_t lost_enters; /* records that found no chunk */
     uint64_t lost_exits;
     uint64_t next_of_thread; /* recorder's own: chain of the entries of one thread state */
-    uint64_t reserved;
+    uint64_t self_ticks;     /* of total_ticks what was not spent in traced callees that returned */
     uint32_t histogram[STROBE_HISTOGRAM_BUCKETS]; /* of durations in ticks; saturates */
 };
 

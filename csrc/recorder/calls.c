@@ -10,10 +10,8 @@
 #define STROBE_ON_OWN_STACK(state, slot) \
     ((uint64_t)(slot) >= (state)->stack_low && (uint64_t)(slot) < (state)->stack_high)
 
-static void strobe_count_unwound(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                                 const struct strobe_frame* frame) {
-    struct strobe_totals* totals = strobe_totals_of(recorder, state, frame->function);
-    if (totals != NULL) totals->unwound++;
+static void strobe_count_unwound(const struct strobe_frame* frame) {
+    if (frame->totals != NULL) frame->totals->unwound++;
 }
 
 /*
@@ -21,8 +19,7 @@ static void strobe_count_unwound(struct strobe_recorder* recorder, struct strobe
  * stack grows down), or no longer holds its return stub. 0 when the thread runs on its alternate signal stack, which
  * may lie anywhere, so that nothing can be said.
  */
-static int strobe_drop_dead_frames(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                                   const uint64_t* slot) {
+static int strobe_drop_dead_frames(struct strobe_thread_state* state, const uint64_t* slot) {
     struct strobe_frame* frames = state->frames;
     int own_stack_known = 0;
     while (state->depth > 0) {
@@ -31,7 +28,7 @@ static int strobe_drop_dead_frames(struct strobe_recorder* recorder, struct stro
         if (intact && top->slot >= (uint64_t)slot) return 1;
         if (!own_stack_known && strobe_stack_is_alternate()) return 0;
         own_stack_known = 1;
-        strobe_count_unwound(recorder, state, top);
+        strobe_count_unwound(top);
         state->depth--;
     }
     return 1;
@@ -119,14 +116,16 @@ static void strobe_write_exit(struct strobe_recorder* recorder, struct strobe_th
 
 /* A function that was jumped to returns to where the one that jumped would have: its frame has that address, not the
    other's stub, because an unwinder cannot tell two stubs on one slot apart. */
-static void strobe_push_frame(struct strobe_thread_state* state, uint64_t* slot, uint32_t function, uint64_t ticks,
-                              uint32_t flags) {
+static void strobe_push_frame(struct strobe_thread_state* state, struct strobe_totals* totals, uint64_t* slot,
+                              uint32_t function, uint64_t ticks, uint32_t flags) {
     struct strobe_frame* frame = &state->frames[state->depth];
     frame->return_address = flags & STROBE_FRAME_TAIL ? frame[-1].return_address : *slot;
     frame->slot = (uint64_t)slot;
     frame->enter_ticks = ticks;
     frame->function = function;
     frame->flags = flags;
+    frame->callee_ticks = 0;
+    frame->totals = totals;
     *slot = STROBE_STUB_OF(state, state->depth);
     state->depth++;
 }
@@ -135,7 +134,7 @@ static void strobe_record_call(struct strobe_recorder* recorder, struct strobe_t
                                uint64_t* slot, const uint64_t* registers) {
     const struct strobe_function_plan* plan = &recorder->plans[function];
     int catchable = recorder->catch_returns && STROBE_ON_OWN_STACK(state, slot) &&
-                    strobe_drop_dead_frames(recorder, state, slot) && state->depth < STROBE_FRAMES;
+                    strobe_drop_dead_frames(state, slot) && state->depth < STROBE_FRAMES;
     const struct strobe_frame* top = state->depth > 0 ? &state->frames[state->depth - 1] : NULL;
     /* the slot already holds the stub of the frame above: reached by a jump, not by a call */
     int jumped = catchable && top != NULL && top->slot == (uint64_t)slot;
@@ -157,7 +156,7 @@ static void strobe_record_call(struct strobe_recorder* recorder, struct strobe_t
         if (!catchable) totals->exits_missed++;
     }
     if (!skip) strobe_write_enter(recorder, state, totals, function, flags, ticks, slot, registers);
-    if (catchable) strobe_push_frame(state, slot, function, ticks, tail | (skip ? STROBE_FRAME_SKIP : 0));
+    if (catchable) strobe_push_frame(state, totals, slot, function, ticks, tail | (skip ? STROBE_FRAME_SKIP : 0));
 }
 
 /* The recorder was at work with this state when a signal handler called a traced function, or when it was left for good
@@ -186,12 +185,15 @@ void strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t*
     state->busy_slot = 0;
 }
 
+/* Its time is the callee's of the frame below, which is open still: durations nest, as a thread's ticks only grow. */
 static void strobe_record_return(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                                 const struct strobe_frame* frame, const uint64_t* returned) {
+                                 struct strobe_frame* frame, const uint64_t* returned) {
     uint64_t ticks = strobe_next_ticks(recorder, state);
-    struct strobe_totals* totals = strobe_totals_of(recorder, state, frame->function);
+    uint64_t duration = ticks - frame->enter_ticks;
+    struct strobe_totals* totals = frame->totals;
+    if (state->depth > 0) frame[-1].callee_ticks += duration;
     if (totals != NULL) {
-        strobe_totals_add_duration(totals, ticks - frame->enter_ticks);
+        strobe_totals_add_duration(totals, duration, frame->callee_ticks);
         if (frame->flags & STROBE_FRAME_SKIP) totals->sampled_out_exits++;
     }
     if (!(frame->flags & STROBE_FRAME_SKIP)) strobe_write_exit(recorder, state, totals, frame, ticks, returned);
@@ -207,7 +209,7 @@ uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uin
     returned[1] = rdx;
     state->busy_slot = frames[depth].slot;
     STROBE_COMPILER_BARRIER();
-    while (state->depth > depth + 1) strobe_count_unwound(recorder, state, &frames[--state->depth]);
+    while (state->depth > depth + 1) strobe_count_unwound(&frames[--state->depth]);
     state->depth = depth;
     strobe_record_return(recorder, state, &frames[depth], returned);
     while (frames[depth].flags >= STROBE_FRAME_TAIL && depth > 0) { /* whoever jumped here has returned as well */

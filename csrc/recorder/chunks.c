@@ -1,16 +1,19 @@
 /* Room for records: the thread's chunk, and the claim of a new one (life of a chunk: csrc/abi/strobe_abi.h). */
 #include "recorder.h"
 
+#define STROBE_MADV_POPULATE_READ 22
 #define STROBE_MADV_POPULATE_WRITE 23
 #define STROBE_EINVAL 22
 
 /* Asks the kernel for the pages, so that a full file system shows here and not as SIGBUS at a write. Kernels
-   before 5.14 do not know the request; there the host has allocated the whole file. */
-int strobe_populate(void* start, uint64_t bytes) {
+   before 5.14 do not know the request; there the host has allocated the whole file. Where a read takes the space as
+   well, it is read: the kernel then maps the neighbours that the host has made (csrc/segment/supply.h) along with a
+   page, 16 at a time, and so that they can be written. */
+int strobe_populate(const struct strobe_recorder* recorder, void* start, uint64_t bytes) {
+    int64_t advice = recorder->header->reads_make_pages ? STROBE_MADV_POPULATE_READ : STROBE_MADV_POPULATE_WRITE;
     uint64_t from = (uint64_t)start & ~4095ull;
     uint64_t to = ((uint64_t)start + bytes + 4095) & ~4095ull;
-    int64_t result =
-        strobe_syscall(STROBE_SYS_MADVISE, (int64_t)from, (int64_t)(to - from), STROBE_MADV_POPULATE_WRITE, 0, 0, 0);
+    int64_t result = strobe_syscall(STROBE_SYS_MADVISE, (int64_t)from, (int64_t)(to - from), advice, 0, 0, 0);
     return result == 0 || result == -STROBE_EINVAL;
 }
 
@@ -51,7 +54,7 @@ static int strobe_chunk_claim(struct strobe_recorder* recorder, struct strobe_th
         uint32_t limit = header->chunk_limit;
         uint64_t ticket = strobe_fetch_add64(&header->next_ticket, 1);
         struct strobe_chunk* chunk = (struct strobe_chunk*)(recorder->chunks + (ticket % limit) * STROBE_CHUNK_BYTES);
-        if (ticket < limit && !strobe_populate(chunk, STROBE_CHUNK_BYTES)) {
+        if (ticket < limit && !strobe_populate(recorder, chunk, STROBE_CHUNK_BYTES)) {
             strobe_limit_lower(header, (uint32_t)ticket);
             continue;
         }

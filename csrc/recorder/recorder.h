@@ -39,8 +39,12 @@ struct strobe_frame {
     uint64_t slot; /* where on the stack it stood */
     uint64_t enter_ticks;
     uint32_t function;
-    uint32_t flags; /* STROBE_FRAME_* */
+    uint32_t flags;               /* STROBE_FRAME_* */
+    uint64_t callee_ticks;        /* of traced callees that returned */
+    struct strobe_totals* totals; /* NULL: there was no room */
+    uint64_t reserved[2];         /* one cache line; arch/ relies on the size */
 };
+STROBE_STATIC_ASSERT(sizeof(struct strobe_frame) == 64, "frame");
 
 /* One recording thread. Owned by that thread from claim to thread end; nobody else writes to it. */
 struct strobe_thread_state {
@@ -138,7 +142,7 @@ void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_st
 void strobe_thread_read_name(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 
 /* chunks.c: room for a record with `words` payload words, or NULL (counted by the caller) */
-int strobe_populate(void* start, uint64_t bytes);
+int strobe_populate(const struct strobe_recorder* recorder, void* start, uint64_t bytes);
 uint64_t* strobe_record_reserve(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t words);
 void strobe_record_publish(struct strobe_thread_state* state, uint32_t words, uint32_t counted);
 void strobe_record_thread(struct strobe_recorder* recorder, struct strobe_thread_state* state);
@@ -147,7 +151,8 @@ void strobe_record_thread(struct strobe_recorder* recorder, struct strobe_thread
 struct strobe_totals* strobe_totals_of(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                        uint32_t function);
 void strobe_totals_forget(struct strobe_recorder* recorder, struct strobe_thread_state* state);
-void strobe_totals_add_duration(struct strobe_totals* totals, uint64_t duration_ticks);
+/* `callee_ticks`: the part of the duration that traced callees took. */
+void strobe_totals_add_duration(struct strobe_totals* totals, uint64_t duration_ticks, uint64_t callee_ticks);
 
 /* stack.c */
 void strobe_stack_bounds(struct strobe_recorder* recorder, struct strobe_thread_state* state);

@@ -151,8 +151,7 @@ static void strobe_state_release(struct strobe_recorder* recorder, struct strobe
     strobe_thread_read_name(recorder, state);
     recorder->threads[state->thread_index].end_ticks = strobe_next_ticks(recorder, state);
     while (state->depth > 0) {
-        uint32_t function = state->frames[--state->depth].function;
-        struct strobe_totals* totals = strobe_totals_of(recorder, state, function);
+        struct strobe_totals* totals = state->frames[--state->depth].totals;
         if (totals != NULL) totals->unwound++;
     }
     state->nested = NULL;

@@ -10,7 +10,7 @@ struct strobe_totals* strobe_totals_of(struct strobe_recorder* recorder, struct 
     index = strobe_fetch_add32(&recorder->header->totals_used, 1);
     if (index >= recorder->header->totals_capacity) return NULL;
     entry = &recorder->totals[index];
-    if (!strobe_populate(entry, sizeof(struct strobe_totals))) return NULL;
+    if (!strobe_populate(recorder, entry, sizeof(struct strobe_totals))) return NULL;
     entry->thread_index = state->thread_index;
     entry->min_ticks = ~0ull;
     entry->window_start_ticks = state->last_ticks;
@@ -42,10 +42,11 @@ static uint32_t strobe_histogram_bucket(uint64_t ticks) {
     return bucket < STROBE_HISTOGRAM_BUCKETS ? bucket : STROBE_HISTOGRAM_BUCKETS - 1;
 }
 
-void strobe_totals_add_duration(struct strobe_totals* totals, uint64_t duration_ticks) {
+void strobe_totals_add_duration(struct strobe_totals* totals, uint64_t duration_ticks, uint64_t callee_ticks) {
     uint32_t* bucket = &totals->histogram[strobe_histogram_bucket(duration_ticks)];
     totals->exits++;
     totals->total_ticks += duration_ticks;
+    totals->self_ticks += duration_ticks - callee_ticks;
     if (duration_ticks < totals->min_ticks) totals->min_ticks = duration_ticks;
     if (duration_ticks > totals->max_ticks) totals->max_ticks = duration_ticks;
     if (*bucket != 0xffffffffu) (*bucket)++;

@@ -1,7 +1,9 @@
 #include "create.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -68,6 +70,11 @@ void fill(int fd, const std::string& path, const strobe_header& header) {
     if (written != sizeof header) throw std::system_error(ENOSPC, std::generic_category(), path);
 }
 
+bool is_tmpfs(int fd) {
+    struct statfs status{};
+    return fstatfs(fd, &status) == 0 && status.f_type == TMPFS_MAGIC;
+}
+
 // The recorder reads and writes the thread table and the plans without asking for their pages first.
 void allocate(int fd, const std::string& path, uint64_t bytes) {
     const int reason = posix_fallocate(fd, 0, static_cast<off_t>(bytes));
@@ -89,6 +96,7 @@ void create_segment(const std::string& path, uint64_t max_events) {
     if (fd < 0) throw std::system_error(errno, std::generic_category(), path);
     try {
         start_clock(header);
+        header.reads_make_pages = is_tmpfs(fd);
         fill(fd, path, header);
         allocate(fd, path, sparse ? header.totals_offset : header.total_bytes);
     } catch (...) {

@@ -129,6 +129,7 @@ class KeptTotals {
             totals->function = function;
             totals->thread_index = thread_index_;
             totals->min_ticks = UINT64_MAX;
+            totals->self_ticks = kUnknownTicks;
         }
         return *totals;
     }

@@ -8,12 +8,16 @@
 
 namespace strobe::timeline {
 
-#define STROBE_TOTALS_COLUMNS                                                                              \
-    "function_id integer, thread_index integer, calls integer, exits integer, unwound integer,"            \
-    " exits_missed integer, total_ns integer, min_ns integer, max_ns integer, sampled_out_enters integer," \
-    " sampled_out_exits integer, lost_enters integer, lost_exits integer, histogram blob, ns_per_tick real"
+#define STROBE_TOTALS_COLUMNS                                                                                \
+    "function_id integer, thread_index integer, calls integer, exits integer, unwound integer,"              \
+    " exits_missed integer, total_ns integer, min_ns integer, max_ns integer, sampled_out_enters integer,"   \
+    " sampled_out_exits integer, lost_enters integer, lost_exits integer, histogram blob, ns_per_tick real," \
+    " self_ns integer"
 
-constexpr int kTotalsColumns = 15;
+constexpr int kTotalsColumns = 16;
+
+// self_ticks where it is not known: events that were kept do not tell who called whom.
+constexpr uint64_t kUnknownTicks = UINT64_MAX;
 
 // Durations are null while no call has ended; `histogram` is a blob of 128 counts of 32 bits.
 inline void totals_column(sqlite3_context* context, int column, const strobe_totals& row, const Segment& segment) {
@@ -52,6 +56,8 @@ inline void totals_column(sqlite3_context* context, int column, const strobe_tot
             return sqlite3_result_blob(context, row.histogram, sizeof row.histogram, SQLITE_TRANSIENT);
         case 14:
             return sqlite3_result_double(context, segment.header().ns_per_tick);
+        case 15:
+            return row.self_ticks == kUnknownTicks ? sqlite3_result_null(context) : duration(row.self_ticks);
         default:
             return;
     }

@@ -25,14 +25,14 @@ def table(
 
 def totals_table(totals: Sequence[Totals], key: str, palette: Palette) -> list[str]:
     """Totals, most calls first; times are of completed calls and "-" where there is none."""
-    headings = ("calls", "total", "mean", "p50", "p99", "max", key)
+    headings = ("calls", "total", "self", "mean", "p50", "p99", "max", key)
     rows = [_totals_row(group) for group in sorted(totals, key=lambda group: -group.count)]
-    return table(headings, rows, palette, frozenset(range(6)))
+    return table(headings, rows, palette, frozenset(range(7)))
 
 
 def _totals_row(group: Totals) -> tuple[str, ...]:
-    times = (group.total_ns, group.mean_ns, group.p50_ns, group.p99_ns, group.max_ns)
-    shown = (wording.duration(ns) if group.completed else "-" for ns in times)
+    times = (group.total_ns, group.self_ns, group.mean_ns, group.p50_ns, group.p99_ns, group.max_ns)
+    shown = ("-" if ns is None or not group.completed else wording.duration(ns) for ns in times)
     thread = f" {group.thread_id}" if group.thread_id is not None else ""
     return (f"{group.count:,}", *shown, f"{group.key}{thread}{_remarks(group)}")
 

@@ -144,6 +144,7 @@ class LiveSession(Session):
         self._resolver = resolver
         # no map is kept: it would hold the memory of a dropped segment for as long as this object lives
         self._start_ticks = _core.Segment(str(record.segment_path)).start_ticks
+        self._supply = _core.ChunkSupply(str(record.segment_path))
         self._source: HostEventSource | None = None
         self._lock = threading.RLock()
         self._status: ExitStatus | None = None
@@ -301,6 +302,7 @@ class LiveSession(Session):
         """Everything that was recorded is readable when this returns. `status` None: the program goes on without us."""
         if self._ended.is_set():
             return
+        self._supply.stop()
         if self._source is not None:
             self._source.close()
         self._store.close_spans(self.id, None, self._now_ticks())

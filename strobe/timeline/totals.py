@@ -24,7 +24,7 @@ select {key}, sum(calls), sum(exits), sum(unwound), sum(exits_missed), coalesce(
     coalesce(min(min_ns), 0), coalesce(max(max_ns), 0),
     coalesce(strobe_quantile(histogram, 0.5, min_ns, max_ns, ns_per_tick), 0),
     coalesce(strobe_quantile(histogram, 0.99, min_ns, max_ns, ns_per_tick), 0),
-    sum(sampled_out_enters), sum(lost_enters)
+    sum(self_ns), sum(sampled_out_enters), sum(lost_enters)
 from {table} t {join} where {conditions} group by 1
 """
 
@@ -142,7 +142,8 @@ def _kept_rows(reader: SessionReader, selection: Selection, wanted: EventFilter,
 
 
 def _totals(threads: dict[int, Thread], group_by: GroupBy, exact: bool, row: Sequence[Any]) -> Totals:
-    key, calls, exits, unwound, missed, total_ns, min_ns, max_ns, p50_ns, p99_ns, sampled_out, lost, evicted = row
+    key, calls, exits, unwound, missed, *times, sampled_out, lost, evicted = row
+    total_ns, min_ns, max_ns, p50_ns, p99_ns, self_ns = times
     thread = threads.get(key, Thread(key, 0, 0, "")) if group_by == "thread" else None
     return Totals(
         key=thread.name if thread else key,
@@ -153,6 +154,7 @@ def _totals(threads: dict[int, Thread], group_by: GroupBy, exact: bool, row: Seq
         p50_ns=p50_ns,
         p99_ns=p99_ns,
         max_ns=max_ns,
+        self_ns=self_ns if exits or not exact else 0,
         thread_id=thread.tid if thread else None,
         completed=exits,
         unwound=unwound,

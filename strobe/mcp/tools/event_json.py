@@ -44,6 +44,7 @@ def group(item: Totals, group_by: str) -> dict[str, Any]:
         **named,
         "count": item.count,
         "totalNs": item.total_ns,
+        **({} if item.self_ns is None else {"selfNs": item.self_ns}),
         "minNs": item.min_ns,
         "meanNs": item.mean_ns,
         "p50Ns": item.p50_ns,

@@ -89,7 +89,7 @@ void strobe_return_path_write(struct strobe_recorder* recorder) {
     strobe_put(&out, 0xdc8948, 3);   /* mov rsp, rbx */
     strobe_put(&out, 0x12eb, 2);     /* jmp over the next 18 bytes */
     *jump = (uint8_t)(out.at - (jump + 1));
-    strobe_put(&out, 0x05e2c148, 4); /* shl rdx, 5: sizeof(struct strobe_frame) */
+    strobe_put(&out, 0x06e2c148, 4); /* shl rdx, 6: sizeof(struct strobe_frame) */
     strobe_put(&out, 0xb848, 2);     /* mov rax, frames */
     strobe_put(&out, (uint64_t)recorder->frames, 8);
     strobe_put(&out, 0x10048b48, 4);   /* mov rax, [rax + rdx]: return_address */
@@ -164,7 +164,7 @@ static uint32_t strobe_put_return_expression(struct strobe_bytes* out, const str
     strobe_put(out, (uint64_t)recorder->stubs, 8);
     strobe_put(out, 0x1c, 1);   /* DW_OP_minus */
     strobe_put(out, 0x2534, 2); /* DW_OP_lit4, DW_OP_shr: / STROBE_STUB_BYTES */
-    strobe_put(out, 0x2435, 2); /* DW_OP_lit5, DW_OP_shl: * sizeof(struct strobe_frame) */
+    strobe_put(out, 0x2436, 2); /* DW_OP_lit6, DW_OP_shl: * sizeof(struct strobe_frame) */
     strobe_put(out, 0x0e, 1);
     strobe_put(out, (uint64_t)recorder->frames, 8);
     strobe_put(out, 0x22, 1);   /* DW_OP_plus */
