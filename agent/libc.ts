@@ -93,6 +93,20 @@ export function deleteThreadKey(key: number): void {
     keyDelete(key);
 }
 
+/**
+ * `handler` runs in each child that fork makes, for as long as the process lives. pthread_atfork is no function that a loader could
+ * find in glibc, but what it calls is.
+ */
+export function callInForkedChildren(handler: NativePointer): void {
+    const glibc = Module.findGlobalExportByName("__register_atfork");
+    if (glibc !== null) {
+        new NativeFunction(glibc, "int", ["pointer", "pointer", "pointer", "pointer"])(NULL, NULL, handler, NULL);
+        return;
+    }
+    const other = Module.findGlobalExportByName("pthread_atfork");
+    if (other !== null) new NativeFunction(other, "int", ["pointer", "pointer", "pointer"])(NULL, NULL, handler);
+}
+
 /** Loads a shared library as the program itself would, for good; null where that fails. */
 export function loadLibrary(name: string): NativePointer | null {
     const RTLD_NOW = 2;

@@ -4,7 +4,7 @@
  */
 
 import {
-    createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, mapAnonymous, mapShared,
+    callInForkedChildren, createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, mapAnonymous, mapShared,
 } from "./libc.js";
 
 const RECORDER_BYTES = 4096;
@@ -68,6 +68,7 @@ export class Recorder {
         new NativeFunction(form.strobe_agent_set_thread_key, "void", ["uint32"])(this.threadKey);
         this.nativeEnter =
             library === null ? null : new NativeFunction(form.strobe_native_begin, "pointer", [])() as NativePointer;
+        if (library !== null) callInForkedChildren(form.strobe_native_after_fork);
         this.unwindTable = new NativeFunction(form.strobe_agent_unwind_table, "pointer", [])() as NativePointer;
         this.registerStandardUnwinder();
         this.reportExit(tools, form);
@@ -174,7 +175,7 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
     const names = ["strobe_agent_init", "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
         "strobe_agent_add_flags", "strobe_agent_set_ranges", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_on_thread_end",
-        "strobe_native_begin"];
+        "strobe_native_begin", "strobe_native_after_fork"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));
 }
 

@@ -205,6 +205,7 @@ uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uin
     struct strobe_frame* frames = state->frames;
     uint64_t return_address = frames[depth].return_address;
     uint64_t returned[2];
+    if (frames[depth].flags & STROBE_FRAME_INHERITED) return return_address;
     returned[0] = rax;
     returned[1] = rdx;
     state->busy_slot = frames[depth].slot;

@@ -47,6 +47,18 @@ static void strobe_limit_lower(struct strobe_header* header, uint32_t limit) {
         current = header->chunk_limit;
 }
 
+/* Left by a process that was forked from this one, or from which this one was, and that has ended: nobody gives its
+   chunks back. It is a process that is looked for, as a chunk goes from one thread of it to the next. */
+static int strobe_chunk_is_abandoned(const struct strobe_recorder* recorder, const struct strobe_chunk* chunk) {
+    uint32_t index = chunk->thread_index;
+    uint32_t pid;
+    if (chunk->state != STROBE_CHUNK_OWNED || index >= STROBE_THREAD_INDEX_SHARED) return 0;
+    pid = recorder->threads[index].pid;
+    if (pid == 0 || pid == recorder->pid || strobe_syscall(STROBE_SYS_KILL, pid, 0, 0, 0, 0, 0) != -STROBE_ESRCH)
+        return 0;
+    return chunk->thread_index == index; /* else somebody else has taken it meanwhile */
+}
+
 static int strobe_chunk_claim(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     struct strobe_header* header = recorder->header;
     uint32_t attempts = header->chunk_limit + 1;
@@ -58,6 +70,8 @@ static int strobe_chunk_claim(struct strobe_recorder* recorder, struct strobe_th
             strobe_limit_lower(header, (uint32_t)ticket);
             continue;
         }
+        if (strobe_chunk_is_abandoned(recorder, chunk))
+            strobe_compare_exchange32(&chunk->state, STROBE_CHUNK_OWNED, STROBE_CHUNK_FULL);
         if (strobe_compare_exchange32(&chunk->state, STROBE_CHUNK_FREE, STROBE_CHUNK_OWNED) ||
             strobe_compare_exchange32(&chunk->state, STROBE_CHUNK_FULL, STROBE_CHUNK_OWNED)) {
             strobe_chunk_take(recorder, state, chunk, ticket);

@@ -80,6 +80,7 @@ static int strobe_anyone_busy(const struct strobe_recorder* recorder) {
 
 void strobe_recorder_end(struct strobe_recorder* recorder) {
     int attempts = STROBE_END_ATTEMPTS;
+    recorder->follows_forks = 0;
     recorder->control->alive = 0;
     recorder->control->exit_handler = 0;
     /* a thread may stand between reading the handler's address and marking itself busy: give it time to get on */

@@ -33,6 +33,7 @@
     2u /* times the number of frames below that jumped to one another, and return with this one \
         */
 #define STROBE_TAIL_CHAIN 64u
+#define STROBE_FRAME_INHERITED 0x80000000u /* a call of the process that forked this one */
 
 struct strobe_frame {
     uint64_t return_address;
@@ -101,6 +102,7 @@ struct strobe_recorder {
     uint32_t clock_kind;
     uint32_t catch_returns; /* 0 where the CPU checks return addresses (shadow stack): entries only */
     uint32_t pid;
+    uint32_t follows_forks;
     uint32_t thread_key;         /* pthread key of the thread state */
     uint64_t main_stack_address; /* any address in the main thread's stack */
     uint64_t thread_slot;        /* where the C library keeps this key's value, from the thread pointer; 0: not known */

@@ -2,7 +2,6 @@
 #include "recorder.h"
 
 #define STROBE_PR_GET_NAME 16
-#define STROBE_ESRCH 3
 /* pthread destructors run in rounds, at most this many (PTHREAD_DESTRUCTOR_ITERATIONS) */
 #define STROBE_DESTRUCTOR_ROUNDS 4
 #define STROBE_BEGINNING 1 /* busy_slot of a state that is being set up */

@@ -12,6 +12,7 @@
 #include "../stack.c"
 #include "../threads.c"
 #include "../totals.c"
+#include "fork.c"
 #include "x86_64/vectors.h"
 
 struct strobe_recorder strobe_recorder __attribute__((aligned(4096), visibility("hidden")));
@@ -20,5 +21,6 @@ struct strobe_recorder strobe_recorder __attribute__((aligned(4096), visibility(
 void* strobe_native_begin(void) {
     strobe_vectors_prepare(strobe_recorder.set_specific);
     strobe_recorder.set_specific = strobe_set_specific_keeping_vectors;
+    strobe_recorder.follows_forks = 1;
     return (void*)strobe_native_enter;
 }

@@ -1,0 +1,56 @@
+/*
+ * A forked child goes on being recorded, into the segment of its parent: all that is handed out there is handed out by
+ * atomic operations. Called in the child by fork, before it returns; until then the cleared control page keeps the
+ * recorder off. A child of vfork runs as its parent, and what execs is another program: that ends it.
+ */
+#include "../recorder.h"
+
+/* The parent's thread that forked goes on in the child with the frames it has open: their stubs must find their way
+   back, and nothing is recorded of them, as they are calls of the parent. Its state is never used again. */
+static void strobe_state_inherit(struct strobe_thread_state* state) {
+    uint32_t index;
+    for (index = 0; index < state->depth; index++) state->frames[index].flags = STROBE_FRAME_INHERITED;
+    state->tid = 0;
+    state->depth = 0;
+    state->chunk = NULL;
+    state->nested = NULL;
+}
+
+/* A state of a thread that the child does not have. */
+static void strobe_state_reclaim(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+    strobe_totals_forget(recorder, state);
+    state->tid = 0;
+    state->depth = 0;
+    state->busy_slot = 0;
+    state->chunk = NULL;
+    state->chunk_sequence = 0;
+    state->nested = NULL;
+    state->claimed = 0;
+}
+
+static struct strobe_thread_state* strobe_state_here(const struct strobe_recorder* recorder) {
+    if (recorder->thread_slot != 0) return (struct strobe_thread_state*)strobe_thread_word(recorder->thread_slot);
+    return (struct strobe_thread_state*)recorder->get_specific(recorder->thread_key);
+}
+
+/* For pthread_atfork. */
+void strobe_native_after_fork(void) {
+    struct strobe_recorder* recorder = &strobe_recorder;
+    struct strobe_thread_state* own;
+    uint32_t index;
+    if (!recorder->follows_forks) return;
+    own = strobe_state_here(recorder);
+    for (index = 0; index < recorder->states_used; index++) {
+        struct strobe_thread_state* state = &recorder->states[index];
+        if (state == own || (own != NULL && state == own->nested)) {
+            if (state->stubs_written) strobe_state_inherit(state);
+        } else if (state->claimed) {
+            strobe_state_reclaim(recorder, state);
+        }
+    }
+    recorder->set_specific(recorder->thread_key, NULL);
+    recorder->pid = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);
+    recorder->control->exit_handler = (uint64_t)strobe_exit;
+    STROBE_COMPILER_BARRIER();
+    recorder->control->alive = 1;
+}

@@ -1,0 +1,52 @@
+"""Forked children are recorded as well, each under its own process id, in one timeline with their parent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from support.sessions import Build, Launch, all_events, counts, outcome, status, totals, untraced
+
+from strobe.model import EventFilter, TextMatch
+
+
+def test_children_and_grandchildren_are_recorded(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("many_children", "-O0"), "3", patterns=["*"], sampling="off")
+    assert status(session) == 0
+    assert {name: group.count for name, group in totals(session).items()} == {
+        "main": 1,
+        "forks": 4,
+        "status_of": 4,
+        "in_child": 3,
+        "in_grandchild": 1,
+    }
+    calls = {name: list(all_events(session, _enters(name))) for name in ("main", "in_child", "in_grandchild")}
+    pids = {event.pid for events in calls.values() for event in events}
+    assert len(pids) == 5
+    assert {event.pid for event in calls["main"]} == {session.pid}
+    child = calls["in_child"][-1]
+    assert [event.function for event in all_events(session, EventFilter(pid=child.pid))][:2] == ["in_child", "in_child"]
+    assert child.depth == 0 and child.parent_event_id is None  # what was open is the parent's
+    assert child.thread_id == child.pid
+
+
+def test_the_parent_is_right_whatever_its_children_do(launch: Launch, build_program: Build) -> None:
+    """Also with returns through calls that both have open, and another thread that goes on."""
+    for name, *arguments in (["many_children", "20"], ["forks"], ["forks", "exec"]):
+        program = build_program(name, "-O0")
+        session = launch(program, *arguments, patterns=["*"])
+        assert outcome(session) == untraced(program, *arguments)
+
+
+def test_children_that_ended_leave_no_room_behind(
+    launch: Launch, build_program: Build, settings: Callable[[dict[str, object]], None]
+) -> None:
+    """Each child takes a chunk, and there are far fewer chunks than children."""
+    settings({"events.maxPerSession": 1000})
+    session = launch(build_program("many_children", "-O0"), "300", patterns=["*"], sampling="off")
+    assert outcome(session).stdout == "300 right\n"
+    assert counts(session)["in_child"] == (300, 300, 0)
+    assert session.loss().lost == 0
+
+
+def _enters(name: str) -> EventFilter:
+    return EventFilter(event_type="function_enter", function=TextMatch(equals=name))
