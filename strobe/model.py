@@ -68,7 +68,8 @@ class Capture:
 class ValueType:
     """Type of a parameter or return value: `size` in bytes, `name` as written in the source.
 
-    `members`: (name, offset in bytes, type) of a small struct.
+    `members`: (name, offset in bytes, type) of a small struct. `is_flags`: enumerators are bits to be combined.
+    `bits`: (first one from the member's offset on, count) of a bit-field.
     """
 
     kind: ValueKind
@@ -76,13 +77,16 @@ class ValueType:
     name: str
     enumerators: tuple[tuple[int, str], ...] = ()
     members: tuple[tuple[str, int, ValueType], ...] = ()
+    is_flags: bool = False
+    bits: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """`register`: 0 to 5 for rdi, rsi, rdx, rcx, r8, r9; None where the value is not in an integer register.
 
-    `captures`: what is recorded of it, the bytes of the value one after the other, or one text; none: nothing is.
+    `captures`: what is recorded of it: the bytes of the value one after the other; or a pointer and the text that it
+    leads to; none: nothing is.
     """
 
     name: str
@@ -167,7 +171,7 @@ class TextMatch:
 
 @dataclass(frozen=True, slots=True)
 class ReturnMatch:
-    equals: str | int | bool | None = None
+    equals: str | int | float | bool | None = None
     is_null: bool | None = None
 
 
@@ -199,12 +203,29 @@ class Text(str):
     __slots__ = ()
 
 
+class Enumerator(str):
+    """An enumerator's name, or several of them ("A|B") of an enum of flags; `number` is what they stand for."""
+
+    __slots__ = ("number",)
+    number: int
+
+    def __new__(cls, name: str, number: int) -> Enumerator:
+        self = super().__new__(cls, name)
+        self.number = number
+        return self
+
+    @property
+    def shown(self) -> str:
+        """ "MODE_LOOP(2)"."""
+        return f"{self}({self.number})"
+
+
 Value = int | bool | str | float | dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """`value`: a number, Text, a dict of a small struct's members, or a str ("0x…" for pointers, an enumerator's name);
+    """`value`: a number, Text, an Enumerator, a dict of a small struct's members, or a str ("0x…" for pointers, "'a'");
     None where it was not recorded."""
 
     name: str

@@ -69,8 +69,8 @@ static uint32_t strobe_capture_text(const struct strobe_recorder* recorder, cons
     uint32_t bytes = length < STROBE_TEXT_BYTES ? (uint32_t)length : STROBE_TEXT_BYTES;
     uint32_t kept, index;
     int ended;
-    if (address == 0) {
-        out[0] = STROBE_TEXT_NULL;
+    if (address == 0 || length == 0) { /* an empty view may have any pointer, null too */
+        out[0] = length == 0 ? 0 : STROBE_TEXT_NULL;
         return 1;
     }
     kept = strobe_read(recorder, state, address, (uint8_t*)(out + 1), bytes, zero_ends, &ended);

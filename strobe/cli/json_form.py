@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from strobe.mcp.tools import event_json as wire
-from strobe.model import Event, GroupBy, Loss, SessionSummary, Totals
+from strobe.model import Event, GroupBy, Loss, SessionSummary, Totals, Value
 
 _LARGEST_EXACT = 1 << 53  # JavaScript, and jq with it, corrupts integers from here on
 
@@ -68,7 +68,9 @@ def session_json(summary: SessionSummary) -> dict[str, object]:
     }
 
 
-def _exact(value: int | bool | str | float | None) -> int | bool | str | float | None:
+def _exact(value: Value) -> Value:
+    if isinstance(value, dict):
+        return {name: _exact(member) for name, member in value.items()}
     if isinstance(value, int) and abs(value) >= _LARGEST_EXACT:
         return str(value)
     return value

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 
 from strobe.errors import failure
-from strobe.model import Argument, Loss, Text, Value
+from strobe.model import Argument, Loss, Value
+from strobe.timeline import values
 
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
 _NS_PER_UNIT = {"": 1, "ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000}
@@ -35,17 +35,8 @@ def counted(count: int, noun: str) -> str:
 
 
 def value(shown: Value) -> str:
-    """A captured value: true and false as in C, text in quotes, "0x…" and enumerators as they are, "?" where it is not
-    known."""
-    if shown is None:
-        return "?"
-    if isinstance(shown, bool):
-        return "true" if shown else "false"
-    if isinstance(shown, Text):
-        return json.dumps(shown, ensure_ascii=False)
-    if isinstance(shown, dict):
-        return "{" + ", ".join(f"{name}={value(member)}" for name, member in shown.items()) + "}"
-    return str(shown)
+    """A captured value on one line."""
+    return values.shown(shown)
 
 
 def arguments(items: Iterable[Argument] | None) -> str:

@@ -6,22 +6,26 @@ from elftools.dwarf.die import DIE
 
 from strobe.symbols.abi import (
     BY_REFERENCE,
-    IN_MEMORY,
+    IN_X87,
     NOTHING,
     ONE_FLOAT,
     ONE_INTEGER,
+    ONE_VECTOR,
+    TWO_FLOATS,
     TWO_INTEGERS,
     WIDE_INTEGER,
     Doubt,
     Eightbytes,
     Place,
     Shape,
+    in_memory,
 )
 from strobe.symbols.dies import bare, children, is_data_member_pointer, number, target
 from strobe.symbols.dies import text as _name
 
 _POINTER_TAGS = frozenset({"DW_TAG_pointer_type", "DW_TAG_reference_type", "DW_TAG_rvalue_reference_type"})
 _CLASS_TAGS = frozenset({"DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type"})
+_IN_ONE_WORD = _POINTER_TAGS | {"DW_TAG_enumeration_type"}
 _PASS_BY_REFERENCE, _PASS_BY_VALUE = 4, 5  # DWARF 5, section 7.15
 _COMPLEX_FLOAT, _FLOAT, _DECIMAL_FLOAT, _UTF = 0x03, 0x04, 0x0F, 0x10  # section 7.8
 _MAX_DEPTH = 32
@@ -51,7 +55,7 @@ def shape_of(die: DIE | None, language: str) -> Shape:
     if plain.tag in _CLASS_TAGS:
         return _class_shape(plain, language)
     if plain.tag == "DW_TAG_array_type" and _is_vector(plain) and _size(plain) in (8, 16):
-        return ONE_FLOAT
+        return ONE_FLOAT if _size(plain) == 8 else ONE_VECTOR
     raise Doubt(f"how {plain.tag} is passed is not known")
 
 
@@ -59,6 +63,7 @@ def returned_shape(die: DIE | None, language: str) -> Shape:
     """The same of a return value: memory and reference mean a hidden pointer in rdi. Raises Doubt.
 
     The x87 stack returns what as an argument lies in memory: long doubles, complex ones, small structs of them.
+    NOTHING: no hidden pointer, and nothing else is certain.
     """
     plain = bare(die)
     if plain is None:
@@ -67,8 +72,8 @@ def returned_shape(die: DIE | None, language: str) -> Shape:
     if plain.tag == "DW_TAG_base_type":
         if number(plain, "DW_AT_encoding") == _COMPLEX_FLOAT and size > 16:
             raise Doubt("a complex type of more than 16 bytes")
-        return NOTHING
-    if language == "rust" and 0 < size <= 8:
+        return _returned_base(plain, language)
+    if language == "rust" and 0 < size <= 8 and plain.tag not in _IN_ONE_WORD:
         return NOTHING
     shape = shape_of(plain, language)
     if shape.place is Place.MEMORY and size <= 16:
@@ -76,14 +81,22 @@ def returned_shape(die: DIE | None, language: str) -> Shape:
     return shape
 
 
+def _returned_base(die: DIE, language: str) -> Shape:
+    try:
+        shape = shape_of(die, language)
+    except Doubt:
+        return NOTHING
+    return IN_X87 if shape.place is Place.MEMORY else shape
+
+
 def _base_shape(die: DIE) -> Shape:
     size, encoding, name = _size(die), number(die, "DW_AT_encoding"), _name(die)
     if encoding == _FLOAT:
-        return IN_MEMORY if name == "long double" else ONE_FLOAT if size <= 8 else _long_float(name)
+        return ONE_FLOAT if size <= 8 else _long_float(name)
     if encoding == _COMPLEX_FLOAT:
         return _complex_shape(size)
     if encoding == _DECIMAL_FLOAT:
-        return ONE_FLOAT
+        return ONE_FLOAT if size <= 8 else ONE_VECTOR
     if size == 0:
         return NOTHING
     if encoding is None or encoding > _UTF or size > 16 or name.startswith("_BitInt"):
@@ -92,15 +105,17 @@ def _base_shape(die: DIE) -> Shape:
 
 
 def _long_float(name: str) -> Shape:
+    if name == "long double":
+        return in_memory(16, 16)
     if name in ("__float128", "_Float128"):
-        return ONE_FLOAT
+        return ONE_VECTOR
     raise Doubt(f"a float that is no long double, {name}")
 
 
 def _complex_shape(size: int) -> Shape:
     if size == 8:
         return ONE_FLOAT
-    return Shape(Place.REGISTERS, floats=2) if size == 16 else IN_MEMORY
+    return TWO_FLOATS if size == 16 else in_memory(size, 16)
 
 
 def _class_shape(die: DIE, language: str) -> Shape:
@@ -110,19 +125,49 @@ def _class_shape(die: DIE, language: str) -> Shape:
         return BY_REFERENCE
     size = _size(die)
     if size > 16:
-        return _large_shape(die)
+        return _large_shape(die, size)
     classes = Eightbytes(size)
     fields = _add_fields(classes, die, 0, 0)
-    return classes.shape() if fields else NOTHING
+    return classes.shape(_alignment(die, size)) if fields else NOTHING
 
 
-def _large_shape(die: DIE) -> Shape:
+def _large_shape(die: DIE, size: int) -> Shape:
     """Memory, save for a struct around one wide vector, which is left open."""
     members = list(children(die, "DW_TAG_member", "DW_TAG_inheritance"))
     only = bare(target(members[0])) if len(members) == 1 else None
     if only is not None and only.tag == "DW_TAG_array_type" and _is_vector(only):
         raise Doubt("a wide vector")
-    return IN_MEMORY
+    return in_memory(size, _alignment(die, size))
+
+
+def _alignment(die: DIE, size: int) -> int:
+    """On the stack, at least a word."""
+    found = _natural_alignment(die, 0)
+    if found > 8 and size % found != 0:
+        raise Doubt("a packed type with parts of large alignment")
+    return max(8, found)
+
+
+def _natural_alignment(die: DIE | None, depth: int) -> int:
+    """Of a type, as far as it is more than a word, else 8 or less."""
+    if die is None or depth > _MAX_DEPTH:
+        raise Doubt("a member of unknown type")
+    own = number(die, "DW_AT_alignment") or 1
+    if die.tag in _CLASS_TAGS:
+        parts = children(die, "DW_TAG_member", "DW_TAG_inheritance")
+        return max([own, *(_part_alignment(part, depth) for part in parts)])
+    if die.tag == "DW_TAG_array_type" and not _is_vector(die):
+        return max(own, _natural_alignment(bare(target(die)), depth + 1))
+    if number(die, "DW_AT_encoding") == _COMPLEX_FLOAT:
+        return max(own, _size(die) // 2)
+    return max(own, _size(die) or 8)
+
+
+def _part_alignment(member: DIE, depth: int) -> int:
+    if "DW_AT_external" in member.attributes or "DW_AT_declaration" in member.attributes:
+        return 1
+    own = number(member, "DW_AT_alignment") or 1
+    return max(own, _natural_alignment(bare(target(member)), depth + 1))
 
 
 def _add_fields(classes: Eightbytes, die: DIE, base: int, depth: int) -> int:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 from elftools.dwarf.die import DIE
-from elftools.dwarf.locationlists import BaseAddressEntry, LocationExpr, LocationParser
+from elftools.dwarf.locationlists import LocationParser
 
 from strobe.model import FunctionSymbol, Parameter, ValueKind, ValueType
 from strobe.symbols import names
-from strobe.symbols.abi import DWARF_TO_ARGUMENT, Doubt, Place, Shape, assign
-from strobe.symbols.captures import of_result, with_captures
+from strobe.symbols.abi import INTEGER_REGISTERS, STACK, Doubt, Place, Places, Shape, assign
+from strobe.symbols.captures import of_parameter, of_result
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_info import DebugInfo
 from strobe.symbols.dies import number, target
+from strobe.symbols.entry_places import Seen, seen_at_entry
 from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.shapes import returned_shape, shape_of
 from strobe.symbols.types import Types
@@ -26,13 +26,11 @@ _C = frozenset({0x01, 0x02, 0x0C, 0x1D, 0x2C, 0x3E})
 _CPLUSPLUS = frozenset({0x04, 0x1A, 0x21, 0x2A, 0x2B, 0x3A})
 _RUST = 0x1C
 _CC_NOCALL = 3
-_OP_REG0, _OP_REG31 = 0x50, 0x6F
-_OP_BREG0 = 0x70
-_OP_STACK = frozenset({*range(0x70, 0x90), 0x91})  # breg*, fbreg: the value has a place in the frame
 _IN_CHARGE = "__in_chrg"  # a constructor's parameter that seldom any code gets: only where one body serves all variants
 _COMPLETE_RUSTC = (1, 95)  # seen: it lists parameters without name (`_`, a closure's own), as older ones did not
 _MAX_HOPS = 8
-Registers = list[int | None]
+_NEIGHBOURS = 16  # functions looked at on either side
+Assigned = list[Places | None]
 
 
 class Signatures:
@@ -43,6 +41,7 @@ class Signatures:
         self._functions = functions
         self._has_symtab = has_symtab
         self._types = Types(debug_info)
+        self._unoptimized: dict[int, bool] = {}  # by unit
 
     @cached_property
     def _locations(self) -> LocationParser:
@@ -70,15 +69,20 @@ class Signatures:
         if not formals and not self.debug_info.lists_parameters(die.offset):
             return function
         shapes = [_shape(formal, language) for formal in formals]
-        registers: Registers = [None] * len(formals)
-        if self.debug_info.machine == "x86-64":
-            registers = self._certain(die, formals, shapes, assign(_returned(returned, language), shapes))
+        result = _returned(returned, language)
+        assigned: Assigned = [None] * len(formals)
+        is_native = self.debug_info.machine == "x86-64"
+        if is_native:
+            assigned = self._certain(die, formals, shapes, assign(result, shapes))
         parameters = tuple(
-            with_captures(self._parameter(index, formal, shape, register))
-            for index, (formal, shape, register) in enumerate(zip(formals, shapes, registers, strict=True))
+            self._parameter(index, formal, shape, places)
+            for index, (formal, shape, places) in enumerate(zip(formals, shapes, assigned, strict=True))
         )
+        type_ = self._types.of_die(target(returned))
+        is_kept = is_native and (_producer(die).startswith("GNU") or self._keeps_result(function.address))
+        captures = of_result(type_, result, language) if is_kept else ()
         returns = self._types.value_type(target(returned))
-        return replace(function, parameters=parameters, returns=returns, return_captures=of_result(returns))
+        return replace(function, parameters=parameters, returns=returns, return_captures=captures)
 
     def _formals(self, chain: list[DIE]) -> list[DIE]:
         """The concrete function's parameters. Fewer or more than its origin has: then some were lost, a Doubt."""
@@ -95,55 +99,71 @@ class Signatures:
         offsets = self.debug_info.parameters(die.offset)
         return [die.cu.get_DIE_from_refaddr(offset) for offset in offsets]
 
-    def _certain(self, die: DIE, formals: list[DIE], shapes: list[Shape | None], registers: Registers) -> Registers:
-        """`registers` without those that other evidence speaks against, or that have none where it is needed.
+    def _certain(self, die: DIE, formals: list[DIE], shapes: list[Shape | None], assigned: Assigned) -> Assigned:
+        """`assigned` without those that other evidence speaks against, or that have none where it is needed.
 
         gcc renames a function whose parameters it changes (`.isra`, `.constprop`). LLVM does not, and leaves out
-        parameters nobody uses; so its optimized code is believed only where debug information names the same register.
+        parameters nobody uses; so its optimized code is believed only where debug information names the same place.
         """
         low = number(die, "DW_AT_low_pc")
-        seen = [self._at_entry(formal, low) for formal in formals]
-        pairs = list(zip(registers, seen, strict=True))
-        if any(isinstance(entry, int) and register is not None and entry != register for register, entry in pairs):
+        seen = self._seen(die, formals)
+        if any(entry.contradicts(places) for entry, places in zip(seen, assigned, strict=True)):
             raise Doubt("parameters are not where the ABI puts them")
         producer = _producer(die)
-        if producer.startswith("GNU") or (_is_complete(producer, die) and _is_unoptimized(shapes, registers, seen)):
-            return registers
+        if producer.startswith("GNU") or (_is_complete(producer, die) and _is_unoptimized(shapes, assigned, seen)):
+            return assigned
         # a parameter that was left out would have shifted all later ones: what one of those confirms holds up to it
         is_open = low is not None and self._functions.is_open(low)
-        last = max(
-            (i for i, (register, entry) in enumerate(pairs) if register is not None and entry == register), default=-1
-        )
-        kept = (entry == register or (is_open and i <= last) for i, (register, entry) in enumerate(pairs))
-        return [register if keeps else None for register, keeps in zip(registers, kept, strict=True)]
+        confirmed = [entry.confirms(places) for entry, places in zip(seen, assigned, strict=True)]
+        return [
+            places if confirmed[index] or (is_open and _is_followed(index, assigned, confirmed)) else None
+            for index, places in enumerate(assigned)
+        ]
 
-    def _at_entry(self, formal: DIE, low: int | None) -> int | str | None:
-        """Where debug information has a parameter at the function's first byte: argument register, "stack", or None."""
-        found = formal.attributes.get("DW_AT_location")
-        if found is None or low is None:
+    def _seen(self, die: DIE, formals: list[DIE]) -> list[Seen]:
+        low = number(die, "DW_AT_low_pc")
+        return [seen_at_entry(formal, die, low, self._locations) for formal in formals]
+
+    def _keeps_result(self, address: int) -> bool:
+        """LLVM leaves out results that nobody uses, of functions that nobody else can call, where it optimizes."""
+        return self._functions.is_open(address) or self._is_unoptimized_unit(address)
+
+    def _is_unoptimized_unit(self, address: int) -> bool:
+        """Whether all parameters of the functions around, of the same unit, have their places in the frame."""
+        die = self._functions.die_at(address)
+        unit = None if die is None else self._die_at(die).cu.cu_offset
+        number_ = self._functions.at(address)
+        if unit is None or number_ is None:
+            return False
+        if unit not in self._unoptimized:
+            near = range(max(0, number_ - _NEIGHBOURS), min(len(self._functions), number_ + _NEIGHBOURS + 1))
+            verdicts = [self._verdict(self._functions[index].address, unit) for index in near]
+            self._unoptimized[unit] = True in verdicts and False not in verdicts
+        return self._unoptimized[unit]
+
+    def _verdict(self, address: int, unit: int) -> bool | None:
+        """None where a function tells nothing: it has no parameters, or is of another unit."""
+        offset = self._functions.die_at(address)
+        die = None if offset is None else self._die_at(offset)
+        if die is None or die.cu.cu_offset != unit:
             return None
-        location: Any = self._locations.parse_from_attribute(found, formal.cu["version"], formal)
-        if isinstance(location, LocationExpr):
-            return _place(location.loc_expr)
-        base = number(formal.cu.get_top_DIE(), "DW_AT_low_pc") or 0
-        for entry in location or ():
-            if isinstance(entry, BaseAddressEntry):
-                base = entry.base_address
-            elif entry.begin_offset + (0 if entry.is_absolute else base) == low:
-                return _place(entry.loc_expr)
-        return None
+        seen = self._seen(die, self._listed(die))
+        return all(entry.in_frame for entry in seen) if seen else None
 
-    def _parameter(self, index: int, formal: DIE, shape: Shape | None, register: int | None) -> Parameter:
+    def _parameter(self, index: int, formal: DIE, shape: Shape | None, places: Places | None) -> Parameter:
         chain = _origins(formal)
         name = _inherited_text(formal, "DW_AT_name") or f"arg{index}"
         typed = next((d for d in chain if "DW_AT_type" in d.attributes), formal)
-        kind = self._types.value_type(_without_const(target(typed)))
+        die = _without_const(target(typed))
+        kind = self._types.value_type(die)
+        captures = of_parameter(self._types.of_die(die), shape, places)
+        register = places[0] if places and places[0] < INTEGER_REGISTERS else None
         if shape is not None and shape.place is Place.REFERENCE:
-            return Parameter(name, ValueType(ValueKind.REFERENCE, 8, kind.name), register)
+            return Parameter(name, ValueType(ValueKind.REFERENCE, 8, kind.name), register, captures)
         if kind.kind is ValueKind.AGGREGATE and shape is not None and shape.integers == 2 and _is_fat_pointer(kind):
-            return Parameter(name, ValueType(ValueKind.POINTER, 8, kind.name), register)
-        has_word = kind.kind not in (ValueKind.AGGREGATE, ValueKind.FLOAT, ValueKind.VOID)
-        return Parameter(name, kind, register if has_word else None)
+            return Parameter(name, ValueType(ValueKind.POINTER, 8, kind.name), register, captures)
+        has_word = kind.kind not in (ValueKind.AGGREGATE, ValueKind.FLOAT, ValueKind.VOID) and kind.size <= 8
+        return Parameter(name, kind, register if has_word else None, captures)
 
     def _die_at(self, offset: int) -> DIE:
         die: DIE = self.debug_info.dwarf.get_DIE_from_refaddr(offset)
@@ -200,30 +220,35 @@ def _inherited_text(die: DIE, attribute: str) -> str:
     return next((_text(d, attribute) for d in _origins(die) if attribute in d.attributes), "")
 
 
-def _place(expression: list[int]) -> int | str | None:
-    if len(expression) == 1 and _OP_REG0 <= expression[0] <= _OP_REG31:
-        return DWARF_TO_ARGUMENT.get(expression[0] - _OP_REG0)
-    if len(expression) == 2 and expression[1] == 0 and expression[0] - _OP_BREG0 in DWARF_TO_ARGUMENT:
-        return DWARF_TO_ARGUMENT[expression[0] - _OP_BREG0]  # what the register points to: passed by reference
-    return "stack" if expression and expression[0] in _OP_STACK else None
-
-
 def _is_complete(producer: str, die: DIE) -> bool:
     """Whether all parameters are listed. A declaration lists them, too, and was compared with."""
     return "rustc" not in producer or len(_origins(die)) > 1 or _rustc_version(producer) >= _COMPLETE_RUSTC
 
 
-def _is_unoptimized(shapes: list[Shape | None], registers: Registers, seen: list[int | str | None]) -> bool:
+def _is_unoptimized(shapes: list[Shape | None], assigned: Assigned, seen: list[Seen]) -> bool:
     """Each parameter that arrives in a register has a place in the frame from the first to the last instruction.
 
     Those passed by reference do not count: clang lists places for them even at -O0.
     """
     own = [
         entry
-        for shape, register, entry in zip(shapes, registers, seen, strict=True)
-        if register is not None and shape is not None and shape.place is not Place.REFERENCE
+        for shape, places, entry in zip(shapes, assigned, seen, strict=True)
+        if places and shape is not None and shape.place is not Place.REFERENCE
     ]
-    return bool(own) and all(entry == "stack" for entry in own)
+    return bool(own) and all(entry.in_frame for entry in own)
+
+
+def _is_followed(index: int, assigned: Assigned, confirmed: list[bool]) -> bool:
+    """Whether for each kind of place that a parameter has, a later one's place of that kind is confirmed."""
+    wanted = {_kind_of_place(place) for place in assigned[index] or ()}
+    for places, is_confirmed in zip(assigned[index:], confirmed[index:], strict=True):
+        if is_confirmed:
+            wanted -= {_kind_of_place(place) for place in places or ()}
+    return not wanted
+
+
+def _kind_of_place(place: int) -> str:
+    return "integer" if place < INTEGER_REGISTERS else "vector" if place < STACK else "stack"
 
 
 def _rustc_version(producer: str) -> tuple[int, ...]:

@@ -1,32 +1,93 @@
-"""How parameters and results show a type: kind, size, name. Derived from the full description."""
+"""How parameters and results show a type: kind, size, name, members. Derived from the full description."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from strobe.model import ValueKind, ValueType
+from strobe.symbols.record_model import Base, Field
 from strobe.symbols.type_model import (
     SIGNED_ENCODINGS,
     Encoding,
     Enum,
     MemberPointer,
     Pointer,
+    Record,
     Reference,
     Scalar,
     Type,
     Void,
 )
 
+MAX_BYTES = 64  # of a struct that is recorded by value
 _MAX_ENUMERATORS = 4096
-_FLOATS = frozenset({Encoding.FLOAT, Encoding.COMPLEX, Encoding.DECIMAL})
+_MAX_MEMBERS = 32
+_MAX_DEPTH = 3
+_FLOATS = {4: None, 8: None, 2: ("_Float16", "f16"), 16: ("long double",)}  # by size: names of known formats
+_COMPLEX_PARTS = {8: "float", 16: "double", 32: "long double"}
+
+Member = tuple[str, int, ValueType]
 
 
-def value_type(type_: Type) -> ValueType:
+def value_type(type_: Type, depth: int = 0) -> ValueType:
     """Raises one of UNREADABLE where what it stands for is damaged."""
     plain, name = type_.bare, type_.name
     size = plain.size or 0
     if isinstance(plain, Enum):
         listed = tuple((one.value, one.name) for one in plain.enumerators[:_MAX_ENUMERATORS])
-        return ValueType(ValueKind.ENUM, size, name, listed)
+        return ValueType(ValueKind.ENUM, size, name, listed, is_flags=plain.is_flags)
+    if isinstance(plain, Record) and size <= MAX_BYTES and depth < _MAX_DEPTH:
+        members = _members(plain, depth)
+        return ValueType(ValueKind.AGGREGATE, size, name, members=members if len(members) <= _MAX_MEMBERS else ())
+    if isinstance(plain, Scalar) and plain.encoding is Encoding.COMPLEX:
+        return ValueType(ValueKind.AGGREGATE, size, name, members=_complex_parts(plain.name, size))
     return ValueType(_kind(plain, size), size, name)
+
+
+def is_shown(of: ValueType) -> bool:
+    """Whether its bytes can be read as a value."""
+    return of.kind not in (ValueKind.AGGREGATE, ValueKind.VOID) or any(is_shown(member) for _, _, member in of.members)
+
+
+def _members(record: Record, depth: int) -> tuple[Member, ...]:
+    """Base classes' own come first. Nothing of unions and of Rust's enums: which part is valid is not known here."""
+    parts = record.parts
+    if record.kind == "union" or parts.variants is not None:
+        return ()
+    found: list[Member] = []
+    for base in parts.bases:
+        found += _of_base(base, depth)
+    for field in parts.fields:
+        found += _of_field(field, depth)
+    return tuple(found)
+
+
+def _of_base(base: Base, depth: int) -> list[Member]:
+    plain = base.type.bare
+    if base.offset is None or not isinstance(plain, Record):
+        return []
+    return [(name, base.offset + offset, member) for name, offset, member in _members(plain, depth)]
+
+
+def _of_field(field: Field, depth: int) -> list[Member]:
+    if field.is_vtable_pointer or field.offset is None:
+        return []
+    plain = field.type.bare
+    if not field.name and isinstance(plain, Record):
+        return [(name, field.offset + offset, member) for name, offset, member in _members(plain, depth + 1)]
+    if isinstance(plain, Record) and plain.size is not None and not plain.parts.fields and not plain.parts.bases:
+        return []  # empty: an allocator
+    shown = value_type(field.type, depth + 1)
+    if field.bit_size is not None:
+        shown = replace(shown, bits=((field.bit_offset or 0) % 8, field.bit_size))
+    return [(field.name, field.offset, shown)]
+
+
+def _complex_parts(name: str, size: int) -> tuple[Member, ...]:
+    if size not in _COMPLEX_PARTS or "int" in name or "128" in name:
+        return ()
+    part = ValueType(ValueKind.FLOAT, size // 2, _COMPLEX_PARTS[size])
+    return ("re", 0, part), ("im", size // 2, part)
 
 
 def _kind(plain: Type, size: int) -> ValueKind:
@@ -43,14 +104,22 @@ def _kind(plain: Type, size: int) -> ValueKind:
 
 
 def _scalar_kind(plain: Scalar, size: int) -> ValueKind:
-    if plain.encoding in _FLOATS:
-        return ValueKind.FLOAT
+    if plain.encoding is Encoding.FLOAT:
+        known = _FLOATS.get(size, ())
+        return ValueKind.FLOAT if known is None or plain.own_name in known else ValueKind.AGGREGATE
+    if plain.encoding is Encoding.DECIMAL:
+        return ValueKind.AGGREGATE
     if size == 0:
         return ValueKind.VOID  # `()` and `!` of Rust
     if size > 8:
-        return ValueKind.AGGREGATE  # 128-bit integers take two registers
+        is_number = size == 16 and plain.encoding in (Encoding.SIGNED, Encoding.UNSIGNED)
+        return ValueKind.AGGREGATE if not is_number else _signedness(plain)
     if plain.encoding is Encoding.BOOL:
         return ValueKind.BOOL
     if plain.is_character:
         return ValueKind.CHAR
+    return _signedness(plain)
+
+
+def _signedness(plain: Scalar) -> ValueKind:
     return ValueKind.SIGNED if plain.encoding in SIGNED_ENCODINGS else ValueKind.UNSIGNED

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
+import codecs
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from strobe.model import Capture, CaptureKind, Text, Value, ValueKind, ValueType
+from strobe.timeline import floats
 from strobe.timeline.scalars import decode
 
 _TEXT_KEPT, _TEXT_CUT, _TEXT_NULL, _TEXT_UNREADABLE = 0xFFFF, 0x10000, 0x20000, 0x40000  # STROBE_TEXT_*
 _TEXTS = frozenset({CaptureKind.CHARS, CaptureKind.PAIR, CaptureKind.STRING})
 _ELLIPSIS = "…"
-_LONG_DOUBLE_BYTES = 16
-_EXPONENT_BIAS = 16383
+_MAY_BE_NO_TEXT = 1  # Capture.other of CHARS
 
 
 class Words:
@@ -29,28 +30,52 @@ class Words:
         return taken
 
 
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What was kept of a text. `is_readable` False: the pointer leads to no memory."""
+
+    data: bytes
+    is_cut: bool
+    is_readable: bool
+
+
 def captured_value(captures: Sequence[Capture], of: ValueType, words: Words) -> Value:
     """The value that these captures are of; None where there are none, or the record ends before."""
     if not captures:
         return None
-    if captures[0].kind in _TEXTS:
-        return _text(words)
+    if captures[-1].kind in _TEXTS:
+        return _text(captures[-1], words)
     if captures[0].kind is CaptureKind.BYTES:
         content = _content(words)
-        return content if isinstance(content, str) else value_of_bytes(content, of)
+        return None if content is None or content.is_cut else value_of_bytes(content.data, of)
     data = b"".join(_word_bytes(capture, words) for capture in captures)
-    return value_of_bytes(data, of) if len(data) >= min(of.size, 8 * len(captures)) and data else None
+    return value_of_bytes(data, of)
+
+
+def is_text(captures: Sequence[Capture]) -> bool:
+    return bool(captures) and captures[-1].kind in _TEXTS
 
 
 def value_of_bytes(data: bytes, of: ValueType) -> Value:
-    """A value as it lies in memory."""
+    """A value as it lies in memory; None where there are too few bytes."""
     if of.members:
         return {name: value_of_bytes(data[offset:], member) for name, offset, member in of.members}
+    if of.kind is ValueKind.AGGREGATE or len(data) < min(of.size, 8) or not data:
+        return None
+    if of.bits is not None:
+        first, count = of.bits
+        word = int.from_bytes(data[:16], "little") >> first & (1 << count) - 1
+        is_negative = _is_signed(of) and word >> (count - 1)
+        return decode(word - (1 << count) if is_negative else word, of)
     if of.kind is ValueKind.FLOAT:
-        return _float(data, of.size)
-    if of.kind in (ValueKind.SIGNED, ValueKind.UNSIGNED) and of.size == 16 and len(data) >= 16:
-        return int.from_bytes(data[:16], "little", signed=of.kind is ValueKind.SIGNED)
+        return floats.decode(data, of.size)
+    if of.kind in (ValueKind.SIGNED, ValueKind.UNSIGNED) and of.size == 16:
+        return None if len(data) < 16 else int.from_bytes(data[:16], "little", signed=of.kind is ValueKind.SIGNED)
     return decode(int.from_bytes(data[:8], "little"), of)
+
+
+def _is_signed(of: ValueType) -> bool:
+    return of.kind is ValueKind.SIGNED or any(number < 0 for number, _ in of.enumerators)
 
 
 def _word_bytes(capture: Capture, words: Words) -> bytes:
@@ -58,60 +83,38 @@ def _word_bytes(capture: Capture, words: Words) -> bytes:
     return struct.pack(f"<{len(taken)}Q", *taken)
 
 
-def _content(words: Words) -> bytes | str:
-    """Bytes of a text; or why there are none."""
+def _text(capture: Capture, words: Words) -> Value:
+    """The text behind a pointer; the pointer where there is none."""
+    pointer = next(iter(words.take()), None)
+    content = _content(words)
+    if pointer is None or content is None:
+        return None
+    found = _decoded(content) if content.is_readable else None
+    if capture.kind is CaptureKind.CHARS and capture.other & _MAY_BE_NO_TEXT:
+        found = found if found is not None and not content.is_cut and _reads_as_text(content.data) else None
+    return f"0x{pointer:x}" if found is None else found
+
+
+def _content(words: Words) -> _Content | None:
     header = next(iter(words.take()), None)
     if header is None:
-        return ""
-    if header & _TEXT_NULL:
-        return "null"
-    if header & _TEXT_UNREADABLE:
-        return "<unreadable>"
+        return None
     kept = header & _TEXT_KEPT
     taken = words.take((kept + 7) // 8)
     data = struct.pack(f"<{len(taken)}Q", *taken)[:kept]
-    return data + _ELLIPSIS.encode() if header & _TEXT_CUT else data
+    return _Content(data, bool(header & _TEXT_CUT), not header & (_TEXT_NULL | _TEXT_UNREADABLE))
 
 
-def _text(words: Words) -> Value:
-    content = _content(words)
-    if isinstance(content, str):
-        return content or None
-    return Text(content.decode("utf-8", "replace"))
+def _decoded(content: _Content) -> Text:
+    """Bytes that are no UTF-8 show as `\\xff`; a character that was cut is left out."""
+    decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+    text = decoder.decode(content.data, final=not content.is_cut)
+    return Text(text + _ELLIPSIS if content.is_cut else text)
 
 
-def _float(data: bytes, size: int) -> Value:
-    if len(data) < min(size, 10):
-        return None
-    if size == 4:
-        return _shortest(struct.unpack("<f", data[:4])[0])
-    if size == 8:
-        return _finite(struct.unpack("<d", data[:8])[0])
-    return _extended(data) if size == _LONG_DOUBLE_BYTES else None
-
-
-def _shortest(value: float) -> Value:
-    """The shortest decimal that is this single-precision number: 0.1, not 0.10000000149011612."""
-    if not math.isfinite(value):
-        return _finite(value)
-    packed = struct.pack("<f", value)
-    candidates = (float(f"{value:.{digits}g}") for digits in range(6, 10))
-    return next((item for item in candidates if struct.pack("<f", item) == packed), value)
-
-
-def _finite(value: float) -> Value:
-    """JSON has no infinity and no NaN."""
-    return value if math.isfinite(value) else str(value)
-
-
-def _extended(data: bytes) -> Value:
-    """The 80-bit format of the x87, as near as a double comes."""
-    fraction, exponent = struct.unpack("<QH", data[:10])
-    sign = -1.0 if exponent >> 15 else 1.0
-    exponent &= 0x7FFF
-    if exponent == 0x7FFF:
-        return _finite(sign * math.inf if fraction << 1 & (1 << 64) - 1 == 0 else math.nan)
+def _reads_as_text(data: bytes) -> bool:
     try:
-        return sign * math.ldexp(fraction, exponent - _EXPONENT_BIAS - 63)
-    except OverflowError:
-        return _finite(sign * math.inf)
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return all(letter.isprintable() or letter in "\t\n\r\x1b" for letter in text)

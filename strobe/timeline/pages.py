@@ -16,9 +16,29 @@ def page_of(reader: SessionReader, selection: Selection, limit: int, offset: int
     decoder = EventDecoder(reader)
     if selection.calls is None:
         return _host_page(reader, decoder, selection.hosts, limit, offset)
+    if selection.passes is not None:
+        return _tested_page(reader, decoder, selection, limit, offset)
     rows = _merged_rows(reader, selection, limit, offset, "total")
     total = int(rows[0][-1]) if rows else _total(reader, selection) if offset else 0
     return decoder.page(rows), total
+
+
+def _tested_page(
+    reader: SessionReader, decoder: EventDecoder, selection: Selection, limit: int, offset: int
+) -> tuple[list[Event], int]:
+    """Of calls whose values have to be decoded to be compared: looks at each row that the conditions leave."""
+    assert selection.calls is not None and selection.passes is not None
+    statement = f"select {CALL_COLUMNS} from strobe_calls where {selection.calls.sql()} order by number"
+    kept: list[Sequence[Any]] = []
+    total = 0
+    with reader.lock:
+        for row in reader.connection.execute(statement, tuple(selection.calls.values)):
+            if not selection.passes(int(str(row[3])), row[9] or b""):
+                continue
+            if offset <= total < offset + limit:
+                kept.append(row)
+            total += 1
+    return decoder.page(kept), total
 
 
 def first_events(reader: SessionReader, selection: Selection, limit: int) -> list[Event]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from strobe.model import CaptureKind, FunctionSymbol, Value, ValueKind, ValueType
+from strobe.model import CaptureKind, Enumerator, FunctionSymbol, Value, ValueKind, ValueType
+from strobe.timeline import floats
 
 WORD = (1 << 64) - 1
 _NOT_IN_A_WORD = (ValueKind.FLOAT, ValueKind.AGGREGATE, ValueKind.VOID)
@@ -26,9 +27,11 @@ def decode(word: int, of: ValueType | None) -> Value:
     return _signed(value, of.size) if of.kind is ValueKind.SIGNED else value
 
 
-def encode(value: str | int | bool, of: ValueType | None) -> int | None:
+def encode(value: str | int | float | bool, of: ValueType | None) -> int | None:
     """The bits, within `type_mask`, of a value that is compared with; None where the type has no such value."""
     mask = type_mask(of)
+    if of is not None and of.kind is ValueKind.FLOAT:
+        return floats.encode(value, of.size)
     if of is not None and (of.kind in _NOT_IN_A_WORD or of.size > 8):
         return None
     if of is not None and of.kind is ValueKind.BOOL:
@@ -37,6 +40,8 @@ def encode(value: str | int | bool, of: ValueType | None) -> int | None:
         return None
     if isinstance(value, str):
         return _encode_text(value, of)
+    if isinstance(value, float):
+        return encode(int(value), of) if value.is_integer() else None
     return value & mask if -(mask >> 1) - 1 <= value <= mask else None
 
 
@@ -47,7 +52,9 @@ def type_mask(of: ValueType | None) -> int:
 
 def is_in_a_word(function: FunctionSymbol) -> bool:
     """Whether the first captured word of what it returns is the value, so that words can be compared."""
-    captures = function.return_captures
+    captures, of = function.return_captures, function.returns
+    if of is not None and (of.members or of.kind is ValueKind.AGGREGATE):
+        return False
     return not captures or (len(captures) == 1 and captures[0].kind is CaptureKind.WORD)
 
 
@@ -68,18 +75,32 @@ def _character(code: int) -> str:
 
 
 def _enumerator(value: int, of: ValueType) -> Value:
+    """The first one of that value; the bits that flags are combined of; a number that has neither as it is."""
     for number, name in of.enumerators:
         if number & type_mask(of) == value:
-            return name
-    return _signed(value, of.size)
+            return Enumerator(name, number)
+    names = _flags(value, of) if of.is_flags else []
+    return Enumerator("|".join(names), value) if names else _signed(value, of.size)
+
+
+def _flags(value: int, of: ValueType) -> list[str]:
+    """A name for each bit, none where one has no name."""
+    names: dict[int, str] = {}
+    for number, name in of.enumerators:
+        if number > 0 and number & (number - 1) == 0 and number & value:
+            names.setdefault(number, name)
+    return [names[bit] for bit in sorted(names)] if sum(names) == value else []
 
 
 def _encode_text(text: str, of: ValueType | None) -> int | None:
     mask = type_mask(of)
     if of is not None:
         for number, name in of.enumerators:
-            if name == text:
+            if text in (name, Enumerator(name, number).shown):
                 return number & mask
+        combined = _combined(text, of) if of.is_flags else None
+        if combined is not None:
+            return combined
         if of.kind is ValueKind.CHAR:
             codes = (
                 code for code in range(min(mask, 0xFFFF) + 1) if text in (_character(code), _character(code)[1:-1])
@@ -89,3 +110,16 @@ def _encode_text(text: str, of: ValueType | None) -> int | None:
         return encode(int(text, 0), of)
     except ValueError:
         return None
+
+
+def _combined(text: str, of: ValueType) -> int | None:
+    """Of flags as they are shown: "A|B", "A|B(3)"."""
+    names, _, number = text.rstrip(")").partition("(")
+    known = {name: value for value, name in of.enumerators}
+    parts = [known.get(name.strip()) for name in names.split("|")]
+    value = 0
+    for part in parts:
+        if part is None:
+            return None
+        value |= part
+    return value if number in ("", str(value)) else None

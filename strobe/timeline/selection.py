@@ -12,6 +12,7 @@ from strobe.model import CALL_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, 
 from strobe.timeline.moments import NUMBER_MAX, THREAD_INDEX_BITS, before_newest_ns, event_number, host_number, ticks_of
 from strobe.timeline.reader import SHARED_THREAD_INDEX, SessionReader
 from strobe.timeline.scalars import encode, is_in_a_word, is_nullable, type_mask
+from strobe.timeline.values import decode_return, is_what_is_asked, words_of
 
 LIMIT_MAX = 10_000  # of the layer; the tools allow 500, the Python API pages by this
 _KINDS = {"function_enter": 1, "function_exit": 2}
@@ -49,6 +50,8 @@ class Selection:
     to_ns: int | None = None
     # whether the recorder's totals can answer: nothing but functions and threads is asked for
     by_totals: bool = True
+    # what a row's function id and words must pass besides `calls`, where values are compared that are no single word
+    passes: Callable[[int, bytes], bool] | None = None
 
 
 def check_page(wanted: EventFilter) -> None:
@@ -67,6 +70,7 @@ def select(reader: SessionReader, wanted: EventFilter, until_number: int | None 
     found.by_totals = not (_has_times(wanted) or wanted.return_value or wanted.min_duration_ns)
     if wanted.event_type is None or wanted.event_type in CALL_EVENTS:
         found.calls = _call_conditions(reader, wanted, found, until_number)
+        found.passes = _value_test(reader, wanted.return_value, found.functions)
     only_calls = wanted.function or wanted.source_file or wanted.return_value or wanted.min_duration_ns is not None
     if wanted.event_type not in CALL_EVENTS and not only_calls:
         found.hosts = _host_conditions(reader, wanted, found, until_number)
@@ -203,6 +207,23 @@ def _moment(reader: SessionReader, name: str, value: int | str | None) -> int | 
     return newest_ns - before if name == "timeTo" else max(0, newest_ns - before)
 
 
+def _value_test(
+    reader: SessionReader, match: ReturnMatch | None, wanted: list[int] | None
+) -> Callable[[int, bytes], bool] | None:
+    """A test of results that are text, structs or wide numbers; None where no function wanted returns such."""
+    if match is None or match.equals is None:
+        return None
+    functions = {key: symbol for key, symbol in reader.functions().items() if not is_in_a_word(symbol)}
+    if not functions or (wanted is not None and functions.keys().isdisjoint(wanted)):
+        return None
+
+    def passes(function_id: int, words: bytes) -> bool:
+        symbol = functions.get(function_id)
+        return symbol is None or is_what_is_asked(decode_return(symbol, words_of(words)), match)
+
+    return passes
+
+
 def _return_tests(reader: SessionReader, match: ReturnMatch) -> bytes:
     """Rows of (function id, mask, value, equal or not) for the functions that can return what is asked for."""
     if match.equals is None and match.is_null is None:
@@ -217,13 +238,16 @@ def _return_tests(reader: SessionReader, match: ReturnMatch) -> bytes:
 
 def _return_test(function_id: int, symbol: FunctionSymbol, match: ReturnMatch) -> list[int]:
     mask = type_mask(symbol.returns)
-    if not is_in_a_word(symbol):
-        return []
     if match.is_null is not None and not is_nullable(symbol.returns):
         return []
     if match.equals is None:
         return [function_id, mask, 0, int(bool(match.is_null))]
+    if not is_in_a_word(symbol):
+        return [function_id, 0, 0, 1]  # every result; _value_test looks at it
     value = encode(match.equals, symbol.returns)
+    if symbol.returns is not None and symbol.returns.kind is ValueKind.FLOAT and value is not None:
+        mask &= mask if value & mask >> 1 else mask >> 1  # -0.0 equals 0.0
+        value &= mask
     if value == 1 and symbol.returns is not None and symbol.returns.kind is ValueKind.BOOL:
         return [function_id, mask, 0, 0]  # every byte but 0 reads as true
     contradiction = match.is_null is not None and value is not None and (value == 0) != match.is_null

@@ -16,7 +16,7 @@ from strobe.errors import failure
 from strobe.model import FunctionSymbol, Value
 from strobe.timeline.events import decode_text
 from strobe.timeline.reader import SessionReader, open_reader
-from strobe.timeline.values import decode_arguments, decode_return, words_of
+from strobe.timeline.values import decode_arguments, decode_return, plain, words_of
 
 _ALLOWED = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
 
@@ -93,13 +93,13 @@ def _create_functions(connection: apsw.Connection, functions: dict[int, Function
         if blob is None or kind != _ENTER:
             return None
         arguments = decode_arguments(functions.get(function_id), words_of(blob))
-        return json.dumps({item.name: item.value for item in arguments}, ensure_ascii=False)
+        return json.dumps({item.name: plain(item.value) for item in arguments}, ensure_ascii=False)
 
     def return_value(*values: Any) -> Value:
         function_id, kind, blob = values
         if blob is None or kind == _ENTER:
             return None
-        value = decode_return(functions.get(function_id), words_of(blob))
+        value = plain(decode_return(functions.get(function_id), words_of(blob)))
         if isinstance(value, dict):
             return json.dumps(value, ensure_ascii=False)
         # SQLite's integers end at 2^63 - 1

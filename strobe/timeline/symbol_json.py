@@ -59,10 +59,17 @@ def _type_fields(value: ValueType) -> dict[str, Any]:
         row["enumerators"] = value.enumerators
     if value.members:
         row["members"] = [(name, offset, _type_fields(member)) for name, offset, member in value.members]
+    if value.is_flags:
+        row["flags"] = True
+    if value.bits is not None:
+        row["bits"] = value.bits
     return row
 
 
 def _type_of(row: dict[str, Any]) -> ValueType:
     enumerators = tuple((int(number), str(name)) for number, name in row.get("enumerators", ()))
     members = tuple((str(name), int(offset), _type_of(member)) for name, offset, member in row.get("members", ()))
-    return ValueType(ValueKind(row["kind"]), row["size"], row["name"], enumerators, members)
+    first, count = row.get("bits", (0, 0))
+    bits = (int(first), int(count)) if count else None
+    is_flags = bool(row.get("flags", False))
+    return ValueType(ValueKind(row["kind"]), row["size"], row["name"], enumerators, members, is_flags, bits)

@@ -37,6 +37,10 @@ def totals_of(reader: SessionReader, wanted: EventFilter, group_by: GroupBy) -> 
             "bad_value", field="eventType", value=wanted.event_type, reason="groupBy adds up calls", valid=valid
         )
     selection = select(reader, replace(wanted, event_type=None))
+    if selection.passes is not None:
+        reason = "some of these functions return text or structs, which are compared one by one and not added up"
+        valid = "groupBy of functions that return numbers, or the events themselves"
+        raise failure("bad_value", field="returnValue", value="equals", reason=reason, valid=valid)
     with reader.lock:
         _fill_groups(reader, group_by)
         threads = _thread_indexes(reader, selection)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Sequence
 
-from strobe.model import Argument, FunctionSymbol, Value
+from strobe.model import Argument, Enumerator, FunctionSymbol, ReturnMatch, Text, Value
 from strobe.timeline.captured import Words, captured_value
 from strobe.timeline.scalars import decode
 
@@ -30,3 +31,40 @@ def decode_return(function: FunctionSymbol | None, words: Sequence[int]) -> Valu
     if function is None or function.returns is None:
         return decode(words[0], None)
     return captured_value(function.return_captures, function.returns, Words(words))
+
+
+def shown(value: Value) -> str:
+    """As a person reads it: true and false as in C, text in quotes, "0x…" and enumerators as they are, "?" where it is
+    not known."""
+    if value is None:
+        return "?"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Text):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Enumerator):
+        return value.shown
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}={shown(member)}" for name, member in value.items()) + "}"
+    return str(value)
+
+
+def plain(value: Value) -> Value:
+    """As JSON has it: enumerators with their numbers, "MODE_LOOP(2)"; integers of more than 64 bits as text."""
+    if isinstance(value, Enumerator):
+        return value.shown
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        return str(value)
+    return {name: plain(member) for name, member in value.items()} if isinstance(value, dict) else value
+
+
+def is_what_is_asked(value: Value, match: ReturnMatch) -> bool:
+    """Whether a result is the one that a filter asks for: text with or without quotes, others as they are shown."""
+    if value is None:
+        return False
+    if match.is_null is not None and (value == "0x0" and not isinstance(value, Text)) != match.is_null:
+        return False
+    if match.equals is None or match.equals == value:
+        return True
+    asked = str(match.equals)
+    return asked == shown(value) or (isinstance(value, (Text, Enumerator)) and asked == value)

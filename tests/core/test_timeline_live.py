@@ -10,6 +10,7 @@ from support.timelines import PID, WrittenSession, write_mixture
 
 from strobe.errors import StrobeError
 from strobe.model import EventFilter
+from strobe.timeline.values import plain
 
 MakeSession = Callable[..., WrittenSession]
 
@@ -105,7 +106,7 @@ def test_plain_sql_sees_what_queries_see(make_session: MakeSession) -> None:
     ):
         assert [row[columns.index(name)] for row in rows] == [getattr(event, name) for event in events]
     assert [row[columns.index("parent_event_id")] for row in rows] == [event.parent_event_id for event in events]
-    returns = [event.return_value for event in events if event.function]
+    returns = [plain(event.return_value) for event in events if event.function]
     assert [row[columns.index("return_value")] for row in rows if row[7]] == returns
     counted = dict(
         session.timeline.sql("select function, count(*) from events where function like 'app%' group by 1")[1]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from strobe.mcp.results import clipped
-from strobe.model import Event, Totals
+from strobe.model import Argument, Event, Totals
+from strobe.timeline.values import plain
 
 
 def event(item: Event, verbose: bool, text_limit: int) -> dict[str, Any]:
@@ -18,7 +19,7 @@ def event(item: Event, verbose: bool, text_limit: int) -> dict[str, Any]:
         "sourceFile": item.source_file,
         "line": item.line,
         "durationNs": item.duration_ns,
-        "returnValue": item.return_value,
+        "returnValue": plain(item.return_value),
         "text": None if item.text is None else clipped(item.text, text_limit),
     }
     if verbose:
@@ -54,6 +55,10 @@ def group(item: Totals, group_by: str) -> dict[str, Any]:
     }
 
 
+def _argument(item: Argument) -> dict[str, Any]:
+    return {"name": item.name, "value": plain(item.value)}
+
+
 def _details(item: Event) -> dict[str, Any]:
     arguments = item.arguments
     return {
@@ -62,7 +67,7 @@ def _details(item: Event) -> dict[str, Any]:
         "threadName": item.thread_name or None,
         "pid": item.pid,
         "parentEventId": item.parent_event_id,
-        "arguments": None if arguments is None else [{"name": one.name, "value": one.value} for one in arguments],
+        "arguments": None if arguments is None else [_argument(one) for one in arguments],
         "returnType": item.return_type,
         "sampled": item.sampled or None,
         "depth": item.depth,

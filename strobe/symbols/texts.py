@@ -1,0 +1,106 @@
+"""Which types are text: pointers to characters, and objects with a pointer to them and a length.
+
+Fields are found by the names that the standard libraries give them, their places come from debug information. Strings
+of libc++ keep short text inside of themselves, so they have no such fields and are no text here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from strobe.symbols.record_model import Field
+from strobe.symbols.type_model import Pointer, Qualified, Record, Scalar, Type, Typedef
+
+_MAX_HOPS = 64
+_MAX_DEPTH = 6
+# what a type's name begins with: the fields that lead to its pointer and to its length
+_OBJECTS = (
+    ("std::__cxx11::basic_string<char,", ("_M_dataplus", "_M_p"), ("_M_string_length",)),
+    ("std::basic_string_view<char,", ("_M_str",), ("_M_len",)),
+    ("std::__1::basic_string_view<char,", ("__data_",), ("__size_",)),
+    ("std::__1::basic_string_view<char,", ("__data",), ("__size",)),
+    ("&str", ("data_ptr",), ("length",)),
+    ("&mut str", ("data_ptr",), ("length",)),
+    ("alloc::string::String", ("vec", "buf"), ("vec", "len")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TextObject:
+    """Where in an object the pointer to its text and the text's length are, in bytes."""
+
+    pointer_offset: int
+    length_offset: int
+
+
+def points_to_text(type_: Type) -> bool:
+    """`char*`, `const char*`: those of plain char alone, as other 8-bit integers are data as often as text."""
+    plain = type_.bare
+    return isinstance(plain, Pointer) and not plain.own_name and _is_char(plain.target)
+
+
+def is_const_text(type_: Type) -> bool:
+    plain = type_.bare
+    return isinstance(plain, Pointer) and _is_const(plain.target)
+
+
+def text_object(type_: Type) -> TextObject | None:
+    plain = type_.bare
+    if not isinstance(plain, Record):
+        return None
+    for name, to_pointer, to_length in _OBJECTS:
+        if not (plain.name.startswith(name) if name.endswith(",") else plain.name == name):
+            continue
+        pointer, length = _offset(plain, to_pointer), _offset(plain, to_length)
+        if pointer is not None and length is not None and length[1] == 8:
+            return TextObject(pointer[0], length[0])
+    return None
+
+
+def _offset(record: Record, path: tuple[str, ...]) -> tuple[int, int] | None:
+    """Offset and size of the field that a path leads to; of a record there (Rust's buffers) its first pointer."""
+    at: Type = record
+    offset = 0
+    for name in path:
+        field = _field(at, name)
+        if field is None or field.offset is None or field.bit_size is not None:
+            return None
+        offset += field.offset
+        at = field.type.bare
+    if isinstance(at, Record):
+        inner = _first_pointer(at, 0)
+        return None if inner is None else (offset + inner, 8)
+    return offset, at.size or 0
+
+
+def _field(type_: Type, name: str) -> Field | None:
+    fields = type_.parts.fields if isinstance(type_, Record) else ()
+    return next((field for field in fields if field.name == name), None)
+
+
+def _first_pointer(record: Record, depth: int) -> int | None:
+    for field in record.parts.fields if depth < _MAX_DEPTH else ():
+        plain = field.type.bare
+        if field.offset is None:
+            continue
+        if isinstance(plain, Pointer):
+            return field.offset
+        inner = _first_pointer(plain, depth + 1) if isinstance(plain, Record) else None
+        if inner is not None:
+            return field.offset + inner
+    return None
+
+
+def _is_char(type_: Type) -> bool:
+    plain = type_.bare
+    return isinstance(plain, Scalar) and plain.own_name == "char" and plain.size == 1
+
+
+def _is_const(type_: Type) -> bool:
+    for _ in range(_MAX_HOPS):
+        if isinstance(type_, Qualified) and type_.word == "const":
+            return True
+        if not isinstance(type_, (Qualified, Typedef)):
+            return False
+        type_ = type_.target
+    return False

@@ -1,0 +1,81 @@
+"""Events say of arguments and results what the program itself says that it was given and gave back."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from support.sessions import Build, Launch, all_events, status, text
+
+from strobe.cli import wording
+from strobe.model import CALL_EVENTS, Event, EventFilter
+from strobe.session import Session
+
+_UNKNOWN = "=?"
+
+
+@pytest.fixture(params=["native", "portable"])
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The form of the recorder that a launch uses."""
+    chosen: str = request.param
+    monkeypatch.setenv("STROBE_RECORDER", chosen)
+    return chosen
+
+
+def told(session: Session) -> list[str]:
+    """The program's own lines."""
+    return [line for line in text(session, "stdout").splitlines() if line[:2] in ("> ", "< ")]
+
+
+def seen(session: Session) -> list[str]:
+    """The same lines out of events."""
+    return [_line(event) for event in all_events(session, EventFilter()) if event.event_type in CALL_EVENTS]
+
+
+def _line(event: Event) -> str:
+    name = (event.function or "").rpartition("::")[2]
+    if event.event_type == "function_enter":
+        return f"> {name}({wording.arguments(event.arguments)})"
+    return f"< {name} = {wording.value(event.return_value)}"
+
+
+def agrees(line: str, event: str) -> bool:
+    """Values that are not known agree with any."""
+    parts = re.escape(event).replace(r"=\?", "=.*?").replace(r"=\ \?", r"=\ .*?")
+    return re.fullmatch(parts, line) is not None
+
+
+def unknown(lines: list[str], events: list[str]) -> int:
+    """How many values the events leave open that the program tells; fails where one is wrong."""
+    wrong = [f"{line}\n{event}" for line, event in zip(lines, events, strict=True) if not agrees(line, event)]
+    assert not wrong, "\n".join(wrong)
+    return _open(events) - _open(lines)
+
+
+def _open(lines: list[str]) -> int:
+    return sum(len(re.findall(r"= ?\?", line)) for line in lines)
+
+
+def run(launch: Launch, program: Path, pattern: str) -> Session:
+    session = launch(program, patterns=[pattern], sampling="off")
+    assert status(session) == 0
+    return session
+
+
+# values that may stay open: vector registers in the portable form; what clang's optimized code leaves no evidence of
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_c(launch: Launch, build_program: Build, form: str, compiler: str, flag: str) -> None:
+    session = run(launch, build_program("typed", flag, compiler=compiler), "t_*")
+    left = unknown(told(session), seen(session))
+    optimized_away = 20 if (compiler, flag) == ("clang", "-O2") else 0
+    assert left <= optimized_away + (40 if form == "portable" else 0)
+
+
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+@pytest.mark.usefixtures("form")
+def test_pointers_that_lead_to_no_text(launch: Launch, build_program: Build, compiler: str, flag: str) -> None:
+    session = run(launch, build_program("bad_texts", flag, compiler=compiler), "bad::*")
+    assert unknown(told(session), seen(session)) == 0
