@@ -76,9 +76,9 @@ class Recorder {
     }
 
   private:
-    static inline strobe_recorder* running_ = nullptr;
+    static inline struct strobe_recorder* running_ = nullptr;
     SegmentWriter segment_;
-    strobe_recorder recorder_{};
+    struct strobe_recorder recorder_{};
     pthread_key_t key_{};
 };
 

@@ -66,7 +66,10 @@ int count(Ts...) {
     return sizeof...(Ts);
 }
 template <typename T>
-requires(sizeof(T) == 4) int sized(T) { return 4; }
+    requires(sizeof(T) == 4)
+int sized(T) {
+    return 4;
+}
 template <typename T, int N = 3>
 struct Array {
     int size() { return N; }

@@ -80,7 +80,7 @@ union Either {
     Plain plain;
 };
 struct Members {
-    int Plain::*field = &Plain::x;
+    int Plain::* field = &Plain::x;
     int (Animal::*method)() const = &Animal::legs;
     int& reference;
     int&& moved;
