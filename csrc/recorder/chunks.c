@@ -82,15 +82,21 @@ static int strobe_chunk_claim(struct strobe_recorder* recorder, struct strobe_th
     return 0;
 }
 
-uint64_t* strobe_record_reserve(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t words) {
-    uint32_t bytes = sizeof(struct strobe_record) + words * 8;
-    if (state->chunk != NULL && state->used + bytes > STROBE_CHUNK_BYTES) {
+static STROBE_COLD int strobe_chunk_next(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+    if (state->chunk != NULL) {
         STROBE_COMPILER_BARRIER();
         state->chunk->state = STROBE_CHUNK_FULL;
         state->chunk = NULL;
         strobe_thread_read_name(recorder, state);
     }
-    if (state->chunk == NULL && !strobe_chunk_claim(recorder, state)) return NULL;
+    return strobe_chunk_claim(recorder, state);
+}
+
+uint64_t* strobe_record_reserve(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t words) {
+    uint32_t bytes = sizeof(struct strobe_record) + words * 8;
+    if (STROBE_UNLIKELY(state->chunk == NULL || state->used + bytes > STROBE_CHUNK_BYTES) &&
+        !strobe_chunk_next(recorder, state))
+        return NULL;
     return (uint64_t*)((uint8_t*)state->chunk + state->used);
 }
 

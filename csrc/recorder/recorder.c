@@ -30,6 +30,12 @@ static int strobe_map_state(struct strobe_recorder* recorder) {
            recorder->captures != NULL && recorder->stubs != NULL && recorder->unwind_table != NULL;
 }
 
+STROBE_COLD uint64_t strobe_kernel_ns(void) {
+    int64_t now[2];
+    strobe_syscall(STROBE_SYS_CLOCK_GETTIME, 1, (int64_t)now, 0, 0, 0, 0);
+    return (uint64_t)now[0] * 1000000000u + (uint64_t)now[1];
+}
+
 static int strobe_has_shadow_stack(void) {
     uint64_t features = 0;
     int64_t result = strobe_syscall(STROBE_SYS_ARCH_PRCTL, STROBE_ARCH_SHSTK_STATUS, (int64_t)&features, 0, 0, 0, 0);

@@ -20,6 +20,15 @@
 #include "../abi/strobe_abi.h"
 #include "arch/x86_64/cpu.h"
 
+/* What a call seldom needs is kept apart from what it always needs, or gcc gives that up registers for it. */
+#ifdef __TINYC__
+#define STROBE_COLD
+#define STROBE_UNLIKELY(condition) (condition)
+#else
+#define STROBE_COLD __attribute__((noinline, cold))
+#define STROBE_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#endif
+
 #define STROBE_THREAD_STATES 1024u /* threads that record at the same time */
 #define STROBE_FRAMES 1024u        /* traced frames of one thread whose return is caught */
 #define STROBE_STUB_BYTES 16u
@@ -150,11 +159,14 @@ void strobe_record_publish(struct strobe_thread_state* state, uint32_t words, ui
 void strobe_record_thread(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 
 /* totals.c: the thread's entry for `function`, made at the first call; NULL where there is no room (counted) */
-struct strobe_totals* strobe_totals_of(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                                       uint32_t function);
+struct strobe_totals* strobe_totals_begin(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                          uint32_t function);
 void strobe_totals_forget(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 /* `callee_ticks`: the part of the duration that traced callees took. */
 void strobe_totals_add_duration(struct strobe_totals* totals, uint64_t duration_ticks, uint64_t callee_ticks);
+
+/* recorder.c: CLOCK_MONOTONIC */
+uint64_t strobe_kernel_ns(void);
 
 /* stack.c */
 void strobe_stack_bounds(struct strobe_recorder* recorder, struct strobe_thread_state* state);
@@ -182,11 +194,16 @@ void strobe_return_path_write(struct strobe_recorder* recorder);
 void* strobe_exit_probe_write(struct strobe_recorder* recorder, uint32_t cpu_offset, uint32_t rdi_offset);
 void strobe_unwind_table_write(struct strobe_recorder* recorder);
 
+static inline struct strobe_totals* strobe_totals_of(struct strobe_recorder* recorder,
+                                                     struct strobe_thread_state* state, uint32_t function) {
+    uint32_t index = state->totals_index[function];
+    if (STROBE_UNLIKELY(index == 0)) return strobe_totals_begin(recorder, state, function);
+    return &recorder->totals[index];
+}
+
 static inline uint64_t strobe_ticks(const struct strobe_recorder* recorder) {
-    int64_t now[2];
-    if (recorder->clock_kind == STROBE_CLOCK_TSC) return strobe_cycles() - recorder->start_ticks;
-    strobe_syscall(STROBE_SYS_CLOCK_GETTIME, 1, (int64_t)now, 0, 0, 0, 0);
-    return (uint64_t)now[0] * 1000000000u + (uint64_t)now[1] - recorder->start_ticks;
+    if (STROBE_UNLIKELY(recorder->clock_kind != STROBE_CLOCK_TSC)) return strobe_kernel_ns() - recorder->start_ticks;
+    return strobe_cycles() - recorder->start_ticks;
 }
 
 /* Strictly increasing within a thread, so that (ticks, thread) names an event. */

@@ -77,7 +77,7 @@ void strobe_stack_bounds(struct strobe_recorder* recorder, struct strobe_thread_
     }
 }
 
-int strobe_stack_is_alternate(void) {
+STROBE_COLD int strobe_stack_is_alternate(void) {
     struct {
         uint64_t address;
         int32_t flags;

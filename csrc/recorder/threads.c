@@ -10,7 +10,7 @@
 #define STROBE_SLOT_MARK 0x5354524f42450000ull
 #define STROBE_THREAD_BLOCK_BYTES 2048 /* less than glibc's struct pthread has */
 
-void strobe_thread_read_name(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+STROBE_COLD void strobe_thread_read_name(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     uint64_t name[2] = {0, 0};
     uint64_t* place;
     if (state->name_interval < STROBE_NAME_LAST_INTERVAL) state->name_interval *= 4;
@@ -96,7 +96,7 @@ static struct strobe_thread_state* strobe_state_begin(struct strobe_recorder* re
     return state;
 }
 
-static struct strobe_thread_state* strobe_thread_begin(struct strobe_recorder* recorder) {
+static STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe_recorder* recorder) {
     uint32_t tid = (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0);
     struct strobe_thread_state* state = strobe_is_beginning(recorder, tid) ? NULL : strobe_state_begin(recorder, tid);
     if (state == NULL) return NULL;
@@ -107,7 +107,8 @@ static struct strobe_thread_state* strobe_thread_begin(struct strobe_recorder* r
 
 /* A handler that interrupts the recorder in the middle of a record cannot use the same chunk and frames. It gets a
    state of its own, listed as a thread of its own with the same id, so that records of one state stay in order. */
-struct strobe_thread_state* strobe_thread_nested(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+STROBE_COLD struct strobe_thread_state* strobe_thread_nested(struct strobe_recorder* recorder,
+                                                             struct strobe_thread_state* state) {
     if (state->busy_slot == STROBE_BEGINNING) return NULL;
     if (state->nested == NULL) {
         struct strobe_thread_state* nested = strobe_state_begin(recorder, state->tid);

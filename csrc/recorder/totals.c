@@ -1,11 +1,10 @@
 /* Exact totals per function and thread: one entry in the segment for each pair, found through the thread state. */
 #include "recorder.h"
 
-struct strobe_totals* strobe_totals_of(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                                       uint32_t function) {
-    uint32_t index = state->totals_index[function];
+STROBE_COLD struct strobe_totals* strobe_totals_begin(struct strobe_recorder* recorder,
+                                                      struct strobe_thread_state* state, uint32_t function) {
+    uint32_t index;
     struct strobe_totals* entry;
-    if (index != 0) return &recorder->totals[index];
     if (recorder->header->totals_used >= recorder->header->totals_capacity) return NULL;
     index = strobe_fetch_add32(&recorder->header->totals_used, 1);
     if (index >= recorder->header->totals_capacity) return NULL;
