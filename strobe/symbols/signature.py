@@ -15,7 +15,7 @@ from strobe.symbols.abi import INTEGER_REGISTERS, STACK, Doubt, Place, Places, S
 from strobe.symbols.captures import of_parameter, of_result
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_info import DebugInfo
-from strobe.symbols.dies import number, target
+from strobe.symbols.dies import children, number, target
 from strobe.symbols.entry_places import Seen, seen_at_entry
 from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.shapes import returned_shape, shape_of
@@ -28,6 +28,9 @@ _RUST = 0x1C
 _CC_NOCALL = 3
 _IN_CHARGE = "__in_chrg"  # a constructor's parameter that seldom any code gets: only where one body serves all variants
 _COMPLETE_RUSTC = (1, 95)  # seen: it lists parameters without name (`_`, a closure's own), as older ones did not
+_CALLS_DESCRIBED = frozenset({"DW_AT_call_all_calls", "DW_AT_GNU_all_call_sites"})
+_OPTIMIZED_TAGS = ("DW_TAG_call_site", "DW_TAG_GNU_call_site")
+_LIST_FORMS = frozenset({"DW_FORM_sec_offset", "DW_FORM_loclistx", "DW_FORM_data4", "DW_FORM_data8"})
 _MAX_HOPS = 8
 _NEIGHBOURS = 16  # functions looked at on either side
 Assigned = list[Places | None]
@@ -147,8 +150,12 @@ class Signatures:
         die = None if offset is None else self._die_at(offset)
         if die is None or die.cu.cu_offset != unit:
             return None
-        seen = self._seen(die, self._listed(die))
-        return all(entry.in_frame for entry in seen) if seen else None
+        if _shows_optimization(die):
+            return False
+        formals = self._listed(die)
+        language = next((found for origin in reversed(_origins(die)) if (found := _language(origin))), "c")
+        shapes = [_shape(formal, language) for formal in formals]
+        return _is_kept_in_frame(shapes, self._seen(die, formals))
 
     def _parameter(self, index: int, formal: DIE, shape: Shape | None, places: Places | None) -> Parameter:
         chain = _origins(formal)
@@ -225,17 +232,33 @@ def _is_complete(producer: str, die: DIE) -> bool:
     return "rustc" not in producer or len(_origins(die)) > 1 or _rustc_version(producer) >= _COMPLETE_RUSTC
 
 
-def _is_unoptimized(shapes: list[Shape | None], assigned: Assigned, seen: list[Seen]) -> bool:
-    """Each parameter that arrives in a register has a place in the frame from the first to the last instruction.
+def _is_kept_in_frame(shapes: list[Shape | None], seen: list[Seen]) -> bool | None:
+    """Whether each parameter has a place in the frame from the first to the last instruction; None where there is none.
 
     Those passed by reference do not count: clang lists places for them even at -O0.
     """
     own = [
-        entry
-        for shape, places, entry in zip(shapes, assigned, seen, strict=True)
-        if places and shape is not None and shape.place is not Place.REFERENCE
+        entry.in_frame
+        for shape, entry in zip(shapes, seen, strict=True)
+        if shape is not None and shape.place is not Place.REFERENCE
     ]
-    return bool(own) and all(entry.in_frame for entry in own)
+    return all(own) if own else None
+
+
+def _is_unoptimized(shapes: list[Shape | None], assigned: Assigned, seen: list[Seen]) -> bool:
+    placed = [shape if places else None for shape, places in zip(shapes, assigned, strict=True)]
+    return _is_kept_in_frame(placed, seen) is True
+
+
+def _shows_optimization(function: DIE) -> bool:
+    """Described call sites, variables that move: not what -O0 gives. It may inline, as Rust's libraries do."""
+    if _CALLS_DESCRIBED & function.attributes.keys():
+        return True
+    for child in children(function, *_OPTIMIZED_TAGS, "DW_TAG_variable"):
+        location = child.attributes.get("DW_AT_location")
+        if child.tag in _OPTIMIZED_TAGS or (location is not None and location.form in _LIST_FORMS):
+            return True
+    return False
 
 
 def _is_followed(index: int, assigned: Assigned, confirmed: list[bool]) -> bool:

@@ -93,6 +93,8 @@ def _create_functions(connection: apsw.Connection, functions: dict[int, Function
         if blob is None or kind != _ENTER:
             return None
         arguments = decode_arguments(functions.get(function_id), words_of(blob))
+        if arguments is None:
+            return None
         return json.dumps({item.name: plain(item.value) for item in arguments}, ensure_ascii=False)
 
     def return_value(*values: Any) -> Value:

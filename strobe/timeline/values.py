@@ -16,9 +16,14 @@ def words_of(blob: bytes) -> tuple[int, ...]:
     return struct.unpack(f"<{len(blob) // 8}Q", blob)
 
 
-def decode_arguments(function: FunctionSymbol | None, words: Sequence[int]) -> tuple[Argument, ...]:
-    """What was captured, in the order of the parameters; None for a parameter of which nothing was."""
+def decode_arguments(function: FunctionSymbol | None, words: Sequence[int]) -> tuple[Argument, ...] | None:
+    """What was captured, in the order of the parameters, with None for one of which nothing was.
+
+    None where neither parameters nor words are known: that there are no arguments is not known either.
+    """
     if function is None or function.parameters is None:
+        if not words:
+            return None
         return tuple(Argument(f"arg{place}", decode(word, None)) for place, word in enumerate(words))
     left = Words(words)
     return tuple(Argument(item.name, captured_value(item.captures, item.type, left)) for item in function.parameters)

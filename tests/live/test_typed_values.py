@@ -42,7 +42,7 @@ def _line(event: Event) -> str:
 
 def agrees(line: str, event: str) -> bool:
     """Values that are not known agree with any."""
-    parts = re.escape(event).replace(r"=\?", "=.*?").replace(r"=\ \?", r"=\ .*?")
+    parts = re.escape(event).replace(r"=\?", "=.*?").replace(r"=\ \?", r"=\ .*?").replace(r"\(…\)", ".*")
     return re.fullmatch(parts, line) is not None
 
 
@@ -57,8 +57,8 @@ def _open(lines: list[str]) -> int:
     return sum(len(re.findall(r"= ?\?", line)) for line in lines)
 
 
-def run(launch: Launch, program: Path, pattern: str) -> Session:
-    session = launch(program, patterns=[pattern], sampling="off")
+def run(launch: Launch, program: Path, *patterns: str) -> Session:
+    session = launch(program, patterns=patterns, sampling="off")
     assert status(session) == 0
     return session
 
@@ -71,6 +71,26 @@ def test_c(launch: Launch, build_program: Build, form: str, compiler: str, flag:
     left = unknown(told(session), seen(session))
     optimized_away = 20 if (compiler, flag) == ("clang", "-O2") else 0
     assert left <= optimized_away + (40 if form == "portable" else 0)
+
+
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_classes(launch: Launch, build_program: Build, form: str, compiler: str, flag: str) -> None:
+    program = build_program("typed_classes", flag, compiler=compiler)
+    session = run(launch, program, "typed::*", "typed::Synth::play", "typed::Synth::is_on")
+    left = unknown(told(session), seen(session))
+    assert left <= (3 if (compiler, flag) == ("clang++", "-O2") else 0) + (12 if form == "portable" else 0)
+
+
+def test_rust(launch: Launch, build_program: Build, form: str) -> None:
+    session = run(launch, build_program("typed_rust"), "typed_rust::typed::*")
+    left = unknown(told(session), seen(session))
+    assert left <= (4 if form == "portable" else 0)
+
+
+def test_optimized_rust_shows_nothing_wrong(launch: Launch, build_program: Build, form: str) -> None:
+    session = run(launch, build_program("typed_rust", "-O"), "typed_rust::typed::*")
+    unknown(told(session), seen(session))
 
 
 @pytest.mark.parametrize("flag", ["-O0", "-O2"])
