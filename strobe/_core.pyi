@@ -62,6 +62,8 @@ class DwarfIndex:
     """What a scan found. Columns are native-endian numbers, to be cast by memoryview; columns of strings are UTF-8,
     each ended by a zero byte. Rows are in the order of the units."""
 
+    @property
+    def function_count(self) -> int: ...
     def functions(self) -> dict[str, bytes]:
         """Functions with code. name, linkage_name (empty: none) strings; die, address, size (u64, of the part that is
         called); unit, file (index in files(), 2**32 - 1: unknown), line (0: unknown), first_range, range_count (u32, in
@@ -145,7 +147,8 @@ def demangle(names: list[str]) -> list[str | None]:
     """abi::__cxa_demangle, and Rust's v0 without crate hashes and lifetimes; None where it is not a mangled name."""
 
 def plain_names(demangled: Sequence[str]) -> list[str]:
-    """Functions' names in demangled symbols of C++: no return type, parameter lists, ABI tags and clone marks."""
+    """Functions' names in demangled symbols of C++: no return type, parameter lists, ABI tags, clone marks and
+    Rust's hash."""
 
 def scoped_names(names: Sequence[str]) -> list[str]:
     """Names as patterns see them: in one spelling whatever compiler wrote them, U+001F for `::` outside of brackets."""
@@ -154,6 +157,46 @@ def edit_distances(wanted: str, texts: Sequence[str], part: bool = False) -> lis
     """By how many letters each text differs from `wanted` (its first 64 bytes): inserted, left out, replaced, or two
     neighbours exchanged; upper and lower case are the same. With `part`, of each text what is nearest counts alone.
     """
+
+def readable_names(raw_names: Sequence[str]) -> list[str]:
+    """Functions' names from those of symbols: demangled, without parameter lists and Rust's hash; what is not mangled
+    or by a scheme not known, stays. Clone marks go from all."""
+
+def clearest_name(name: str, raw_name: str) -> str:
+    """Debug information's `name`, save for what a symbol's tells better: lambdas, conversions, Rust's implementations
+    of traits, and all that has a scope, where debug information has none. `raw_name` may be empty."""
+
+def without_clone(raw_name: str) -> str:
+    """Without what the compiler has added to a function that it made from another: `f.isra.0` -> `f`."""
+
+class SymbolTable:
+    """The functions of a module's symbol tables, in the order of these. Addresses are link-time."""
+
+    def __init__(self) -> None: ...
+    def add_elf(self, entries: bytes, strings: bytes, executable: Sequence[tuple[int, int]], is_dynamic: bool) -> None:
+        """Defined functions among Elf64_Sym `entries`, whose names are offsets in `strings`. `executable`: [start, end)
+        of what can be code; the rest is left out. `is_dynamic`: of .dynsym, what is global there is exported."""
+    def add(self, name: str, address: int, size: int, is_global: bool, is_exported: bool) -> None: ...
+    def rows(self) -> list[tuple[str, int, int, bool, bool]]:
+        """(name, address, size, is global, is exported) of each."""
+    def hidden_address(self, name: str) -> int | None:
+        """Where the first one of that name is that other modules cannot bind to."""
+
+def merged_functions(
+    table: SymbolTable,
+    index: DwarfIndex | None,
+    others: Sequence[tuple[str, int, int, str | None, int | None]],
+    go_code: tuple[int, int],
+) -> dict[str, bytes]:
+    """Symbol tables and debug information put together: one function per address, by address.
+
+    `others`: (name, address, size, source file, line) of another table. `go_code`: [start, end) of what Go's compiler
+    made. Columns name, raw_name, path strings; address, size, die (u64, 2**64 - 1: unknown); file (index in path), line
+    (u32, 2**32 - 1: unknown); flags (u8: 1 exported, 2 other modules or files could call it, 4 Go's).
+    """
+
+def code_parts(index: DwarfIndex) -> dict[str, bytes]:
+    """All ranges of all functions by start, the first of several with one start: columns start, end, entry (u64)."""
 
 def clock_kind() -> int:
     """STROBE_CLOCK_* that new segments get on this machine."""

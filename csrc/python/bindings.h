@@ -15,6 +15,7 @@ void add_patch(pybind11::module_& module);
 void add_dwarf(pybind11::module_& module);
 void add_dwarf_index(pybind11::module_& module);
 void add_segment(pybind11::module_& module);
+void add_symbols(pybind11::module_& module);
 void add_writer(pybind11::module_& module);
 
 // As an OSError: Python chooses the subclass by errno, FileNotFoundError and so on.

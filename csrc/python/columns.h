@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 namespace strobe::bindings {
@@ -19,6 +20,18 @@ pybind11::bytes column(const std::vector<Row>& rows, Field Row::* field) {
         out += sizeof(Field);
     }
     return pybind11::reinterpret_steal<pybind11::bytes>(object);
+}
+
+template <typename Number>
+pybind11::bytes column(const std::vector<Number>& numbers) {
+    return pybind11::bytes(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number));
+}
+
+// Text of a file: any bytes are to be expected.
+inline pybind11::str decoded(std::string_view text) {
+    PyObject* object = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+    if (object == nullptr) throw pybind11::error_already_set();
+    return pybind11::reinterpret_steal<pybind11::str>(object);
 }
 
 }  // namespace strobe::bindings

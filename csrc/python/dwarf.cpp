@@ -23,12 +23,6 @@ using dwarf::Bytes;
 using dwarf::LineRow;
 using dwarf::Unit;
 
-py::str decoded(std::string_view text) {
-    PyObject* object = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
-    if (object == nullptr) throw py::error_already_set();
-    return py::reinterpret_steal<py::str>(object);
-}
-
 using Buffers = std::map<std::string, py::buffer>;
 
 // `held` keeps the buffers where they are.

@@ -61,10 +61,8 @@ py::dict inlined(const Index& index) {
     py::dict columns;
     columns["name"] = py::bytes(index.inlined_names);
     columns["linkage_name"] = py::bytes(index.inlined_linkage_names);
-    columns["sites"] =
-        py::bytes(reinterpret_cast<const char*>(index.inlined_sites.data()), index.inlined_sites.size() * 8);
-    columns["file"] =
-        py::bytes(reinterpret_cast<const char*>(index.inlined_files.data()), index.inlined_files.size() * 4);
+    columns["sites"] = column(index.inlined_sites);
+    columns["file"] = column(index.inlined_files);
     return columns;
 }
 
@@ -74,10 +72,7 @@ py::bytes ranges(const Index& index) {
 
 py::list files(const Index& index) {
     py::list paths;
-    for (const std::string& path : index.files) {
-        paths.append(py::reinterpret_steal<py::object>(
-            PyUnicode_DecodeUTF8(path.data(), static_cast<Py_ssize_t>(path.size()), "replace")));
-    }
+    for (const std::string& path : index.files) paths.append(decoded(path));
     return paths;
 }
 
@@ -91,6 +86,7 @@ py::list damage(const Index& index) {
 
 void add_dwarf_index(py::module_& module) {
     py::class_<Index>(module, "DwarfIndex")
+        .def_property_readonly("function_count", [](const Index& index) { return index.functions.size(); })
         .def("functions", &functions)
         .def("variables", &variables)
         .def("types", &types)

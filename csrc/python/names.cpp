@@ -4,9 +4,11 @@
 #include <vector>
 
 #include "bindings.h"
+#include "columns.h"
 #include "names/edit_distance.h"
-#include "names/plain_name.h"
+#include "names/raw_name.h"
 #include "names/scoped_name.h"
+#include "symbols/readable_name.h"
 
 namespace py = pybind11;
 
@@ -37,7 +39,7 @@ py::list each(const py::sequence& names) {
         for (const std::string_view text : texts) changed.push_back(Change(text));
     }
     py::list answer(changed.size());
-    for (size_t index = 0; index < changed.size(); ++index) answer[index] = py::str(changed[index]);
+    for (size_t index = 0; index < changed.size(); ++index) answer[index] = decoded(changed[index]);
     return answer;
 }
 
@@ -56,7 +58,10 @@ std::vector<unsigned> distances(const std::string& wanted, const py::sequence& t
 
 void add_names(py::module_& module) {
     module.def("scoped_names", &each<names::scoped>, py::arg("names"));
-    module.def("plain_names", &each<names::plain_name>, py::arg("demangled"));
+    module.def("plain_names", &each<symbols::plain_name>, py::arg("demangled"));
+    module.def("readable_names", &each<symbols::readable_name>, py::arg("raw_names"));
+    module.def("clearest_name", &symbols::clearest_name, py::arg("name"), py::arg("raw_name"));
+    module.def("without_clone", [](std::string_view name) { return names::without_clone(name); }, py::arg("raw_name"));
     module.def("edit_distances", &distances, py::arg("wanted"), py::arg("texts"), py::arg("part") = false);
 }
 

@@ -16,7 +16,7 @@ from strobe.symbols import ElfResolver, ModuleSymbols
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_files import CompleteImage
 from strobe.symbols.details import ModuleDetails
-from strobe.symbols.image import open_image
+from strobe.symbols.image import open_image, table_functions
 from strobe.symbols.lines import SourcePlace
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Subject:
     def _alias(self, name: str) -> int | None:
         try:
             with contextlib.closing(CompleteImage(open_image(self.path))) as image:
-                return next((f.address for f in image.functions() if f.name == name), None)
+                return next((f.address for f in table_functions(image) if f.name == name), None)
         except UNREADABLE:  # module() has a warning about it
             return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property
 
 from strobe.symbols import columns
@@ -18,11 +18,6 @@ class CodeParts:
     def __init__(self, make: Callable[[], Columns]) -> None:
         """`make` gives columns start, end, entry (u64), by start."""
         self._make = make
-
-    @staticmethod
-    def of_ranges(ranges: Callable[[], Iterable[tuple[int, int, int]]]) -> CodeParts:
-        """Of (start, end, address of the function's called part), the preferred of equal ones first."""
-        return CodeParts(lambda: _in_order(ranges()))
 
     @cached_property
     def columns(self) -> Columns:
@@ -44,12 +39,3 @@ class CodeParts:
     def _bounds(self) -> tuple[memoryview[int], memoryview[int], memoryview[int]]:
         content = self.columns
         return columns.words(content["start"]), columns.words(content["end"]), columns.words(content["entry"])
-
-
-def _in_order(ranges: Iterable[tuple[int, int, int]]) -> Columns:
-    unique: dict[int, tuple[int, int, int]] = {}
-    for part in ranges:
-        unique.setdefault(part[0], part)
-    ordered = [unique[start] for start in sorted(unique)]
-    starts, ends, entries = zip(*ordered, strict=True) if ordered else ((), (), ())
-    return {name: columns.of_words(part) for name, part in (("start", starts), ("end", ends), ("entry", entries))}

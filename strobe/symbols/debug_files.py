@@ -6,14 +6,15 @@ symbol table inside of .gnu_debugdata (MiniDebugInfo). A file of another build i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
+from strobe._core import SymbolTable
 from strobe.errors import StrobeError
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_links import alternate_link, debug_link
 from strobe.symbols.debug_search import DebugSearch, Stamp
-from strobe.symbols.image import Image, StoredSection, TableFunction
+from strobe.symbols.image import Image, StoredSection
 from strobe.symbols.mini_debug_info import mini_debug_info
 
 _DAMAGED: tuple[type[Exception], ...] = (*UNREADABLE, StrobeError)
@@ -44,11 +45,11 @@ class CompleteImage:
             self.close()
             raise
 
-    def functions(self) -> Iterator[TableFunction]:
-        """Of all symbol tables there are. A damaged one ends in a warning."""
+    def add_functions(self, table: SymbolTable) -> None:
+        """Those of all symbol tables there are. A damaged one ends in a warning."""
         for image in self._with_symbols():
             try:
-                yield from image.functions()
+                image.add_functions(table)
             except UNREADABLE as error:
                 self.warnings.append(f"The symbol table of {_name(image)} cannot be read ({_reason(error)}).")
 

@@ -10,7 +10,8 @@ from functools import cached_property
 
 from elftools.dwarf.die import DIE
 
-from strobe.symbols import dies, names
+from strobe._core import clearest_name
+from strobe.symbols import dies
 from strobe.symbols.cfi import CallFrame, CallFrames
 from strobe.symbols.debug_info import DebugInfo
 from strobe.symbols.expressions import Operation
@@ -100,10 +101,7 @@ class Frames:
 
     def _name(self, offset: int, linkage: str) -> str:
         """As functions are called everywhere: debug information's name, of lambdas the symbol's."""
-        name = names.rust_free(self._debug_info.qualified_name(offset))
-        if linkage and names.is_clearer_in_symbol(name, linkage):
-            return names.demangled([linkage])[0]
-        return name
+        return clearest_name(self._debug_info.qualified_name(offset), linkage)
 
     def _place(self, die: DIE) -> CallPlace:
         file = dies.number(die, "DW_AT_call_file")

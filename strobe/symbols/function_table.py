@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple, overload
 
+from strobe._core import DwarfIndex, SymbolTable, merged_functions
 from strobe.model import FunctionSymbol
 from strobe.symbols import columns, names
 from strobe.symbols.columns import NO_FILE, Columns
@@ -16,19 +17,14 @@ _NO_DIE = 2**64 - 1
 _NO_LINE = 2**32 - 1
 
 
-class FunctionRow(NamedTuple):
-    """A function on its way into a table. `is_open`: other modules or files could call it. `die` None: not known."""
+class SourceRow(NamedTuple):
+    """A function of a table that has sources, and is no debug information. `size` in bytes."""
 
     name: str
-    raw_name: str
     address: int
     size: int
     source_file: str | None
     line: int | None
-    is_exported: bool
-    is_open: bool
-    die: int | None
-    is_go: bool = False
 
 
 class FunctionTable(Sequence[FunctionSymbol]):
@@ -46,23 +42,19 @@ class FunctionTable(Sequence[FunctionSymbol]):
             raise ValueError("columns of different length")
 
     @staticmethod
-    def of_rows(path: str, rows: Sequence[FunctionRow]) -> FunctionTable:
-        """`rows` are by address, no two at one."""
-        files: dict[str | None, int] = {None: NO_FILE}
-        for row in rows:
-            files.setdefault(row.source_file, len(files) - 1)
-        content = {
-            "name": columns.of_strings(row.name for row in rows),
-            "raw_name": columns.of_strings(row.raw_name for row in rows),
-            "address": columns.of_words(row.address for row in rows),
-            "size": columns.of_words(row.size for row in rows),
-            "file": columns.of_halves(files[row.source_file] for row in rows),
-            "line": columns.of_halves(_NO_LINE if row.line is None else row.line for row in rows),
-            "flags": bytes(_EXPORTED * row.is_exported | _OPEN * row.is_open | _GO * row.is_go for row in rows),
-            "die": columns.of_words(_NO_DIE if row.die is None else row.die for row in rows),
-            "path": columns.of_strings(file for file in files if file is not None),
-        }
-        return FunctionTable(path, content)
+    def merged(
+        path: str,
+        table: SymbolTable,
+        index: DwarfIndex | None,
+        others: Sequence[SourceRow] = (),
+        go_code: tuple[int, int] = (0, 0),
+    ) -> FunctionTable:
+        """Symbol tables and debug information put together; `others` where there is none of that.
+
+        Identical functions that were folded into one keep the first name of debug information. `go_code`: [start, end)
+        of what Go's compiler made.
+        """
+        return FunctionTable(path, merged_functions(table, index, others, go_code))
 
     @cached_property
     def names(self) -> list[str]:

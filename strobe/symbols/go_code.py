@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from strobe.symbols.damage import UNREADABLE
+from strobe.symbols.function_table import SourceRow
 from strobe.symbols.go_pclntab import MAGICS, PclnTable
 from strobe.symbols.image import Image, StoredSection
-from strobe.symbols.scan import CodeRow
 
 _TABLE_SECTIONS = (".gopclntab", ".data.rel.ro.gopclntab")
 _READ_ONLY = (".data.rel.ro", ".rodata")  # where the table is when its section's name was lost
@@ -27,19 +27,19 @@ class GoCode:
         self._table = table
         self.start, self.end = table.span()
 
-    def rows(self) -> Iterator[CodeRow]:
-        """Functions, as debug information would have them. Raises one of UNREADABLE where the table is damaged."""
+    def rows(self) -> Iterator[SourceRow]:
+        """Functions. Raises one of UNREADABLE where the table is damaged."""
         for function in self._table.functions():
-            yield CodeRow(None, function.address, function.size, function.name, None, function.file, function.line)
+            yield SourceRow(function.name, function.address, function.size, function.file, function.line)
 
 
-def go_rows(image: Image, warnings: list[str], wanted: bool) -> tuple[list[CodeRow], range]:
-    """Functions of Go's table where they are wanted, and the addresses of its code.
+def go_rows(image: Image, warnings: list[str], wanted: bool) -> tuple[list[SourceRow], tuple[int, int]]:
+    """Functions of Go's table where they are wanted, and the addresses [start, end) of its code.
 
     A damaged table is a warning; what was read before the damage stays.
     """
     code = None
-    rows: list[CodeRow] = []
+    rows: list[SourceRow] = []
     try:
         code = find_go_code(image)
         for row in code.rows() if code is not None and wanted else ():
@@ -47,7 +47,7 @@ def go_rows(image: Image, warnings: list[str], wanted: bool) -> tuple[list[CodeR
     except UNREADABLE as error:
         name, reason = Path(image.path).name, str(error) or type(error).__name__
         warnings.append(f"The table of Go's functions in {name} cannot be read ({reason}).")
-    return rows, range(0) if code is None else range(code.start, code.end)
+    return rows, (0, 0) if code is None else (code.start, code.end)
 
 
 def find_go_code(image: Image) -> GoCode | None:

@@ -20,7 +20,7 @@ _NEAR_ENTRY, _FAR_ENTRY = struct.Struct("<II"), struct.Struct("<QQ")
 # behind the entry's address: name, arguments, deferreturn, pcsp, pcfile, pcln, npcdata, unit
 _FUNCTION = struct.Struct("<iiIIIIII")
 _START_LINE = struct.Struct("<i")
-_NO_FILE = 0xFFFFFFFF
+_NO_FILE = _NO_LINE = 0xFFFFFFFF
 _TEXT_START = 8 + 2 * 8  # where a table of Go 1.18 or later has the start of all code; 0 since Go 1.26
 _NOT_CODE = frozenset(
     {"go:buildid", "go.buildid", "go:textfipsstart", "go:textfipsend", "runtime.text", "runtime.etext"}
@@ -100,7 +100,7 @@ class PclnTable:
             return None
         path = self._path(file, unit)
         number = self._line(line, place)
-        known = path is not None and number > 0
+        known = path is not None and 0 < number < _NO_LINE
         return GoFunction(text, self.text_start + address, size, path if known else None, number if known else None)
 
     def _line(self, table: int, place: int) -> int:

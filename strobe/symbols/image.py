@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
+
+from strobe._core import SymbolTable
 
 
 class TableFunction(NamedTuple):
@@ -47,8 +48,8 @@ class Image(Protocol):
     executable: list[tuple[int, int]]
     has_symtab: bool
 
-    def functions(self) -> Iterator[TableFunction]:
-        """Of all symbol tables. Raises one of UNREADABLE where one is damaged."""
+    def add_functions(self, table: SymbolTable) -> None:
+        """Those of all symbol tables. Raises one of UNREADABLE where one is damaged; what was read before stays."""
         ...
 
     def sections(self) -> list[StoredSection]: ...
@@ -58,6 +59,13 @@ class Image(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+def table_functions(image: Image) -> list[TableFunction]:
+    """Of all symbol tables, in their order. Raises one of UNREADABLE where one is damaged."""
+    table = SymbolTable()
+    image.add_functions(table)
+    return [TableFunction(*row) for row in table.rows()]
 
 
 def open_image(path: str) -> Image:

@@ -12,10 +12,10 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from strobe._core import FileMap
+from strobe._core import FileMap, SymbolTable
 from strobe.errors import failure
 from strobe.symbols.damage import UNREADABLE
-from strobe.symbols.image import StoredSection, TableFunction
+from strobe.symbols.image import StoredSection
 from strobe.symbols.macho_commands import CPU_ARM64, CPU_X86_64, MH_OBJECT, MachLayout, MachSection, read_layout
 
 _NLIST = struct.Struct("<IBBHQ")  # nlist_64: string, type, section, description, value
@@ -70,7 +70,7 @@ class MachOImage:
         wanted = (name, name.replace(".debug_", ".zdebug_"))
         return next((section.size for section in self.sections() if section.name in wanted), 0)
 
-    def functions(self) -> Iterator[TableFunction]:
+    def add_functions(self, table: SymbolTable) -> None:
         """Defined symbols of sections with code; entries for debuggers and the assembler's own labels are left out.
 
         The format has no sizes: a function ends where the next begins. Raises one of UNREADABLE for a damaged table.
@@ -78,7 +78,7 @@ class MachOImage:
         found = list(self._symbols())
         starts = sorted({address for _, address, _, _ in found} | set(self._function_starts()))
         for name, address, is_global, is_exported in found:
-            yield TableFunction(name, address, self._end(address, starts) - address, is_global, is_exported)
+            table.add(name, address, self._end(address, starts) - address, is_global, is_exported)
 
     def _end(self, address: int, starts: list[int]) -> int:
         following = bisect.bisect_right(starts, address)

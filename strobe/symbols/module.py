@@ -9,21 +9,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from strobe._core import SymbolTable
 from strobe.model import FunctionSymbol
 from strobe.symbols import cache
 from strobe.symbols.cache import SymbolCache
-from strobe.symbols.code_parts import CodeParts
 from strobe.symbols.columns import Columns, Deferred
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_files import CompleteImage
 from strobe.symbols.debug_info import DebugInfo
 from strobe.symbols.debug_search import Stamp, stamp
 from strobe.symbols.details import ModuleDetails
+from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.go_code import go_rows
 from strobe.symbols.image import open_image
 from strobe.symbols.kept import Kept
 from strobe.symbols.lines import SourceLines
-from strobe.symbols.merge import merged
 from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.scan import Scan
 from strobe.symbols.signature import Signatures
@@ -121,17 +121,17 @@ class ElfResolver:
         symbols = ModuleSymbols(image.path, image.build_id, image.link_base, [], has_symtab=image.has_symtab)
         symbols.warnings = image.warnings
         debug_info, scan = self._scanned(image, files, symbols.warnings)
-        table = list(image.functions())
-        code, go = go_rows(image.program, symbols.warnings, wanted=scan is None)
-        functions = symbols.functions = merged(image.path, table, code if scan is None else scan.rows(), go)
-        symbols.register_frame = next(
-            (f.address for f in table if f.name == "__register_frame" and not f.is_exported), None
-        )
+        table = SymbolTable()
+        image.add_functions(table)
+        others, go_code = go_rows(image.program, symbols.warnings, wanted=scan is None)
+        index = None if scan is None else scan.index
+        functions = symbols.functions = FunctionTable.merged(image.path, table, index, others, go_code)
+        symbols.register_frame = table.hidden_address("__register_frame")
         if debug_info is None or scan is None:
             return _Loaded(key, symbols, None), Kept(symbols, functions, None)
         symbols.warnings[:0] = _complaints(Path(image.path).name, debug_info.split_units(), scan.damaged)
         symbols.has_debug_info = scan.has_rows
-        symbols.inlined, symbols.parts = Deferred(scan.inlined), CodeParts.of_ranges(scan.ranges)
+        symbols.inlined, symbols.parts = Deferred(scan.inlined), scan.parts()
         debug_info.named = scan.named()
         debug_info.forget()
         signatures = Signatures(debug_info, functions, image.has_symtab)

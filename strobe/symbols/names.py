@@ -18,13 +18,7 @@ _OPERATOR = (
 )
 _NESTING = re.compile(_OPERATOR + r"|->|[<({\[\])}>]")
 _TOKEN = re.compile(_OPERATOR + r"|[\w$~.,@]+|::|->|.", re.DOTALL)
-_CLONE = re.compile(r"\.(?:isra|constprop|part|cold|llvm|lto_priv|localalias|resolver|clone)\b[\w.$]*$")
 _CHANGED = re.compile(r"\.(?:isra|constprop|part|specialized|argelim|argprom)\b")
-_RUST_HASH = re.compile(r"::h[0-9a-f]{16}$")
-_RUST_ESCAPE = re.compile(r"\$(LT|GT|RF|BP|LP|RP|C|SP|u[0-9a-f]{1,6})\$")
-_RUST_LETTERS = {"LT": "<", "GT": ">", "RF": "&", "BP": "*", "LP": "(", "RP": ")", "C": ",", "SP": "@"}
-_CONVERSION = re.compile(r"(?<![\w$~])operator (?!new\b|delete\b|\"\"|co_await\b)\w")
-_IN_SCOPE = ("_ZN", "_ZZ", "_ZSt", "_R")  # mangled names of what stands in a namespace, class or function
 _CLOSES = {">": "<", ")": "(", "}": "{", "]": "["}
 
 
@@ -101,38 +95,16 @@ def components(name: str) -> list[str]:
     return scoped(name).split(SCOPE)
 
 
-def is_clearer_in_symbol(name: str, linkage_name: str) -> bool:
-    """Whether the mangled name says more than this one from debug information: of lambdas, conversions, and Rust's
-    implementations of traits, `{impl#0}` there; and of all that has a scope, where -g1 has left out the scopes."""
-    if "<lambda" in name or "{unnamed}" in name or "{impl#" in name:
-        return True
-    if "operator " in name and _CONVERSION.search(name) is not None:
-        return True
-    return linkage_name.startswith(_IN_SCOPE) and "::" not in name.partition("<")[0]
-
-
-def is_clone(raw_name: str) -> bool:
-    """Whether the compiler made it from another function."""
-    return _CLONE.search(raw_name) is not None
-
-
 def is_changed_clone(raw_name: str) -> bool:
     """Whether it is a clone that may take other parameters than the source says."""
     return _CHANGED.search(raw_name) is not None
 
 
-def is_cold(raw_name: str) -> bool:
-    """Whether it is the seldom executed part of a function, which is jumped to and never called."""
-    return ".cold" in raw_name
-
-
 def without_clone(raw_name: str) -> str:
-    return _CLONE.sub("", raw_name)
+    """Without what the compiler has added to a function that it made from another."""
+    from strobe._core import without_clone
 
-
-def is_adjuster(raw_name: str) -> bool:
-    """Thunks and transactional copies (Itanium C++ ABI 5.1.4): a call of one is a call of the function proper, too."""
-    return raw_name.startswith(("_ZTh", "_ZTv", "_ZTc", "_ZGT"))
+    return without_clone(raw_name)
 
 
 def plain_name(demangled: str) -> str:
@@ -141,39 +113,16 @@ def plain_name(demangled: str) -> str:
     Function names of C pass unchanged. Parameter lists of enclosing functions go too; those of lambdas stay, being all
     that tells two lambdas apart: `f(int)::{lambda(int)#1}::operator()(int) const` -> `f::{lambda(int)#1}::operator()`.
     """
+    from strobe._core import plain_names
+
     return plain_names([demangled])[0]
 
 
-def plain_names(demangled: Sequence[str]) -> list[str]:
-    """The same of many."""
-    from strobe._core import plain_names as without_lists
+def demangled(raw_names: Sequence[str]) -> list[str]:
+    """Names without parameter lists, in one batch; what is not mangled, or by a scheme not known, stays."""
+    from strobe._core import readable_names
 
-    pairs = zip(demangled, without_lists(demangled), strict=True)
-    return [_rust_name(_RUST_HASH.sub("", text)) if _RUST_HASH.search(text) else plain for text, plain in pairs]
-
-
-def _rust_name(name: str) -> str:
-    def letter(match: re.Match[str]) -> str:
-        code = match.group(1)
-        return _RUST_LETTERS.get(code) or chr(int(code[1:], 16))
-
-    name = re.sub(r"(^|::)_(?=\$)", r"\1", name)
-    return _RUST_ESCAPE.sub(letter, name).replace("..", "::")
-
-
-def rust_free(name: str) -> str:
-    """A name without the hash that Rust ends symbols with."""
-    return _RUST_HASH.sub("", name)
-
-
-def demangled(raw_names: list[str]) -> list[str]:
-    """Names without parameter lists, in one batch; what is not mangled, or by a scheme not known, stays as it is."""
-    from strobe._core import demangle
-
-    bare = [without_clone(raw) for raw in raw_names]
-    texts = demangle(bare)
-    triples = zip(bare, texts, plain_names([text or "" for text in texts]), strict=True)
-    return [raw if text is None else text if raw.startswith("_R") else plain for raw, text, plain in triples]
+    return readable_names(raw_names)
 
 
 def spelled_by_symbols(names: Sequence[str], linkage_names: Sequence[str]) -> list[str]:

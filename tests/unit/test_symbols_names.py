@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from strobe import _core
 from strobe.symbols import names
 
 PLAIN_NAMES = [
@@ -76,16 +77,39 @@ def test_symbols_are_demangled_in_one_batch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "is_clone", "is_changed", "is_cold"),
+    ("raw", "of", "is_changed"),
     [
-        ("f", False, False, False),
-        ("f.isra.0", True, True, False),
-        ("f.constprop.0.isra.0", True, True, False),
-        ("f.part.3", True, True, False),
-        ("f.cold", True, False, True),
-        ("f.lto_priv.0", True, False, False),
-        ("local.0", False, False, False),
+        ("f", "f", False),
+        ("f.isra.0", "f", True),
+        ("f.constprop.0.isra.0", "f", True),
+        ("f.part.3", "f", True),
+        ("f.cold", "f", False),
+        ("f.lto_priv.0", "f", False),
+        ("local.0", "local.0", False),
+        ("f.particle", "f.particle", False),
+        ("_ZN4core5clone17h0123456789abcdefE.llvm.5", "_ZN4core5clone17h0123456789abcdefE", False),
+        ("_ZN4core..clone..Clone5clone17h0123456789abcdefE", "_ZN4core..clone..Clone5clone17h0123456789abcdefE", False),
     ],
 )
-def test_clones(raw: str, is_clone: bool, is_changed: bool, is_cold: bool) -> None:
-    assert (names.is_clone(raw), names.is_changed_clone(raw), names.is_cold(raw)) == (is_clone, is_changed, is_cold)
+def test_clones(raw: str, of: str, is_changed: bool) -> None:
+    assert (names.without_clone(raw), names.is_changed_clone(raw)) == (of, is_changed)
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "clearest"),
+    [
+        ("ns::f", "_ZN2ns1gEv", "ns::f"),
+        ("f", "_ZN2ns1fEv", "ns::f"),  # as -g1 has it
+        ("f", "f.isra.0", "f"),
+        ("f<ns::a>", "_Z1fIN2ns1aEEvv", "f<ns::a>"),
+        ("A::operator T", "_ZN1AcvlEv", "A::operator long"),
+        ("A::operator new", "_ZN1Anwm", "A::operator new"),
+        ("f::<lambda()>::operator()", "_ZZ1fvENKUlvE_clEv", "f::{lambda()#1}::operator()"),
+        ("f::<lambda()>::operator()", "", "f::<lambda()>::operator()"),
+        ("{unnamed}", "x.part.0", "x"),
+        ("app::main::h0123456789abcdef", "_ZN3app4main17h0123456789abcdefE", "app::main"),
+        ("app::{impl#0}::f", "_ZN3app1f17h0123456789abcdefE", "app::f"),
+    ],
+)
+def test_the_clearest_name(name: str, raw: str, clearest: str) -> None:
+    assert _core.clearest_name(name, raw) == clearest

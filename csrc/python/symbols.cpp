@@ -1,0 +1,97 @@
+#include <pybind11/stl.h>
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bindings.h"
+#include "columns.h"
+#include "symbols/code_parts.h"
+#include "symbols/code_rows.h"
+#include "symbols/merged_functions.h"
+#include "symbols/symbol_table.h"
+
+namespace py = pybind11;
+
+namespace strobe::bindings {
+namespace {
+
+using symbols::CodePart;
+using symbols::SymbolTable;
+using Range = std::pair<uint64_t, uint64_t>;
+using Row = std::tuple<std::string, uint64_t, uint64_t, std::optional<std::string>, std::optional<uint32_t>>;
+
+void add_elf(SymbolTable& table, const py::bytes& entries, const py::bytes& strings, std::vector<Range> executable,
+             bool is_dynamic) {
+    const auto content = static_cast<std::string_view>(entries);
+    const std::span bytes(reinterpret_cast<const uint8_t*>(content.data()), content.size());
+    const auto texts = static_cast<std::string_view>(strings);
+    const py::gil_scoped_release release;
+    table.add_elf({bytes, texts, std::move(executable), is_dynamic});
+}
+
+void add(SymbolTable& table, const std::string& name, uint64_t address, uint64_t size, bool is_global,
+         bool is_exported) {
+    table.add({name, address, size, is_global, is_exported});
+}
+
+py::list rows(const SymbolTable& table) {
+    py::list all;
+    for (const auto& function : table.functions()) {
+        all.append(py::make_tuple(decoded(function.name), function.address, function.size, function.is_global,
+                                  function.is_exported));
+    }
+    return all;
+}
+
+py::dict merged(const SymbolTable& table, const dwarf::Index* index, const std::vector<Row>& others, Range go_code) {
+    symbols::FunctionColumns made;
+    {
+        const py::gil_scoped_release release;
+        symbols::CodeRows code;
+        if (index != nullptr) code.add(*index);
+        for (const auto& [name, address, size, file, line] : others) code.add(name, address, size, file, line);
+        made = symbols::merged_functions({table.functions(), code.rows(), code.files(), go_code});
+    }
+    py::dict columns;
+    columns["name"] = py::bytes(made.names);
+    columns["raw_name"] = py::bytes(made.raw_names);
+    columns["address"] = column(made.addresses);
+    columns["size"] = column(made.sizes);
+    columns["file"] = column(made.files);
+    columns["line"] = column(made.lines);
+    columns["flags"] = column(made.flags);
+    columns["die"] = column(made.dies);
+    columns["path"] = py::bytes(made.paths);
+    return columns;
+}
+
+py::dict code_parts(const dwarf::Index& index) {
+    std::vector<CodePart> parts;
+    {
+        const py::gil_scoped_release release;
+        parts = symbols::code_parts(index);
+    }
+    py::dict columns;
+    columns["start"] = column(parts, &CodePart::start);
+    columns["end"] = column(parts, &CodePart::end);
+    columns["entry"] = column(parts, &CodePart::entry);
+    return columns;
+}
+
+}  // namespace
+
+void add_symbols(py::module_& module) {
+    py::class_<SymbolTable>(module, "SymbolTable")
+        .def(py::init<>())
+        .def("add_elf", &add_elf, py::arg("entries"), py::arg("strings"), py::arg("executable"), py::arg("is_dynamic"))
+        .def("add", &add, py::arg("name"), py::arg("address"), py::arg("size"), py::arg("is_global"),
+             py::arg("is_exported"))
+        .def("rows", &rows)
+        .def("hidden_address", &SymbolTable::hidden_address, py::arg("name"));
+    module.def("merged_functions", &merged, py::arg("table"), py::arg("index"), py::arg("others"), py::arg("go_code"));
+    module.def("code_parts", &code_parts, py::arg("index"));
+}
+
+}  // namespace strobe::bindings
