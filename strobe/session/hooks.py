@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from strobe.capture.agent_link import Plan
@@ -155,7 +157,8 @@ class Hooks:
         first_id = self._next_id
         self._next_id += len(functions)
         native = self._target.setup.form == "native"
-        found = [recorded(item, native) for item in self._resolver.detail(functions)]
+        with _collector_paused():
+            found = [recorded(item, native) for item in self._resolver.detail(functions)]
         detailed = {first_id + index: item for index, item in enumerate(found)}
         self._store.add_functions(self._session_id, detailed)
         self._register_unwinder(module)
@@ -205,6 +208,19 @@ class Hooks:
         for hook in hooks:
             hook.enabled = False
         self._store.close_spans(self._session_id, [hook.function_id for hook in hooks], now_ticks)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """What is read of thousands of functions stays: the cycle collector would look at all of it again and again."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _symbols(modules: Sequence[TracedModule]) -> list[ModuleSymbols]:
