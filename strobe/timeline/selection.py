@@ -243,10 +243,10 @@ def _return_test(function_id: int, symbol: FunctionSymbol, match: ReturnMatch) -
     if match.equals is None:
         return [function_id, mask, 0, int(bool(match.is_null))]
     if not is_in_a_word(symbol):
-        return [function_id, 0, 0, 1]  # every result; _value_test looks at it
+        return [function_id, 1, 2, 0]  # every result, as no word has this bit under this mask; _value_test decides
     value = encode(match.equals, symbol.returns)
     if symbol.returns is not None and symbol.returns.kind is ValueKind.FLOAT and value is not None:
-        mask &= mask if value & mask >> 1 else mask >> 1  # -0.0 equals 0.0
+        mask = mask if value & mask >> 1 else mask >> 1  # -0.0 equals 0.0
         value &= mask
     if value == 1 and symbol.returns is not None and symbol.returns.kind is ValueKind.BOOL:
         return [function_id, mask, 0, 0]  # every byte but 0 reads as true

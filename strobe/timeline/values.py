@@ -69,7 +69,7 @@ def is_what_is_asked(value: Value, match: ReturnMatch) -> bool:
         return False
     if match.is_null is not None and (value == "0x0" and not isinstance(value, Text)) != match.is_null:
         return False
-    if match.equals is None or match.equals == value:
+    if match.equals is None or (match.equals == value and isinstance(value, bool) == isinstance(match.equals, bool)):
         return True
     asked = str(match.equals)
     return asked == shown(value) or (isinstance(value, (Text, Enumerator)) and asked == value)
