@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from strobe.cli.bench_command import _harness
 
 harness = _harness()
+picture = importlib.import_module(f"{harness.__package__}.picture")
 
 
 def test_a_figure_is_judged_by_its_side_of_the_bar() -> None:
@@ -40,3 +43,18 @@ def test_a_benchmark_that_fails_is_told_and_leaves_no_folder(monkeypatch: pytest
     assert (name, told) == ("call", ["call"])
     assert isinstance(outcome, harness.Skipped)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_has_a_bar_for_each_figure_and_baseline_longer_where_the_value_is_greater() -> None:
+    figures = [
+        harness.Figure("a call", 40.0, "ns", "untraced <loop>", 1.5),
+        harness.Figure("a call", 41.0, "ns", "another way", 900.0),
+    ]
+    root = ElementTree.fromstring(picture.picture("calls", figures))
+    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"a call", "untraced <loop>", "another way", "40", "900", "1.5"} <= set(texts)
+    bars = [float(bar.attrib["width"]) for bar in root.findall("{http://www.w3.org/2000/svg}rect") if "x" in bar.attrib]
+    assert len(bars) == 3
+    assert bars == sorted(bars, reverse=True)
+    with pytest.raises(ValueError, match="one unit"):
+        picture.picture("mixed", [*figures, harness.Figure("hooks", 2.0, "s", "other", 1.0)])
