@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import cached_property
 
@@ -11,13 +10,20 @@ from elftools.dwarf.locationlists import LocationParser
 
 from strobe.model import FunctionSymbol, Parameter, ValueKind, ValueType
 from strobe.symbols import names
-from strobe.symbols.abi import INTEGER_REGISTERS, STACK, Doubt, Place, Places, Shape, assign
+from strobe.symbols.abi import INTEGER_REGISTERS, Doubt, Place, Places, Shape, assign
 from strobe.symbols.captures import of_parameter, of_result
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.debug_info import DebugInfo
-from strobe.symbols.dies import children, number, target
+from strobe.symbols.dies import bare, number, target
 from strobe.symbols.entry_places import Seen, seen_at_entry
 from strobe.symbols.function_table import FunctionTable
+from strobe.symbols.optimization import (
+    is_complete,
+    is_followed,
+    is_kept_in_frame,
+    is_unoptimized,
+    shows_optimization,
+)
 from strobe.symbols.shapes import returned_shape, shape_of
 from strobe.symbols.types import Types
 
@@ -25,12 +31,10 @@ from strobe.symbols.types import Types
 _C = frozenset({0x01, 0x02, 0x0C, 0x1D, 0x2C, 0x3E})
 _CPLUSPLUS = frozenset({0x04, 0x1A, 0x21, 0x2A, 0x2B, 0x3A})
 _RUST = 0x1C
-_CC_NOCALL = 3
+_CC_NORMAL = 1
+_OTHER_ABI = ("-mlong-double-128", "-mabi=ms")  # options that gcc notes
 _IN_CHARGE = "__in_chrg"  # a constructor's parameter that seldom any code gets: only where one body serves all variants
-_COMPLETE_RUSTC = (1, 95)  # seen: it lists parameters without name (`_`, a closure's own), as older ones did not
-_CALLS_DESCRIBED = frozenset({"DW_AT_call_all_calls", "DW_AT_GNU_all_call_sites"})
-_OPTIMIZED_TAGS = ("DW_TAG_call_site", "DW_TAG_GNU_call_site")
-_LIST_FORMS = frozenset({"DW_FORM_sec_offset", "DW_FORM_loclistx", "DW_FORM_data4", "DW_FORM_data8"})
+_ENCODED_FLOAT = 4  # DW_ATE_float
 _MAX_HOPS = 8
 _NEIGHBOURS = 16  # functions looked at on either side
 Assigned = list[Places | None]
@@ -65,7 +69,7 @@ class Signatures:
         chain = _origins(die)
         language = next((found for origin in reversed(chain) if (found := _language(origin))), None)
         may_be_unseen_clone = not self._has_symtab and not self._functions.is_open(function.address)
-        if language is None or number(die, "DW_AT_calling_convention") == _CC_NOCALL or may_be_unseen_clone:
+        if language is None or may_be_unseen_clone or not _follows_abi(die):
             return function
         returned = next((d for d in chain if "DW_AT_type" in d.attributes), die)
         formals = self._formals(chain)
@@ -78,7 +82,7 @@ class Signatures:
         if is_native:
             assigned = self._certain(die, formals, shapes, assign(result, shapes))
         parameters = tuple(
-            self._parameter(index, formal, shape, places)
+            self._parameter(index, formal, shape, None if _is_promoted(formal, chain, language) else places)
             for index, (formal, shape, places) in enumerate(zip(formals, shapes, assigned, strict=True))
         )
         type_ = self._types.of_die(target(returned))
@@ -113,13 +117,15 @@ class Signatures:
         if any(entry.contradicts(places) for entry, places in zip(seen, assigned, strict=True)):
             raise Doubt("parameters are not where the ABI puts them")
         producer = _producer(die)
-        if producer.startswith("GNU") or (_is_complete(producer, die) and _is_unoptimized(shapes, assigned, seen)):
+        if producer.startswith("GNU") or (
+            is_complete(producer, len(_origins(die)) > 1) and is_unoptimized(shapes, assigned, seen)
+        ):
             return assigned
         # a parameter that was left out would have shifted all later ones: what one of those confirms holds up to it
         is_open = low is not None and self._functions.is_open(low)
         confirmed = [entry.confirms(places) for entry, places in zip(seen, assigned, strict=True)]
         return [
-            places if confirmed[index] or (is_open and _is_followed(index, assigned, confirmed)) else None
+            places if confirmed[index] or (is_open and is_followed(index, assigned, confirmed)) else None
             for index, places in enumerate(assigned)
         ]
 
@@ -135,11 +141,11 @@ class Signatures:
         """Whether all parameters of the functions around, of the same unit, have their places in the frame."""
         die = self._functions.die_at(address)
         unit = None if die is None else self._die_at(die).cu.cu_offset
-        number_ = self._functions.at(address)
-        if unit is None or number_ is None:
+        place = self._functions.at(address)
+        if unit is None or place is None:
             return False
         if unit not in self._unoptimized:
-            near = range(max(0, number_ - _NEIGHBOURS), min(len(self._functions), number_ + _NEIGHBOURS + 1))
+            near = range(max(0, place - _NEIGHBOURS), min(len(self._functions), place + _NEIGHBOURS + 1))
             verdicts = [self._verdict(self._functions[index].address, unit) for index in near]
             self._unoptimized[unit] = True in verdicts and False not in verdicts
         return self._unoptimized[unit]
@@ -150,12 +156,12 @@ class Signatures:
         die = None if offset is None else self._die_at(offset)
         if die is None or die.cu.cu_offset != unit:
             return None
-        if _shows_optimization(die):
+        if shows_optimization(die):
             return False
         formals = self._listed(die)
         language = next((found for origin in reversed(_origins(die)) if (found := _language(origin))), "c")
         shapes = [_shape(formal, language) for formal in formals]
-        return _is_kept_in_frame(shapes, self._seen(die, formals))
+        return is_kept_in_frame(shapes, self._seen(die, formals))
 
     def _parameter(self, index: int, formal: DIE, shape: Shape | None, places: Places | None) -> Parameter:
         chain = _origins(formal)
@@ -203,6 +209,23 @@ def _language(die: DIE) -> str | None:
     return "rust" if code == _RUST else None
 
 
+def _follows_abi(die: DIE) -> bool:
+    producer = _producer(die)
+    stated = number(die, "DW_AT_calling_convention")
+    return stated in (None, _CC_NORMAL) and not any(option in producer for option in _OTHER_ABI)
+
+
+def _is_promoted(formal: DIE, chain: list[DIE], language: str) -> bool:
+    """Whether callers pass a double where debug information says float: a definition in the way of K&R."""
+    if language != "c" or any("DW_AT_prototyped" in die.attributes for die in chain):
+        return False
+    typed = next((d for d in _origins(formal) if "DW_AT_type" in d.attributes), None)
+    plain = None if typed is None else bare(target(typed))
+    if plain is None or plain.tag != "DW_TAG_base_type":
+        return False
+    return number(plain, "DW_AT_encoding") == _ENCODED_FLOAT and (number(plain, "DW_AT_byte_size") or 0) < 8
+
+
 def _shape(formal: DIE, language: str) -> Shape | None:
     typed = next((d for d in _origins(formal) if "DW_AT_type" in d.attributes), None)
     try:
@@ -225,58 +248,6 @@ def _written(formals: list[DIE]) -> list[DIE]:
 
 def _inherited_text(die: DIE, attribute: str) -> str:
     return next((_text(d, attribute) for d in _origins(die) if attribute in d.attributes), "")
-
-
-def _is_complete(producer: str, die: DIE) -> bool:
-    """Whether all parameters are listed. A declaration lists them, too, and was compared with."""
-    return "rustc" not in producer or len(_origins(die)) > 1 or _rustc_version(producer) >= _COMPLETE_RUSTC
-
-
-def _is_kept_in_frame(shapes: list[Shape | None], seen: list[Seen]) -> bool | None:
-    """Whether each parameter has a place in the frame from the first to the last instruction; None where there is none.
-
-    Those passed by reference do not count: clang lists places for them even at -O0.
-    """
-    own = [
-        entry.in_frame
-        for shape, entry in zip(shapes, seen, strict=True)
-        if shape is not None and shape.place is not Place.REFERENCE
-    ]
-    return all(own) if own else None
-
-
-def _is_unoptimized(shapes: list[Shape | None], assigned: Assigned, seen: list[Seen]) -> bool:
-    placed = [shape if places else None for shape, places in zip(shapes, assigned, strict=True)]
-    return _is_kept_in_frame(placed, seen) is True
-
-
-def _shows_optimization(function: DIE) -> bool:
-    """Described call sites, variables that move: not what -O0 gives. It may inline, as Rust's libraries do."""
-    if _CALLS_DESCRIBED & function.attributes.keys():
-        return True
-    for child in children(function, *_OPTIMIZED_TAGS, "DW_TAG_variable"):
-        location = child.attributes.get("DW_AT_location")
-        if child.tag in _OPTIMIZED_TAGS or (location is not None and location.form in _LIST_FORMS):
-            return True
-    return False
-
-
-def _is_followed(index: int, assigned: Assigned, confirmed: list[bool]) -> bool:
-    """Whether for each kind of place that a parameter has, a later one's place of that kind is confirmed."""
-    wanted = {_kind_of_place(place) for place in assigned[index] or ()}
-    for places, is_confirmed in zip(assigned[index:], confirmed[index:], strict=True):
-        if is_confirmed:
-            wanted -= {_kind_of_place(place) for place in places or ()}
-    return not wanted
-
-
-def _kind_of_place(place: int) -> str:
-    return "integer" if place < INTEGER_REGISTERS else "vector" if place < STACK else "stack"
-
-
-def _rustc_version(producer: str) -> tuple[int, ...]:
-    match = re.search(r"rustc version (\d+)\.(\d+)", producer)
-    return tuple(int(part) for part in match.groups()) if match else (0, 0)
 
 
 def _producer(die: DIE) -> str:

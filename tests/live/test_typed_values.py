@@ -74,6 +74,12 @@ def test_c(launch: Launch, build_program: Build, form: str, compiler: str, flag:
 
 
 @pytest.mark.parametrize("flag", ["-O0", "-O2"])
+def test_definitions_without_prototype(launch: Launch, build_program: Build, flag: str) -> None:
+    session = run(launch, build_program("old_style", flag, "-w", compiler="gcc"), "t_*")
+    assert seen(session) == ["> t_old(f=?, d=2.5, n=3)", "< t_old = 4.0"]
+
+
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_classes(launch: Launch, build_program: Build, form: str, compiler: str, flag: str) -> None:
     program = build_program("typed_classes", flag, compiler=compiler)

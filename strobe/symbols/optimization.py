@@ -1,0 +1,69 @@
+"""What tells whether a compiler may have left out parameters or results of a function, as LLVM does without a sign."""
+
+from __future__ import annotations
+
+import re
+
+from elftools.dwarf.die import DIE
+
+from strobe.symbols.abi import INTEGER_REGISTERS, STACK, Place, Places, Shape
+from strobe.symbols.dies import children
+from strobe.symbols.entry_places import Seen
+
+_COMPLETE_RUSTC = (1, 95)  # seen: it lists parameters without name (`_`, a closure's own), as older ones did not
+_CALLS_DESCRIBED = frozenset({"DW_AT_call_all_calls", "DW_AT_GNU_all_call_sites"})
+_OPTIMIZED_TAGS = ("DW_TAG_call_site", "DW_TAG_GNU_call_site")
+_LIST_FORMS = frozenset({"DW_FORM_sec_offset", "DW_FORM_loclistx", "DW_FORM_data4", "DW_FORM_data8"})
+Assigned = list[Places | None]
+
+
+def is_complete(producer: str, has_origin: bool) -> bool:
+    """Whether all parameters are listed. A declaration lists them, too, and was compared with."""
+    return "rustc" not in producer or has_origin or _rustc_version(producer) >= _COMPLETE_RUSTC
+
+
+def is_kept_in_frame(shapes: list[Shape | None], seen: list[Seen]) -> bool | None:
+    """Whether each parameter has a place in the frame from the first to the last instruction; None where there is none.
+
+    Those passed by reference do not count: clang lists places for them even at -O0.
+    """
+    own = [
+        entry.in_frame
+        for shape, entry in zip(shapes, seen, strict=True)
+        if shape is not None and shape.place is not Place.REFERENCE
+    ]
+    return all(own) if own else None
+
+
+def is_unoptimized(shapes: list[Shape | None], assigned: Assigned, seen: list[Seen]) -> bool:
+    placed = [shape if places else None for shape, places in zip(shapes, assigned, strict=True)]
+    return is_kept_in_frame(placed, seen) is True
+
+
+def shows_optimization(function: DIE) -> bool:
+    """Described call sites, variables that move: not what -O0 gives. It may inline, as Rust's libraries do."""
+    if _CALLS_DESCRIBED & function.attributes.keys():
+        return True
+    for child in children(function, *_OPTIMIZED_TAGS, "DW_TAG_variable"):
+        location = child.attributes.get("DW_AT_location")
+        if child.tag in _OPTIMIZED_TAGS or (location is not None and location.form in _LIST_FORMS):
+            return True
+    return False
+
+
+def is_followed(index: int, assigned: Assigned, confirmed: list[bool]) -> bool:
+    """Whether for each kind of place that a parameter has, a later one's place of that kind is confirmed."""
+    wanted = {_kind_of_place(place) for place in assigned[index] or ()}
+    for places, is_confirmed in zip(assigned[index:], confirmed[index:], strict=True):
+        if is_confirmed:
+            wanted -= {_kind_of_place(place) for place in places or ()}
+    return not wanted
+
+
+def _kind_of_place(place: int) -> str:
+    return "integer" if place < INTEGER_REGISTERS else "vector" if place < STACK else "stack"
+
+
+def _rustc_version(producer: str) -> tuple[int, ...]:
+    match = re.search(r"rustc version (\d+)\.(\d+)", producer)
+    return tuple(int(part) for part in match.groups()) if match else (0, 0)
