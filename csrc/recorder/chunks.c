@@ -66,8 +66,9 @@ static int strobe_chunk_claim(struct strobe_recorder* recorder, struct strobe_th
         uint32_t limit = header->chunk_limit;
         uint64_t ticket = strobe_fetch_add64(&header->next_ticket, 1);
         struct strobe_chunk* chunk = (struct strobe_chunk*)(recorder->chunks + (ticket % limit) * STROBE_CHUNK_BYTES);
-        if (ticket < limit && !strobe_populate(recorder, chunk, STROBE_CHUNK_BYTES)) {
-            strobe_limit_lower(header, (uint32_t)ticket);
+        /* in later rounds, too: whoever had its ticket in the first may not have come to ask for its pages yet */
+        if (!strobe_populate(recorder, chunk, STROBE_CHUNK_BYTES)) {
+            if (ticket < limit) strobe_limit_lower(header, (uint32_t)ticket);
             continue;
         }
         if (strobe_chunk_is_abandoned(recorder, chunk))
