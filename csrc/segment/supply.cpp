@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,13 @@ constexpr uint64_t kStep = 16;        // asked for at once
 constexpr int kShortPauseMs = 1;
 constexpr int kLongPauseMs = 64;
 constexpr int kMadvPopulateRead = 22;  // not in the headers of older systems
+
+constexpr uint64_t kLeftFree = 64 << 20;  // bytes: for totals, and for others
+
+bool has_room(int fd) {
+    struct statvfs status{};
+    return fstatvfs(fd, &status) == 0 && uint64_t{status.f_bavail} * status.f_frsize >= kLeftFree;
+}
 
 // The pages of chunks [first, end). They are read, not written: the recorder may be writing there already. A map for
 // the moment only, or the whole segment would count as this process's memory.
@@ -69,7 +77,7 @@ void ChunkSupply::run(const std::string& path, const strobe_header& made) {
         supplied = std::max(supplied, std::min(used, wanted));
         while (supplied < wanted && going) {
             const uint64_t end = std::min(wanted, supplied + kStep);
-            going = supply(fd, made, supplied, end) && pause(0);
+            going = has_room(fd) && supply(fd, made, supplied, end) && pause(0);
             supplied = end;
         }
         if (supplied >= most) break;

@@ -2,8 +2,8 @@
 // who first touches it a microsecond or two, as much as dozens of traced calls.
 //
 // Only on a tmpfs, and only until the ring has gone round once. What is ahead grows with what was used, so that a
-// program which calls little costs little memory. The recorder asks for its pages all the same: it relies on nothing
-// here, and it is the recorder who finds out that the file system is full.
+// program which calls little costs little memory; it ends where memory is short. The recorder asks for its pages all
+// the same: it relies on nothing here, and it is the recorder who finds out that the file system is full.
 #pragma once
 
 #include <condition_variable>
