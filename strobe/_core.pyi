@@ -220,6 +220,10 @@ class ChunkSupply:
     def stop(self) -> None:
         """The file is touched no more when this returns."""
 
+def block_signals(threads: list[int]) -> None:
+    """Block all signals but those of a thread's own faults in these threads, by id, of any process. Those that are gone
+    are left out. OSError: PermissionError where another debugger holds one."""
+
 def write_code(pid: int, changes: list[tuple[int, bytes, int]], stop: bool) -> int:
     """Writes into the code of a process, whole or not at all: (address, bytes, bytes of the instructions they replace).
 

@@ -3,6 +3,7 @@
 
 #include "bindings.h"
 #include "patch/code.h"
+#include "patch/signal_mask.h"
 
 namespace py = pybind11;
 
@@ -23,6 +24,7 @@ namespace strobe::bindings {
 
 void add_patch(py::module_& module) {
     module.def("write_code", &write_rows, py::arg("pid"), py::arg("changes"), py::arg("stop"));
+    module.def("block_signals", &strobe::block_signals, py::arg("threads"), py::call_guard<py::gil_scoped_release>());
 }
 
 }  // namespace strobe::bindings

@@ -10,8 +10,19 @@
 #define STROBE_ON_OWN_STACK(state, slot) \
     ((uint64_t)(slot) >= (state)->stack_low && (uint64_t)(slot) < (state)->stack_high)
 
-static void strobe_count_unwound(const struct strobe_frame* frame) {
+/* The innermost frame was left without a return. Its stub, where it is still there, is replaced with what would have
+   been there: if the frame does live, because the program has switched to another stack within this one, it returns
+   without us, and its place in the array can be taken. */
+void strobe_frame_drop(struct strobe_thread_state* state) {
+    struct strobe_frame* frame = &state->frames[--state->depth];
     if (frame->totals != NULL) frame->totals->unwound++;
+    if (*(uint64_t*)frame->slot == STROBE_STUB_OF(state, state->depth)) *(uint64_t*)frame->slot = frame->return_address;
+}
+
+/* The stub of frame `depth` is running, interrupted by a handler: it has put its number where it stood itself. */
+static int strobe_is_returning(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                               uint32_t depth) {
+    return *(const uint64_t*)state->frames[depth].slot == (uint64_t)(state->frames - recorder->frames) + depth;
 }
 
 /*
@@ -19,17 +30,18 @@ static void strobe_count_unwound(const struct strobe_frame* frame) {
  * stack grows down), or no longer holds its return stub. 0 when the thread runs on its alternate signal stack, which
  * may lie anywhere, so that nothing can be said.
  */
-static int strobe_drop_dead_frames(struct strobe_thread_state* state, const uint64_t* slot) {
+static int strobe_drop_dead_frames(const struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                   const uint64_t* slot) {
     struct strobe_frame* frames = state->frames;
     int own_stack_known = 0;
     while (state->depth > 0) {
         struct strobe_frame* top = &frames[state->depth - 1];
         int intact = *(const uint64_t*)top->slot == STROBE_STUB_OF(state, state->depth - 1);
+        if (!intact) intact = strobe_is_returning(recorder, state, state->depth - 1);
         if (intact && top->slot >= (uint64_t)slot) return 1;
         if (!own_stack_known && strobe_stack_is_alternate()) return 0;
         own_stack_known = 1;
-        strobe_count_unwound(top);
-        state->depth--;
+        strobe_frame_drop(state);
     }
     return 1;
 }
@@ -134,7 +146,7 @@ static void strobe_record_call(struct strobe_recorder* recorder, struct strobe_t
                                uint64_t* slot, const uint64_t* registers) {
     const struct strobe_function_plan* plan = &recorder->plans[function];
     int catchable = recorder->catch_returns && STROBE_ON_OWN_STACK(state, slot) &&
-                    strobe_drop_dead_frames(state, slot) && state->depth < STROBE_FRAMES;
+                    strobe_drop_dead_frames(recorder, state, slot) && state->depth < STROBE_FRAMES;
     const struct strobe_frame* top = state->depth > 0 ? &state->frames[state->depth - 1] : NULL;
     /* the slot already holds the stub of the frame above: reached by a jump, not by a call */
     int jumped = catchable && top != NULL && top->slot == (uint64_t)slot;
@@ -179,6 +191,7 @@ void strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t*
         }
     }
     state->busy_slot = (uint64_t)slot;
+    STROBE_COMPILER_BARRIER();
     strobe_record_call(recorder, state, function, slot, registers);
     if (--state->name_countdown == 0) strobe_thread_read_name(recorder, state);
     STROBE_COMPILER_BARRIER();
@@ -210,7 +223,7 @@ uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uin
     returned[1] = rdx;
     state->busy_slot = frames[depth].slot;
     STROBE_COMPILER_BARRIER();
-    while (state->depth > depth + 1) strobe_count_unwound(&frames[--state->depth]);
+    while (state->depth > depth + 1) strobe_frame_drop(state);
     state->depth = depth;
     strobe_record_return(recorder, state, &frames[depth], returned);
     while (frames[depth].flags >= STROBE_FRAME_TAIL && depth > 0) { /* whoever jumped here has returned as well */

@@ -136,6 +136,9 @@ void strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t*
 /* The call of frame `frame_index` returned with these in rax and rdx; gives the address to go on at. */
 uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t rax, uint64_t rdx);
 
+/* The innermost open frame of `state` was left by an exception, a jump, or the thread's end. */
+void strobe_frame_drop(struct strobe_thread_state* state);
+
 /* capture.c: writes what `count` captures give to `out`, which has room for the plan's most_words; returns how many
    words. `registers`: by STROBE_SOURCE_*; `slot`: where the return address stands. Vector registers must be as the
    program left them. */

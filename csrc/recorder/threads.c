@@ -150,10 +150,7 @@ static void strobe_state_release(struct strobe_recorder* recorder, struct strobe
     if (state->nested != NULL) strobe_state_release(recorder, state->nested);
     strobe_thread_read_name(recorder, state);
     recorder->threads[state->thread_index].end_ticks = strobe_next_ticks(recorder, state);
-    while (state->depth > 0) {
-        struct strobe_totals* totals = state->frames[--state->depth].totals;
-        if (totals != NULL) totals->unwound++;
-    }
+    while (state->depth > 0) strobe_frame_drop(state);
     state->nested = NULL;
     state->tid = 0;
     STROBE_COMPILER_BARRIER();

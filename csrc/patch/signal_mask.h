@@ -1,0 +1,16 @@
+// Signals kept away from threads that a tracer has put into a process.
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+namespace strobe {
+
+// Blocks every signal but those that a thread's own faults raise, in these threads of any process, from outside: the
+// kernel gives a signal for a process to any thread that does not block it, and a handler of the program that runs in
+// a thread the program knows nothing of runs beside the handler that it believes to be alone. Threads that are gone
+// are left out. Throws std::system_error: EPERM where another debugger holds one.
+void block_signals(const std::vector<pid_t>& threads);
+
+}  // namespace strobe
