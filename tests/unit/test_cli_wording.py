@@ -72,12 +72,12 @@ def test_output_of_a_program_cannot_move_the_cursor() -> None:
 
 
 def test_totals_most_calls_first_and_nothing_hidden() -> None:
-    rare = Totals("rare", 1, 50, 50, 50, 50, 50, 50, completed=1)
+    rare = Totals("rare", 1, 50, 50, 50, 50, 50, 50, completed=1, self_ns=30)
     thrown = Totals("thrown", 3, 0, 0, 0, 0, 0, 0, unwound=3, evicted=4)
     assert totals_table([rare, thrown], "function", Palette(False)) == [
-        "calls  total   mean    p50    p99    max  function",
-        "    3      -      -      -      -      -  thrown  (3 left without return, 4 events evicted)",
-        "    1  50 ns  50 ns  50 ns  50 ns  50 ns  rare",
+        "calls  total   self   mean    p50    p99    max  function",
+        "    3      -      -      -      -      -      -  thrown  (3 left without return, 4 events evicted)",
+        "    1  50 ns  30 ns  50 ns  50 ns  50 ns  50 ns  rare",
     ]
 
 
