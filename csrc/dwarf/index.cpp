@@ -4,7 +4,6 @@
 #include <atomic>
 #include <exception>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -85,7 +84,12 @@ class Merger {
         rows = {};
     }
 
+    // Their texts must stay until finish().
     void add_types(TypeTable&& types) {
+        if (types_.empty()) {
+            types_ = std::move(types);
+            return;
+        }
         for (auto& [key, row] : types) {
             auto [known, is_new] = types_.try_emplace(key, row);
             if (!is_new && row.unit < known->second.unit) known->second = row;
@@ -94,7 +98,12 @@ class Merger {
     }
 
     void finish() {
-        for (const auto& [name, inlined] : inlined_) {
+        std::vector<const std::pair<const std::string, Inlined>*> inlined_order;
+        for (const auto& row : inlined_) inlined_order.push_back(&row);
+        std::sort(inlined_order.begin(), inlined_order.end(),
+                  [](const auto* left, const auto* right) { return left->first < right->first; });
+        for (const auto* row : inlined_order) {
+            const auto& [name, inlined] = *row;
             index_.inlined_names.append(name).push_back('\0');
             index_.inlined_linkage_names.append(inlined.linkage_name).push_back('\0');
             index_.inlined_sites.push_back(inlined.sites);
@@ -107,7 +116,7 @@ class Merger {
         });
         for (const auto* type : order) {
             index_.types.push_back(type->second);
-            index_.type_names.append(type->first, sizeof type->second.tag).push_back('\0');
+            index_.type_names.append(type->first.substr(sizeof type->second.tag)).push_back('\0');
         }
     }
 
@@ -131,7 +140,7 @@ class Merger {
 
     Index& index_;
     std::unordered_map<std::string, uint32_t> files_;
-    std::map<std::string, Inlined> inlined_;
+    std::unordered_map<std::string, Inlined> inlined_;
     TypeTable types_;
 };
 

@@ -7,7 +7,7 @@ constexpr unsigned kMaxDepth = 200;  // enclosing scopes and origins together
 constexpr unsigned kMaxHops = 8;     // from a function to its abstract instance, to its declaration, …
 constexpr size_t kMaxNameBytes = 1 << 20;
 constexpr size_t kMaxKeptBytes = 64 << 20;
-constexpr uint64_t kInTypes = uint64_t{1} << 63;
+constexpr uint64_t kInTypes = uint64_t{1} << 63;  // set in the offsets of DIEs of .debug_types
 
 std::optional<uint64_t> origin_of(const Unit& unit, const Die& die) {
     const Attribute* attribute = die.attributes.find(kAbstractOrigin);
@@ -42,21 +42,21 @@ const Unit& Namer::unit_of(const Unit& from, uint64_t die) const {
     return is_own ? from : units_.at(die);
 }
 
-const std::string& Namer::qualified(const Unit& unit, uint64_t die) {
-    if (kept_bytes_ > kMaxKeptBytes) forget();
+std::string_view Namer::qualified(const Unit& unit, uint64_t die) {
+    if (kept_->bytes > kMaxKeptBytes) forget();
     return qualified(unit, die, 0);
 }
 
-const std::string& Namer::qualified(const Unit& unit, uint64_t die, unsigned depth) {
+std::string_view Namer::qualified(const Unit& unit, uint64_t die, unsigned depth) {
     const uint64_t key = unit.in_types ? die | kInTypes : die;
-    const auto known = names_.find(key);
-    if (known != names_.end()) return known->second;
-    std::string name = make(unit, die, depth);
-    kept_bytes_ += name.size();
-    return names_.emplace(key, std::move(name)).first->second;
+    const auto known = kept_->names.find(key);
+    if (known != kept_->names.end()) return known->second;
+    const std::string_view name = make(unit, die, depth);
+    kept_->names.emplace(key, name);
+    return name;
 }
 
-std::string Namer::make(const Unit& unit, uint64_t offset, unsigned depth) {
+std::string_view Namer::make(const Unit& unit, uint64_t offset, unsigned depth) {
     if (depth > kMaxDepth) throw DwarfError("names in circles");
     Die die;
     units_.read(unit, offset, die);
@@ -65,19 +65,20 @@ std::string Namer::make(const Unit& unit, uint64_t offset, unsigned depth) {
     // an origin beside a name is the declaration, and that stands where the name belongs
     const Unit& home = origin ? unit_of(unit, *origin) : unit;
     const auto place = enclosing(home, origin.value_or(offset));
-    std::string own = own_name(unit, die);
+    const std::string_view own = own_name(unit, die);
     if (!place) return own;
-    std::string name = qualified(home, *place, depth + 1);
-    if (name.size() + own.size() > kMaxNameBytes) throw DwarfError("a name of over 1 MB");
-    return name.append("::").append(own);
+    const std::string_view around = qualified(home, *place, depth + 1);
+    if (around.size() + own.size() > kMaxNameBytes) throw DwarfError("a name of over 1 MB");
+    kept_->bytes += around.size() + own.size();
+    return kept_->arena.joined({around, "::", own});
 }
 
-std::string Namer::own_name(const Unit& unit, const Die& die) const {
+std::string_view Namer::own_name(const Unit& unit, const Die& die) const {
     const auto text = units_.text(unit, die.attributes.find(kName));
     if (text && text->size() > kMaxNameBytes) throw DwarfError("a name of over 1 MB");
-    if (text && !text->empty()) return std::string(*text);
+    if (text && !text->empty()) return *text;
     const bool is_namespace = die.plan->tag == kTagNamespace && !die.attributes.has(kName);
-    return std::string(is_namespace ? "(anonymous namespace)" : kUnnamed);
+    return is_namespace ? "(anonymous namespace)" : kUnnamed;
 }
 
 std::optional<uint64_t> Namer::enclosing(const Unit& unit, uint64_t die) {

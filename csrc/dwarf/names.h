@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dwarf/arena.h"
 #include "dwarf/walk.h"
 
 namespace strobe::dwarf {
@@ -51,25 +52,27 @@ class Namer {
 
     // Name of a function, namespace, type or variable with the names of all that encloses it, each separated by "::".
     // Valid until the next call.
-    const std::string& qualified(const Unit& unit, uint64_t die);
+    std::string_view qualified(const Unit& unit, uint64_t die);
     Declaration declaration(const Unit& unit, const Die& die, uint64_t offset);
     // Section offset of the DIE that gives its name to what it encloses, `die` in it; none for the unit itself.
     std::optional<uint64_t> enclosing(const Unit& unit, uint64_t die);
-    void forget() {
-        names_.clear();
-        kept_bytes_ = 0;
-    }
+    void forget() { kept_ = std::make_unique<Kept>(); }
 
   private:
-    std::string make(const Unit& unit, uint64_t die, unsigned depth);
-    const std::string& qualified(const Unit& unit, uint64_t die, unsigned depth);
-    std::string own_name(const Unit& unit, const Die& die) const;
+    struct Kept {
+        Arena arena;
+        std::pmr::unordered_map<uint64_t, std::string_view> names{arena.resource()};  // of .debug_types: see kInTypes
+        size_t bytes = 0;
+    };
+
+    std::string_view make(const Unit& unit, uint64_t die, unsigned depth);
+    std::string_view qualified(const Unit& unit, uint64_t die, unsigned depth);
+    std::string_view own_name(const Unit& unit, const Die& die) const;
     const Unit& unit_of(const Unit& from, uint64_t die) const;
 
     const Units& units_;
     ScopeTable& scopes_;
-    std::unordered_map<uint64_t, std::string> names_;  // of .debug_types: with the highest bit set
-    size_t kept_bytes_ = 0;
+    std::unique_ptr<Kept> kept_ = std::make_unique<Kept>();
 };
 
 }  // namespace strobe::dwarf

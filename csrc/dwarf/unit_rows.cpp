@@ -70,7 +70,7 @@ void RowMaker::add_function(const Unit& unit, uint64_t offset) {
     if (ranges.empty() || !is_code(ranges[0].first)) return;
     const Declaration declaration = namer_.declaration(unit, die, offset);
     const Place place = place_of(unit, offset, declaration);
-    const std::string& name = namer_.qualified(unit, offset);
+    const std::string_view name = namer_.qualified(unit, offset);
     FunctionRow row{};
     row.die = offset;
     row.address = ranges[0].first;
@@ -94,7 +94,7 @@ void RowMaker::add_variable(const Unit& unit, uint64_t offset) {
     const auto where = static_place(units_, unit, *die.attributes.find(kLocation));
     if (!where) return;
     const Declaration declaration = namer_.declaration(unit, die, offset);
-    const std::string& name = namer_.qualified(unit, offset);
+    const std::string_view name = namer_.qualified(unit, offset);
     VariableRow row{};
     row.die = offset;
     row.address = where->address;
@@ -125,7 +125,7 @@ void RowMaker::add_type(const Unit& unit, uint64_t offset) {
     const TypeRow row{offset, unit.index, tag, static_cast<uint8_t>(unit.in_types ? kInTypesRow : 0)};
     const auto known = types_.find(scratch_);
     if (known == types_.end()) {
-        types_.emplace(scratch_, row);
+        types_.emplace(type_texts_->joined({scratch_}), row);
         type_bytes_ += scratch_.size();
     } else if (row.unit < known->second.unit) {
         known->second = row;
@@ -142,12 +142,13 @@ void RowMaker::count_inlined(std::vector<uint64_t>& origins) {
             units_.read(unit, *first, die);
             const Declaration declaration = namer_.declaration(unit, die, *first);
             const uint32_t file = place_of(unit, *first, declaration).file;
-            const std::string& name = namer_.qualified(unit, *first);
+            const std::string_view name = namer_.qualified(unit, *first);
             const bool is_clearer = says_little(name) || lost_its_scope(declaration);
             const std::string_view mangled = is_clearer ? declaration.linkage_name : "";
             // a function without name has it in an alternate file that is missing
             if (!name.ends_with(kUnnamed))
-                rows_.inlined.push_back({name, std::string(mangled), static_cast<uint64_t>(last - first), file});
+                rows_.inlined.push_back(
+                    {std::string(name), std::string(mangled), static_cast<uint64_t>(last - first), file});
         } catch (const DwarfError& error) {
             // a damaged name leaves the function uncounted; the unit that holds it says why
         }

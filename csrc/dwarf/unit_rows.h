@@ -36,7 +36,7 @@ inline uint64_t max_row_bytes(const Units& units) {
 }
 
 // By tag (two bytes) and qualified name.
-using TypeTable = std::unordered_map<std::string, TypeRow>;
+using TypeTable = std::unordered_map<std::string_view, TypeRow>;
 
 class RowMaker {
   public:
@@ -44,7 +44,7 @@ class RowMaker {
         : units_(units), options_(options), namer_(units, scopes) {}
 
     UnitRows make(const Unit& unit, Found&& found);
-    TypeTable take_types() { return std::move(types_); }
+    TypeTable take_types() { return std::move(types_); }  // with texts of this one
     uint64_t type_bytes() const { return type_bytes_; }
 
   private:
@@ -64,6 +64,7 @@ class RowMaker {
     const IndexOptions& options_;
     Namer namer_;
     UnitRows rows_;
+    std::unique_ptr<Arena> type_texts_ = std::make_unique<Arena>();
     TypeTable types_;
     uint64_t type_bytes_ = 0;
     std::string scratch_;
