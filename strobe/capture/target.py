@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import threading
@@ -13,6 +14,7 @@ from typing import Any, Literal, Protocol
 
 import frida
 
+from strobe import _core
 from strobe.capture import program
 from strobe.capture.agent_link import AgentLink, Plan, Trampoline
 from strobe.capture.code_patches import CodePatches, PatchRequest
@@ -21,6 +23,8 @@ from strobe.capture.exit_status import wait_for_end
 from strobe.capture.uninjection import wait_for_uninjection
 from strobe.errors import StrobeError, failure
 from strobe.model import ExitStatus, LaunchSpec, LoadedModule
+
+log = logging.getLogger(__name__)
 
 _OUTPUT_END_S = 1.0  # a grandchild may hold the pipe open for ever
 _TERMINATION_S = 1.0
@@ -118,9 +122,18 @@ class Target:
 
     def resume(self) -> None:
         if not self.attached:
+            self._keep_signals_to_the_program()
             self._patches.running = True
             with contextlib.suppress(frida.ProcessNotFoundError):
                 ROUTER.device().resume(self.pid)
+
+    def _keep_signals_to_the_program(self) -> None:
+        """All threads but the main one are the agent's; threads that these create later inherit what they block."""
+        try:
+            tasks = {int(task.name) for task in Path(f"/proc/{self.pid}/task").iterdir()}
+            _core.block_signals(sorted(tasks - {self.pid}))
+        except OSError as error:  # gone, or held by another debugger: the program may then run handlers in them
+            log.warning("signals of process %d may reach threads of the agent: %s", self.pid, error)
 
     def modules(self) -> list[LoadedModule]:
         """The modules now loaded, the main program first."""
