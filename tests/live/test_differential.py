@@ -54,7 +54,7 @@ PROGRAMS = [
     program("coroutines"),
     program("recursion"),
     program("signals", varying="*"),
-    program("pthread_exit"),
+    program("pthread_exit", varying="*"),
     program("tail_calls"),
     program("tiny"),
     program("entries"),
@@ -70,7 +70,6 @@ PROGRAMS = [
         program(f"differential/{name}")
         for name in (
             "callbacks",
-            "children",
             "contexts_that_throw",
             "deep",
             "executes_itself",
@@ -96,6 +95,7 @@ PROGRAMS = [
     program("differential/life", "quick", varying="*"),
     program("differential/aliases"),
     program("differential/alternate_stack_within"),
+    program("differential/children", varying="work in_child"),  # the portable form records no children
     program("differential/cancelled", varying="work computes"),
     program("differential/futures", varying="*"),
     program("differential/handlers_on_the_stack", varying="*"),
