@@ -1,7 +1,7 @@
 """Each program run alone, with the portable form and with the native form of the recorder, everything traced: it prints
 and ends the same, and both forms record the same calls.
 
-Here each program is built in two ways; STROBE_BIG_DIFFERENTIAL=1 builds it in all the ways there are (half an hour).
+Here each program is built in two ways; STROBE_BIG_DIFFERENTIAL=1 builds it in all the ways there are.
 """
 
 from __future__ import annotations
