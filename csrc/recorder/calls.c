@@ -22,7 +22,8 @@ void strobe_frame_drop(struct strobe_thread_state* state) {
 /* The stub of frame `depth` is running, interrupted by a handler: it has put its number where it stood itself. */
 static int strobe_is_returning(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                                uint32_t depth) {
-    return *(const uint64_t*)state->frames[depth].slot == (uint64_t)(state->frames - recorder->frames) + depth;
+    uint64_t number = (uint64_t)(state->frames - recorder->frames) + depth;
+    return *(const uint64_t*)state->frames[depth].slot == (0xffffffff00000000ull | STROBE_RETURNING_MARK | number);
 }
 
 /*
@@ -131,7 +132,7 @@ static void strobe_write_exit(struct strobe_recorder* recorder, struct strobe_th
 static void strobe_push_frame(struct strobe_thread_state* state, struct strobe_totals* totals, uint64_t* slot,
                               uint32_t function, uint64_t ticks, uint32_t flags) {
     struct strobe_frame* frame = &state->frames[state->depth];
-    frame->return_address = flags & STROBE_FRAME_TAIL ? frame[-1].return_address : *slot;
+    frame->return_address = flags >= STROBE_FRAME_TAIL ? frame[-1].return_address : *slot;
     frame->slot = (uint64_t)slot;
     frame->enter_ticks = ticks;
     frame->function = function;

@@ -45,8 +45,7 @@ void strobe_totals_add_duration(struct strobe_totals* totals, uint64_t duration_
     uint32_t* bucket = &totals->histogram[strobe_histogram_bucket(duration_ticks)];
     totals->exits++;
     totals->total_ticks += duration_ticks;
-    /* never below zero: what was counted as a callee of this frame may have been another's */
-    if (callee_ticks < duration_ticks) totals->self_ticks += duration_ticks - callee_ticks;
+    totals->self_ticks += duration_ticks - callee_ticks;
     if (duration_ticks < totals->min_ticks) totals->min_ticks = duration_ticks;
     if (duration_ticks > totals->max_ticks) totals->max_ticks = duration_ticks;
     if (*bucket != 0xffffffffu) (*bucket)++;

@@ -13,7 +13,7 @@ from strobe.model import EventFilter, TextMatch
 from strobe.session import Session
 
 FUNCTIONS = 5000
-LONGEST_STOP_NS = 2_000_000_000
+LONGEST_STOP_NS = 10_000_000_000  # a tenth of a second on an idle machine; what hangs takes longer than this
 
 
 def test_five_thousand_hooks_while_it_runs(launch: Launch, build_many_functions: Build) -> None:

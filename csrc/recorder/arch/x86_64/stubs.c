@@ -46,8 +46,8 @@ int64_t strobe_stubs_write(struct strobe_recorder* recorder, uint32_t state_inde
         struct strobe_bytes out;
         out.at = start + index * STROBE_STUB_BYTES;
         strobe_put(&out, STROBE_NOP, 1);
-        strobe_put(&out, 0x68, 1); /* push imm32 */
-        strobe_put(&out, first + index, 4);
+        strobe_put(&out, 0x68, 1); /* push imm32, extended by sign */
+        strobe_put(&out, STROBE_RETURNING_MARK | (first + index), 4);
         strobe_put(&out, 0xe9, 1); /* jmp rel32 */
         strobe_put(&out, (uint64_t)(path - (out.at + 4)), 4);
     }
@@ -75,7 +75,9 @@ void strobe_return_path_write(struct strobe_recorder* recorder) {
     strobe_put(&out, 0xb848, 2);     /* mov rax, &control->exit_handler */
     strobe_put(&out, (uint64_t)&recorder->control->exit_handler, 8);
     strobe_put(&out, 0x008b48, 3);   /* mov rax, [rax] */
-    strobe_put(&out, 0x58538b48, 4); /* mov rdx, [rbx + 88] */
+    strobe_put(&out, 0x58538b, 3);   /* mov edx, [rbx + 88] */
+    strobe_put(&out, 0xe281, 2);     /* and edx, ~mark */
+    strobe_put(&out, (uint32_t)~STROBE_RETURNING_MARK, 4);
     strobe_put(&out, 0xc08548, 3);   /* test rax, rax */
     strobe_put(&out, 0x74, 1);       /* jz: the recorder is off, only return */
     jump = out.at++;
