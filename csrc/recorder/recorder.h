@@ -33,7 +33,7 @@
 #define STROBE_FRAMES 1024u        /* traced frames of one thread whose return is caught */
 #define STROBE_STUB_BYTES 16u
 #define STROBE_RETURNING_MARK 0x80000000ull /* added to a frame's number, which alone could be anything on a stack */
-#define STROBE_REGISTERS 6u /* of integer arguments */
+#define STROBE_REGISTERS 6u                 /* of integer arguments */
 #define STROBE_CAPTURE_CAPACITY (1u << 20)
 #define STROBE_RANGES 64u
 #define STROBE_FUNCTION_CAPACITY 262144u

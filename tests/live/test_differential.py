@@ -80,7 +80,6 @@ PROGRAMS = [
             "jumps_in_loops",
             "keeps_registers",
             "library_users",
-            "life",
             "many_arguments",
             "red_zone",
             "rethrows",
@@ -93,6 +92,7 @@ PROGRAMS = [
             "virtuals",
         )
     ),
+    program("differential/life", varying="*"),  # a thread spins until another has begun
     program("differential/life", "quick", varying="*"),
     program("differential/aliases"),
     program("differential/alternate_stack_within"),

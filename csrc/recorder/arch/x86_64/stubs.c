@@ -74,12 +74,12 @@ void strobe_return_path_write(struct strobe_recorder* recorder) {
     strobe_put(&out, 0xe38948, 3);   /* mov rbx, rsp */
     strobe_put(&out, 0xb848, 2);     /* mov rax, &control->exit_handler */
     strobe_put(&out, (uint64_t)&recorder->control->exit_handler, 8);
-    strobe_put(&out, 0x008b48, 3);   /* mov rax, [rax] */
-    strobe_put(&out, 0x58538b, 3);   /* mov edx, [rbx + 88] */
-    strobe_put(&out, 0xe281, 2);     /* and edx, ~mark */
+    strobe_put(&out, 0x008b48, 3); /* mov rax, [rax] */
+    strobe_put(&out, 0x58538b, 3); /* mov edx, [rbx + 88] */
+    strobe_put(&out, 0xe281, 2);   /* and edx, ~mark */
     strobe_put(&out, (uint32_t)~STROBE_RETURNING_MARK, 4);
-    strobe_put(&out, 0xc08548, 3);   /* test rax, rax */
-    strobe_put(&out, 0x74, 1);       /* jz: the recorder is off, only return */
+    strobe_put(&out, 0xc08548, 3); /* test rax, rax */
+    strobe_put(&out, 0x74, 1);     /* jz: the recorder is off, only return */
     jump = out.at++;
     strobe_put(&out, 0xd68948, 3);   /* mov rsi, rdx: frame index */
     strobe_put(&out, 0x50538b48, 4); /* mov rdx, [rbx + 80]: rax */
