@@ -8,7 +8,7 @@ from pathlib import Path
 
 import frida
 import pytest
-from support import abi_header
+from support import abi_header, processes
 
 PRINTER = """
 #include <stdio.h>
@@ -38,9 +38,9 @@ def compiled_layout(folder: Path, compiler: list[str], suffix: str) -> dict[str,
 
 @pytest.fixture
 def sleeping_process() -> Iterator[int]:
-    with subprocess.Popen(["/bin/sleep", "60"]) as process:
-        yield process.pid
-        process.kill()
+    process = subprocess.Popen(["/bin/sleep", "60"])
+    yield process.pid
+    processes.end(process)
 
 
 def test_header_is_read_whole() -> None:

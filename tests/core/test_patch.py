@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import processes
 from support.programs import require
 
 from strobe import _core
@@ -17,8 +18,7 @@ def cat() -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     echo(process, b"started\n")
     yield process
-    process.kill()
-    process.communicate(timeout=10)
+    processes.end(process)
 
 
 def echo(process: subprocess.Popen[bytes], text: bytes) -> None:

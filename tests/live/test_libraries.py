@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support import processes
 from support.programs import PROGRAMS
 from support.sessions import Build, Launch, outcome, status, totals, untraced
 from support.wait import wait_until
@@ -90,17 +91,17 @@ def test_every_instance_of_a_library_is_traced(
     plugin, copy = build_plugin(), tmp_path / "copy.so"
     shutil.copy(plugin, copy)
     command = [build_program("instances"), plugin, "own", plugin, copy]
-    with subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None and process.stdout.readline() == "ready\n"
-            session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["plugin_*"])
-            assert session.launch_answer is not None
-            assert session.launch_answer.hooked_functions == 2 * 3
-            wait_until(lambda: totals(session)["plugin_run"].count > 30, "calls", 20)
-            assert session.trace(remove=["plugin_*"]).hooked_functions == 0
-            assert session.trace(add=["plugin_helper"]).hooked_functions == 3
-            session.stop()
-            process.send_signal(signal.SIGUSR1)
-            assert process.communicate(timeout=20)[0] == "right\n"
-        finally:
-            process.kill()
+    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["plugin_*"])
+        assert session.launch_answer is not None
+        assert session.launch_answer.hooked_functions == 2 * 3
+        wait_until(lambda: totals(session)["plugin_run"].count > 30, "calls", 20)
+        assert session.trace(remove=["plugin_*"]).hooked_functions == 0
+        assert session.trace(add=["plugin_helper"]).hooked_functions == 3
+        session.stop()
+        process.send_signal(signal.SIGUSR1)
+        assert process.communicate(timeout=20)[0] == "right\n"
+    finally:
+        processes.end(process)

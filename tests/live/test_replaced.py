@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support import processes
 from support.programs import PROGRAMS
 from support.sessions import Build, Launch, outcome, totals
 from support.wait import wait_until
@@ -35,8 +36,7 @@ def start() -> Iterator[Start]:
 
     yield start
     for process in running:
-        process.kill()
-        process.communicate(timeout=10)
+        processes.end(process)
 
 
 def copied(build: Path, target: Path) -> Path:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support import processes
 from support.leftovers import segments
 from support.programs import PROGRAMS
 from support.sessions import Build, Launch, count, outcome, status, text, totals
@@ -111,11 +112,13 @@ def test_closing_the_manager_ends_what_it_started(strobe_home: Path, build_progr
 def running(build_program: Build) -> Iterator[subprocess.Popen[str]]:
     """A program that nobody observes yet; it is past its "ready"."""
     program = build_program("threads3")
-    with subprocess.Popen([program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    process = subprocess.Popen([program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         yield process
-        process.kill()
+    finally:
+        processes.end(process)
 
 
 def test_attached_program_goes_on_after_stop(

@@ -1,0 +1,31 @@
+"""Ends processes that were attached to from this very process, where Popen cannot be trusted to.
+
+A wait in the process that debugs its own child is told of the child's ptrace stops whatever it asked for, and Popen
+takes a stop for the end: kill() looks first, sends nothing then, and the process is left over.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from typing import Any
+
+_ENDS = (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED)
+
+
+def end(process: subprocess.Popen[Any]) -> None:
+    """Kills it, if it still runs, and reaps it; its pipes are closed."""
+    if process.returncode is None:
+        os.kill(process.pid, signal.SIGKILL)
+        process.returncode = _reaped(process.pid)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+def _reaped(pid: int) -> int:
+    while True:
+        state = os.waitid(os.P_PID, pid, os.WEXITED)
+        if state is not None and state.si_code in _ENDS:
+            return state.si_status if state.si_code == os.CLD_EXITED else -state.si_status
