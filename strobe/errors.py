@@ -85,6 +85,12 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "'{path}' is statically linked (it has no program interpreter) and cannot be observed from inside.",
         "Link it dynamically: leave out -static. Of Go programs, only C functions of cgo are traced.",
     ),
+    "thread_sanitizer": (
+        Code.ATTACH_FAILED,
+        "'{path}' is built with ThreadSanitizer, whose runtime ends a program in which a thread runs that it has not "
+        "started; the agent would be one.",
+        "Build it without -fsanitize=thread; -fsanitize=address and -fsanitize=undefined can stay.",
+    ),
     "bad_cwd": (Code.VALIDATION_ERROR, "The working directory '{path}' does not exist.", "Name an existing folder."),
     "no_such_process": (Code.ATTACH_FAILED, "No process has the id {pid}.", "List processes with: ps -e"),
     "attach_refused": (

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from strobe.capture.sanitizers import has_thread_sanitizer
 from strobe.errors import failure
 from strobe.model import LaunchSpec
 from strobe.symbols.macho_commands import is_macho
@@ -41,7 +42,7 @@ def resolve(spec: LaunchSpec) -> Program:
     """Finds and checks the program of a launch.
 
     Raises no_such_file, is_directory, not_executable, not_a_program, macho_program, interpreter_missing,
-    wrong_architecture, static_program, bad_cwd.
+    wrong_architecture, static_program, thread_sanitizer, bad_cwd.
     """
     env = {**(os.environ if spec.base_env is None else spec.base_env), **spec.env}
     cwd = Path(spec.cwd or spec.project_root or ".").absolute()
@@ -134,6 +135,8 @@ def _check_elf(path: str, head: bytes, opened_by: str) -> None:
         raise failure("not_a_program", path=path)
     if not _has_interpreter(opened_by, head):
         raise failure("static_program", path=path)
+    if has_thread_sanitizer(opened_by):
+        raise failure("thread_sanitizer", path=path)
 
 
 def _has_interpreter(path: str, head: bytes) -> bool:

@@ -50,6 +50,13 @@ def test_static_programs(manager: SessionManager, build_program: Build, flag: st
     assert "statically linked" in str(error)
 
 
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_programs_with_thread_sanitizer(manager: SessionManager, build_program: Build, compiler: str) -> None:
+    error = refused(manager, LaunchSpec(str(build_program("hello", "-fsanitize=thread", compiler=compiler))))
+    assert error.code is Code.ATTACH_FAILED
+    assert "built with ThreadSanitizer" in str(error)
+
+
 def test_program_for_another_machine(manager: SessionManager, build_program: Build, tmp_path: Path) -> None:
     program = tmp_path / "hello"
     image = bytearray(build_program("hello").read_bytes())
