@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -36,10 +37,13 @@ LANGUAGES = {
 def require(tool: str) -> str:
     """Full path of a program that a test needs. Without it the test is skipped; in CI it fails, for CI installs it."""
     path = shutil.which(tool) or next(map(str, sorted(Path("/usr/lib").glob(f"llvm-*/bin/{tool}"))), None)
-    if path is None:  # Debian keeps some tools of LLVM there alone
-        reason = f"{tool} is not installed"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-    return path
+    # Debian keeps some tools of LLVM there alone
+    return path or lack(f"{tool} is not installed")
+
+
+def lack(reason: str) -> NoReturn:
+    """Something that a test needs is not there."""
+    pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
 
 
 def source_of(name: str) -> Path:
@@ -51,10 +55,10 @@ def source_of(name: str) -> Path:
 
 
 def generate(arguments: Sequence[str], cache: Path) -> Path:
-    """Run a generator of C sources (`many_functions.py 5000`), return the file it wrote."""
+    """Run a generator of C or C++ sources (`many_functions.py 5000`), return the file it wrote."""
     script = PROGRAMS / arguments[0]
     key = hashlib.sha256(script.read_bytes() + repr(list(arguments)).encode()).hexdigest()[:16]
-    target = cache / key / f"{script.stem}.c"
+    target = cache / key / f"{script.stem}{'.cpp' if 'c++' in arguments else '.c'}"
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         text = subprocess.run(

@@ -14,7 +14,7 @@ TRACED static int chosen(int value) { return value * 3; }
 static int (*resolve(void))(int) { return chosen; }
 int indirect(int value) __attribute__((ifunc("resolve")));
 
-TRACED __attribute__((target_clones("default", "avx2"))) int cloned(const int* values, int count) {
+__attribute__((target_clones("default", "avx2"))) int cloned(const int* values, int count) {
     int sum = 0;
     for (int i = 0; i < count; i++) sum += values[i] * values[i];
     return sum;

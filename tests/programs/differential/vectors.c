@@ -10,7 +10,7 @@ TRACED __m128 four(__m128 a, __m128 b, __m128 c) { return _mm_add_ps(_mm_mul_ps(
 TRACED __m128d two(__m128d a, double b, __m128d c) { return _mm_sub_pd(_mm_mul_pd(a, _mm_set1_pd(b)), c); }
 TRACED __m128i bits(__m128i a, __m128i b) { return _mm_xor_si128(_mm_add_epi32(a, b), b); }
 TRACED __m64 half(__m64 a, __m64 b) { return (__m64)((long long)a ^ (long long)b); }
-TRACED _Float128 quadruple(_Float128 a, _Float128 b) { return a * b; }
+TRACED __float128 quadruple(__float128 a, __float128 b) { return a * b; }
 TRACED AVX __m256d wide(__m256d a, __m256d b) { return _mm256_add_pd(_mm256_mul_pd(a, b), b); }
 TRACED AVX __m256 nine(__m256 a, __m256 b, __m256 c, __m256 d, __m256 e, __m256 f, __m256 g, __m256 h, __m256 i) {
     return _mm256_add_ps(_mm256_sub_ps(_mm256_add_ps(a, b), _mm256_add_ps(c, d)),
@@ -41,7 +41,7 @@ TRACED void show(int n) {
     long long mmx = (long long)half((__m64)(long long)n, (__m64)0x123456789ll);
     _mm_empty();
     printf("%g %g %g %g %g %d %d %llx %g %g\n", (double)singles((float)n, 2, 3), (double)cells[0], (double)cells[3],
-           pair[0], pair[1], numbers[0], numbers[3], mmx, (double)quadruple((_Float128)n, (_Float128)1.5),
+           pair[0], pair[1], numbers[0], numbers[3], mmx, (double)quadruple((__float128)n, (__float128)1.5),
            foreign(n, 1.5, 2, 2.5f, 3));
 }
 

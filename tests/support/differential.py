@@ -1,0 +1,191 @@
+"""The programs of the differential test, and the ways in which they are built."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+IS_BIG = os.environ.get("STROBE_BIG_DIFFERENTIAL") == "1"
+NATIVE, PORTABLE = "native", "portable"
+LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`flags`: what it needs to be built, `header` likewise. `varying`: functions called a different number of times in
+    each run, or of which Interceptor misses calls (in a handler that interrupts it); "*" for all. `compilers`: which
+    can build it. `exact`: how often functions are called. `takes_library`: it is given the path of `plugin`."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    varying: frozenset[str] = frozenset()
+    compilers: tuple[str, ...] = ("gcc", "clang")
+    not_with: tuple[str, ...] = ()
+    forms: tuple[str, ...] = (PORTABLE, NATIVE)
+    header: str = ""
+    takes_library: bool = False
+    exact: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        return " ".join((self.name, *self.arguments))
+
+
+def program(
+    name: str, *arguments: str, flags: Sequence[str] = (), varying: str = "", gcc_only: bool = False, not_with: str = ""
+) -> Program:
+    compilers = ("gcc",) if gcc_only else ("gcc", "clang")
+    return Program(name, arguments, tuple(flags), frozenset(varying.split()), compilers, tuple(not_with.split()))
+
+
+PROGRAMS = [
+    program("hello"),
+    program("throws"),
+    program("longjmps"),
+    program("coroutines"),
+    program("recursion"),
+    program("signals", varying="*"),
+    program("pthread_exit", varying="*"),
+    program("tail_calls"),
+    program("tiny"),
+    program("entries"),
+    program("arguments"),
+    program("constructors"),
+    program("forks", varying="*"),
+    program("churn"),
+    program("million"),
+    program("exits", "quick_exit", "3"),
+    program("exits", "thread-last", "4"),
+    program("exits", "fpe"),
+    *(
+        program(f"differential/{name}")
+        for name in (
+            "callbacks",
+            "contexts_that_throw",
+            "deep",
+            "executes_itself",
+            "signals_thrown",
+            "frames_of_any_size",
+            "generators",
+            "jumps_in_loops",
+            "keeps_registers",
+            "library_users",
+            "many_arguments",
+            "red_zone",
+            "rethrows",
+            "struct_returns",
+            "thread_ends",
+            "threads_at_once",
+            "variadic",
+            "vectors",
+            "virtuals",
+            "wide_integers",
+        )
+    ),
+    program("differential/life", varying="*"),  # a thread spins until another has begun
+    program("differential/life", "quick", varying="*"),
+    program("differential/aliases"),
+    program("differential/alternate_stack_within"),
+    program("differential/children", varying="work in_child"),  # the portable form records no children
+    # a thread that is cancelled at any instruction, Interceptor's among them, may take the program along
+    replace(program("differential/cancelled"), forms=(NATIVE,)),
+    program("differential/futures", varying="*"),
+    program("differential/handlers_on_the_stack", varying="*"),
+    program("differential/handlers_that_jump", varying="*"),
+    program("differential/interpreter"),
+    # a jump to swapcontext would save the address of a return stub, which must not outlive its frame
+    program("differential/stacks_within", flags=("-fno-optimize-sibling-calls",)),
+    program("differential/nested_functions", gcc_only=True),
+    # it calls itself for each frame: fewer where Interceptor refuses main
+    program("differential/stack_walks", flags=("-rdynamic",), varying="step note"),
+    replace(program("differential/short_threads"), exact={"work": 10_000, "joined": 4992, "detached": 5008, "main": 1}),
+    replace(
+        program("differential/fibers", flags=("-Wl,--no-as-needed", "-lboost_context")),
+        header="boost/context/fiber.hpp",
+    ),
+    program("differential/programs_by_threads", varying="become"),  # children of vfork, which Interceptor sees or not
+    replace(program("differential/libraries_come_and_go"), takes_library=True),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A way to build. `family`: gcc or clang."""
+
+    family: str
+    flags: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        return " ".join((self.family, *self.flags))
+
+
+def variant(text: str) -> Variant:
+    family, *flags = text.split()
+    return Variant(family, tuple(flags))
+
+
+THUNKS = {
+    "gcc": "-mindirect-branch=thunk -mfunction-return=thunk -fcf-protection=none",
+    "clang": "-mretpoline -fcf-protection=none",
+}
+LINK_TIME = {"gcc": "-flto", "clang": "-flto -fuse-ld=lld"}
+FEATURES = {
+    family: (
+        "",
+        "-fno-omit-frame-pointer",
+        "-fcf-protection=full",
+        "-fstack-protector-strong",
+        "-fno-pie -no-pie",
+        "-static-libgcc -static-libstdc++",
+        THUNKS[family],
+        LINK_TIME[family],
+        "-falign-functions=1",
+        "-march=native",
+        "-fsanitize=address",
+        "-fsanitize=undefined",
+        "-fsanitize=thread",
+    )
+    for family in ("gcc", "clang")
+}
+ALL = [
+    variant(f"{family} {level} {feature}")
+    for family in ("gcc", "clang")
+    for feature in FEATURES[family]
+    for level in LEVELS
+]
+# What each program is built with in every run
+ALWAYS = [variant("gcc -O0"), variant("gcc -O2 -fcf-protection=full")]
+# And one of these, each of which serves several programs
+IN_TURN = [
+    variant(text)
+    for text in (
+        "gcc -O1",
+        "gcc -O3 -fno-omit-frame-pointer",
+        "clang -O2",
+        "gcc -Os",
+        "gcc -O2 -fno-pie -no-pie",
+        "clang -O0",
+        "gcc -O2 -fstack-protector-strong",
+        "gcc -O2 -static-libgcc -static-libstdc++",
+        f"gcc -O2 {THUNKS['gcc']}",
+        "clang -O3 -fcf-protection=full",
+        "gcc -O3 -flto",
+    )
+]
+
+
+def cases() -> list[tuple[Program, Variant]]:
+    """Each program with the ways to build it."""
+    chosen = ((item, ways(index)) for index, item in enumerate(PROGRAMS))
+    return [(item, way) for item, all_ways in chosen for way in all_ways if can_be_built(item, way)]
+
+
+def ways(index: int) -> list[Variant]:
+    return ALL if IS_BIG else [*ALWAYS, IN_TURN[index % len(IN_TURN)]]
+
+
+def can_be_built(item: Program, way: Variant) -> bool:
+    return way.family in item.compilers and not any(flag in item.not_with for flag in way.flags)
