@@ -118,6 +118,19 @@ def plain_name(demangled: str) -> str:
     return plain_names([demangled])[0]
 
 
+def parameter_count(linkage_name: str) -> int | None:
+    """How many parameters a mangled name of C++ tells of; None where it tells none."""
+    from strobe._core import demangle
+
+    text = demangle([linkage_name])[0]
+    groups = [group for _, group in outside(text or "") if group.startswith("(")]
+    if not groups or groups[-1].startswith("((") or any(group.startswith("(*") for group in groups):
+        return None
+    inner = groups[-1][1:-1]
+    commas = sum(token == "," for _, token in outside(inner.replace(",", " , ")))
+    return 0 if not inner else 1 + commas - inner.endswith("...")
+
+
 def demangled(raw_names: Sequence[str]) -> list[str]:
     """Names without parameter lists, in one batch; what is not mangled, or by a scheme not known, stays."""
     from strobe._core import readable_names

@@ -6,7 +6,7 @@ import re
 
 from elftools.dwarf.die import DIE
 
-from strobe.symbols.abi import INTEGER_REGISTERS, STACK, Place, Places, Shape
+from strobe.symbols.abi import INTEGER_REGISTERS, NOTHING, ONE_FLOAT, ONE_INTEGER, Place, Places, Shape
 from strobe.symbols.dies import children
 from strobe.symbols.entry_places import Seen
 
@@ -40,6 +40,24 @@ def is_unoptimized(shapes: list[Shape | None], assigned: Assigned, seen: list[Se
     return is_kept_in_frame(placed, seen) is True
 
 
+def shows_convention(shape: Shape | None, places: Places | None, entry: Seen) -> bool:
+    """Whether a parameter's place is System V's and could not be that of Microsoft's x64 convention.
+
+    That one passes the n-th parameter in the n-th register whatever it is, what is large by address, and keeps room on
+    the stack above the return address, where gcc stores parameters at -O0.
+    """
+    if shape is None or not places:
+        return False
+    if shape.place is Place.MEMORY or places[0] < INTEGER_REGISTERS:
+        return entry.confirms(places) or (shape == ONE_INTEGER and entry.in_frame and not entry.places)
+    return shape == ONE_FLOAT and entry.in_frame and not entry.places
+
+
+def is_like_elsewhere(result: Shape) -> bool:
+    """Whether a result is in the same register by other conventions: a scalar."""
+    return result in (NOTHING, ONE_INTEGER, ONE_FLOAT)
+
+
 def shows_optimization(function: DIE) -> bool:
     """Described call sites, variables that move: not what -O0 gives. It may inline, as Rust's libraries do."""
     if _CALLS_DESCRIBED & function.attributes.keys():
@@ -49,19 +67,6 @@ def shows_optimization(function: DIE) -> bool:
         if child.tag in _OPTIMIZED_TAGS or (location is not None and location.form in _LIST_FORMS):
             return True
     return False
-
-
-def is_followed(index: int, assigned: Assigned, confirmed: list[bool]) -> bool:
-    """Whether for each kind of place that a parameter has, a later one's place of that kind is confirmed."""
-    wanted = {_kind_of_place(place) for place in assigned[index] or ()}
-    for places, is_confirmed in zip(assigned[index:], confirmed[index:], strict=True):
-        if is_confirmed:
-            wanted -= {_kind_of_place(place) for place in places or ()}
-    return not wanted
-
-
-def _kind_of_place(place: int) -> str:
-    return "integer" if place < INTEGER_REGISTERS else "vector" if place < STACK else "stack"
 
 
 def _rustc_version(producer: str) -> tuple[int, ...]:

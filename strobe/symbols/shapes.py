@@ -211,7 +211,7 @@ def _add_value(classes: Eightbytes, die: DIE | None, offset: int, depth: int) ->
     size = number(die, "DW_AT_byte_size") or 8
     if shape.place is Place.MEMORY:
         classes.send_to_memory()
-    elif shape.integers == 2 or shape.floats == 2:
+    elif shape.integers == 2 or number(die, "DW_AT_encoding") == _COMPLEX_FLOAT:
         half = size // 2
         classes.add(offset, half, is_float=bool(shape.floats))
         classes.add(offset + half, half, is_float=bool(shape.floats))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 
@@ -19,9 +20,10 @@ from strobe.symbols.entry_places import Seen, seen_at_entry
 from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.optimization import (
     is_complete,
-    is_followed,
     is_kept_in_frame,
+    is_like_elsewhere,
     is_unoptimized,
+    shows_convention,
     shows_optimization,
 )
 from strobe.symbols.shapes import returned_shape, shape_of
@@ -49,6 +51,7 @@ class Signatures:
         self._has_symtab = has_symtab
         self._types = Types(debug_info)
         self._unoptimized: dict[int, bool] = {}  # by unit
+        self._foreign: dict[int, bool] = {}  # by DIE
 
     @cached_property
     def _locations(self) -> LocationParser:
@@ -80,6 +83,7 @@ class Signatures:
         assigned: Assigned = [None] * len(formals)
         is_native = self.debug_info.machine == "x86-64"
         if is_native:
+            self._check_convention(die, formals, shapes, result)
             assigned = self._certain(die, formals, shapes, assign(result, shapes))
         parameters = tuple(
             self._parameter(index, formal, shape, None if _is_promoted(formal, chain, language) else places)
@@ -110,24 +114,40 @@ class Signatures:
         """`assigned` without those that other evidence speaks against, or that have none where it is needed.
 
         gcc renames a function whose parameters it changes (`.isra`, `.constprop`). LLVM does not, and leaves out
-        parameters nobody uses; so its optimized code is believed only where debug information names the same place.
+        parameters nobody uses, or has callers pass anything for them; so its optimized code is believed only where
+        debug information names the same place, which it does not for what is not used.
         """
-        low = number(die, "DW_AT_low_pc")
         seen = self._seen(die, formals)
         if any(entry.contradicts(places) for entry, places in zip(seen, assigned, strict=True)):
             raise Doubt("parameters are not where the ABI puts them")
         producer = _producer(die)
         if producer.startswith("GNU") or (
-            is_complete(producer, len(_origins(die)) > 1) and is_unoptimized(shapes, assigned, seen)
+            self._is_complete(die, formals, producer)
+            and is_unoptimized(shapes, assigned, seen)
+            and self._shows_no_optimization(die, producer)
         ):
             return assigned
-        # a parameter that was left out would have shifted all later ones: what one of those confirms holds up to it
-        is_open = low is not None and self._functions.is_open(low)
-        confirmed = [entry.confirms(places) for entry, places in zip(seen, assigned, strict=True)]
-        return [
-            places if confirmed[index] or (is_open and is_followed(index, assigned, confirmed)) else None
-            for index, places in enumerate(assigned)
-        ]
+        return [places if entry.confirms(places) else None for entry, places in zip(seen, assigned, strict=True)]
+
+    def _is_complete(self, die: DIE, formals: list[DIE], producer: str) -> bool:
+        """Whether all parameters are listed: clang leaves out objects passed by address that nothing uses."""
+        chain = _origins(die)
+        if "rustc" in producer or len(chain) > 1:
+            return is_complete(producer, len(chain) > 1)
+        if _language(die) != "c++" or _text(die, "DW_AT_name") == "main":
+            return True
+        count = names.parameter_count(_text(die, "DW_AT_linkage_name"))
+        if count is not None and count != len(_written(formals)):
+            raise Doubt("parameters are not all listed")
+        return count is not None
+
+    def _shows_no_optimization(self, die: DIE, producer: str) -> bool:
+        """Parameters that stay in the frame are no proof: code that takes their address keeps them there, too. clang
+        describes the calls of what it optimized; rustc does not, so the functions around must tell."""
+        address = number(die, "DW_AT_low_pc")
+        if shows_optimization(die) or address is None:
+            return False
+        return "rustc" not in producer or self._is_unoptimized_unit(address)
 
     def _seen(self, die: DIE, formals: list[DIE]) -> list[Seen]:
         low = number(die, "DW_AT_low_pc")
@@ -137,31 +157,61 @@ class Signatures:
         """LLVM leaves out results that nobody uses, of functions that nobody else can call, where it optimizes."""
         return self._functions.is_open(address) or self._is_unoptimized_unit(address)
 
+    def _check_convention(self, die: DIE, formals: list[DIE], shapes: list[Shape | None], result: Shape | None) -> None:
+        """gcc does not note where a function has another calling convention (ms_abi). Where the parameters' places tell
+        nothing of it, the functions around must have none of another: else a Doubt."""
+        address = number(die, "DW_AT_low_pc")
+        is_alike = not formals and (result is None or is_like_elsewhere(result))
+        if is_alike or address is None or not _producer(die).startswith("GNU"):
+            return
+        found = zip(shapes, assign(result, shapes), self._seen(die, formals), strict=True)
+        if any(shows_convention(*one) for one in found):
+            return
+        if True in self._around(address, self._is_foreign):
+            raise Doubt("perhaps another calling convention")
+
     def _is_unoptimized_unit(self, address: int) -> bool:
         """Whether all parameters of the functions around, of the same unit, have their places in the frame."""
-        die = self._functions.die_at(address)
-        unit = None if die is None else self._die_at(die).cu.cu_offset
-        place = self._functions.at(address)
-        if unit is None or place is None:
+        offset = self._functions.die_at(address)
+        unit = None if offset is None else self._die_at(offset).cu.cu_offset
+        if unit is None:
             return False
         if unit not in self._unoptimized:
-            near = range(max(0, place - _NEIGHBOURS), min(len(self._functions), place + _NEIGHBOURS + 1))
-            verdicts = [self._verdict(self._functions[index].address, unit) for index in near]
+            verdicts = self._around(address, self._is_kept_in_frame)
             self._unoptimized[unit] = True in verdicts and False not in verdicts
         return self._unoptimized[unit]
 
-    def _verdict(self, address: int, unit: int) -> bool | None:
-        """None where a function tells nothing: it has no parameters, or is of another unit."""
-        offset = self._functions.die_at(address)
-        die = None if offset is None else self._die_at(offset)
-        if die is None or die.cu.cu_offset != unit:
-            return None
+    def _around(self, address: int, judge: Callable[[DIE], bool | None]) -> set[bool | None]:
+        """What is found of the functions around, of the same unit; None where one tells nothing."""
+        place = self._functions.at(address)
+        own = self._functions.die_at(address)
+        if place is None or own is None:
+            return set()
+        unit = self._die_at(own).cu.cu_offset
+        near = range(max(0, place - _NEIGHBOURS), min(len(self._functions), place + _NEIGHBOURS + 1))
+        offsets = (self._functions.die_at(self._functions[index].address) for index in near)
+        dies = (self._die_at(offset) for offset in offsets if offset is not None)
+        return {judge(die) for die in dies if die.cu.cu_offset == unit}
+
+    def _is_kept_in_frame(self, die: DIE) -> bool | None:
         if shows_optimization(die):
             return False
         formals = self._listed(die)
+        return is_kept_in_frame(self._shapes(die, formals), self._seen(die, formals))
+
+    def _is_foreign(self, die: DIE) -> bool:
+        """Whether its parameters are not where the ABI puts them."""
+        if die.offset not in self._foreign:
+            formals = self._listed(die)
+            returned = next((d for d in _origins(die) if "DW_AT_type" in d.attributes), die)
+            assigned = assign(_returned(returned, "c"), self._shapes(die, formals))
+            found = zip(self._seen(die, formals), assigned, strict=True)
+            self._foreign[die.offset] = any(entry.contradicts(places) for entry, places in found)
+        return self._foreign[die.offset]
+
+    def _shapes(self, die: DIE, formals: list[DIE]) -> list[Shape | None]:
         language = next((found for origin in reversed(_origins(die)) if (found := _language(origin))), "c")
-        shapes = [_shape(formal, language) for formal in formals]
-        return is_kept_in_frame(shapes, self._seen(die, formals))
+        return [_shape(formal, language) for formal in formals]
 
     def _parameter(self, index: int, formal: DIE, shape: Shape | None, places: Places | None) -> Parameter:
         chain = _origins(formal)

@@ -13,9 +13,12 @@ from strobe.symbols.type_model import Pointer, Qualified, Record, Scalar, Type, 
 
 _MAX_HOPS = 64
 _MAX_DEPTH = 6
+_LIBSTDCXX_POINTER = ("_M_dataplus", "_M_p")
 # what a type's name begins with: the fields that lead to its pointer and to its length
 _OBJECTS = (
-    ("std::__cxx11::basic_string<char,", ("_M_dataplus", "_M_p"), ("_M_string_length",)),
+    ("std::__cxx11::basic_string<char,", _LIBSTDCXX_POINTER, ("_M_string_length",)),
+    # clang describes the class around the pointer only where its constructor is
+    ("std::__cxx11::basic_string<char,", _LIBSTDCXX_POINTER[:1], ("_M_string_length",)),
     ("std::basic_string_view<char,", ("_M_str",), ("_M_len",)),
     ("std::__1::basic_string_view<char,", ("__data_",), ("__size_",)),
     ("std::__1::basic_string_view<char,", ("__data",), ("__size",)),
@@ -68,7 +71,7 @@ def _offset(record: Record, path: tuple[str, ...]) -> tuple[int, int] | None:
         offset += field.offset
         at = field.type.bare
     if isinstance(at, Record):
-        inner = _first_pointer(at, 0)
+        inner = 0 if path == _LIBSTDCXX_POINTER[:1] else _first_pointer(at, 0)
         return None if inner is None else (offset + inner, 8)
     return offset, at.size or 0
 
