@@ -9,8 +9,8 @@ from pathlib import Path
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.elf_headers import ElfHeaders
 
-_DYNAMIC_NAMES = ".dynstr"
 _START = b"\0__tsan_init\0"  # called by every object that -fsanitize=thread has compiled, by gcc's and by clang's
+_RUNTIME = b"__sanitizer_"  # what every sanitizer's runtime looks for when it is part of the program
 
 
 def has_thread_sanitizer(path: str) -> bool:
@@ -18,7 +18,13 @@ def has_thread_sanitizer(path: str) -> bool:
     try:
         with Path(path).open("rb") as file:
             headers = ElfHeaders(file)
-            names = next((item for item in headers.sections if item.name == _DYNAMIC_NAMES), None)
-            return names is not None and _START in headers.read(names.offset, names.size, _DYNAMIC_NAMES)
+            dynamic = _names(headers, ".dynstr")
+            # gcc's -static-libtsan does not export it
+            return _START in dynamic or (_RUNTIME in dynamic and _START in _names(headers, ".strtab"))
     except UNREADABLE:
         return False
+
+
+def _names(headers: ElfHeaders, section: str) -> bytes:
+    found = next((item for item in headers.sections if item.name == section), None)
+    return headers.read(found.offset, found.size, section) if found is not None else b""

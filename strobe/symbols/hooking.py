@@ -37,6 +37,7 @@ _EXACT: dict[str, str] = {
     **dict.fromkeys(("deregister_tm_clones", "register_tm_clones", "frame_dummy", "__do_global_dtors_aux"), _START),
     **dict.fromkeys(("_dl_relocate_static_pie", "call_weak_fn", "__libc_start_main", "__libc_start_call_main"), _START),
     **dict.fromkeys(("runtime.text", "runtime.etext"), _START),  # marks, not functions
+    **dict.fromkeys(("asan_thread_start",), _SANITIZER),
     **dict.fromkeys(("clock_gettime", "__clock_gettime", "__vdso_clock_gettime"), _RECORDER),
 }
 _PREFIXES: tuple[tuple[str, str], ...] = (
@@ -65,6 +66,12 @@ _PREFIXES: tuple[tuple[str, str], ...] = (
     ("__interceptor_", _SANITIZER),
     ("___interceptor_", _SANITIZER),
     ("__interception::", _SANITIZER),
+    ("__sanitizer::", _SANITIZER),
+    ("__asan::", _SANITIZER),
+    ("__lsan::", _SANITIZER),
+    ("__ubsan::", _SANITIZER),
+    ("__msan::", _SANITIZER),
+    ("__hwasan::", _SANITIZER),
     ("__sancov_", _SANITIZER),
 )
 _ANY_PREFIX = tuple(prefix for prefix, _ in _PREFIXES)

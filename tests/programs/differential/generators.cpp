@@ -61,7 +61,10 @@ TRACED long drain(Generator generator) {
 struct Moves {
     std::thread* thread;
     bool await_ready() { return false; }
-    TRACED void await_suspend(std::coroutine_handle<> handle) { *thread = std::thread(handle); }
+    TRACED void await_suspend(std::coroutine_handle<> handle) {
+        std::thread& started = *thread;  // this object may be gone as soon as the thread runs
+        started = std::thread(handle);
+    }
     void await_resume() {}
 };
 struct Task {
