@@ -39,6 +39,8 @@ class ValueKind(StrEnum):
     ENUM = "enum"
     FLOAT = "float"
     AGGREGATE = "aggregate"
+    ARRAY = "array"
+    OPTIONAL = "optional"
     VOID = "void"
 
 
@@ -68,7 +70,8 @@ class Capture:
 class ValueType:
     """Type of a parameter or return value: `size` in bytes, `name` as written in the source.
 
-    `members`: (name, offset in bytes, type) of a small struct. `is_flags`: enumerators are bits to be combined.
+    `members`: (name, offset in bytes, type) of a small struct; of an array its first element alone; of an optional
+    value that and the bool which says whether it is there. `is_flags`: enumerators are bits to be combined.
     `bits`: (first one from the member's offset on, count) of a bit-field.
     """
 
@@ -220,13 +223,13 @@ class Enumerator(str):
         return f"{self}({self.number})"
 
 
-Value = int | bool | str | float | dict[str, Any] | None
+Value = int | bool | str | float | dict[str, Any] | list[Any] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """`value`: a number, Text, an Enumerator, a dict of a small struct's members, or a str ("0x…" for pointers, "'a'");
-    None where it was not recorded."""
+    """`value`: a number, Text, an Enumerator, a dict of a small struct's members, a list of an array's elements, or a
+    str ("0x…" for pointers, "'a'"); None where it was not recorded."""
 
     name: str
     value: Value

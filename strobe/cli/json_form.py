@@ -71,6 +71,8 @@ def session_json(summary: SessionSummary) -> dict[str, object]:
 def _exact(value: Value) -> Value:
     if isinstance(value, dict):
         return {name: _exact(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_exact(element) for element in value]
     if isinstance(value, int) and abs(value) >= _LARGEST_EXACT:
         return str(value)
     return value

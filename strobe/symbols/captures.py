@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from strobe.model import Capture, CaptureKind
 from strobe.symbols.abi import LAST_STACK, RAX, Class, Place, Places, Shape, result_places
+from strobe.symbols.library_types import owned_pointer
 from strobe.symbols.texts import TextObject, is_const_text, points_to_text, text_object
-from strobe.symbols.type_model import Pointer, Reference, Type
+from strobe.symbols.type_model import Pointer, Record, Reference, Type
 from strobe.symbols.value_types import MAX_BYTES, is_shown, value_type
 
 _MAX_WORDS = 8
@@ -49,6 +50,10 @@ def of_result(type_: Type, shape: Shape | None, language: str) -> tuple[Capture,
 
 def _of_address(pointed: Type, place: int) -> tuple[Capture, ...]:
     found = text_object(pointed)
+    plain = pointed.bare
+    owned = owned_pointer(plain) if isinstance(plain, Record) else None
+    if owned is not None:
+        return (Capture(place, CaptureKind.BYTES, offset=owned, other=_WORD_BYTES),)
     if found is None:
         return (Capture(place),)
     string = Capture(place, CaptureKind.STRING, offset=found.pointer_offset, other=found.length_offset)

@@ -27,6 +27,11 @@ class Seen:
     places: Places = ()
     in_frame: bool = False
 
+    @property
+    def is_below(self) -> bool:
+        """In the frame, and not among what the caller passes on the stack."""
+        return self.in_frame and not self.places
+
     def contradicts(self, assigned: Places | None) -> bool:
         if not assigned:
             return False

@@ -40,17 +40,22 @@ def is_unoptimized(shapes: list[Shape | None], assigned: Assigned, seen: list[Se
     return is_kept_in_frame(placed, seen) is True
 
 
-def shows_convention(shape: Shape | None, places: Places | None, entry: Seen) -> bool:
+def is_plain_gcc(producer: str) -> bool:
+    """Whether gcc noted its options, and none to optimize."""
+    return " -m" in producer and re.search(r" -O(?!0)", producer) is None
+
+
+def shows_convention(shape: Shape | None, places: Places | None, entry: Seen, is_plain: bool) -> bool:
     """Whether a parameter's place is System V's and could not be that of Microsoft's x64 convention.
 
     That one passes the n-th parameter in the n-th register whatever it is, what is large by address, and keeps room on
-    the stack above the return address, where gcc stores parameters at -O0.
+    the stack above the return address, where gcc stores parameters at -O0 (`is_plain`).
     """
     if shape is None or not places:
         return False
     if shape.place is Place.MEMORY or places[0] < INTEGER_REGISTERS:
-        return entry.confirms(places) or (shape == ONE_INTEGER and entry.in_frame and not entry.places)
-    return shape == ONE_FLOAT and entry.in_frame and not entry.places
+        return entry.confirms(places) or (is_plain and shape == ONE_INTEGER and entry.is_below)
+    return is_plain and shape == ONE_FLOAT and entry.is_below
 
 
 def is_like_elsewhere(result: Shape) -> bool:

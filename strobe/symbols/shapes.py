@@ -54,8 +54,8 @@ def shape_of(die: DIE | None, language: str) -> Shape:
         return _rust_shape(plain)
     if plain.tag in _CLASS_TAGS:
         return _class_shape(plain, language)
-    if plain.tag == "DW_TAG_array_type" and _is_vector(plain) and _size(plain) in (8, 16):
-        return ONE_FLOAT if _size(plain) == 8 else ONE_VECTOR
+    if plain.tag == "DW_TAG_array_type" and _is_vector(plain):
+        return _vector_shape(plain)
     raise Doubt(f"how {plain.tag} is passed is not known")
 
 
@@ -116,6 +116,17 @@ def _complex_shape(size: int) -> Shape:
     if size == 8:
         return ONE_FLOAT
     return TWO_FLOATS if size == 16 else in_memory(size, 16)
+
+
+def _vector_shape(die: DIE) -> Shape:
+    element = bare(target(die))
+    length = 1
+    for dimension in children(die, "DW_TAG_subrange_type"):
+        length *= _elements(dimension)
+    size = _size(die) or length * (0 if element is None else _size(element))
+    if size not in (8, 16) or length == 1:  # one element: compilers differ
+        raise Doubt("a wide vector")
+    return ONE_FLOAT if size == 8 else ONE_VECTOR
 
 
 def _class_shape(die: DIE, language: str) -> Shape:

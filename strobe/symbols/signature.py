@@ -22,6 +22,7 @@ from strobe.symbols.optimization import (
     is_complete,
     is_kept_in_frame,
     is_like_elsewhere,
+    is_plain_gcc,
     is_unoptimized,
     shows_convention,
     shows_optimization,
@@ -38,6 +39,8 @@ _OTHER_ABI = ("-mlong-double-128", "-mabi=ms")  # options that gcc notes
 _IN_CHARGE = "__in_chrg"  # a constructor's parameter that seldom any code gets: only where one body serves all variants
 _ENCODED_FLOAT = 4  # DW_ATE_float
 _MAX_HOPS = 8
+_NO_WORDS = (ValueKind.AGGREGATE, ValueKind.FLOAT, ValueKind.VOID)
+_NEAR_CONVENTIONS = 256
 _NEIGHBOURS = 16  # functions looked at on either side
 Assigned = list[Places | None]
 
@@ -164,10 +167,13 @@ class Signatures:
         is_alike = not formals and (result is None or is_like_elsewhere(result))
         if is_alike or address is None or not _producer(die).startswith("GNU"):
             return
-        found = zip(shapes, assign(result, shapes), self._seen(die, formals), strict=True)
-        if any(shows_convention(*one) for one in found):
+        found = list(zip(shapes, assign(result, shapes), self._seen(die, formals), strict=True))
+        is_plain = is_plain_gcc(_producer(die))
+        if any(shows_convention(*one, is_plain) for one in found):
             return
-        if True in self._around(address, self._is_foreign):
+        if all(entry.confirms(places) for _, places, entry in found) and (result is None or is_like_elsewhere(result)):
+            return
+        if True in self._around(address, self._is_foreign, _NEAR_CONVENTIONS):
             raise Doubt("perhaps another calling convention")
 
     def _is_unoptimized_unit(self, address: int) -> bool:
@@ -177,18 +183,18 @@ class Signatures:
         if unit is None:
             return False
         if unit not in self._unoptimized:
-            verdicts = self._around(address, self._is_kept_in_frame)
+            verdicts = self._around(address, self._is_kept_in_frame, _NEIGHBOURS)
             self._unoptimized[unit] = True in verdicts and False not in verdicts
         return self._unoptimized[unit]
 
-    def _around(self, address: int, judge: Callable[[DIE], bool | None]) -> set[bool | None]:
-        """What is found of the functions around, of the same unit; None where one tells nothing."""
+    def _around(self, address: int, judge: Callable[[DIE], bool | None], most: int) -> set[bool | None]:
+        """What is found of `most` functions on either side, of the same unit; None where one tells nothing."""
         place = self._functions.at(address)
         own = self._functions.die_at(address)
         if place is None or own is None:
             return set()
         unit = self._die_at(own).cu.cu_offset
-        near = range(max(0, place - _NEIGHBOURS), min(len(self._functions), place + _NEIGHBOURS + 1))
+        near = range(max(0, place - most), min(len(self._functions), place + most + 1))
         offsets = (self._functions.die_at(self._functions[index].address) for index in near)
         dies = (self._die_at(offset) for offset in offsets if offset is not None)
         return {judge(die) for die in dies if die.cu.cu_offset == unit}
@@ -225,7 +231,7 @@ class Signatures:
             return Parameter(name, ValueType(ValueKind.REFERENCE, 8, kind.name), register, captures)
         if kind.kind is ValueKind.AGGREGATE and shape is not None and shape.integers == 2 and _is_fat_pointer(kind):
             return Parameter(name, ValueType(ValueKind.POINTER, 8, kind.name), register, captures)
-        has_word = kind.kind not in (ValueKind.AGGREGATE, ValueKind.FLOAT, ValueKind.VOID) and kind.size <= 8
+        has_word = not kind.members and kind.kind not in _NO_WORDS and kind.size <= 8
         return Parameter(name, kind, register if has_word else None, captures)
 
     def _die_at(self, offset: int) -> DIE:

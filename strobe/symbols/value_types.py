@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from strobe.model import ValueKind, ValueType
+from strobe.symbols import library_types
 from strobe.symbols.record_model import Base, Field
 from strobe.symbols.type_model import (
     SIGNED_ENCODINGS,
+    Array,
     Encoding,
     Enum,
     MemberPointer,
@@ -37,8 +40,13 @@ def value_type(type_: Type, depth: int = 0) -> ValueType:
         listed = tuple((one.value, one.name) for one in plain.enumerators[:_MAX_ENUMERATORS])
         return ValueType(ValueKind.ENUM, size, name, listed, is_flags=plain.is_flags)
     if isinstance(plain, Record) and size <= MAX_BYTES and depth < _MAX_DEPTH:
+        known = _of_library(plain, name, depth)
+        if known is not None:
+            return known
         members = _members(plain, depth)
         return ValueType(ValueKind.AGGREGATE, size, name, members=members if len(members) <= _MAX_MEMBERS else ())
+    if isinstance(plain, Array) and 0 < size <= MAX_BYTES and depth < _MAX_DEPTH:
+        return _of_array(plain, len(plain.dimensions), name, depth)
     if isinstance(plain, Scalar) and plain.encoding is Encoding.COMPLEX:
         return ValueType(ValueKind.AGGREGATE, size, name, members=_complex_parts(plain.name, size))
     return ValueType(_kind(plain, size), size, name)
@@ -46,20 +54,32 @@ def value_type(type_: Type, depth: int = 0) -> ValueType:
 
 def is_shown(of: ValueType) -> bool:
     """Whether its bytes can be read as a value."""
+    if of.kind in (ValueKind.ARRAY, ValueKind.OPTIONAL):
+        return is_shown(of.members[0][2])
     return of.kind not in (ValueKind.AGGREGATE, ValueKind.VOID) or any(is_shown(member) for _, _, member in of.members)
 
 
 def _members(record: Record, depth: int) -> tuple[Member, ...]:
-    """Base classes' own come first. Nothing of unions and of Rust's enums: which part is valid is not known here."""
+    """Base classes' own come first. All of a union's, as which one is meant is not known; nothing of Rust's enums."""
     parts = record.parts
-    if record.kind == "union" or parts.variants is not None:
+    if parts.variants is not None:
         return ()
     found: list[Member] = []
     for base in parts.bases:
         found += _of_base(base, depth)
     for field in parts.fields:
         found += _of_field(field, depth)
-    return tuple(found)
+    return tuple(_told_apart(found))
+
+
+def _told_apart(members: list[Member]) -> Iterator[Member]:
+    """Those of several bases may have one name: `x`, `x'`."""
+    seen: set[str] = set()
+    for name, offset, member in members:
+        while name in seen:
+            name += "'"
+        seen.add(name)
+        yield name, offset, member
 
 
 def _of_base(base: Base, depth: int) -> list[Member]:
@@ -81,6 +101,31 @@ def _of_field(field: Field, depth: int) -> list[Member]:
     if field.bit_size is not None:
         shown = replace(shown, bits=((field.bit_offset or 0) % 8, field.bit_size))
     return [(field.name, field.offset, shown)]
+
+
+def _of_array(array: Array, dimensions: int, name: str, depth: int) -> ValueType:
+    """Of the last `dimensions` of its dimensions; what cannot be shown where its size is not that of its elements."""
+    own = array.dimensions[len(array.dimensions) - dimensions :]
+    if not own:
+        return value_type(array.element, depth + 1)
+    element = _of_array(array, dimensions - 1, array.element.name, depth)
+    size = element.size * (own[0].count or 0)
+    if not size or array.stride != (array.element.size or 0):
+        return ValueType(ValueKind.AGGREGATE, size, name)
+    return ValueType(ValueKind.ARRAY, size, name, members=(("", 0, element),))
+
+
+def _of_library(record: Record, name: str, depth: int) -> ValueType | None:
+    """Classes of the standard library that show as what they stand for."""
+    found = library_types.meaning(record)
+    if found is None:
+        return None
+    parts = tuple((part, offset, value_type(inner, depth + 1)) for part, offset, inner in found.parts)
+    if found.kind is ValueKind.VOID:  # a number
+        return replace(parts[0][2], name=name)
+    if found.kind is ValueKind.POINTER:
+        return ValueType(ValueKind.POINTER, 8, name)
+    return ValueType(found.kind, record.size or 0, name, members=parts)
 
 
 def _complex_parts(name: str, size: int) -> tuple[Member, ...]:

@@ -13,6 +13,7 @@ from strobe.timeline.scalars import decode
 
 _TEXT_KEPT, _TEXT_CUT, _TEXT_NULL, _TEXT_UNREADABLE = 0xFFFF, 0x10000, 0x20000, 0x40000  # STROBE_TEXT_*
 _TEXTS = frozenset({CaptureKind.CHARS, CaptureKind.PAIR, CaptureKind.STRING})
+_NO_VALUE = "nullopt"
 _ELLIPSIS = "…"
 _MAY_BE_NO_TEXT = 1  # Capture.other of CHARS
 
@@ -58,6 +59,10 @@ def is_text(captures: Sequence[Capture]) -> bool:
 
 def value_of_bytes(data: bytes, of: ValueType) -> Value:
     """A value as it lies in memory; None where there are too few bytes."""
+    if of.kind is ValueKind.ARRAY:
+        return _array(data[: of.size], of.members[0][2])
+    if of.kind is ValueKind.OPTIONAL:
+        return _optional(data, of)
     if of.members:
         return {name: value_of_bytes(data[offset:], member) for name, offset, member in of.members}
     if of.kind is ValueKind.AGGREGATE or len(data) < min(of.size, 8) or not data:
@@ -72,6 +77,22 @@ def value_of_bytes(data: bytes, of: ValueType) -> Value:
     if of.kind in (ValueKind.SIGNED, ValueKind.UNSIGNED) and of.size == 16:
         return None if len(data) < 16 else int.from_bytes(data[:16], "little", signed=of.kind is ValueKind.SIGNED)
     return decode(int.from_bytes(data[:8], "little"), of)
+
+
+def _array(data: bytes, element: ValueType) -> Value:
+    """A list; of characters their text up to the first zero byte, where it is text."""
+    if element.kind is ValueKind.CHAR and element.size == 1:
+        text = data.partition(b"\0")[0]
+        if _reads_as_text(text):
+            return Text(text.decode())
+    size = max(element.size, 1)
+    return [value_of_bytes(data[at : at + size], element) for at in range(0, len(data), size)]
+
+
+def _optional(data: bytes, of: ValueType) -> Value:
+    (_, start, value), (_, flag, engaged) = of.members
+    is_there = value_of_bytes(data[flag:], engaged)
+    return value_of_bytes(data[start:], value) if is_there else None if is_there is None else _NO_VALUE
 
 
 def _is_signed(of: ValueType) -> bool:

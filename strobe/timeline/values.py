@@ -51,6 +51,8 @@ def shown(value: Value) -> str:
         return value.shown
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name}={shown(member)}" for name, member in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(shown, value)) + "]"
     return str(value)
 
 
@@ -60,6 +62,8 @@ def plain(value: Value) -> Value:
         return value.shown
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
         return str(value)
+    if isinstance(value, list):
+        return [plain(element) for element in value]
     return {name: plain(member) for name, member in value.items()} if isinstance(value, dict) else value
 
 

@@ -47,7 +47,7 @@ struct nested {
 };
 union either {
     int i;
-    float f;
+    unsigned short low;
 };
 typedef unsigned __int128 wide;
 
@@ -145,7 +145,7 @@ APART struct nested t_nested(struct nested n) {
     return (struct nested){n.p, n.m, !n.on};
 }
 APART int t_union(union either e, int n) {
-    say("> t_union(e=?, n=%d)", n);
+    say("> t_union(e={i=%d, low=%d}, n=%d)", e.i, e.low, n);
     return e.i;
 }
 APART void* t_pointers(int* p, void* v, const unsigned char* u) {

@@ -123,7 +123,7 @@ static void classes() {
     const Row back = row(r, n, &r);
     say("< row = {a=%.1f, b=%.1f, n=%d}", back.a, back.b, back.n);
     say("< huge = ?%s", huge(1, 2.5).values[0] == 1 ? "" : " wrong");
-    say("< made = {_M_t={_M_t={_M_head_impl=%p}}}", static_cast<void*>(made(0.5f).release()));
+    say("< made = %p", static_cast<void*>(made(0.5f).release()));
     Synth synth(0.5f);
     say("< play = %.1f", synth.play(440.0f, "lead", Mode::Loop));
     say("< is_on = %s", name(synth.is_on("check")));
