@@ -4,6 +4,7 @@
  * Interceptor is never asked to detach while the program runs: threads may stand inside its trampolines, which it would free.
  */
 
+import { PresentCode } from "./present_code.js";
 import type { Recorder } from "./recorder.js";
 import { makeTrampolines } from "./trampolines.js";
 
@@ -59,6 +60,16 @@ export class Hooks {
     /** Makes the trampolines. Nothing of the program has changed when this returns. */
     prepare(request: HookRequest, plans: ArrayBuffer): HookAnswer[] {
         this.recorder.setPlans(request.ids, plans);
+        const code = new PresentCode();
+        const there = request.ids.map((_, index) => code.has(Number(request.addresses[index]), request.sizes[index]));
+        const present = <T>(items: T[]): T[] => items.filter((_, index) => there[index]);
+        const { ids, addresses, sizes } = request;
+        const answers = this.prepareAll({ ids: present(ids), addresses: present(addresses), sizes: present(sizes) });
+        let next = 0;
+        return there.map(isThere => isThere ? answers[next++] : refused(REFUSALS[4]));
+    }
+
+    private prepareAll(request: HookRequest): HookAnswer[] {
         return this.recorder.nativeEnter === null ? this.prepareProbes(request) : this.prepareTrampolines(request);
     }
 
@@ -134,6 +145,8 @@ export class Hooks {
 
     /** Puts the program's own bytes back everywhere; for when the host is not there to do it. */
     restoreAll(): void {
-        for (const hook of this.byId.values()) this.recorder.writeCode(hook.address, hook.original);
+        const code = new PresentCode();
+        for (const { address, original } of this.byId.values())
+            if (code.has(Number(address), JUMP_BYTES)) this.recorder.writeCode(address, original);
     }
 }

@@ -1,6 +1,5 @@
 /** The agent's message table: what the host (strobe/capture) can ask of it. */
 
-import { recordUntilTheEnd } from "./exit_monitor.js";
 import { type HookAnswer, Hooks, type HookRequest } from "./hooks.js";
 import { bufferStandardOutputByLine, redirectStandardInput } from "./libc.js";
 import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
@@ -18,7 +17,6 @@ rpc.exports = {
     setup(request: RecorderRequest): RecorderAnswer {
         recorder = new Recorder(request);
         hooks = new Hooks(recorder);
-        recordUntilTheEnd(recorder);
         return recorder.answer;
     },
 

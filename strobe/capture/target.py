@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 
 _OUTPUT_END_S = 1.0  # a grandchild may hold the pipe open for ever
 _TERMINATION_S = 1.0
+# Parts of Frida's agent that stand between a program and its handlers of faults, and between exit and what runs then
+_LEFT_OUT = {"exceptor": "off", "exit_monitor": False, "thread_suspend_monitor": False}
 _STREAMS: dict[int, Literal["stdout", "stderr"]] = {1: "stdout", 2: "stderr"}
 
 
@@ -114,7 +116,7 @@ class Target:
         return target
 
     def _begin(self, device: Any) -> None:
-        self._session = device.attach(self.pid)
+        self._session = device.attach(self.pid, **_LEFT_OUT)
         self._agent = AgentLink(self._session, self.pid, self._events.on_module_added, self._remove_module)
         self.setup = self._agent.setup(self._segment_path, Path(self._segment_path).stat().st_size)
         self._agent.observe_modules()

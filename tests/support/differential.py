@@ -121,6 +121,11 @@ class Variant:
     flags: tuple[str, ...]
 
     @property
+    def has_runtime(self) -> bool:
+        """Whether a library of the compiler becomes part of the program."""
+        return any(flag.startswith(("-fsanitize", "-static-lib")) for flag in self.flags)
+
+    @property
     def title(self) -> str:
         return " ".join((self.family, *self.flags))
 
