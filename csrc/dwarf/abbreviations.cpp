@@ -285,6 +285,19 @@ const Plan& Abbreviations::make_plan(uint32_t index) const {
     return *known;
 }
 
+void Abbreviations::read_whole(uint64_t code, Cursor& cursor, WholeDie& into) const {
+    const uint32_t index = find(code);
+    if (index == kUndeclared) throw DwarfError("a DIE of an unknown abbreviation");
+    Cursor declared(section_, declared_[index].where);
+    into.tag = declared_[index].tag;
+    into.has_children = declared.u8() != 0;
+    into.attributes.clear();
+    while (const auto entry = read_form(declared)) {
+        const Step step = step_of(entry->form, entry->constant, layout_);
+        into.attributes.emplace_back(entry->attribute, value_of(cursor, step, layout_));
+    }
+}
+
 bool Abbreviations::has_tag(uint32_t tag) const {
     return std::any_of(declared_.begin(), declared_.end(), [tag](const Declared& one) { return one.tag == tag; });
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "dwarf/constants.h"
@@ -69,6 +70,22 @@ class Attributes {
     std::array<Attribute, kSlots> values_;
 };
 
+// All attributes of a DIE, in their order: for what is read of few. `find` takes a DW_AT.
+struct WholeDie {
+    uint64_t offset = 0, behind = 0;  // in the section; where its first child, or its next sibling, begins
+    uint32_t tag = 0;
+    bool has_children = false;
+    std::vector<std::pair<uint32_t, Attribute>> attributes;
+
+    bool has(uint32_t name) const { return find(name) != nullptr; }
+    const Attribute* find(uint32_t name) const {
+        for (const auto& [own, value] : attributes) {
+            if (own == name) return &value;
+        }
+        return nullptr;
+    }
+};
+
 struct Step {
     enum Kind : uint8_t { kFixed, kConstant, kUleb, kSleb, kText, kBlock, kIndirect } kind;
     Slot slot;
@@ -128,6 +145,8 @@ class Abbreviations {
     }
     // Whether any DIE of this tag can be in a unit.
     bool has_tag(uint32_t tag) const;
+    // A DIE whose attributes begin at the cursor, which is behind them then. Makes no plan.
+    void read_whole(uint64_t code, Cursor& cursor, WholeDie& into) const;
 
   private:
     static constexpr uint32_t kUndeclared = UINT32_MAX;

@@ -30,6 +30,26 @@ enum Tag : uint32_t {
     kTagGnuCallSite = 0x4109,
 };
 
+// Of those attributes alone that WholeDie is asked for; abbreviations.cpp has the others.
+enum AttributeName : uint32_t {
+    kAttrLocation = 0x02,
+    kAttrName = 0x03,
+    kAttrLowPc = 0x11,
+    kAttrLanguage = 0x13,
+    kAttrProducer = 0x25,
+    kAttrPrototyped = 0x27,
+    kAttrAbstractOrigin = 0x31,
+    kAttrArtificial = 0x34,
+    kAttrCallingConvention = 0x36,
+    kAttrFrameBase = 0x40,
+    kAttrSpecification = 0x47,
+    kAttrType = 0x49,
+    kAttrLinkageName = 0x6e,
+    kAttrCallAllCalls = 0x7a,
+    kAttrLoclistsBase = 0x8c,
+    kAttrGnuAllCallSites = 0x2117,
+};
+
 enum Form : uint32_t {
     kFormAddr = 0x01,
     kFormBlock2 = 0x03,

@@ -118,12 +118,23 @@ const Unit& Units::at(uint64_t die) const {
     return *(after - 1);
 }
 
-void Units::read(const Unit& unit, uint64_t die, Die& into) const {
+Cursor Units::cursor_at(const Unit& unit, uint64_t die) const {
     if (unit.abbreviations == nullptr) throw DwarfError("a reference into a damaged unit");
     if (die < unit.first_die || die >= unit.end) throw DwarfError("a DIE outside of its unit");
-    Cursor cursor(content_of(unit), die - unit.base);
+    return Cursor(content_of(unit), die - unit.base);
+}
+
+void Units::read(const Unit& unit, uint64_t die, Die& into) const {
+    Cursor cursor = cursor_at(unit, die);
     into.plan = &unit.abbreviations->plan(cursor.uleb());
     into.plan->read(cursor, into.attributes);
+    into.behind = unit.base + cursor.position();
+}
+
+void Units::read(const Unit& unit, uint64_t die, WholeDie& into) const {
+    Cursor cursor = cursor_at(unit, die);
+    into.offset = die;
+    unit.abbreviations->read_whole(cursor.uleb(), cursor, into);
     into.behind = unit.base + cursor.position();
 }
 

@@ -73,6 +73,7 @@ class Units {
     // The unit of .debug_info that holds a DIE.
     const Unit& at(uint64_t die) const;
     void read(const Unit& unit, uint64_t die, Die& into) const;
+    void read(const Unit& unit, uint64_t die, WholeDie& into) const;
 
     std::optional<std::string_view> text(const Unit& unit, const Attribute* attribute) const;  // none: not in this file
     uint64_t address(const Unit& unit, const Attribute& attribute) const;
@@ -85,6 +86,7 @@ class Units {
     std::vector<std::pair<uint64_t, uint64_t>> ranges(const Unit& unit, const Attributes& attributes) const;
 
   private:
+    Cursor cursor_at(const Unit& unit, uint64_t die) const;
     void read_section(Bytes section, bool types, uint64_t base, std::vector<Unit>& into);
     Unit header(Cursor& cursor, bool types, uint64_t base);
     void read_header(Cursor& cursor, Unit& unit);

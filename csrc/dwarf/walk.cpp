@@ -226,37 +226,4 @@ bool has_die(const Units& units, const Unit& first, uint32_t tag) {
     return false;
 }
 
-std::vector<uint64_t> children(const Units& units, uint64_t die, uint32_t tag) {
-    const Unit& unit = units.at(die);
-    Die parent;
-    units.read(unit, die, parent);
-    std::vector<uint64_t> found;
-    Cursor cursor(units.content_of(unit), parent.behind - unit.base);
-    Attributes attributes;
-    size_t depth = parent.plan->has_children ? 1 : 0;
-    while (depth > 0 && cursor.left() > 0) {
-        const uint64_t start = unit.base + cursor.position();
-        const uint64_t code = cursor.uleb();
-        if (code == 0) {
-            --depth;
-            continue;
-        }
-        const Plan& plan = unit.abbreviations->plan(code);
-        if (depth == 1 && plan.tag == tag) found.push_back(start);
-        if (!plan.has_children || !plan.names(kSibling)) {
-            plan.skip(cursor);
-            depth += plan.has_children ? 1 : 0;
-            continue;
-        }
-        plan.read(cursor, attributes);
-        const auto sibling = Units::reference(unit, attributes.find(kSibling));
-        const uint64_t position = unit.base + cursor.position();
-        if (!sibling || *sibling < position || *sibling > unit.end) {
-            throw DwarfError("a sibling outside of its unit");
-        }
-        cursor.skip(*sibling - position);
-    }
-    return found;
-}
-
 }  // namespace strobe::dwarf

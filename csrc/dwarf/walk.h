@@ -47,7 +47,4 @@ Found walk(const Units& units, const Unit& unit, bool collects);
 // share them.
 bool has_die(const Units& units, const Unit& unit, uint32_t tag);
 
-// Direct children with one tag; those below them are passed over.
-std::vector<uint64_t> children(const Units& units, uint64_t die, uint32_t tag);
-
 }  // namespace strobe::dwarf

@@ -10,9 +10,11 @@
 
 #include "bindings.h"
 #include "columns.h"
+#include "dwarf/children.h"
 #include "dwarf/code_search.h"
 #include "dwarf/index.h"
 #include "dwarf/line_search.h"
+#include "dwarf_rows.h"
 
 namespace py = pybind11;
 
@@ -24,6 +26,10 @@ using dwarf::LineRow;
 using dwarf::Unit;
 
 using Buffers = std::map<std::string, py::buffer>;
+
+Bytes bytes_in(const py::buffer_info& view) {
+    return Bytes(static_cast<const uint8_t*>(view.ptr), static_cast<size_t>(view.size * view.itemsize));
+}
 
 // `held` keeps the buffers where they are.
 dwarf::Sections views(const Buffers& buffers, std::vector<py::buffer_info>& held) {
@@ -38,8 +44,7 @@ dwarf::Sections views(const Buffers& buffers, std::vector<py::buffer_info>& held
         const auto place = places.find(name);
         if (place == places.end()) continue;
         held.push_back(buffer.request());
-        const py::buffer_info& view = held.back();
-        *place->second = Bytes(static_cast<const uint8_t*>(view.ptr), static_cast<size_t>(view.size * view.itemsize));
+        *place->second = bytes_in(held.back());
     }
     return all;
 }
@@ -98,6 +103,24 @@ class Dwarf {
     std::vector<uint64_t> children(uint64_t die, uint32_t tag) const {
         const py::gil_scoped_release release;
         return dwarf::children(*units_, die, tag);
+    }
+
+    py::list signatures(const std::vector<uint64_t>& functions, const py::buffer& loc,
+                        const py::buffer& loclists) const {
+        const py::buffer_info old = loc.request(), current = loclists.request();
+        dwarf::Signatures found;
+        {
+            const py::gil_scoped_release release;
+            found = dwarf::read_signatures(*units_, {bytes_in(old), bytes_in(current)}, functions);
+        }
+        return signature_rows(found);
+    }
+
+    py::str producer(uint64_t die) const {
+        dwarf::WholeDie top;
+        const Unit& unit = units_->at(die);
+        units_->read(unit, unit.first_die, top);
+        return decoded(units_->text(unit, top.find(dwarf::kAttrProducer)).value_or(""));
     }
 
     std::optional<uint64_t> function_at(uint64_t address) {
@@ -237,6 +260,8 @@ void add_dwarf(py::module_& module) {
         .def("scan", &Dwarf::scan, py::arg("executable"), py::arg("threads") = 0)
         .def("qualified_name", &Dwarf::qualified_name, py::arg("die"))
         .def("children", &Dwarf::children, py::arg("die"), py::arg("tag"))
+        .def("signatures", &Dwarf::signatures, py::arg("functions"), py::arg("loc"), py::arg("loclists"))
+        .def("producer", &Dwarf::producer, py::arg("die"))
         .def("function_at", &Dwarf::function_at, py::arg("address"))
         .def("scope_dies", &Dwarf::scope_dies, py::arg("function"), py::arg("address"))
         .def("declaration", &Dwarf::declaration, py::arg("die"))

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "dwarf/units.h"
+#include "dwarf/entry_location.h"
 
 namespace strobe::test {
 
@@ -59,5 +59,8 @@ inline dwarf::Sections alternate_of(const Contents& contents) {
     sections.str = contents[kOwn + 2];
     return sections;
 }
+
+// Range lists, as lists of locations: other bytes that are damaged are as good, and the inputs keep their form.
+inline dwarf::LocationLists lists_of(const Contents& contents) { return {contents[7], contents[8]}; }
 
 }  // namespace strobe::test

@@ -26,6 +26,6 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const Contents contents = unpack({data, size});
     std::mt19937 random(static_cast<unsigned>(size));
-    tolerating([&] { read_everything(sections_of(contents), alternate_of(contents), random); });
+    tolerating([&] { read_everything(sections_of(contents), alternate_of(contents), lists_of(contents), random); });
     return 0;
 }

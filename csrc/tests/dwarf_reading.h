@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <random>
 
+#include "dwarf/children.h"
 #include "dwarf/code_search.h"
 #include "dwarf/index.h"
 #include "dwarf/line_search.h"
+#include "dwarf/signatures.h"
 
 namespace strobe::test {
 
@@ -19,16 +21,20 @@ void tolerating(Read read) {
 }
 
 // `random` chooses among offsets and addresses. Throws DwarfError where not even units can be found.
-inline void read_everything(const dwarf::Sections& sections, const dwarf::Sections& alternate, std::mt19937& random) {
+inline void read_everything(const dwarf::Sections& sections, const dwarf::Sections& alternate,
+                            const dwarf::LocationLists& lists, std::mt19937& random) {
     using namespace dwarf;
     const Units units(sections, alternate);
-    std::vector<uint64_t> addresses{0x1000 + random() % 1024};
+    std::vector<uint64_t> addresses{0x1000 + random() % 1024}, functions;
     tolerating([&] {
         const Index index = build_index(units, {{}, 1});
         for (size_t row = 0; row < std::min<size_t>(index.functions.size(), 20); ++row) {
             addresses.push_back(index.functions[row].address + random() % 32);
+            functions.push_back(index.functions[row].die);
         }
     });
+    for (int left = 10; left > 0; --left) functions.push_back(random() % (sections.info.size() + 1));
+    read_signatures(units, lists, functions);
     const AddressLines lines(units);
     CodeSearch code(units);
     for (const uint64_t address : addresses) {

@@ -46,7 +46,7 @@ void replay(const fs::path& path) {
     const Contents contents = is_program ? contents_of_program(path.c_str())
                                          : unpack({reinterpret_cast<const uint8_t*>(input.data()), input.size()});
     std::mt19937 random(static_cast<unsigned>(input.size()));
-    tolerating([&] { read_everything(sections_of(contents), alternate_of(contents), random); });
+    tolerating([&] { read_everything(sections_of(contents), alternate_of(contents), lists_of(contents), random); });
 }
 
 size_t replay_all(const fs::path& path) {

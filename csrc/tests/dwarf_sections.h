@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "dwarf/units.h"
+#include "dwarf/entry_location.h"
 
 namespace strobe::test {
 
@@ -41,6 +41,14 @@ inline dwarf::Sections views(const SectionBytes& bytes) {
     return {view(".debug_info"),     view(".debug_types"),       view(".debug_abbrev"), view(".debug_str"),
             view(".debug_line_str"), view(".debug_str_offsets"), view(".debug_addr"),   view(".debug_ranges"),
             view(".debug_rnglists"), view(".debug_line")};
+}
+
+inline dwarf::LocationLists location_lists(const SectionBytes& bytes) {
+    const auto view = [&bytes](const char* name) {
+        const auto found = bytes.find(name);
+        return found == bytes.end() ? dwarf::Bytes() : dwarf::Bytes(found->second);
+    };
+    return {view(".debug_loc"), view(".debug_loclists")};
 }
 
 }  // namespace strobe::test

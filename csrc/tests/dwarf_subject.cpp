@@ -38,6 +38,12 @@ __attribute__((noinline)) long hidden(const Alias& shape) { return shape.area(4)
 
 extern "C" int plain(int count) { return outer::twice(count); }
 
+// Its parameter is soon somewhere else.
+extern "C" int moved(int count) {
+    count = outer::largest(count, 3);
+    return outer::largest(count, 9) + count;
+}
+
 int main() {
     const auto add = [](int value) { return value + outer::Shape::made; };
     struct Local {

@@ -1,5 +1,6 @@
 // The rows of a small program, and of copies of it that are cut or have bits flipped: `dwarf_test SUBJECT…`.
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <random>
 
@@ -34,7 +35,7 @@ void rows_are_complete(const SectionBytes& bytes) {
     CHECK_EQUAL(index.inlined_sites.at(0), 2u);
     const std::string functions = sorted(index.function_names);
     for (const char* name : {"main", "main::Local::inside", "outer::(anonymous namespace)::hidden",
-                             "outer::Shape::area", "outer::largest<int>", "plain"}) {
+                             "outer::Shape::area", "outer::largest<int>", "plain", "moved"}) {
         CHECK((" " + functions + " ").find(std::string(" ") + name + " ") != std::string::npos);
     }
     const std::string types = sorted(index.type_names);
@@ -82,6 +83,52 @@ void lines_are_found_both_ways(const SectionBytes& bytes) {
     CHECK(!addresses.at(1).has_value());
 }
 
+// "returned(type name@, …)": `v` for void, `t` for a type; `@` where it has a location at the entry.
+std::string shown(const Signatures& all, const SignatureRow& row) {
+    const auto type = [](const TypeReference& one) { return one.kind == TypeReference::kVoid ? "v" : "t"; };
+    std::string text = std::string(type(row.returned)) + "(";
+    for (size_t index = 0; index < row.parameter_count; ++index) {
+        const ParameterRow& one = all.parameters[row.first_parameter + index];
+        if (index > 0) text += ", ";
+        text += std::string(type(one.type)) + " " + std::string(one.name);
+        if (!one.location.expression.empty()) text += "@";
+    }
+    return text + ")";
+}
+
+void signatures_are_read(const SectionBytes& bytes) {
+    const Units units(views(bytes));
+    const Index index = build_index(units, {});
+    std::vector<uint64_t> dies;
+    for (const FunctionRow& row : index.functions) dies.push_back(row.die);
+    const Signatures all = read_signatures(units, location_lists(bytes), dies);
+    std::map<std::string, std::string> found;
+    size_t start = 0;
+    for (const SignatureRow& row : all.functions) {
+        const std::string name = &index.function_names[start];
+        start += name.size() + 1;
+        found[name] = shown(all, row);
+        CHECK(row.language == Language::kCpp);
+        CHECK_EQUAL(row.flags & (SignatureRow::kLostParameters | SignatureRow::kIsUnreadable), 0);
+        if (name == "outer::Shape::area") CHECK_EQUAL(row.written_count, 1u);  // without `this`
+        if (name == "moved") CHECK(all.parameters.at(row.first_parameter).location.is_list);
+    }
+    CHECK_EQUAL(found["outer::Shape::area"], "t(t this@, t side@)");
+    CHECK_EQUAL(found["outer::largest<int>"], "t(t left@, t right@)");
+    CHECK_EQUAL(found["plain"], "t(t count@)");
+    CHECK_EQUAL(found["moved"], "t(t count@)");
+    CHECK_EQUAL(found["main"], "t()");
+}
+
+void a_function_that_is_none_gives_nothing(const SectionBytes& bytes) {
+    const Units units(views(bytes));
+    const uint64_t dies[] = {UINT64_MAX, bytes.at(".debug_info").size(), 1};
+    for (const SignatureRow& row : read_signatures(units, location_lists(bytes), dies).functions) {
+        CHECK((row.flags & SignatureRow::kIsUnreadable) != 0);
+        CHECK_EQUAL(row.parameter_count, 0u);
+    }
+}
+
 void damage(SectionBytes& bytes, std::mt19937& random) {
     auto section = bytes.begin();
     std::advance(section, random() % bytes.size());
@@ -104,7 +151,7 @@ void damaged_copies_are_survived(const SectionBytes& bytes) {
     for (unsigned copy = 0; copy < kDamagedCopies; ++copy) {
         SectionBytes damaged = bytes;
         for (unsigned left = 1 + random() % 2; left > 0; --left) damage(damaged, random);
-        tolerating([&] { read_everything(views(damaged), {}, random); });
+        tolerating([&] { read_everything(views(damaged), {}, location_lists(damaged), random); });
     }
 }
 
@@ -126,6 +173,8 @@ int main(int count, char** arguments) {
         threads_change_nothing(bytes);
         lines_lie_in_functions(bytes);
         lines_are_found_both_ways(bytes);
+        signatures_are_read(bytes);
+        a_function_that_is_none_gives_nothing(bytes);
         damaged_copies_are_survived(bytes);
     }
     return verdict();
