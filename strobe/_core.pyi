@@ -6,6 +6,7 @@ A file that cannot be opened is an OSError; a file that is no segment, or a dama
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 class Dwarf:
     """The debug information of one file. Threads may share it; what it does takes no interpreter lock.
@@ -29,6 +30,13 @@ class Dwarf:
         """Name with the names of all that encloses it; `{unnamed}` and `(anonymous namespace)` where there is none."""
     def children(self, die: int, tag: int) -> list[int]:
         """Direct children with that DW_TAG."""
+    def signatures(
+        self, functions: Sequence[int], loc: bytes | memoryview, loclists: bytes | memoryview
+    ) -> list[tuple[Any, ...] | None]:
+        """Fields of a SignatureRow (strobe/symbols/signature_rows.py) for each function, by its DIE; None where it is
+        damaged. `loc`, `loclists`: content of .debug_loc and .debug_loclists."""
+    def producer(self, die: int) -> str:
+        """DW_AT_producer of the unit that holds a DIE; empty where there is none."""
     def function_at(self, address: int) -> int | None:
         """The innermost function with code at a link-time address."""
     def scope_dies(self, function: int, address: int) -> list[tuple[int, int, int, bool]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from strobe.symbols.lines import SourceLines
 from strobe.symbols.rows import NamedRows, TypeRow, VariableRow
 from strobe.symbols.scan import Scan
 from strobe.symbols.sections import SCANNED, Content, DebugSections
+from strobe.symbols.signature_rows import SignatureRow
 
 UNNAMED = "{unnamed}"  # a type without name, such as clang's lambdas: the linkage name then says more
 TAG_FORMAL_PARAMETER = 0x05
@@ -40,6 +42,7 @@ class DebugInfo:
         self.machine = image.machine
         self._names: dict[int, str] = {}
         self._with_parameters: dict[int, bool] = {}  # by unit
+        self._producers: dict[int, str] = {}
         if named is not None:
             self.named = named
 
@@ -92,9 +95,16 @@ class DebugInfo:
             self._with_parameters[unit] = self._core.unit_has_tag(offset, TAG_FORMAL_PARAMETER)
         return self._with_parameters[unit]
 
-    def parameters(self, offset: int) -> list[int]:
-        """Offsets of a function's parameters."""
-        return self._core.children(offset, TAG_FORMAL_PARAMETER)
+    def signatures(self, functions: Sequence[int]) -> list[SignatureRow | None]:
+        """What is said of the parameters of functions, by their DIEs; None where it is damaged."""
+        rows = self._core.signatures(functions, self.section(".debug_loc"), self.section(".debug_loclists"))
+        return [None if row is None else SignatureRow._make(row) for row in rows]
+
+    def producer(self, unit: int) -> str:
+        """Which compiler made a unit, with its options; empty where it does not say."""
+        if unit not in self._producers:
+            self._producers[unit] = self._core.producer(unit)
+        return self._producers[unit]
 
     def find_types(self, name: str) -> list[TypeRow]:
         """Defined types of that qualified name, or of which it is the last part."""

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-from elftools.dwarf.die import DIE
-from elftools.dwarf.locationlists import BaseAddressEntry, LocationExpr, LocationParser
+from functools import lru_cache
 
 from strobe.symbols.abi import DWARF_TO_PLACE, STACK, Places
-from strobe.symbols.dies import block, number
 
 # DWARF 5, section 7.7.1
 _OP_REG0 = 0x50
@@ -44,30 +40,21 @@ class Seen:
         return self.places == assigned or (assigned[0] >= STACK and self.places == assigned[:1])
 
 
-def seen_at_entry(formal: DIE, function: DIE, low: int | None, locations: LocationParser) -> Seen:
-    """`low`: address of the function's first byte."""
-    found = formal.attributes.get("DW_AT_location")
-    if found is None or low is None:
-        return Seen()
-    location: Any = locations.parse_from_attribute(found, formal.cu["version"], formal)
-    frame_base = _frame_base(function)
-    if isinstance(location, LocationExpr):
-        return _seen(location.loc_expr, frame_base, None)
-    base = number(formal.cu.get_top_DIE(), "DW_AT_low_pc") or 0
-    for entry in location or ():
-        if isinstance(entry, BaseAddressEntry):
-            base = entry.base_address
-        elif entry.begin_offset + (0 if entry.is_absolute else base) == low:
-            return _seen(entry.loc_expr, _RSP_FROM_CFA if frame_base is None else frame_base, _RSP_FROM_CFA)
-    return Seen()
+@lru_cache(maxsize=1 << 12)  # a program has few different ones
+def seen_at_entry(expression: bytes, is_list: bool, frame_base: bytes) -> Seen:
+    """`expression`: what holds at the first byte, there alone where `is_list`. `frame_base`: the function's."""
+    base = _frame_base(frame_base)
+    if is_list:
+        return _seen(expression, _RSP_FROM_CFA if base is None else base, _RSP_FROM_CFA)
+    return _seen(expression, base, None)
 
 
-def _seen(expression: list[int], frame_base: int | None, stack_pointer: int | None) -> Seen:
+def _seen(expression: bytes, frame_base: int | None, stack_pointer: int | None) -> Seen:
     """Both bases are relative to the CFA, which lies right above the return address; None where not known."""
     if not expression:
         return Seen()
     operation, operand = expression[0], expression[1:]
-    if operand == [0] and operation - _OP_BREG0 in DWARF_TO_PLACE:  # what it points to: passed by reference
+    if operand == b"\0" and operation - _OP_BREG0 in DWARF_TO_PLACE:  # what it points to: passed by reference
         return Seen((DWARF_TO_PLACE[operation - _OP_BREG0],))
     if operation == _OP_FBREG:
         return Seen(_stack_place(operand, frame_base), in_frame=True)
@@ -78,14 +65,14 @@ def _seen(expression: list[int], frame_base: int | None, stack_pointer: int | No
     return Seen(_registers(expression))
 
 
-def _stack_place(operand: list[int], base: int | None) -> Places:
+def _stack_place(operand: bytes, base: int | None) -> Places:
     offset, size = _sleb(operand)
     if base is None or size != len(operand) or offset + base < 0 or (offset + base) % _WORD_BYTES:
         return ()
     return (STACK + (offset + base) // _WORD_BYTES,)
 
 
-def _registers(expression: list[int]) -> Places:
+def _registers(expression: bytes) -> Places:
     """Whole words in registers, one after the other: `reg5`, `reg5 piece 8 reg4 piece 8`. () for anything else."""
     places = []
     rest = expression
@@ -99,15 +86,14 @@ def _registers(expression: list[int]) -> Places:
     return tuple(places)
 
 
-def _frame_base(function: DIE) -> int | None:
+def _frame_base(expression: bytes) -> int | None:
     """A frame base that is rbp lies below the return address and the caller's rbp, once it is set."""
-    expression = list(block(function, "DW_AT_frame_base") or b"")
-    if expression == [_OP_CALL_FRAME_CFA]:
+    if expression == bytes([_OP_CALL_FRAME_CFA]):
         return 0
-    return -2 * _WORD_BYTES if expression == [_OP_REG0 + _RBP] else None
+    return -2 * _WORD_BYTES if expression == bytes([_OP_REG0 + _RBP]) else None
 
 
-def _sleb(operand: list[int]) -> tuple[int, int]:
+def _sleb(operand: bytes) -> tuple[int, int]:
     """The number and how many bytes it has; 0 bytes where it does not end."""
     value = 0
     for index, byte in enumerate(operand):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple, overload
 
@@ -90,6 +90,17 @@ class FunctionTable(Sequence[FunctionSymbol]):
         """DIE of the function that begins at an address."""
         number = self.at(address)
         return None if number is None or self._dies[number] == _NO_DIE else self._dies[number]
+
+    def around_entry(self, address: int, count: int) -> range:
+        """Numbers of the function that begins at an address, and of `count` before and behind it."""
+        number = self.at(address)
+        if number is None:
+            return range(0)
+        return range(max(0, number - count), min(len(self), number + count + 1))
+
+    def dies(self, numbers: Iterable[int]) -> list[int]:
+        """DIEs of those functions that have one."""
+        return [die for number in numbers if (die := self._dies[number]) != _NO_DIE]
 
     def is_open(self, address: int) -> bool:
         """Whether other modules or files could call what begins at an address."""

@@ -72,8 +72,11 @@ class ElfResolver:
     def detail(self, functions: Sequence[FunctionSymbol]) -> list[FunctionSymbol]:
         """The same functions, in the same order, with parameters and return type where these are certain."""
         with self._lock:
-            signatures = {path: self._load(path).signatures for path in {function.module for function in functions}}
-            return [_with_signature(function, signatures[function.module]) for function in functions]
+            by_path: dict[str, list[FunctionSymbol]] = {}
+            for function in functions:
+                by_path.setdefault(function.module, []).append(function)
+            detailed = {path: iter(self._detail(path, own)) for path, own in by_path.items()}
+            return [next(detailed[function.module]) for function in functions]
 
     def lines(self, path: str) -> SourceLines | None:
         """Line tables of a module; None where it has no debug information. Errors as module()."""
@@ -87,6 +90,10 @@ class ElfResolver:
         """
         with self._lock:
             return self._load(path).details
+
+    def _detail(self, path: str, functions: Sequence[FunctionSymbol]) -> Sequence[FunctionSymbol]:
+        signatures = self._load(path).signatures
+        return functions if signatures is None else signatures.fill_in(functions)
 
     def _load(self, path: str) -> _Loaded:
         loaded = self._loaded.get(path)
@@ -157,10 +164,6 @@ class ElfResolver:
             return self._scanned(image, files, warnings)
         warnings.append(_unreadable(name, reason))
         return None, None
-
-
-def _with_signature(function: FunctionSymbol, signatures: Signatures | None) -> FunctionSymbol:
-    return function if signatures is None else signatures.fill_in(function)
 
 
 def _identity(image: CompleteImage, own: Stamp) -> tuple[object, ...]:

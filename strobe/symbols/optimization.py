@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-
-from elftools.dwarf.die import DIE
+from collections.abc import Sequence
 
 from strobe.symbols.abi import INTEGER_REGISTERS, NOTHING, ONE_FLOAT, ONE_INTEGER, Place, Places, Shape
-from strobe.symbols.dies import children
 from strobe.symbols.entry_places import Seen
 
 _COMPLETE_RUSTC = (1, 95)  # seen: it lists parameters without name (`_`, a closure's own), as older ones did not
-_CALLS_DESCRIBED = frozenset({"DW_AT_call_all_calls", "DW_AT_GNU_all_call_sites"})
-_OPTIMIZED_TAGS = ("DW_TAG_call_site", "DW_TAG_GNU_call_site")
-_LIST_FORMS = frozenset({"DW_FORM_sec_offset", "DW_FORM_loclistx", "DW_FORM_data4", "DW_FORM_data8"})
-Assigned = list[Places | None]
+Assigned = Sequence[Places | None]
 
 
 def is_complete(producer: str, has_origin: bool) -> bool:
@@ -61,17 +56,6 @@ def shows_convention(shape: Shape | None, places: Places | None, entry: Seen, is
 def is_like_elsewhere(result: Shape) -> bool:
     """Whether a result is in the same register by other conventions: a scalar."""
     return result in (NOTHING, ONE_INTEGER, ONE_FLOAT)
-
-
-def shows_optimization(function: DIE) -> bool:
-    """Described call sites, variables that move: not what -O0 gives. It may inline, as Rust's libraries do."""
-    if _CALLS_DESCRIBED & function.attributes.keys():
-        return True
-    for child in children(function, *_OPTIMIZED_TAGS, "DW_TAG_variable"):
-        location = child.attributes.get("DW_AT_location")
-        if child.tag in _OPTIMIZED_TAGS or (location is not None and location.form in _LIST_FORMS):
-            return True
-    return False
 
 
 def _rustc_version(producer: str) -> tuple[int, ...]:
