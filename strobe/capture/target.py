@@ -20,7 +20,7 @@ from strobe.capture.agent_link import AgentLink, Plan, Trampoline
 from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.device import ROUTER
 from strobe.capture.exit_status import wait_for_end
-from strobe.capture.uninjection import wait_for_uninjection
+from strobe.capture.uninjection import Injection
 from strobe.errors import StrobeError, failure
 from strobe.model import ExitStatus, LaunchSpec, LoadedModule
 
@@ -116,7 +116,11 @@ class Target:
         return target
 
     def _begin(self, device: Any) -> None:
+        self._injection = Injection(self.pid)
         self._session = device.attach(self.pid, **_LEFT_OUT)
+        self._injection.note()
+        if self.attached:
+            self._injection.wait_for_beginning()
         self._agent = AgentLink(self._session, self.pid, self._events.on_module_added, self._remove_module)
         self.setup = self._agent.setup(self._segment_path, Path(self._segment_path).stat().st_size)
         self._agent.observe_modules()
@@ -187,7 +191,7 @@ class Target:
             self._patches.take_out()
             self._agent.unload()
             self._session.detach()
-            wait_for_uninjection(self.pid)
+            self._injection.wait_for_end()
 
     def forget(self, module: LoadedModule) -> None:
         """It was unloaded, and its hooks with it."""

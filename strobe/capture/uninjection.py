@@ -5,33 +5,69 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-_QUIET_S = 0.03
-_LONGEST_S = 1.0
-_POLL_S = 0.0002
+_QUIET_S = 0.1
+_LONGEST_S = 5.0
+_POLL_S = 0.0005
 
 
-def wait_for_uninjection(pid: int) -> None:
-    """Waits until Frida's helper has stopped the process for the last time, to unmap what it loaded there.
+class Injection:
+    """Made before Frida attaches to a process; tells when Frida has nothing more to do there.
 
-    It does so more than once in the 5 ms after the session's end (17.26), and a signal that comes to the process
-    meanwhile is lost. So nobody who was told that the session is over should send one before: this returns when the
-    process was not traced for 30 ms, or is gone.
+    Until then Frida's helper may stop the process by ptrace: a signal that comes meanwhile may be lost, and a parent in
+    whose own process Strobe runs is told of the stops when it waits for its child, whatever it asked for.
     """
-    deadline = time.monotonic() + _LONGEST_S
-    quiet_since = time.monotonic()
-    while (now := time.monotonic()) < deadline and now - quiet_since < _QUIET_S:
-        traced = _is_traced(pid)
-        if traced is None:
-            return
-        if traced:
-            quiet_since = now
-        time.sleep(_POLL_S)
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._before = _writable_code(pid)
+        self._loader: set[str] = set()
+
+    def note(self) -> None:
+        """Frida is in. The memory that its loader runs in is the first that it maps and the last that goes."""
+        self._loader = _writable_code(self._pid) - self._before
+
+    def wait_for_beginning(self) -> None:
+        """Waits until no thread is traced any more, 5 s at most."""
+        deadline = time.monotonic() + _LONGEST_S
+        while time.monotonic() < deadline and _is_traced(self._pid):
+            time.sleep(_POLL_S)
+
+    def wait_for_end(self) -> None:
+        """Waits until Frida has stopped the process for the last time and let go of it, 5 s at most.
+
+        It looks 50 ms after the session's end whether its thread is gone, then stops the process, has it unmap the
+        loader, and lets it go (17.26). Where no loader was seen, 100 ms in which nobody traces the process must do.
+        """
+        deadline = time.monotonic() + _LONGEST_S
+        quiet_since = time.monotonic()
+        while (now := time.monotonic()) < deadline:
+            has_loader = bool(self._loader & _writable_code(self._pid))  # before: it goes while the process is traced
+            traced = _is_traced(self._pid)
+            if traced is None:
+                return
+            if traced or has_loader:
+                quiet_since = now
+            elif self._loader or now - quiet_since > _QUIET_S:
+                return
+            time.sleep(_POLL_S)
+
+
+def _writable_code(pid: int) -> set[str]:
+    """Where memory that belongs to no file can be both written and executed."""
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
+    except OSError:
+        return set()
+    fields = [line.split() for line in lines]
+    return {line[0] for line in fields if line[1].startswith("rwx") and len(line) == 5}
 
 
 def _is_traced(pid: int) -> bool | None:
-    """None when there is no such process."""
+    """Any thread of it; None when there is no such process."""
     try:
-        status = Path(f"/proc/{pid}/status").read_text()
+        found = [(task / "status").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
+    except FileNotFoundError:  # it is gone, or one of its threads: then it is looked at again
+        return None if not Path(f"/proc/{pid}").exists() else True
     except OSError:
         return None
-    return status.partition("TracerPid:")[2].split()[0] != "0"
+    return any(status.partition("TracerPid:")[2].split()[0] != "0" for status in found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -26,6 +27,11 @@ def is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+def tracers(pid: int) -> set[int]:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return {int((task / "status").read_text().partition("TracerPid:")[2].split()[0]) for task in tasks}
 
 
 def test_stop_ends_the_program_and_frees_its_data(
@@ -132,6 +138,21 @@ def test_attached_program_goes_on_after_stop(
     assert running.communicate(timeout=20) == ("", "bye\n")
     assert running.returncode == 0
     assert segments(strobe_home) == []
+
+
+def test_a_parent_that_polls_sees_no_stop_of_its_child(manager: SessionManager, running: subprocess.Popen[str]) -> None:
+    """A wait of the process that debugs its own child is told of ptrace stops: there are none after attach and stop."""
+    for _ in range(5):
+        session = manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), ["audio::**"])
+        assert [running.poll() for _ in range(1000)] == [None] * 1000
+        session.stop()
+        assert tracers(running.pid) == {0}
+        # the last stop used to come about 50 ms later
+        deadline = time.monotonic() + 0.2
+        while time.monotonic() < deadline:
+            assert running.poll() is None
+    running.send_signal(signal.SIGUSR1)
+    assert running.wait(timeout=20) == 0
 
 
 def test_attached_program_that_ends_is_seen(manager: SessionManager, running: subprocess.Popen[str]) -> None:
