@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from strobe.capture.agent_link import Plan
 from strobe.model import Capture, CaptureKind, FunctionSymbol, Parameter, Sampling
@@ -30,13 +31,19 @@ def recorded(function: FunctionSymbol, native: bool) -> FunctionSymbol:
         kept.append(parameter if fits else replace(parameter, captures=()))
     returned = function.return_captures if _are_seen(function.return_captures, native) else ()
     parameters = None if function.parameters is None else tuple(kept)
+    if parameters == function.parameters and returned == function.return_captures:
+        return function
     return replace(function, parameters=parameters, return_captures=returned)
 
 
 def plan_of(function: FunctionSymbol, sampling: Sampling) -> Plan:
     """Of a function as `recorded` gives it."""
-    enter = [capture for parameter in function.parameters or () for capture in parameter.captures]
-    leave = function.return_captures
+    enter = tuple(capture for parameter in function.parameters or () for capture in parameter.captures)
+    return _plan(enter, function.return_captures, sampling)
+
+
+@lru_cache(maxsize=1 << 12)  # of thousands of functions many have the same
+def _plan(enter: tuple[Capture, ...], leave: tuple[Capture, ...], sampling: Sampling) -> Plan:
     flags = _ENABLED | (_SAMPLE if sampling == "auto" else 0)
     if _are_words(enter, _RDI, _R9) and _are_words(leave, _RAX, _RAX) and len(leave) <= 1:
         flags |= _WORDS

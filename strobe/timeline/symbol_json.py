@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from strobe.model import Capture, CaptureKind, Parameter, ValueKind, ValueType
 
+_KEPT = 1 << 10  # of thousands of functions many have the same parameters
 
-def dump_returns(value: ValueType | None, captures: Sequence[Capture]) -> str | None:
+
+@lru_cache(maxsize=_KEPT)
+def dump_returns(value: ValueType | None, captures: tuple[Capture, ...]) -> str | None:
     if value is None:
         return None
     row = _type_fields(value) | {"captures": [_capture_fields(item) for item in captures]}
@@ -26,7 +30,7 @@ def load_returns(text: str | None) -> tuple[ValueType | None, tuple[Capture, ...
 def dump_parameters(parameters: Sequence[Parameter] | None) -> str | None:
     if parameters is None:
         return None
-    return json.dumps([_parameter_fields(item) for item in parameters], separators=(",", ":"))
+    return f"[{','.join(map(_parameter_text, parameters))}]"
 
 
 def load_parameters(text: str | None) -> tuple[Parameter, ...] | None:
@@ -37,9 +41,11 @@ def load_parameters(text: str | None) -> tuple[Parameter, ...] | None:
     )
 
 
-def _parameter_fields(item: Parameter) -> dict[str, Any]:
+@lru_cache(maxsize=_KEPT)
+def _parameter_text(item: Parameter) -> str:
     captures = [_capture_fields(capture) for capture in item.captures]
-    return {"name": item.name, "register": item.register, "type": _type_fields(item.type), "captures": captures}
+    row = {"name": item.name, "register": item.register, "type": _type_fields(item.type), "captures": captures}
+    return json.dumps(row, separators=(",", ":"))
 
 
 def _capture_fields(item: Capture) -> list[int]:
