@@ -10,6 +10,7 @@ import {
 const RECORDER_BYTES = 4096;
 const MAX_RANGES = 64; // STROBE_RANGES
 const STANDARD_UNWINDER = "libgcc_s.so.1";
+const REGISTER_FRAME = "__register_frame";
 
 export interface RecorderRequest {
     source: string;
@@ -111,9 +112,11 @@ export class Recorder {
      * (pthread_exit in a C program), so it is loaded now.
      */
     private registerStandardUnwinder(): void {
-        loadLibrary(STANDARD_UNWINDER);
-        const shared = Module.findGlobalExportByName("__register_frame");
-        if (shared !== null) this.registerUnwinder(shared);
+        const standard = loadLibrary(STANDARD_UNWINDER);
+        if (standard !== null) this.registerUnwinder(librarySymbol(standard, REGISTER_FRAME));
+        // a program that contains an unwinder may export it, and then it is the first of that name
+        const first = Module.findGlobalExportByName(REGISTER_FRAME);
+        if (first !== null) this.registerUnwinder(first);
     }
 
     /** `address`: of an unwinder's `__register_frame`. */
