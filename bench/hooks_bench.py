@@ -6,14 +6,17 @@ Frida's Interceptor in JavaScript, which flushes once at the end, as a script wo
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from . import harness
 from .harness import Figure
 
 COUNTS = (5_000, 10_000)
-ANSWER_SECONDS = 60
+BAR_S = 2.0
 MAIN = """
 #include <unistd.h>
 int main(void) {
@@ -32,21 +35,28 @@ rpc.exports.attachAll = () => {
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Seconds by the clock of the wall, and of CPU in the traced program and its tracer; `again_s`: of a second time,
+    after all hooks were taken out."""
+
+    wall_s: float
+    cpu_s: float
+    again_s: float = 0.0
+
+
 def measure(folder: Path) -> list[Figure]:
-    return [_figure(folder / str(count), count) for count in COUNTS]
+    return [figure for count in COUNTS for figure in _figures(folder / str(count), count)]
 
 
-def _figure(folder: Path, count: int) -> Figure:
+def _figures(folder: Path, count: int) -> Iterator[Figure]:
     folder.mkdir()
     program = harness.compile_c(folder, "many", _source(count))
-    return Figure(
-        f"hooks placed on {count:,} functions at once",
-        _strobe_seconds(program, folder / "home", count),
-        "s",
-        f"Interceptor.attach in JavaScript, {count:,} times",
-        _javascript_seconds(program, count),
-        bar=2.0,
-    )
+    own, baseline = _strobe(program, folder / "home", count), _javascript(program, count)
+    name, attach = f"hooks placed on {count:,} functions", f"Interceptor.attach in JavaScript, {count:,} times"
+    yield Figure(f"{name} at once", own.wall_s, "s", attach, baseline.wall_s, bar=BAR_S)
+    yield Figure(f"{name}, CPU of both processes", own.cpu_s, "s", attach, baseline.cpu_s)
+    yield Figure(f"{name}, taken out and placed again", own.again_s, "s", attach, baseline.wall_s)
 
 
 def _source(count: int) -> str:
@@ -58,20 +68,23 @@ def _source(count: int) -> str:
     return "\n".join([*functions, MAIN])
 
 
-def _strobe_seconds(program: Path, home: Path, count: int) -> float:
+def _strobe(program: Path, home: Path, count: int) -> Taken:
     """From the call to its answer, in a program that waits; reading the symbols is part of it."""
     import strobe
 
     with strobe.launch([program], home=home) as run:
-        started = time.monotonic()
+        started = time.monotonic(), _cpu_s(run.pid)
         answer = run.trace(add=["bulk_*"])
-        seconds = time.monotonic() - started
+        wall_s, cpu_s = time.monotonic() - started[0], _cpu_s(run.pid) - started[1]
         if answer.hooked_functions < count:
             raise AssertionError(f"{answer.hooked_functions} of {count} functions hooked: {answer.warnings[:3]}")
-        return seconds
+        run.trace(remove=["bulk_*"])
+        again = time.monotonic()
+        run.trace(add=["bulk_*"])
+        return Taken(wall_s, cpu_s, time.monotonic() - again)
 
 
-def _javascript_seconds(program: Path, count: int) -> float:
+def _javascript(program: Path, count: int) -> Taken:
     import frida
 
     device = frida.get_local_device()
@@ -80,11 +93,16 @@ def _javascript_seconds(program: Path, count: int) -> float:
         script = device.attach(pid).create_script(ATTACH_ALL)
         script.load()
         device.resume(pid)
-        started = time.monotonic()
+        started = time.monotonic(), _cpu_s(pid)
         attached = script.exports_sync.attach_all()
-        seconds = time.monotonic() - started
         if attached != count:
             raise AssertionError(f"{attached} of {count} functions found")
-        return seconds
+        return Taken(time.monotonic() - started[0], _cpu_s(pid) - started[1])
     finally:
         device.kill(pid)
+
+
+def _cpu_s(pid: int) -> float:
+    """Of this process and another one so far: what others do on the machine does not change it."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return time.process_time() + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
