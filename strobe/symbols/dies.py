@@ -65,16 +65,28 @@ def children(die: DIE, *tags: str) -> Iterator[DIE]:
 
     Goes only forward, whatever a damaged sibling says; pyelftools itself would turn in circles.
     """
+    known = getattr(die.cu, "known_children", {})
+    found = known.get(die.offset)
+    for child in _listed(die, known) if found is None else found:
+        if not tags or child.tag in tags:
+            yield child
+
+
+def _listed(die: DIE, known: dict[int, list[DIE]]) -> Iterator[DIE]:
+    """All of them, which `known` then holds."""
+    listed: list[DIE] = []
     offset, depth = die.offset + die.size, 1 if die.has_children else 0
     for _ in range(_MAX_CHILDREN):
         if depth == 0:
+            known[die.offset] = listed
             return
         child = die.cu.get_DIE_from_refaddr(offset)
         offset += child.size
         if child.is_null():
             depth -= 1
             continue
-        if depth == 1 and (not tags or child.tag in tags):
+        if depth == 1:
+            listed.append(child)
             yield child
         if child.has_children:
             behind = _sibling(child)

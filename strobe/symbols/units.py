@@ -34,6 +34,22 @@ class UnitHead:
     type_offset: int = 0
 
 
+class QuickUnit(CompileUnit):
+    """A unit whose DIEs are found again without a search. `known_children`: of those that were all gone through, by
+    the offset of their parent (dies.children)."""
+
+    def __init__(self, unit: CompileUnit) -> None:
+        super().__init__(unit.header, unit.dwarfinfo, unit.structs, unit.cu_offset, unit.cu_die_offset)
+        self.known_children: dict[int, list[DIE]] = {}
+        self._known_dies: dict[int, DIE] = {}
+
+    def get_DIE_from_refaddr(self, refaddr: int) -> DIE:
+        found = self._known_dies.get(refaddr)
+        if found is None:
+            found = self._known_dies[refaddr] = super().get_DIE_from_refaddr(refaddr)
+        return found
+
+
 class UnitFinder(DWARFInfo):
     """A DWARFInfo that reads only headers to find a unit, and knows type units of DWARF 5, too (0.33 does not).
 
@@ -58,6 +74,9 @@ class UnitFinder(DWARFInfo):
     def get_CU_containing(self, refaddr: int) -> CompileUnit:
         """The unit of .debug_info at an offset, without a look at those before it."""
         return self._cached_CU_at_offset(_holding(self._info_heads, refaddr).start)
+
+    def _parse_CU_at_offset(self, offset: int) -> CompileUnit:
+        return QuickUnit(super()._parse_CU_at_offset(offset))
 
     def get_DIE_from_refaddr(self, refaddr: int, cu: CompileUnit | None = None) -> DIE:
         """The DIE at an offset of .debug_info, of the alternate file where the offset says so."""
