@@ -14,12 +14,12 @@ from pathlib import Path
 
 import apsw
 import pytest
-from support.leftovers import segments
 from support.sessions import Build, untraced
 
 import strobe
 from strobe.model import EventFilter, TextMatch
 from strobe.resources import TIMELINE_EXTENSION
+from strobe.timeline.store import Store
 
 MANY, ALL = 20_000_000, 1_000_000_000
 RUN_SECONDS = 900
@@ -43,18 +43,23 @@ class Memory:
         """None where the program has ended."""
         try:
             program = _resident(pid)
-        except (OSError, TypeError):  # gone, or a zombie, which has no memory
+        except (OSError, LookupError):  # gone, or a zombie
             return None
         return Memory(*program, *_resident(os.getpid()), segment.stat().st_blocks // 2)
 
 
 def _resident(pid: int) -> tuple[int, int]:
-    text = Path(f"/proc/{pid}/status").read_text()
-    found = [re.search(rf"{name}:\s+(\d+)", text) for name in ("VmRSS", "RssAnon")]
-    everything, anonymous = (int(match[1]) for match in found if match is not None) if all(found) else (None, None)
-    if everything is None or anonymous is None:
-        raise TypeError("no memory")
-    return everything, anonymous
+    """Raises LookupError for a process that has no memory any more."""
+    found = dict(re.findall(r"(VmRSS|RssAnon):\s+(\d+)", Path(f"/proc/{pid}/status").read_text()))
+    return int(found["VmRSS"]), int(found["RssAnon"])
+
+
+def segment_of(session_id: str) -> Path:
+    store = Store()
+    try:
+        return store.get_session(session_id).segment_path
+    finally:
+        store.close()
 
 
 def followed(run: strobe.api.ProgramSession, segment: Path) -> list[Memory]:
@@ -99,7 +104,7 @@ def histogram_sums(segment: Path) -> list[tuple[int, int]]:
 def test_more_calls_than_room(build_program: Build, strobe_home: Path, calls: int) -> None:
     program = build_program("billion", "-O2")
     with strobe.launch([program, str(calls)], trace=["step", "turn"], sampling="off", home=strobe_home) as run:
-        (segment,) = segments(strobe_home)
+        segment = segment_of(run.id)
         samples = followed(run, segment)
         assert run.stdout == untraced(program, str(calls)).stdout
         groups = {group.key: group for group in run.totals()}
