@@ -41,6 +41,7 @@ class ValueKind(StrEnum):
     AGGREGATE = "aggregate"
     ARRAY = "array"
     OPTIONAL = "optional"
+    FUNCTION = "function"
     VOID = "void"
 
 
@@ -53,6 +54,8 @@ class CaptureKind(IntEnum):
     PAIR = 3
     STRING = 4
     BYTES = 5
+    LIBCXX = 6
+    X87 = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,16 @@ class Capture:
     second: int = 0
     offset: int = 0
     other: int = 0
+    text_words: int = 0
+
+    @property
+    def is_text(self) -> bool:
+        return self.kind in (CaptureKind.CHARS, CaptureKind.PAIR, CaptureKind.STRING, CaptureKind.LIBCXX)
+
+    @property
+    def character_bytes(self) -> int:
+        """Of text: 1, 2 or 4; sessions of older versions have 0 for 1."""
+        return (self.offset if self.kind is CaptureKind.PAIR else self.second) or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +215,12 @@ class EventFilter:
 
 class Text(str):
     """Characters of the program, in contrast to a word about them ("0x…", an enumerator's name)."""
+
+    __slots__ = ()
+
+
+class CodeAddress(str):
+    """A pointer to a function as "0x…", until its name is looked up."""
 
     __slots__ = ()
 

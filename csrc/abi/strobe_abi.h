@@ -137,31 +137,33 @@ struct strobe_function_plan {
 #define STROBE_SOURCE_RAX 6u /* at the return, as the next one */
 #define STROBE_SOURCE_RDX 7u
 #define STROBE_SOURCE_XMM0 16u /* to xmm7, their low halves */
+#define STROBE_SOURCE_ST0 32u  /* at the return, as the next one: of the x87, for STROBE_CAPTURE_X87 alone */
 #define STROBE_SOURCE_STACK 64u
 
 /* strobe_capture.kind */
 #define STROBE_CAPTURE_WORD 0u   /* one word: the source */
 #define STROBE_CAPTURE_VECTOR 1u /* two words: a vector register whole */
-#define STROBE_CAPTURE_CHARS 2u  /* text: the source points to characters that a zero byte ends */
+#define STROBE_CAPTURE_CHARS 2u  /* text: the source points to characters that a zero one ends */
 #define STROBE_CAPTURE_PAIR 3u   /* text: the source points to it, `second` is the source of its length */
 #define STROBE_CAPTURE_STRING \
     4u /* text: the source points to an object with a pointer at `offset`, a length at `other` */
-#define STROBE_CAPTURE_BYTES 5u /* text: `other` bytes from the source plus `offset` */
+#define STROBE_CAPTURE_BYTES 5u  /* text: `other` bytes from the source plus `offset` */
+#define STROBE_CAPTURE_LIBCXX 6u /* text: the source points to a string of libc++, which keeps short text inside */
+#define STROBE_CAPTURE_X87 7u    /* two words: a register of the x87, 10 bytes of them; zero where it is empty */
 
 /* Text in a payload: a word of what is known of it, then its bytes, filled up to whole words. */
 #define STROBE_TEXT_KEPT 0xffffull        /* bytes that follow */
 #define STROBE_TEXT_CUT 0x10000ull        /* there was more */
 #define STROBE_TEXT_NULL 0x20000ull       /* a null pointer */
 #define STROBE_TEXT_UNREADABLE 0x40000ull /* the pointer, or the object's, leads to no memory */
-#define STROBE_TEXT_BYTES 256u            /* the most that is kept of one */
 
 struct strobe_capture {
     uint8_t source;
     uint8_t kind;
-    uint8_t second;
-    uint8_t reserved;
-    uint16_t offset;
-    uint16_t other;
+    uint8_t second;     /* PAIR: the source of the length. CHARS, STRING, LIBCXX: bytes of a character, 1, 2 or 4 */
+    uint8_t text_words; /* of text: the most that is kept of it */
+    uint16_t offset;    /* PAIR: bytes of a character */
+    uint16_t other;     /* CHARS: the host's own */
 };
 
 /*

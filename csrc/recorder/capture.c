@@ -45,38 +45,54 @@ static uint32_t strobe_read_piece(const struct strobe_recorder* recorder, const 
     return bytes;
 }
 
-/* As many of `bytes` as can be read, up to the first zero byte where `zero_ends`; `ended` says that there was one. */
+/* Where the first zero character lies within `bytes` bytes, from `from` on, which is a whole number of characters;
+   `bytes` where there is none. */
+static uint32_t strobe_text_end(const uint8_t* text, uint32_t from, uint32_t bytes, uint32_t unit) {
+    uint32_t index = from;
+    if (unit == 1) {
+        while (index < bytes && text[index] != 0) index++;
+        return index;
+    }
+    for (; index + unit <= bytes; index += unit) {
+        if (text[index] == 0 && text[index + 1] == 0 && (unit == 2 || (text[index + 2] == 0 && text[index + 3] == 0)))
+            return index;
+    }
+    return bytes;
+}
+
+/* As many of `bytes` as can be read; up to the first zero character of `unit` bytes where `unit` is not 0, and `ended`
+   says that there was one. */
 static uint32_t strobe_read(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
-                            uint64_t address, uint8_t* into, uint32_t bytes, int zero_ends, int* ended) {
+                            uint64_t address, uint8_t* into, uint32_t bytes, uint32_t unit, int* ended) {
     uint32_t done = 0;
     *ended = 0;
     while (done < bytes) {
         uint32_t piece = strobe_read_piece(recorder, state, address + done, into + done, bytes - done);
-        uint32_t index;
-        for (index = 0; zero_ends && index < piece; index++) {
-            if (into[done + index] != 0) continue;
-            *ended = 1;
-            return done + index;
-        }
+        uint32_t end;
         if (piece == 0) break;
+        end = unit == 0 ? done + piece : strobe_text_end(into, done - done % unit, done + piece, unit);
         done += piece;
+        if (end == done) continue;
+        *ended = 1;
+        return end;
     }
     return done;
 }
 
+/* `length` bytes, of which `most` are kept; `unit` 0: whatever they are, else they end where a zero character does. */
 static uint32_t strobe_capture_text(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
-                                    uint64_t address, uint64_t length, int zero_ends, uint64_t* out) {
-    uint32_t bytes = length < STROBE_TEXT_BYTES ? (uint32_t)length : STROBE_TEXT_BYTES;
+                                    uint64_t address, uint64_t length, uint32_t most, uint32_t unit, uint64_t* out) {
+    uint32_t bytes = length < most ? (uint32_t)length : most;
     uint32_t kept, index;
     int ended;
     if (address == 0 || length == 0) { /* an empty view may have any pointer, null too */
         out[0] = length == 0 ? 0 : STROBE_TEXT_NULL;
         return 1;
     }
-    kept = strobe_read(recorder, state, address, (uint8_t*)(out + 1), bytes, zero_ends, &ended);
+    kept = strobe_read(recorder, state, address, (uint8_t*)(out + 1), bytes, unit, &ended);
     out[0] = kept;
     if (kept == 0 && bytes > 0 && !ended) out[0] |= STROBE_TEXT_UNREADABLE;
-    if (!ended && (zero_ends || kept < length)) out[0] |= STROBE_TEXT_CUT;
+    if (!ended && (unit != 0 || kept < length)) out[0] |= STROBE_TEXT_CUT;
     for (index = kept; index % 8 != 0; index++) ((uint8_t*)(out + 1))[index] = 0;
     return 1 + (kept + 7) / 8;
 }
@@ -89,6 +105,14 @@ static uint64_t strobe_source(uint32_t source, const uint64_t* registers, const 
     return vector[0];
 }
 
+/* Characters of a length that is counted in them. */
+static uint32_t strobe_capture_counted(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                                       const struct strobe_capture* capture, uint64_t address, uint64_t length,
+                                       uint64_t unit, uint64_t* out) {
+    uint64_t bytes = length > ~(uint64_t)0 / 4 ? length : length * unit;
+    return strobe_capture_text(recorder, state, address, bytes, 8u * capture->text_words, 0, out);
+}
+
 static uint32_t strobe_capture_string(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                                       const struct strobe_capture* capture, uint64_t object, uint64_t* out) {
     uint64_t parts[2];
@@ -98,7 +122,35 @@ static uint32_t strobe_capture_string(const struct strobe_recorder* recorder, co
         out[0] = STROBE_TEXT_UNREADABLE;
         return 1;
     }
-    return strobe_capture_text(recorder, state, parts[0], parts[1], 0, out);
+    return strobe_capture_counted(recorder, state, capture, parts[0], parts[1], capture->second, out);
+}
+
+/* Three words: with the lowest bit set capacity, length and address, else a byte of twice the length and, behind a
+   character's place, the text. */
+static uint32_t strobe_capture_libcxx(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                                      const struct strobe_capture* capture, uint64_t object, uint64_t* out) {
+    uint64_t parts[3];
+    int ended;
+    if (strobe_read(recorder, state, object, (uint8_t*)parts, sizeof parts, 0, &ended) != sizeof parts) {
+        out[0] = STROBE_TEXT_UNREADABLE;
+        return 1;
+    }
+    if (parts[0] & 1) return strobe_capture_counted(recorder, state, capture, parts[2], parts[1], capture->second, out);
+    return strobe_capture_counted(recorder, state, capture, object + capture->second, (parts[0] & 0xff) >> 1,
+                                  capture->second, out);
+}
+
+/* `index` from the top of the stack. FXSAVE changes nothing and raises no exception that is pending. */
+STROBE_COLD static void strobe_x87(uint32_t index, uint64_t* out) {
+    uint8_t memory[512 + 16];
+    uint8_t* area = (uint8_t*)(((uint64_t)memory + 15) & ~(uint64_t)15);
+    uint32_t top;
+    __asm__ volatile("fxsave (%0)" : : "r"(area) : "memory");
+    top = (area[3] >> 3) & 7; /* bits 11 to 13 of the status word; one bit for each register that is in use */
+    out[0] = out[1] = 0;
+    if (!((area[4] >> ((top + index) & 7)) & 1)) return;
+    out[0] = *(const uint64_t*)(area + 32 + 16 * index);
+    out[1] = *(const uint16_t*)(area + 32 + 16 * index + 8);
 }
 
 static uint32_t strobe_capture_one(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
@@ -109,16 +161,25 @@ static uint32_t strobe_capture_one(const struct strobe_recorder* recorder, const
         strobe_vector(capture->source - STROBE_SOURCE_XMM0, out);
         return 2;
     }
+    if (capture->kind == STROBE_CAPTURE_X87) {
+        strobe_x87(capture->source - STROBE_SOURCE_ST0, out);
+        return 2;
+    }
     value = strobe_source(capture->source, registers, slot);
     switch (capture->kind) {
         case STROBE_CAPTURE_CHARS:
-            return strobe_capture_text(recorder, state, value, STROBE_TEXT_BYTES, 1, out);
+            return strobe_capture_text(recorder, state, value, ~(uint64_t)0, 8u * capture->text_words, capture->second,
+                                       out);
         case STROBE_CAPTURE_PAIR:
-            return strobe_capture_text(recorder, state, value, strobe_source(capture->second, registers, slot), 0, out);
+            return strobe_capture_counted(recorder, state, capture, value,
+                                          strobe_source(capture->second, registers, slot), capture->offset, out);
         case STROBE_CAPTURE_STRING:
             return strobe_capture_string(recorder, state, capture, value, out);
+        case STROBE_CAPTURE_LIBCXX:
+            return strobe_capture_libcxx(recorder, state, capture, value, out);
         case STROBE_CAPTURE_BYTES:
-            return strobe_capture_text(recorder, state, value + capture->offset, capture->other, 0, out);
+            return strobe_capture_text(recorder, state, value + capture->offset, capture->other, capture->other, 0,
+                                       out);
         default:
             out[0] = value;
             return 1;

@@ -46,7 +46,10 @@ class _Hook:
 class Hooks:
     """Not for several threads at once: the session calls it under its lock."""
 
-    def __init__(self, store: Store, session_id: str, target: Target, resolver: SymbolResolver) -> None:
+    def __init__(
+        self, store: Store, session_id: str, target: Target, resolver: SymbolResolver, text_bytes: int
+    ) -> None:
+        self._text_words = -(-text_bytes // 8)
         self._store = store
         self._session_id = session_id
         self._target = target
@@ -54,6 +57,7 @@ class Hooks:
         self._hooks: dict[Key, _Hook] = {}
         self._refused: dict[Key, str] = {}
         self._unwinders: set[int] = set()
+        self._loaded: dict[str, list[int]] = {}
         self._modules = Modules(target.pid, resolver)
         self._next_id = 1
         self.patterns: dict[str, Pattern] = {}
@@ -158,8 +162,9 @@ class Hooks:
         self._next_id += len(functions)
         native = self._target.setup.form == "native"
         with _collector_paused():
-            found = [recorded(item, native) for item in self._resolver.detail(functions)]
+            found = [recorded(item, native, self._text_words) for item in self._resolver.detail(functions)]
         detailed = {first_id + index: item for index, item in enumerate(found)}
+        self._note_place(module)
         self._store.add_functions(self._session_id, detailed)
         self._register_unwinder(module)
         plans = {function_id: plan_of(item, self.sampling) for function_id, item in detailed.items()}
@@ -177,6 +182,13 @@ class Hooks:
                 self._hooks[key] = _Hook(function_id, item, plans[function_id], True)
                 placed.append(function_id)
         self._store.open_spans(self._session_id, placed, now_ticks)
+
+    def _note_place(self, module: TracedModule) -> None:
+        """Where its functions are in the process: what a link-time address is short of."""
+        offsets = self._loaded.setdefault(module.symbols.path, [])
+        if module.address(0) not in offsets:
+            offsets.append(module.address(0))
+            self._store.add_notes(self._session_id, {"loaded": self._loaded})
 
     def _register_unwinder(self, module: TracedModule) -> None:
         """A statically linked unwinder sees the exceptions of its module before any frame of it may be replaced."""

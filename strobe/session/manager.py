@@ -53,7 +53,7 @@ class SessionManager:
         path = resolved.named if resolved is not None else program.check_running(spec.pid or 0)
         record = self._store.add_session(path, project_root, settings.events_max_per_session, spec.pid or 0)
         try:
-            session = self._begin(spec, resolved, record)
+            session = self._begin(spec, resolved, record, settings.events_text_bytes)
         except BaseException:
             retention.drop_session(self._store, self._store.get_session(record.id))  # its segment has been placed since
             raise
@@ -74,11 +74,13 @@ class SessionManager:
         session.resume()
         return session
 
-    def _begin(self, spec: LaunchSpec, resolved: program.Program | None, record: SessionRecord) -> LiveSession:
+    def _begin(
+        self, spec: LaunchSpec, resolved: program.Program | None, record: SessionRecord, text_bytes: int
+    ) -> LiveSession:
         path = placement.place_segment(record)
         record = self._store.update_session(record.id, segment_path=str(path))
         _core.create_segment(str(path), record.event_limit)
-        session = LiveSession(self._store, record, self._resolver, self._forget)
+        session = LiveSession(self._store, record, self._resolver, self._forget, text_bytes)
         if resolved is None:
             self._store.add_notes(record.id, {"attached": True})
             target = Target.attach(spec.pid or 0, str(path), session)

@@ -11,25 +11,32 @@ from strobe.capture.agent_link import Plan
 from strobe.model import Capture, CaptureKind, FunctionSymbol, Parameter, Sampling
 
 _ENABLED, _SAMPLE, _WORDS = 1, 2, 4  # STROBE_PLAN_*
-_CAPTURE = struct.Struct("<BBBxHH")  # struct strobe_capture
-_TEXT_WORDS = 1 + 256 // 8  # STROBE_TEXT_BYTES
+_CAPTURE = struct.Struct("<BBBBHH")  # struct strobe_capture
+_FEWEST_TEXT_WORDS = 2
 _MOST_WORDS = 200  # of a record's 255
-_RDI, _R9, _RAX, _XMM0, _STACK = 0, 5, 6, 16, 64  # STROBE_SOURCE_*
+_RDI, _R9, _RAX, _XMM0, _ST0 = 0, 5, 6, 16, 32  # STROBE_SOURCE_*
 
 
-def recorded(function: FunctionSymbol, native: bool) -> FunctionSymbol:
+def recorded(function: FunctionSymbol, native: bool, text_words: int) -> FunctionSymbol:
     """The function with those captures alone that the recorder will make: what its events are decoded with.
 
-    `native`: the form of the recorder that sees vector registers. Values beyond a record's size are left out.
+    `native`: the form of the recorder that sees vector registers. `text_words`: what is kept of a text, less where a
+    record has no room for all. Values beyond a record's size are left out.
     """
+    given = [parameter.captures for parameter in function.parameters or ()]
+    share = _text_share([capture for captures in given for capture in captures], text_words)
     left = _MOST_WORDS
     kept: list[Parameter] = []
     for parameter in function.parameters or ():
+        captures = _with_room(parameter.captures, share)
+        if captures is not parameter.captures:
+            parameter = replace(parameter, captures=captures)
         words = _most_words(parameter.captures)
         fits = words <= left and _are_seen(parameter.captures, native)
         left -= words if fits else 0
         kept.append(parameter if fits else replace(parameter, captures=()))
     returned = function.return_captures if _are_seen(function.return_captures, native) else ()
+    returned = _with_room(returned, text_words)
     parameters = None if function.parameters is None else tuple(kept)
     if parameters == function.parameters and returned == function.return_captures:
         return function
@@ -51,8 +58,27 @@ def _plan(enter: tuple[Capture, ...], leave: tuple[Capture, ...], sampling: Samp
     return Plan(flags, counts + b"".join(_packed(item) for item in (*enter, *leave)))
 
 
+def _text_share(captures: Sequence[Capture], text_words: int) -> int:
+    """Words for each text."""
+    texts = sum(capture.is_text for capture in captures)
+    if not texts:
+        return text_words
+    fixed = _most_words([capture for capture in captures if not capture.is_text])
+    return min(text_words, max(_FEWEST_TEXT_WORDS, (_MOST_WORDS - fixed) // texts - 1))
+
+
+def _with_room(captures: tuple[Capture, ...], text_words: int) -> tuple[Capture, ...]:
+    if not any(capture.is_text for capture in captures):
+        return captures
+    return tuple(replace(item, text_words=text_words) if item.is_text else item for item in captures)
+
+
 def _are_seen(captures: Iterable[Capture], native: bool) -> bool:
-    return native or not any(_XMM0 <= source < _STACK for item in captures for source in (item.source, item.second))
+    return native or not any(
+        _XMM0 <= source < _ST0
+        for item in captures
+        for source in (item.source, item.second if item.kind is CaptureKind.PAIR else 0)
+    )
 
 
 def _are_words(captures: Iterable[Capture], first: int, last: int) -> bool:
@@ -66,8 +92,12 @@ def _most_words(captures: Sequence[Capture]) -> int:
 def _words(capture: Capture) -> int:
     if capture.kind is CaptureKind.BYTES:
         return 1 + (capture.other + 7) // 8
-    return {CaptureKind.WORD: 1, CaptureKind.VECTOR: 2}.get(capture.kind, _TEXT_WORDS)
+    if capture.is_text:
+        return 1 + capture.text_words
+    return 1 if capture.kind is CaptureKind.WORD else 2
 
 
 def _packed(capture: Capture) -> bytes:
-    return _CAPTURE.pack(capture.source, capture.kind, capture.second, capture.offset, capture.other)
+    return _CAPTURE.pack(
+        capture.source, capture.kind, capture.second, capture.text_words, capture.offset, capture.other
+    )

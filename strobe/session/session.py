@@ -138,10 +138,16 @@ class LiveSession(Session):
     """A session whose program this process observes."""
 
     def __init__(
-        self, store: Store, record: SessionRecord, resolver: SymbolResolver, on_end: Callable[[Session], None]
+        self,
+        store: Store,
+        record: SessionRecord,
+        resolver: SymbolResolver,
+        on_end: Callable[[Session], None],
+        text_bytes: int,
     ) -> None:
         super().__init__(store, record, on_end)
         self._resolver = resolver
+        self._text_bytes = text_bytes
         # no map is kept: it would hold the memory of a dropped segment for as long as this object lives
         self._start_ticks = _core.Segment(str(record.segment_path)).start_ticks
         self._supply = _core.ChunkSupply(str(record.segment_path))
@@ -159,7 +165,7 @@ class LiveSession(Session):
     def begin(self, target: Target) -> None:
         """Takes over a target that has not been resumed yet."""
         self._target = target
-        self._hooks = Hooks(self._store, self.id, target, self._resolver)
+        self._hooks = Hooks(self._store, self.id, target, self._resolver, self._text_bytes)
         self._modules = {module.base: located(target.pid, module) for module in target.modules()}
         self._store.update_session(self.id, pid=target.pid)
         self._source = HostEventSource(self._store, self.id, target.pid, self._now_ticks)

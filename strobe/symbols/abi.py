@@ -12,7 +12,7 @@ from enum import Enum
 INTEGER_REGISTERS = 6
 _SSE_REGISTERS = 8
 # Numbers of places are those of the recorder: STROBE_SOURCE_*
-RAX, RDX, XMM0, STACK = 6, 7, 16, 64
+RAX, RDX, XMM0, ST0, STACK = 6, 7, 16, 32, 64
 LAST_STACK = 255
 # DWARF numbers (figure 3.36) of rdi, rsi, rdx, rcx, r8, r9 and xmm0 to xmm7
 DWARF_TO_PLACE = {5: 0, 4: 1, 1: 2, 2: 3, 8: 4, 9: 5} | {17 + number: XMM0 + number for number in range(_SSE_REGISTERS)}

@@ -53,7 +53,7 @@ def returned_shape(die: DIE | None, language: str) -> Shape:
         return NOTHING
     size = size_of(plain)
     if plain.tag == "DW_TAG_base_type":
-        if number(plain, "DW_AT_encoding") == COMPLEX_FLOAT and size > 16:
+        if number(plain, "DW_AT_encoding") == COMPLEX_FLOAT and size > 16 and "long double" not in text(plain):
             raise Doubt("a complex type of more than 16 bytes")
         return _returned_base(plain, language)
     if language == "rust" and 0 < size <= 8 and plain.tag not in IN_ONE_WORD:

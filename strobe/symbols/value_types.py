@@ -13,6 +13,7 @@ from strobe.symbols.type_model import (
     Array,
     Encoding,
     Enum,
+    Function,
     MemberPointer,
     Pointer,
     Record,
@@ -141,7 +142,7 @@ def _kind(plain: Type, size: int) -> ValueKind:
     if isinstance(plain, Scalar):
         return _scalar_kind(plain, size)
     if isinstance(plain, Pointer):
-        return ValueKind.POINTER
+        return ValueKind.FUNCTION if isinstance(plain.target.bare, Function) else ValueKind.POINTER
     if isinstance(plain, Reference):
         return ValueKind.REFERENCE
     is_offset = isinstance(plain, MemberPointer) and not plain.is_function

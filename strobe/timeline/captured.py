@@ -12,7 +12,8 @@ from strobe.timeline import floats
 from strobe.timeline.scalars import decode
 
 _TEXT_KEPT, _TEXT_CUT, _TEXT_NULL, _TEXT_UNREADABLE = 0xFFFF, 0x10000, 0x20000, 0x40000  # STROBE_TEXT_*
-_TEXTS = frozenset({CaptureKind.CHARS, CaptureKind.PAIR, CaptureKind.STRING})
+_TWO_WORDS = (CaptureKind.VECTOR, CaptureKind.X87)
+_ENCODINGS = {1: "utf-8", 2: "utf-16-le", 4: "utf-32-le"}
 _NO_VALUE = "nullopt"
 _ELLIPSIS = "…"
 _MAY_BE_NO_TEXT = 1  # Capture.other of CHARS
@@ -44,7 +45,7 @@ def captured_value(captures: Sequence[Capture], of: ValueType, words: Words) -> 
     """The value that these captures are of; None where there are none, or the record ends before."""
     if not captures:
         return None
-    if captures[-1].kind in _TEXTS:
+    if captures[-1].is_text:
         return _text(captures[-1], words)
     if captures[0].kind is CaptureKind.BYTES:
         content = _content(words)
@@ -54,7 +55,7 @@ def captured_value(captures: Sequence[Capture], of: ValueType, words: Words) -> 
 
 
 def is_text(captures: Sequence[Capture]) -> bool:
-    return bool(captures) and captures[-1].kind in _TEXTS
+    return bool(captures) and captures[-1].is_text
 
 
 def value_of_bytes(data: bytes, of: ValueType) -> Value:
@@ -100,7 +101,7 @@ def _is_signed(of: ValueType) -> bool:
 
 
 def _word_bytes(capture: Capture, words: Words) -> bytes:
-    taken = words.take(2 if capture.kind is CaptureKind.VECTOR else 1)
+    taken = words.take(2 if capture.kind in _TWO_WORDS else 1)
     return struct.pack(f"<{len(taken)}Q", *taken)
 
 
@@ -110,9 +111,10 @@ def _text(capture: Capture, words: Words) -> Value:
     content = _content(words)
     if pointer is None or content is None:
         return None
-    found = _decoded(content) if content.is_readable else None
+    unit = capture.character_bytes
+    found = _decoded(content, unit) if content.is_readable else None
     if capture.kind is CaptureKind.CHARS and capture.other & _MAY_BE_NO_TEXT:
-        found = found if found is not None and not content.is_cut and _reads_as_text(content.data) else None
+        found = found if found is not None and not content.is_cut and _reads_as_text(content.data, unit) else None
     return f"0x{pointer:x}" if found is None else found
 
 
@@ -126,16 +128,16 @@ def _content(words: Words) -> _Content | None:
     return _Content(data, bool(header & _TEXT_CUT), not header & (_TEXT_NULL | _TEXT_UNREADABLE))
 
 
-def _decoded(content: _Content) -> Text:
-    """Bytes that are no UTF-8 show as `\\xff`; a character that was cut is left out."""
-    decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+def _decoded(content: _Content, unit: int) -> Text:
+    """Bytes that are no text show as `\\xff`; a character that was cut is left out."""
+    decoder = codecs.getincrementaldecoder(_ENCODINGS[unit])("backslashreplace")
     text = decoder.decode(content.data, final=not content.is_cut)
     return Text(text + _ELLIPSIS if content.is_cut else text)
 
 
-def _reads_as_text(data: bytes) -> bool:
+def _reads_as_text(data: bytes, unit: int = 1) -> bool:
     try:
-        text = data.decode("utf-8")
+        text = data.decode(_ENCODINGS[unit])
     except UnicodeDecodeError:
         return False
     return all(letter.isprintable() or letter in "\t\n\r\x1b" for letter in text)

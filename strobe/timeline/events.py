@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from strobe.model import Event, EventType
+from strobe.model import Argument, Event, EventType, FunctionSymbol
 from strobe.timeline.moments import event_id, ticks_of
 from strobe.timeline.reader import SessionReader, Thread
-from strobe.timeline.values import decode_arguments, decode_return, words_of
+from strobe.timeline.values import decode_arguments, decode_return, named, words_of
 
 CALL_COLUMNS = (
     "number, timestamp_ns, kind, function_id, thread_index, tid, depth, duration_ns, return_value, arguments, flags,"
@@ -27,6 +27,7 @@ class EventDecoder:
     def __init__(self, reader: SessionReader) -> None:
         self._reader = reader
         self._functions = reader.functions()
+        self._name_of = reader.code_names().get
         self._threads = reader.threads()
         self._pid = reader.record().pid
 
@@ -61,12 +62,18 @@ class EventDecoder:
             line=symbol.line if symbol else None,
             depth=depth,
             parent_event_id=None if parent is None else event_id(session_id, parent),
-            arguments=decode_arguments(symbol, words) if kind == _ENTER else None,
-            return_value=None if kind == _ENTER else decode_return(symbol, words),
+            arguments=self._arguments(symbol, words) if kind == _ENTER else None,
+            return_value=None if kind == _ENTER else named(decode_return(symbol, words), self._name_of),
             return_type=returns.name if returns and kind != _ENTER else None,
             duration_ns=duration_ns,
             sampled=bool(flags & _SAMPLED),
         )
+
+    def _arguments(self, symbol: FunctionSymbol | None, words: Sequence[int]) -> tuple[Argument, ...] | None:
+        found = decode_arguments(symbol, words)
+        if found is None:
+            return found
+        return tuple(Argument(item.name, named(item.value, self._name_of)) for item in found)
 
     def hosts_by_number(self, numbers: Sequence[int]) -> list[Event]:
         events: list[Event] = []

@@ -43,6 +43,8 @@ class SessionReader:
         self._segment: _core.Segment | None = None
         self._functions: dict[int, FunctionSymbol] = {}
         self._functions_state: tuple[object, ...] = ()
+        self._code_names: dict[int, str] = {}
+        self._code_state: tuple[object, ...] = ()
 
     def close(self) -> None:
         with self.lock:
@@ -89,6 +91,21 @@ class SessionReader:
                 self._functions = self.store.functions(self.session_id)
                 self._functions_state = state
             return self._functions
+
+    def code_names(self) -> dict[int, str]:
+        """Names of traced functions by their first byte's address in the process."""
+        functions = self.functions()
+        with self.lock:
+            if self._code_state != self._functions_state:
+                loaded = self.record().notes.get("loaded")
+                offsets = loaded if isinstance(loaded, dict) else {}
+                self._code_names = {
+                    item.address + offset: item.name
+                    for item in functions.values()
+                    for offset in offsets.get(item.module, ())
+                }
+                self._code_state = self._functions_state
+            return self._code_names
 
     def threads(self) -> dict[int, Thread]:
         """Threads by index, as the segment has them now."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strobe.model import CaptureKind, Enumerator, FunctionSymbol, Value, ValueKind, ValueType
+from strobe.model import CaptureKind, CodeAddress, Enumerator, FunctionSymbol, Value, ValueKind, ValueType
 from strobe.timeline import floats
 
 WORD = (1 << 64) - 1
@@ -15,6 +15,8 @@ def decode(word: int, of: ValueType | None) -> Value:
     word &= WORD
     if of is None or of.kind in (ValueKind.POINTER, ValueKind.REFERENCE):
         return f"0x{word:x}"
+    if of.kind is ValueKind.FUNCTION:
+        return CodeAddress(f"0x{word:x}")
     if of.kind in _NOT_IN_A_WORD or of.size > 8:
         return None
     value = word & type_mask(of)
@@ -60,7 +62,7 @@ def is_in_a_word(function: FunctionSymbol) -> bool:
 
 def is_nullable(of: ValueType | None) -> bool:
     """Whether a value of this type can be a null pointer; a type that is not known can."""
-    return of is None or of.kind is ValueKind.POINTER
+    return of is None or of.kind in (ValueKind.POINTER, ValueKind.FUNCTION)
 
 
 def _signed(value: int, size: int) -> int:

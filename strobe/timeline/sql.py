@@ -8,6 +8,7 @@ events are in the order of time.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import apsw
@@ -16,7 +17,7 @@ from strobe.errors import failure
 from strobe.model import FunctionSymbol, Value
 from strobe.timeline.events import decode_text
 from strobe.timeline.reader import SessionReader, open_reader
-from strobe.timeline.values import decode_arguments, decode_return, plain, words_of
+from strobe.timeline.values import decode_arguments, decode_return, named, plain, words_of
 
 _ALLOWED = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
 
@@ -83,11 +84,13 @@ def _create_view(connection: apsw.Connection, reader: SessionReader) -> None:
         threads = [(item.index, item.name, item.pid) for item in reader.threads().values()]
         connection.executemany("insert into temp.thread values (?,?,?)", threads)
 
-    _create_functions(connection, functions)
+    _create_functions(connection, functions, reader.code_names().get)
     connection.execute(_view_statement(reader))
 
 
-def _create_functions(connection: apsw.Connection, functions: dict[int, FunctionSymbol]) -> None:
+def _create_functions(
+    connection: apsw.Connection, functions: dict[int, FunctionSymbol], name_of: Callable[[int], str | None]
+) -> None:
     def arguments_json(*values: Any) -> str | None:
         function_id, kind, blob = values
         if blob is None or kind != _ENTER:
@@ -95,14 +98,15 @@ def _create_functions(connection: apsw.Connection, functions: dict[int, Function
         arguments = decode_arguments(functions.get(function_id), words_of(blob))
         if arguments is None:
             return None
-        return json.dumps({item.name: plain(item.value) for item in arguments}, ensure_ascii=False)
+        shown = {item.name: plain(named(item.value, name_of)) for item in arguments}
+        return json.dumps(shown, ensure_ascii=False)
 
     def return_value(*values: Any) -> Value:
         function_id, kind, blob = values
         if blob is None or kind == _ENTER:
             return None
-        value = plain(decode_return(functions.get(function_id), words_of(blob)))
-        if isinstance(value, dict):
+        value = plain(named(decode_return(functions.get(function_id), words_of(blob)), name_of))
+        if isinstance(value, (dict, list)):
             return json.dumps(value, ensure_ascii=False)
         # SQLite's integers end at 2^63 - 1
         return str(value) if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63 else value

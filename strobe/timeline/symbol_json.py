@@ -49,14 +49,11 @@ def _parameter_text(item: Parameter) -> str:
 
 
 def _capture_fields(item: Capture) -> list[int]:
-    return [item.source, item.kind.value, item.second, item.offset, item.other]
+    return [item.source, item.kind.value, item.second, item.offset, item.other, item.text_words]
 
 
 def _captures_of(row: dict[str, Any]) -> tuple[Capture, ...]:
-    return tuple(
-        Capture(source, CaptureKind(kind), second, offset, other)
-        for source, kind, second, offset, other in row.get("captures", ())
-    )
+    return tuple(Capture(source, CaptureKind(kind), *rest) for source, kind, *rest in row.get("captures", ()))
 
 
 def _type_fields(value: ValueType) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from strobe.model import Argument, Enumerator, FunctionSymbol, ReturnMatch, Text, Value
+from strobe.model import Argument, CodeAddress, Enumerator, FunctionSymbol, ReturnMatch, Text, Value
 from strobe.timeline.captured import Words, captured_value
 from strobe.timeline.scalars import decode
 
@@ -65,6 +65,16 @@ def plain(value: Value) -> Value:
     if isinstance(value, list):
         return [plain(element) for element in value]
     return {name: plain(member) for name, member in value.items()} if isinstance(value, dict) else value
+
+
+def named(value: Value, name_of: Callable[[int], str | None]) -> Value:
+    """With `&name` for each pointer to a function whose name is known."""
+    if isinstance(value, CodeAddress):
+        name = name_of(int(value, 16))
+        return value if name is None else f"&{name}"
+    if isinstance(value, list):
+        return [named(element, name_of) for element in value]
+    return {name: named(member, name_of) for name, member in value.items()} if isinstance(value, dict) else value
 
 
 def is_what_is_asked(value: Value, match: ReturnMatch) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,38 @@ def test_classes(launch: Launch, build_program: Build, form: str, compiler: str,
     session = run(launch, program, "typed::*", "typed::Synth::play", "typed::Synth::is_on")
     left = unknown(told(session), seen(session))
     assert left <= (6 if (compiler, flag) == ("clang++", "-O2") else 0) + (12 if form == "portable" else 0)
+
+
+@pytest.mark.parametrize("flags", [["-O0"], ["-O2"], ["-O0", "-stdlib=libc++"], ["-O2", "-stdlib=libc++"]])
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_library(launch: Launch, build_program: Build, form: str, compiler: str, flags: list[str]) -> None:
+    if "-stdlib=libc++" in flags and (compiler == "g++" or not any(Path("/usr/lib").glob("llvm-*/include/c++/v1"))):
+        pytest.skip("libc++ is not installed, or not of this compiler")
+    session = run(launch, build_program("typed_library", *flags, compiler=compiler), "library::*")
+    left = unknown(told(session), seen(session))
+    # clang leaves out by -O0 what nothing uses; doubles are in vector registers
+    assert left <= (6 if compiler == "clang++" else 2) + (3 if form == "portable" else 0)
+
+
+@pytest.mark.parametrize(("bound", "kept"), [(8, 8), (20, 24), (1024, 1024)])
+def test_how_much_of_a_text_is_kept(
+    launch: Launch, build_program: Build, settings: Callable[[dict[str, object]], None], bound: int, kept: int
+) -> None:
+    settings({"events.textBytes": bound})
+    program = build_program("typed_library", "-O0", compiler="g++")
+    session = launch(program, "1200", patterns=["library::text*"], sampling="off")
+    assert status(session) == 0
+    results = [line for line in seen(session) if line.startswith("< text = ")]
+    assert results == [f'< text = "{"x" * kept}…"']
+    entries = [line for line in seen(session) if line.startswith("> texts(")]
+    share = min(kept, 8 * ((200 - 4) // 3 - 1))  # three texts in one record
+    assert f's="{"s" * share}…", r="{"r" * share}…", v="view"' in entries[0]
+
+
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+def test_pointers_to_functions_have_names(launch: Launch, build_program: Build, flag: str) -> None:
+    session = run(launch, build_program("function_pointers", flag), "t_*", "on_note")
+    assert unknown(told(session), [line for line in seen(session) if line[2:].startswith("t_")]) == 0
 
 
 def test_rust(launch: Launch, build_program: Build, form: str) -> None:

@@ -176,7 +176,8 @@ APART long t_stack(long a, long b, long c, long d, long e, long f, char g, long 
 }
 APART double t_many_texts(const char* a, const char* b, const char* c, const char* d, const char* e, const char* f,
                           double g, const char* h) {
-    say("> t_many_texts(a=\"%s\", b=\"%s\", c=\"%s\", d=\"%s\", e=\"%s\", f=?, g=%.1f, h=?)", a, b, c, d, e, g);
+    say("> t_many_texts(a=\"%s\", b=\"%s\", c=\"%s\", d=\"%s\", e=\"%s\", f=\"%s\", g=%.1f, h=\"%s\")", a, b, c, d, e,
+        f, g, h);
     return f && h ? g : 0;
 }
 APART int t_variadic(double d, int n, ...) {
@@ -206,7 +207,7 @@ static void numbers(int one) {
     say("< t_float = %.1f", t_float(440.0f * (float)one, 3, -0.25));
     say("< t_double = %.3f", t_double(4, 0.125));
     say("< t_tenth = %.1f", t_tenth(0.1f));
-    say("< t_long_double = %s", t_long_double(1.5L, one) > 1 ? "?" : "");
+    say("< t_long_double = %.1Lf", t_long_double(1.5L, one));
     say("< t_wide = %ld", (long)t_wide(5 - 6 * one, 7));
     float complex f = t_complex(1.0f + 2.0f * I, 3.0 - 4.0 * I);
     say("< t_complex = {re=%.1f, im=%.1f}", crealf(f), cimagf(f));
