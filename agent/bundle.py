@@ -22,6 +22,7 @@ RECORDER_SOURCES = (
     "capture.c",
     "calls.c",
     "arch/x86_64/stubs.c",
+    "arch/x86_64/unwind.c",
     "arch/x86_64/patchable.c",
     "arch/x86_64/trampolines.c",
     "agent.c",

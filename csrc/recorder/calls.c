@@ -5,18 +5,33 @@
 #define STROBE_SAMPLING_WINDOW_CALLS 1000u
 #define STROBE_SAMPLING_KEEP_ONE_IN 100u
 
-/* Macros, because TinyCC does not inline functions. */
-#define STROBE_STUB_OF(state, depth) ((state)->first_stub + (uint64_t)(depth) * STROBE_STUB_BYTES)
-#define STROBE_ON_OWN_STACK(state, slot) \
-    ((uint64_t)(slot) >= (state)->stack_low && (uint64_t)(slot) < (state)->stack_high)
+static struct strobe_left_return* strobe_left_return(struct strobe_thread_state* state, uint64_t stub, uint64_t slot) {
+    return &state->left_returns[((slot >> 3) ^ (stub / STROBE_STUB_BYTES)) % STROBE_LEFT_RETURNS];
+}
 
 /* The innermost frame was left without a return. Its stub, where it is still there, is replaced with what would have
    been there: if the frame does live, because the program has switched to another stack within this one, it returns
-   without us, and its place in the array can be taken. */
+   without us, and its place in the array can be taken. Where the program has saved the stub's address (a jump to
+   swapcontext), it may come back there. */
 void strobe_frame_drop(struct strobe_thread_state* state) {
     struct strobe_frame* frame = &state->frames[--state->depth];
+    uint64_t stub = STROBE_STUB_OF(state, state->depth);
+    struct strobe_left_return* left = strobe_left_return(state, stub, frame->slot);
     if (frame->totals != NULL) frame->totals->unwound++;
-    if (*(uint64_t*)frame->slot == STROBE_STUB_OF(state, state->depth)) *(uint64_t*)frame->slot = frame->return_address;
+    if (*(uint64_t*)frame->slot != stub) return;
+    *(uint64_t*)frame->slot = frame->return_address;
+    left->stub = stub;
+    left->slot = frame->slot;
+    left->return_address = frame->return_address;
+}
+
+/* Where a return leads through the stub of a frame that is not open: one of the process that forked this one, or one
+   that was dropped and whose place may have been taken. */
+static STROBE_COLD uint64_t strobe_return_of_dropped(struct strobe_thread_state* state, uint32_t depth, uint64_t slot) {
+    uint64_t stub = STROBE_STUB_OF(state, depth);
+    const struct strobe_left_return* left = strobe_left_return(state, stub, slot);
+    if (state->frames[depth].slot != slot && left->stub == stub && left->slot == slot) return left->return_address;
+    return state->frames[depth].return_address;
 }
 
 /* The stub of frame `depth` is running, interrupted by a handler: it has put its number where it stood itself. */
@@ -130,7 +145,7 @@ static void strobe_write_exit(struct strobe_recorder* recorder, struct strobe_th
 /* A function that was jumped to returns to where the one that jumped would have: its frame has that address, not the
    other's stub, because an unwinder cannot tell two stubs on one slot apart. */
 static void strobe_push_frame(struct strobe_thread_state* state, struct strobe_totals* totals, uint64_t* slot,
-                              uint32_t function, uint64_t ticks, uint32_t flags) {
+                              uint32_t function, uint64_t ticks, uint32_t flags, uint64_t resume) {
     struct strobe_frame* frame = &state->frames[state->depth];
     frame->return_address = flags >= STROBE_FRAME_TAIL ? frame[-1].return_address : *slot;
     frame->slot = (uint64_t)slot;
@@ -139,12 +154,14 @@ static void strobe_push_frame(struct strobe_thread_state* state, struct strobe_t
     frame->flags = flags;
     frame->callee_ticks = 0;
     frame->totals = totals;
+    frame->resume = resume;
     *slot = STROBE_STUB_OF(state, state->depth);
     state->depth++;
 }
 
-static void strobe_record_call(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t function,
-                               uint64_t* slot, const uint64_t* registers) {
+/* Gives the stub on the slot, where the return is caught, else 0. */
+static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                   uint32_t function, uint64_t* slot, const uint64_t* registers, uint64_t resume) {
     const struct strobe_function_plan* plan = &recorder->plans[function];
     int catchable = recorder->catch_returns && STROBE_ON_OWN_STACK(state, slot) &&
                     strobe_drop_dead_frames(recorder, state, slot) && state->depth < STROBE_FRAMES;
@@ -156,7 +173,7 @@ static void strobe_record_call(struct strobe_recorder* recorder, struct strobe_t
     struct strobe_totals* totals;
     uint64_t ticks;
     int skip = 0;
-    if (jumped && top->function == function && (plan->flags & STROBE_PLAN_LOOPS_TO_ENTRY)) return;
+    if (jumped && top->function == function && (plan->flags & STROBE_PLAN_LOOPS_TO_ENTRY)) return 0;
     if (tail > STROBE_FRAME_TAIL * STROBE_TAIL_CHAIN) catchable = 0; /* functions that jump to each other for ever */
     flags = (catchable ? 0 : STROBE_FLAG_NO_EXIT) | (jumped ? STROBE_FLAG_TAIL : 0);
     ticks = strobe_next_ticks(recorder, state);
@@ -169,34 +186,39 @@ static void strobe_record_call(struct strobe_recorder* recorder, struct strobe_t
         if (!catchable) totals->exits_missed++;
     }
     if (!skip) strobe_write_enter(recorder, state, totals, function, flags, ticks, slot, registers);
-    if (catchable) strobe_push_frame(state, totals, slot, function, ticks, tail | (skip ? STROBE_FRAME_SKIP : 0));
+    if (!catchable) return 0;
+    strobe_push_frame(state, totals, slot, function, ticks, tail | (skip ? STROBE_FRAME_SKIP : 0), resume);
+    return *slot;
 }
 
 /* The recorder was at work with this state when a signal handler called a traced function, or when it was left for good
    by a jump out of a handler. In the second case the stack has been unwound beyond the place where it worked. */
 static int strobe_is_in_use(const struct strobe_thread_state* state, const uint64_t* slot) {
-    return state->busy_slot != 0 &&
+    return state->busy_slot != state->idle &&
            !(STROBE_ON_OWN_STACK(state, slot) && (uint64_t)slot >= state->busy_slot && !strobe_stack_is_alternate());
 }
 
-void strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t* slot, const uint64_t* registers) {
+uint64_t strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t* slot, const uint64_t* registers,
+                      uint64_t resume) {
     struct strobe_thread_state* state;
-    if (!recorder->control->alive || !(recorder->plans[function].flags & STROBE_PLAN_ENABLED)) return;
+    uint64_t stub;
+    if (!recorder->control->alive || !(recorder->plans[function].flags & STROBE_PLAN_ENABLED)) return 0;
     state = strobe_thread_current(recorder);
-    if (state == NULL) return;
+    if (state == NULL) return 0;
     while (strobe_is_in_use(state, slot)) {
         state = strobe_thread_nested(recorder, state);
         if (state == NULL) {
             strobe_fetch_add64(&recorder->header->lost_reentrant, 1);
-            return;
+            return 0;
         }
     }
     state->busy_slot = (uint64_t)slot;
     STROBE_COMPILER_BARRIER();
-    strobe_record_call(recorder, state, function, slot, registers);
+    stub = strobe_record_call(recorder, state, function, slot, registers, resume);
     if (--state->name_countdown == 0) strobe_thread_read_name(recorder, state);
     STROBE_COMPILER_BARRIER();
-    state->busy_slot = 0;
+    state->busy_slot = state->idle;
+    return stub != 0 ? stub - STROBE_STUB_CALL_BYTES : 0;
 }
 
 /* Its time is the callee's of the frame below, which is open still: durations nest, as a thread's ticks only grow. */
@@ -213,13 +235,15 @@ static void strobe_record_return(struct strobe_recorder* recorder, struct strobe
     if (!(frame->flags & STROBE_FRAME_SKIP)) strobe_write_exit(recorder, state, totals, frame, ticks, returned);
 }
 
-uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t rax, uint64_t rdx) {
+uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t rax, uint64_t rdx,
+                     const uint64_t* slot) {
     struct strobe_thread_state* state = &recorder->states[frame_index / STROBE_FRAMES];
     uint32_t depth = (uint32_t)(frame_index % STROBE_FRAMES);
     struct strobe_frame* frames = state->frames;
     uint64_t return_address = frames[depth].return_address;
     uint64_t returned[2];
-    if (frames[depth].flags & STROBE_FRAME_INHERITED) return return_address;
+    if (STROBE_UNLIKELY(frames[depth].slot != (uint64_t)slot || depth >= state->depth))
+        return strobe_return_of_dropped(state, depth, (uint64_t)slot);
     returned[0] = rax;
     returned[1] = rdx;
     state->busy_slot = frames[depth].slot;
@@ -232,6 +256,6 @@ uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uin
         strobe_record_return(recorder, state, &frames[depth], returned);
     }
     STROBE_COMPILER_BARRIER();
-    state->busy_slot = 0;
+    state->busy_slot = state->idle;
     return return_address;
 }

@@ -18,7 +18,7 @@ void strobe_on_enter(GumInvocationContext* context) {
     registers[4] = cpu->r8;
     registers[5] = cpu->r9;
     strobe_enter(&strobe_recorder, (uint32_t)(size_t)gum_invocation_context_get_listener_function_data(context),
-                 (uint64_t*)cpu->rsp, registers);
+                 (uint64_t*)cpu->rsp, registers, 0);
 }
 
 /* Where a probe finds the first argument: the offset of the CPU context in the low half, of rdi in that in the high

@@ -21,10 +21,13 @@ static int strobe_map_state(struct strobe_recorder* recorder) {
     recorder->control = (struct strobe_control*)strobe_map(STROBE_PAGE);
     recorder->states =
         (struct strobe_thread_state*)strobe_map((uint64_t)STROBE_THREAD_STATES * sizeof(struct strobe_thread_state));
-    recorder->frames = (struct strobe_frame*)strobe_map(frames * sizeof(struct strobe_frame));
     recorder->captures =
         (struct strobe_capture*)strobe_map((uint64_t)STROBE_CAPTURE_CAPACITY * sizeof(struct strobe_capture));
-    recorder->stubs = (uint8_t*)strobe_map(frames * STROBE_STUB_BYTES + STROBE_PAGE);
+    /* in one mapping: a stub finds its frame by the distance */
+    recorder->stubs =
+        (uint8_t*)strobe_map(frames * STROBE_STUB_BYTES + STROBE_PAGE + frames * sizeof(struct strobe_frame));
+    if (recorder->stubs != NULL)
+        recorder->frames = (struct strobe_frame*)(recorder->stubs + frames * STROBE_STUB_BYTES + STROBE_PAGE);
     recorder->unwind_table = (uint8_t*)strobe_map(STROBE_PAGE);
     return recorder->control != NULL && recorder->states != NULL && recorder->frames != NULL &&
            recorder->captures != NULL && recorder->stubs != NULL && recorder->unwind_table != NULL;
@@ -71,7 +74,8 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->pid = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);
     strobe_return_path_write(recorder);
     strobe_unwind_table_write(recorder);
-    recorder->control->exit_handler = (uint64_t)strobe_exit;
+    recorder->exit_function = (uint64_t)strobe_exit;
+    recorder->control->exit_handler = recorder->exit_function;
     recorder->control->alive = 1;
     recorder->control->reports_exit = 1;
     return 0;
@@ -80,7 +84,8 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
 static int strobe_anyone_busy(const struct strobe_recorder* recorder) {
     uint32_t index;
     for (index = 0; index < recorder->states_used; index++)
-        if (recorder->states[index].claimed && recorder->states[index].busy_slot != 0) return 1;
+        if (recorder->states[index].claimed && recorder->states[index].busy_slot != recorder->states[index].idle)
+            return 1;
     return 0;
 }
 

@@ -6,10 +6,11 @@
  * call, never exit or abort; what cannot be recorded is counted. The same source is compiled by TinyCC in the target
  * (the portable form) and natively.
  *
- * A return is caught by replacing the return address with the address of a return stub. Every thread state owns
- * STROBE_FRAMES stubs and as many frames; stub d knows frame d, so frames left behind by longjmp or an exception cost
- * nothing: a later entry drops those whose stack slot lies below its own, and a return through stub d sets the depth to
- * d.
+ * A return is caught by a return stub, which stands for the return address. Every thread state owns STROBE_FRAMES stubs
+ * and as many frames; stub d knows frame d, so frames left behind by longjmp or an exception cost nothing: a later
+ * entry drops those whose stack slot lies below its own, and a return through stub d sets the depth to d. In the native
+ * form it is the stub that calls the function, so that the CPU predicts all returns; in the portable form the return
+ * address is replaced.
  */
 #ifndef STROBE_RECORDER_H
 #define STROBE_RECORDER_H
@@ -23,15 +24,19 @@
 /* What a call seldom needs is kept apart from what it always needs, or gcc gives that up registers for it. */
 #ifdef __TINYC__
 #define STROBE_COLD
+#define STROBE_APART
 #define STROBE_UNLIKELY(condition) (condition)
 #else
 #define STROBE_COLD __attribute__((noinline, cold))
+#define STROBE_APART __attribute__((noinline))
 #define STROBE_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #endif
 
 #define STROBE_THREAD_STATES 1024u /* threads that record at the same time */
 #define STROBE_FRAMES 1024u        /* traced frames of one thread whose return is caught */
 #define STROBE_STUB_BYTES 16u
+#define STROBE_STUB_CALL_BYTES 6u /* at its beginning; behind them lies what stands on the stack */
+#define STROBE_LEFT_RETURNS 256u
 #define STROBE_RETURNING_MARK 0x80000000ull /* added to a frame's number, which alone could be anything on a stack */
 #define STROBE_REGISTERS 6u                 /* of integer arguments */
 #define STROBE_CAPTURE_CAPACITY (1u << 20)
@@ -43,7 +48,6 @@
     2u /* times the number of frames below that jumped to one another, and return with this one \
         */
 #define STROBE_TAIL_CHAIN 64u
-#define STROBE_FRAME_INHERITED 0x80000000u /* a call of the process that forked this one */
 
 struct strobe_frame {
     uint64_t return_address;
@@ -53,9 +57,17 @@ struct strobe_frame {
     uint32_t flags;               /* STROBE_FRAME_* */
     uint64_t callee_ticks;        /* of traced callees that returned */
     struct strobe_totals* totals; /* NULL: there was no room */
-    uint64_t reserved[2];         /* one cache line; arch/ relies on the size */
+    uint64_t resume;              /* where the stub goes on into the function; 0 in the portable form */
+    uint64_t reserved;            /* one cache line; arch/ relies on the size */
 };
 STROBE_STATIC_ASSERT(sizeof(struct strobe_frame) == 64, "frame");
+
+/* Where a frame that was dropped with its stub in place would have returned to. */
+struct strobe_left_return {
+    uint64_t stub;
+    uint64_t slot;
+    uint64_t return_address;
+};
 
 /* One recording thread. Owned by that thread from claim to thread end; nobody else writes to it. */
 struct strobe_thread_state {
@@ -63,8 +75,11 @@ struct strobe_thread_state {
     uint32_t tid;
     struct strobe_frame* frames; /* this state's STROBE_FRAMES frames; set with its stubs */
     uint64_t first_stub;         /* the address that stands for the first of them on the stack */
-    uint64_t busy_slot; /* not 0 while the recorder works with this state: a signal handler then needs another one */
-    uint32_t depth;     /* open frames */
+    uint64_t
+        busy_slot; /* not `idle` while the recorder works with this state: a signal handler then needs another one */
+    uint64_t idle; /* 0, or what it is once the thread has run its destructors (threads.c) */
+    uint64_t thread_pointer;
+    uint32_t depth; /* open frames */
     uint32_t thread_index;
     uint64_t stack_low; /* of the thread's own stack; beyond it only entries are recorded */
     uint64_t stack_high;
@@ -79,7 +94,8 @@ struct strobe_thread_state {
     uint32_t stubs_written;
     struct strobe_thread_state* nested; /* of the same thread: records while this one is busy, in signal handlers */
     uint64_t totals_chain;              /* first of this state's totals entries, 0 for none */
-    uint32_t totals_index[STROBE_FUNCTION_CAPACITY]; /* function id -> totals entry, 0 for none yet */
+    struct strobe_left_return left_returns[STROBE_LEFT_RETURNS]; /* by stub and slot, the newest of each place */
+    uint32_t totals_index[STROBE_FUNCTION_CAPACITY];             /* function id -> totals entry, 0 for none yet */
 };
 
 /* A page that the kernel clears in a forked child (MADV_WIPEONFORK): there the recorder is off, and the return stubs go
@@ -106,7 +122,9 @@ struct strobe_recorder {
     uint32_t range_count;
     uint64_t ranges[STROBE_RANGES][2]; /* memory that can be read for as long as the process lives; by address */
     uint8_t* stubs;                    /* as many stubs of STROBE_STUB_BYTES, then the common return path */
-    uint8_t* unwind_table;             /* .eh_frame for all stubs, to be given to __register_frame */
+    uint32_t return_path_pops;         /* where in the return path the registers are restored */
+    uint32_t return_path_bytes;
+    uint8_t* unwind_table; /* .eh_frame for all stubs, to be given to __register_frame */
     uint64_t start_ticks;
     uint64_t sampling_window_ticks; /* 1,000 calls in less than this are more than 100,000 a second */
     uint32_t clock_kind;
@@ -116,6 +134,7 @@ struct strobe_recorder {
     uint32_t thread_key;         /* pthread key of the thread state */
     uint64_t main_stack_address; /* any address in the main thread's stack */
     uint64_t thread_slot;        /* where the C library keeps this key's value, from the thread pointer; 0: not known */
+    uint64_t exit_function;      /* what control->exit_handler is while the recorder is on */
     void* (*get_specific)(uint32_t key);
     int (*set_specific)(uint32_t key, const void* value);
 };
@@ -132,10 +151,15 @@ void strobe_recorder_end(struct strobe_recorder* recorder);
 
 /* calls.c: the hot path */
 
-/* A call of `function` begins; `slot` points to the return address; `registers` are rdi, rsi, rdx, rcx, r8, r9. */
-void strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t* slot, const uint64_t* registers);
-/* The call of frame `frame_index` returned with these in rax and rdx; gives the address to go on at. */
-uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t rax, uint64_t rdx);
+/* A call of `function` begins; `slot` points to the return address; `registers` are rdi, rsi, rdx, rcx, r8, r9. Gives
+   the stub that is to call `resume`, with the stack pointer behind the slot; 0 where the return is not caught. */
+STROBE_APART uint64_t strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t* slot,
+                                   const uint64_t* registers, uint64_t resume);
+typedef uint64_t strobe_enter_function(struct strobe_recorder*, uint32_t, uint64_t*, const uint64_t*, uint64_t);
+/* The call of frame `frame_index`, whose return address stood at `slot`, returned with these in rax and rdx; gives the
+   address to go on at. */
+STROBE_APART uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t rax, uint64_t rdx,
+                                  const uint64_t* slot);
 
 /* The innermost open frame of `state` was left by an exception, a jump, or the thread's end. */
 void strobe_frame_drop(struct strobe_thread_state* state);
@@ -196,7 +220,13 @@ int64_t strobe_stubs_write(struct strobe_recorder* recorder, uint32_t state_inde
 void strobe_return_path_write(struct strobe_recorder* recorder);
 /* Ends the writing of code: the page can be executed from then on. */
 void* strobe_exit_probe_write(struct strobe_recorder* recorder, uint32_t cpu_offset, uint32_t rdi_offset);
+/* After the return path. */
 void strobe_unwind_table_write(struct strobe_recorder* recorder);
+
+/* Macros, because TinyCC does not inline functions. */
+#define STROBE_STUB_OF(state, depth) ((state)->first_stub + (uint64_t)(depth) * STROBE_STUB_BYTES)
+#define STROBE_ON_OWN_STACK(state, slot) \
+    ((uint64_t)(slot) >= (state)->stack_low && (uint64_t)(slot) < (state)->stack_high)
 
 static inline struct strobe_totals* strobe_totals_of(struct strobe_recorder* recorder,
                                                      struct strobe_thread_state* state, uint32_t function) {
@@ -208,6 +238,14 @@ static inline struct strobe_totals* strobe_totals_of(struct strobe_recorder* rec
 static inline uint64_t strobe_ticks(const struct strobe_recorder* recorder) {
     if (STROBE_UNLIKELY(recorder->clock_kind != STROBE_CLOCK_TSC)) return strobe_kernel_ns() - recorder->start_ticks;
     return strobe_cycles() - recorder->start_ticks;
+}
+
+/* As below, where the clock is the TSC. */
+static inline uint64_t strobe_next_cycles(const struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+    uint64_t ticks = strobe_cycles() - recorder->start_ticks;
+    if (STROBE_UNLIKELY(ticks <= state->last_ticks)) ticks = state->last_ticks + 1;
+    state->last_ticks = ticks;
+    return ticks;
 }
 
 /* Strictly increasing within a thread, so that (ticks, thread) names an event. */

@@ -1,10 +1,16 @@
-/* Thread states: found through a pthread key, claimed at a thread's first event, given back when it ends. */
+/*
+ * Thread states: found through a pthread key, claimed at a thread's first event. After the last round of destructors a
+ * thread still runs code of libc, so its state stays its own (ended), and is taken by another one when the thread is
+ * gone. The key's value stays, too, in memory that libc gives to a later thread: whoever finds a state there makes sure
+ * that it is its own.
+ */
 #include "recorder.h"
 
 #define STROBE_PR_GET_NAME 16
 /* pthread destructors run in rounds, at most this many (PTHREAD_DESTRUCTOR_ITERATIONS) */
 #define STROBE_DESTRUCTOR_ROUNDS 4
 #define STROBE_BEGINNING 1 /* busy_slot of a state that is being set up */
+#define STROBE_ENDED 2     /* busy_slot while nobody works with the state of a thread that has run its destructors */
 #define STROBE_NAME_FIRST_INTERVAL 4
 #define STROBE_NAME_LAST_INTERVAL 65536
 #define STROBE_SLOT_MARK 0x5354524f42450000ull
@@ -41,9 +47,15 @@ static void strobe_thread_enlist(struct strobe_recorder* recorder, struct strobe
     entry->tid = state->tid;
 }
 
-/* A state whose thread ended without its destructor having run (a raw exit, or a late call after the last round). */
-static int strobe_state_is_stale(struct strobe_recorder* recorder, const struct strobe_thread_state* state) {
-    return state->tid != 0 && strobe_syscall(STROBE_SYS_TGKILL, recorder->pid, state->tid, 0, 0, 0, 0) == -STROBE_ESRCH;
+/* Takes the state of thread `tid`, which is gone. 1 when it was there to be had. */
+static int strobe_state_take(struct strobe_thread_state* state, uint32_t tid) {
+    return tid != 0 && strobe_compare_exchange32(&state->tid, tid, 0);
+}
+
+static int strobe_state_take_stale(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+    uint32_t tid = state->tid;
+    return tid != 0 && strobe_syscall(STROBE_SYS_TGKILL, recorder->pid, tid, 0, 0, 0, 0) == -STROBE_ESRCH &&
+           strobe_state_take(state, tid);
 }
 
 /* States are used from the front, so that only those that were ever used are looked at. */
@@ -53,6 +65,7 @@ static struct strobe_thread_state* strobe_state_claim(struct strobe_recorder* re
     for (index = 0; index < used; index++) {
         struct strobe_thread_state* state = &recorder->states[index];
         if (state->claimed == 0 && strobe_compare_exchange32(&state->claimed, 0, 1)) return state;
+        if (state->idle == STROBE_ENDED && strobe_state_take_stale(recorder, state)) return state;
     }
     while (used < STROBE_THREAD_STATES) {
         if (strobe_compare_exchange32(&recorder->states_used, used, used + 1) &&
@@ -60,11 +73,9 @@ static struct strobe_thread_state* strobe_state_claim(struct strobe_recorder* re
             return &recorder->states[used];
         used = recorder->states_used;
     }
-    for (index = 0; index < STROBE_THREAD_STATES; index++) {
-        struct strobe_thread_state* state = &recorder->states[index];
-        uint32_t tid = state->tid;
-        if (strobe_state_is_stale(recorder, state) && strobe_compare_exchange32(&state->tid, tid, 0)) return state;
-    }
+    /* threads that ended by a raw exit, without destructors */
+    for (index = 0; index < STROBE_THREAD_STATES; index++)
+        if (strobe_state_take_stale(recorder, &recorder->states[index])) return &recorder->states[index];
     return NULL;
 }
 
@@ -76,15 +87,18 @@ static int strobe_is_beginning(const struct strobe_recorder* recorder, uint32_t 
     return 0;
 }
 
-/* Makes a state the thread's; it is busy until the caller says otherwise. */
-static struct strobe_thread_state* strobe_state_begin(struct strobe_recorder* recorder, uint32_t tid) {
-    struct strobe_thread_state* state = strobe_state_claim(recorder);
+/* Makes a claimed state the thread's; it is busy until the caller says otherwise. NULL where there is no memory. */
+static struct strobe_thread_state* strobe_state_begin(struct strobe_recorder* recorder,
+                                                      struct strobe_thread_state* state, uint32_t tid) {
     if (state == NULL) return NULL;
     if (!state->stubs_written && strobe_stubs_write(recorder, (uint32_t)(state - recorder->states)) < 0) {
         state->claimed = 0;
         return NULL;
     }
     state->busy_slot = STROBE_BEGINNING;
+    state->thread_pointer = strobe_thread_pointer();
+    STROBE_COMPILER_BARRIER(); /* a thread that finds it in its memory must not take it for its own */
+    state->idle = 0;
     state->tid = tid;
     state->depth = 0;
     state->end_rounds = 0;
@@ -96,9 +110,21 @@ static struct strobe_thread_state* strobe_state_begin(struct strobe_recorder* re
     return state;
 }
 
-static STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe_recorder* recorder) {
-    uint32_t tid = (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0);
-    struct strobe_thread_state* state = strobe_is_beginning(recorder, tid) ? NULL : strobe_state_begin(recorder, tid);
+static uint32_t strobe_own_tid(void) { return (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0); }
+
+/* `known`: what the key's value says; it may be a state of a thread that had this memory before. */
+static STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe_recorder* recorder,
+                                                                   struct strobe_thread_state* known) {
+    uint32_t tid = strobe_own_tid();
+    uint32_t known_tid = known != NULL ? known->tid : 0;
+    struct strobe_thread_state* state = NULL;
+    STROBE_COMPILER_BARRIER();
+    if (known_tid != 0 && known->thread_pointer == strobe_thread_pointer() && known->idle == STROBE_ENDED) {
+        if (known_tid == tid) return known;
+        if (strobe_state_take(known, known_tid)) state = known;
+    }
+    if (strobe_is_beginning(recorder, tid)) return NULL;
+    state = strobe_state_begin(recorder, state != NULL ? state : strobe_state_claim(recorder), tid);
     if (state == NULL) return NULL;
     recorder->set_specific(recorder->thread_key, state);
     state->busy_slot = 0;
@@ -111,7 +137,7 @@ STROBE_COLD struct strobe_thread_state* strobe_thread_nested(struct strobe_recor
                                                              struct strobe_thread_state* state) {
     if (state->busy_slot == STROBE_BEGINNING) return NULL;
     if (state->nested == NULL) {
-        struct strobe_thread_state* nested = strobe_state_begin(recorder, state->tid);
+        struct strobe_thread_state* nested = strobe_state_begin(recorder, strobe_state_claim(recorder), state->tid);
         if (nested == NULL) return NULL;
         nested->busy_slot = 0;
         state->nested = nested;
@@ -140,17 +166,21 @@ struct strobe_thread_state* strobe_thread_current(struct strobe_recorder* record
     struct strobe_thread_state* state =
         (struct strobe_thread_state*)(recorder->thread_slot != 0 ? (void*)strobe_thread_word(recorder->thread_slot)
                                                                  : recorder->get_specific(recorder->thread_key));
-    if (state != NULL) return state;
-    state = strobe_thread_begin(recorder);
+    if (state != NULL && state->thread_pointer == strobe_thread_pointer() && state->idle == 0) return state;
+    state = strobe_thread_begin(recorder, state);
     if (state == NULL) strobe_fetch_add64(&recorder->header->lost_no_thread, 1);
     return state;
 }
 
-static void strobe_state_release(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
-    if (state->nested != NULL) strobe_state_release(recorder, state->nested);
+static void strobe_state_close(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     strobe_thread_read_name(recorder, state);
     recorder->threads[state->thread_index].end_ticks = strobe_next_ticks(recorder, state);
     while (state->depth > 0) strobe_frame_drop(state);
+}
+
+static void strobe_state_release(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+    if (state->nested != NULL) strobe_state_release(recorder, state->nested);
+    strobe_state_close(recorder, state);
     state->nested = NULL;
     state->tid = 0;
     STROBE_COMPILER_BARRIER();
@@ -158,12 +188,15 @@ static void strobe_state_release(struct strobe_recorder* recorder, struct strobe
 }
 
 /* Destructor of the pthread key. Other destructors may still run traced functions, so the state is kept until the last
-   round. The chunk stays with the state: a short-lived thread would otherwise leave 64 KiB behind. */
+   round, and open after it. The chunk stays with the state: a short-lived thread would otherwise leave 64 KiB behind.
+   A state of a thread that had this memory before may be anybody's by now. */
 void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     if (!recorder->control->alive) return;
-    if (++state->end_rounds < STROBE_DESTRUCTOR_ROUNDS) {
-        recorder->set_specific(recorder->thread_key, state);
-        return;
-    }
-    strobe_state_release(recorder, state);
+    if (state->thread_pointer != strobe_thread_pointer() || state->tid != strobe_own_tid()) return;
+    recorder->set_specific(recorder->thread_key, state);
+    if (++state->end_rounds < STROBE_DESTRUCTOR_ROUNDS) return;
+    if (state->nested != NULL) strobe_state_release(recorder, state->nested);
+    state->nested = NULL;
+    strobe_state_close(recorder, state);
+    state->idle = state->busy_slot = STROBE_ENDED;
 }

@@ -57,13 +57,13 @@ class Recorder {
     [[gnu::noinline]] void call(uint32_t function, uint64_t serial, Body body) {
         uint64_t slot = kReturnAddress;
         const uint64_t registers[STROBE_REGISTERS] = {serial, serial * kKey + function};
-        strobe_enter(&recorder_, function, &slot, registers);
+        strobe_enter(&recorder_, function, &slot, registers, 0);
         body();
         strobe_thread_state* state = strobe_thread_current(&recorder_);
         const uint64_t depth = state->depth - 1;
         const uint64_t frame = static_cast<uint64_t>(state - recorder_.states) * STROBE_FRAMES + depth;
         CHECK_EQUAL(slot, state->first_stub + depth * STROBE_STUB_BYTES);
-        CHECK_EQUAL(strobe_exit(&recorder_, frame, serial ^ function, 0), kReturnAddress);
+        CHECK_EQUAL(strobe_exit(&recorder_, frame, serial ^ function, 0, &slot), kReturnAddress);
         asm volatile("" : : "r"(&slot) : "memory");  // keeps the slot, and so each frame, on the stack
     }
 

@@ -6,10 +6,9 @@
 #include "../recorder.h"
 
 /* The parent's thread that forked goes on in the child with the frames it has open: their stubs must find their way
-   back, and nothing is recorded of them, as they are calls of the parent. Its state is never used again. */
+   back, and nothing is recorded of them, as they are calls of the parent. Its state is never used again: no frame of it
+   is open. */
 static void strobe_state_inherit(struct strobe_thread_state* state) {
-    uint32_t index;
-    for (index = 0; index < state->depth; index++) state->frames[index].flags = STROBE_FRAME_INHERITED;
     state->tid = 0;
     state->depth = 0;
     state->chunk = NULL;
@@ -21,7 +20,7 @@ static void strobe_state_reclaim(struct strobe_recorder* recorder, struct strobe
     strobe_totals_forget(recorder, state);
     state->tid = 0;
     state->depth = 0;
-    state->busy_slot = 0;
+    state->busy_slot = state->idle = 0;
     state->chunk = NULL;
     state->chunk_sequence = 0;
     state->nested = NULL;
@@ -29,8 +28,10 @@ static void strobe_state_reclaim(struct strobe_recorder* recorder, struct strobe
 }
 
 static struct strobe_thread_state* strobe_state_here(const struct strobe_recorder* recorder) {
-    if (recorder->thread_slot != 0) return (struct strobe_thread_state*)strobe_thread_word(recorder->thread_slot);
-    return (struct strobe_thread_state*)recorder->get_specific(recorder->thread_key);
+    struct strobe_thread_state* state =
+        (struct strobe_thread_state*)(recorder->thread_slot != 0 ? (void*)strobe_thread_word(recorder->thread_slot)
+                                                                 : recorder->get_specific(recorder->thread_key));
+    return state != NULL && state->thread_pointer == strobe_thread_pointer() ? state : NULL;
 }
 
 /* For pthread_atfork. */
@@ -50,7 +51,7 @@ void strobe_native_after_fork(void) {
     }
     recorder->set_specific(recorder->thread_key, NULL);
     recorder->pid = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);
-    recorder->control->exit_handler = (uint64_t)strobe_exit;
+    recorder->control->exit_handler = recorder->exit_function;
     STROBE_COMPILER_BARRIER();
     recorder->control->alive = 1;
 }

@@ -13,12 +13,24 @@
 #include "../threads.c"
 #include "../totals.c"
 #include "fork.c"
+#include "plain_calls.c"
 #include "x86_64/vectors.h"
 
 struct strobe_recorder strobe_recorder __attribute__((aligned(4096), visibility("hidden")));
 
-/* After strobe_agent_init. Gives what trampolines call. */
+strobe_enter_function* strobe_native_enter_function __attribute__((visibility("hidden"))) = strobe_enter;
+
+static int strobe_is_plain_recorder(const struct strobe_recorder* recorder) {
+    return recorder->thread_slot != 0 && recorder->clock_kind == STROBE_CLOCK_TSC && recorder->catch_returns;
+}
+
+/* After strobe_agent_init. Gives what trampolines jump to. */
 void* strobe_native_begin(void) {
+    if (strobe_is_plain_recorder(&strobe_recorder)) {
+        strobe_native_enter_function = strobe_enter_plain;
+        strobe_recorder.exit_function = (uint64_t)strobe_exit_plain;
+        strobe_recorder.control->exit_handler = strobe_recorder.exit_function;
+    }
     strobe_vectors_prepare(strobe_recorder.set_specific);
     strobe_recorder.set_specific = strobe_set_specific_keeping_vectors;
     strobe_recorder.follows_forks = 1;

@@ -1,35 +1,21 @@
 /*
- * Return stubs and the common return path, as machine code written at run time, and the unwind information that lets
- * exceptions, longjmp by unwinding, thread cancellation and backtraces pass through them.
+ * Return stubs and the common return path, as machine code written at run time (unwind.c: what unwinders know of it).
  *
- *   stub n:   nop                  unwinders look up pc - 1, so the address put on the stack is stub + 1
- *             push $n              takes the place of the return address that `ret` has just popped
- *             jmp return_path
+ *   stub n:   call [frame n's resume]   leaves the address behind it as the function's return address
+ *             push $n                   takes the place of the return address that `ret` has just popped
+ *             jmp return_path           ends with a `ret` to where the function was called from
+ *
+ * Calls and returns come in pairs, as the CPU's predictor expects. The portable form writes the address behind the call
+ * onto the stack and does not run it.
  *
  * All registers and the arithmetic flags are kept: with -fipa-ra gcc leaves values in caller-saved registers across
  * calls to functions it has seen. strobe_exit does not touch vector registers.
  */
-#include "../../recorder.h"
+#include "machine_code.h"
 
 #define STROBE_PROT_RW 3
 #define STROBE_PROT_RX 5
-#define STROBE_NOP 0x90
 #define STROBE_EXIT_PROBE_OFFSET 1024 /* behind the return path, in the same page */
-
-struct strobe_bytes {
-    uint8_t* at;
-};
-
-static void strobe_put(struct strobe_bytes* out, uint64_t value, uint32_t count) {
-    while (count-- > 0) {
-        *out->at++ = (uint8_t)value;
-        value >>= 8;
-    }
-}
-
-static uint8_t* strobe_return_path(const struct strobe_recorder* recorder) {
-    return recorder->stubs + (uint64_t)STROBE_THREAD_STATES * STROBE_FRAMES * STROBE_STUB_BYTES;
-}
 
 static int64_t strobe_protect(uint8_t* start, uint64_t bytes, int64_t protection) {
     return strobe_syscall(STROBE_SYS_MPROTECT, (int64_t)start, (int64_t)bytes, protection, 0, 0, 0);
@@ -45,7 +31,8 @@ int64_t strobe_stubs_write(struct strobe_recorder* recorder, uint32_t state_inde
     for (index = 0; index < STROBE_FRAMES; index++) {
         struct strobe_bytes out;
         out.at = start + index * STROBE_STUB_BYTES;
-        strobe_put(&out, STROBE_NOP, 1);
+        strobe_put(&out, 0x15ff, 2); /* call [rip + distance] */
+        strobe_put(&out, (uint64_t)&recorder->frames[first + index].resume - (uint64_t)(out.at + 4), 4);
         strobe_put(&out, 0x68, 1); /* push imm32, extended by sign */
         strobe_put(&out, STROBE_RETURNING_MARK | (first + index), 4);
         strobe_put(&out, 0xe9, 1); /* jmp rel32 */
@@ -54,7 +41,7 @@ int64_t strobe_stubs_write(struct strobe_recorder* recorder, uint32_t state_inde
     result = strobe_protect(start, (uint64_t)STROBE_FRAMES * STROBE_STUB_BYTES, STROBE_PROT_RX);
     if (result < 0) return result;
     recorder->states[state_index].frames = recorder->frames + first;
-    recorder->states[state_index].first_stub = (uint64_t)start + 1; /* behind the nop */
+    recorder->states[state_index].first_stub = (uint64_t)start + STROBE_STUB_CALL_BYTES;
     recorder->states[state_index].stubs_written = 1;
     return 0;
 }
@@ -84,6 +71,7 @@ void strobe_return_path_write(struct strobe_recorder* recorder) {
     strobe_put(&out, 0xd68948, 3);   /* mov rsi, rdx: frame index */
     strobe_put(&out, 0x50538b48, 4); /* mov rdx, [rbx + 80]: rax */
     strobe_put(&out, 0x384b8b48, 4); /* mov rcx, [rbx + 56]: rdx */
+    strobe_put(&out, 0x58438d4c, 4); /* lea r8, [rbx + 88]: slot */
     strobe_put(&out, 0xbf48, 2);     /* mov rdi, recorder */
     strobe_put(&out, (uint64_t)recorder, 8);
     strobe_put(&out, 0xf0e48348, 4); /* and rsp, -16 */
@@ -94,18 +82,19 @@ void strobe_return_path_write(struct strobe_recorder* recorder) {
     strobe_put(&out, 0x06e2c148, 4); /* shl rdx, 6: sizeof(struct strobe_frame) */
     strobe_put(&out, 0xb848, 2);     /* mov rax, frames */
     strobe_put(&out, (uint64_t)recorder->frames, 8);
-    strobe_put(&out, 0x10048b48, 4);   /* mov rax, [rax + rdx]: return_address */
-    strobe_put(&out, 0x58438948, 4);   /* mov [rbx + 88], rax */
-    strobe_put(&out, 0x5b, 1);         /* pop rbx */
-    strobe_put(&out, 0x5a415b41, 4);   /* pop r11, r10 */
-    strobe_put(&out, 0x58415941, 4);   /* pop r9, r8 */
-    strobe_put(&out, 0x595a5e5f, 4);   /* pop rdi, rsi, rdx, rcx */
-    strobe_put(&out, 0x58, 1);         /* pop rax */
-    strobe_put(&out, 0x7f04, 2);       /* add al, 0x7f: sets OF again */
-    strobe_put(&out, 0x9e, 1);         /* sahf */
-    strobe_put(&out, 0x58, 1);         /* pop rax */
-    strobe_put(&out, 0x0824648d48, 5); /* lea rsp, [rsp + 8]: keeps the flags */
-    strobe_put(&out, 0xf82464ff, 4);   /* jmp [rsp - 8]: the red zone keeps it */
+    strobe_put(&out, 0x10048b48, 4); /* mov rax, [rax + rdx]: return_address */
+    strobe_put(&out, 0x58438948, 4); /* mov [rbx + 88], rax */
+    recorder->return_path_pops = (uint32_t)(out.at - strobe_return_path(recorder));
+    strobe_put(&out, 0x5b, 1);       /* pop rbx */
+    strobe_put(&out, 0x5a415b41, 4); /* pop r11, r10 */
+    strobe_put(&out, 0x58415941, 4); /* pop r9, r8 */
+    strobe_put(&out, 0x595a5e5f, 4); /* pop rdi, rsi, rdx, rcx */
+    strobe_put(&out, 0x58, 1);       /* pop rax */
+    strobe_put(&out, 0x7f04, 2);     /* add al, 0x7f: sets OF again */
+    strobe_put(&out, 0x9e, 1);       /* sahf */
+    strobe_put(&out, 0x58, 1);       /* pop rax */
+    strobe_put(&out, 0xc3, 1);       /* ret */
+    recorder->return_path_bytes = (uint32_t)(out.at - strobe_return_path(recorder));
 }
 
 /*
@@ -147,72 +136,4 @@ void* strobe_exit_probe_write(struct strobe_recorder* recorder, uint32_t cpu_off
     strobe_put(&out, 0xc3, 1); /* ret */
     strobe_protect(strobe_return_path(recorder), 4096, STROBE_PROT_RX);
     return start;
-}
-
-static void strobe_put_uleb(struct strobe_bytes* out, uint64_t value) {
-    while (value >= 0x80) {
-        *out->at++ = (uint8_t)(value | 0x80);
-        value >>= 7;
-    }
-    *out->at++ = (uint8_t)value;
-}
-
-/* DWARF expression: the return address of the frame whose stub the pc (register 16) lies in, minus 1, because after a
-   signal frame ("S") unwinders take the pc as it is, and a call at the end of a try block must still be found in it. */
-static uint32_t strobe_put_return_expression(struct strobe_bytes* out, const struct strobe_recorder* recorder) {
-    uint8_t* start = out->at;
-    strobe_put(out, 0x0080, 2); /* DW_OP_breg16 0 */
-    strobe_put(out, 0x0e, 1);   /* DW_OP_const8u */
-    strobe_put(out, (uint64_t)recorder->stubs, 8);
-    strobe_put(out, 0x1c, 1);   /* DW_OP_minus */
-    strobe_put(out, 0x2534, 2); /* DW_OP_lit4, DW_OP_shr: / STROBE_STUB_BYTES */
-    strobe_put(out, 0x2436, 2); /* DW_OP_lit6, DW_OP_shl: * sizeof(struct strobe_frame) */
-    strobe_put(out, 0x0e, 1);
-    strobe_put(out, (uint64_t)recorder->frames, 8);
-    strobe_put(out, 0x22, 1);   /* DW_OP_plus */
-    strobe_put(out, 0x06, 1);   /* DW_OP_deref */
-    strobe_put(out, 0x1c31, 2); /* DW_OP_lit1, DW_OP_minus */
-    return (uint32_t)(out->at - start);
-}
-
-static void strobe_put_length(uint8_t* start, struct strobe_bytes* out) {
-    struct strobe_bytes length;
-    while ((out->at - start) % 8 != 0) strobe_put(out, 0, 1); /* DW_CFA_nop */
-    length.at = start;
-    strobe_put(&length, (uint64_t)(out->at - start - 4), 4);
-}
-
-/*
- * One CIE and one FDE for all stubs (DWARF 5 section 6.4, and the "S" augmentation of the LSB's .eh_frame). CFA = rsp +
- * 0. "S": an unwinder tells frames apart by their CFA, and a stub's is that of its caller; a signal frame counts as
- * different.
- */
-void strobe_unwind_table_write(struct strobe_recorder* recorder) {
-    struct strobe_bytes out;
-    uint8_t* cie = recorder->unwind_table;
-    uint8_t* fde;
-    uint8_t expression[64];
-    struct strobe_bytes scratch;
-    uint32_t length, index;
-    scratch.at = expression;
-    length = strobe_put_return_expression(&scratch, recorder);
-    out.at = cie + 4;
-    strobe_put(&out, 0, 4);        /* CIE id */
-    strobe_put(&out, 1, 1);        /* version */
-    strobe_put(&out, 0x53, 2);     /* augmentation "S" */
-    strobe_put_uleb(&out, 1);      /* code alignment */
-    strobe_put(&out, 0x78, 1);     /* data alignment -8 */
-    strobe_put(&out, 16, 1);       /* return address column */
-    strobe_put(&out, 0x00070c, 3); /* DW_CFA_def_cfa rsp, 0 */
-    strobe_put(&out, 0x1016, 2);   /* DW_CFA_val_expression, register 16 */
-    strobe_put_uleb(&out, length);
-    for (index = 0; index < length; index++) strobe_put(&out, expression[index], 1);
-    strobe_put_length(cie, &out);
-    fde = out.at;
-    out.at = fde + 4;
-    strobe_put(&out, (uint64_t)(fde + 4 - cie), 4);
-    strobe_put(&out, (uint64_t)recorder->stubs, 8);
-    strobe_put(&out, (uint64_t)(strobe_return_path(recorder) - recorder->stubs), 8);
-    strobe_put_length(fde, &out);
-    strobe_put(&out, 0, 4); /* end of the table */
 }

@@ -3,8 +3,10 @@
  *
  *   memory:          address of strobe_native_enter
  *   trampoline - 4:  the function's number
- *   trampoline:      call [memory]          paired with the return of strobe_native_enter, for the CPU's predictor
- *                    the instructions that the jump displaced
+ *   trampoline:      push rax
+ *                    lea rax, [resume]
+ *                    jmp [memory]
+ *   resume:          the instructions that the jump displaced, run from a return stub (stubs.c), or jumped to
  *                    jmp behind them
  *
  * `endbr64` stays where it is, the jump lies behind it: an indirect call must find it.
@@ -175,7 +177,10 @@ static void strobe_write_trampoline(csh decoder, struct strobe_hook* hook, uint8
     out.failed = result & 0xff;
     strobe_emit(&out, hook->function, 4);
     hook->trampoline = (uint64_t)out.at;
-    strobe_emit(&out, 0x15ff, 2); /* call [memory] */
+    strobe_emit(&out, 0x50, 1);     /* push rax */
+    strobe_emit(&out, 0x058d48, 3); /* lea rax, [rip + 6]: behind the jump */
+    strobe_emit(&out, 6, 4);
+    strobe_emit(&out, 0x25ff, 2); /* jmp [memory] */
     strobe_emit_distance(&out, (uint64_t)memory);
     if (!out.failed) strobe_emit_function(&out, decoder, hook);
     hook->result = (uint32_t)((result & 0xff00) | out.failed);

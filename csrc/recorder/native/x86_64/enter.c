@@ -1,14 +1,41 @@
 /*
- * What a trampoline calls before it goes on into the function. Keeps every register: gcc leaves values in caller-saved
- * ones across calls to functions it has seen (-fipa-ra). The stack is aligned here, because gcc aligns it only where a
+ * Where a trampoline jumps before the function runs. Keeps every register: gcc leaves values in caller-saved ones
+ * across calls to functions it has seen (-fipa-ra). The stack is aligned here, because gcc aligns it only where a
  * callee needs it.
  *
- *   on entry   [rsp]      return into the trampoline; 10 bytes before that is the function's number (trampolines.c)
+ *   on entry   rax        where the trampoline goes on (resume); 18 bytes before that is the function's number
+ *              [rsp]      the program's rax
  *              [rsp + 8]  the traced function's return address
+ *
+ * Goes on in the return stub, with the stack pointer behind the return address, whose place the stub's call takes; or
+ * at resume, where the return is not caught. The address of either lies below the stack pointer then, in the red zone,
+ * which signal handlers leave alone.
  *
  * For an unwinder it is as if the function itself stood here: its caller's address is 16 bytes up.
  */
 #include "vectors.h"
+
+#define STROBE_RESTORE_REGISTERS      \
+    "    popq %rbx\n"                 \
+    "    .cfi_adjust_cfa_offset -8\n" \
+    "    .cfi_restore %rbx\n"         \
+    "    popq %rdi\n"                 \
+    "    .cfi_adjust_cfa_offset -8\n" \
+    "    popq %rsi\n"                 \
+    "    .cfi_adjust_cfa_offset -8\n" \
+    "    popq %rdx\n"                 \
+    "    .cfi_adjust_cfa_offset -8\n" \
+    "    popq %rcx\n"                 \
+    "    .cfi_adjust_cfa_offset -8\n" \
+    "    popq %r8\n"                  \
+    "    .cfi_adjust_cfa_offset -8\n" \
+    "    popq %r9\n"                  \
+    "    .cfi_adjust_cfa_offset -8\n" \
+    "    popq %r11\n"                 \
+    "    .cfi_adjust_cfa_offset -8\n" \
+    "    popq %r10\n"                 \
+    "    .cfi_adjust_cfa_offset -8\n" \
+    "    movq 8(%rsp), %rax\n"
 
 __asm__(
     ".text\n"
@@ -42,36 +69,26 @@ __asm__(
     "    .cfi_offset %rbx, -96\n"
     "    movq %rsp, %rbx\n"
     "    .cfi_def_cfa_register %rbx\n"
-    "    movq 80(%rsp), %rax\n"
-    "    movl -10(%rax), %esi\n" /* the function's number */
+    "    movl -18(%rax), %esi\n" /* the function's number */
     "    leaq 88(%rsp), %rdx\n"  /* the slot of its return address */
     "    leaq 8(%rsp), %rcx\n"   /* rdi, rsi, rdx, rcx, r8, r9 */
+    "    movq %rax, %r8\n"       /* resume */
     "    leaq strobe_recorder(%rip), %rdi\n"
     "    andq $-16, %rsp\n"
-    "    call strobe_enter\n"
+    "    call *strobe_native_enter_function(%rip)\n"
     "    movq %rbx, %rsp\n"
     "    .cfi_def_cfa %rsp, 96\n"
-    "    popq %rbx\n"
-    "    .cfi_adjust_cfa_offset -8\n"
-    "    .cfi_restore %rbx\n"
-    "    popq %rdi\n"
-    "    .cfi_adjust_cfa_offset -8\n"
-    "    popq %rsi\n"
-    "    .cfi_adjust_cfa_offset -8\n"
-    "    popq %rdx\n"
-    "    .cfi_adjust_cfa_offset -8\n"
-    "    popq %rcx\n"
-    "    .cfi_adjust_cfa_offset -8\n"
-    "    popq %r8\n"
-    "    .cfi_adjust_cfa_offset -8\n"
-    "    popq %r9\n"
-    "    .cfi_adjust_cfa_offset -8\n"
-    "    popq %r11\n"
-    "    .cfi_adjust_cfa_offset -8\n"
-    "    popq %r10\n"
-    "    .cfi_adjust_cfa_offset -8\n"
-    "    popq %rax\n"
-    "    .cfi_adjust_cfa_offset -8\n"
-    "    ret\n"
+    "    testq %rax, %rax\n"
+    "    jz 1f\n"
+    "    movq %rax, 72(%rsp)\n" /* in resume's place */
+    "    .cfi_remember_state\n" STROBE_RESTORE_REGISTERS
+    "    leaq 24(%rsp), %rsp\n"
+    "    .cfi_def_cfa %rsp, 0\n"
+    "    jmp *-24(%rsp)\n"
+    "1:\n"
+    "    .cfi_restore_state\n" STROBE_RESTORE_REGISTERS
+    "    leaq 16(%rsp), %rsp\n"
+    "    .cfi_def_cfa %rsp, 8\n"
+    "    jmp *-16(%rsp)\n"
     "    .cfi_endproc\n"
     ".size strobe_native_enter, . - strobe_native_enter\n");

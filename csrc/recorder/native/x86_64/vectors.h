@@ -11,7 +11,7 @@ typedef int strobe_set_specific_function(uint32_t key, const void* value);
 void strobe_vectors_prepare(strobe_set_specific_function* real);
 /* Calls it with all vector registers kept, on a stack of any alignment. */
 int strobe_set_specific_keeping_vectors(uint32_t key, const void* value);
-/* What trampolines call: see enter.c. Keeps every register. */
+/* What trampolines jump to: see enter.c. Keeps every register. */
 void strobe_native_enter(void);
 
 #endif
