@@ -15,7 +15,8 @@ LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
 class Program:
     """`flags`: what it needs to be built, `header` likewise. `varying`: functions called a different number of times in
     each run, or of which Interceptor misses calls (in a handler that interrupts it); "*" for all. `compilers`: which
-    can build it. `exact`: how often functions are called. `takes_library`: it is given the path of `plugin`."""
+    can build it. `exact`: how often functions are called. `takes_library`: it is given the path of `plugin`. `also`:
+    a way to build it in every run."""
 
     name: str
     arguments: tuple[str, ...] = ()
@@ -26,6 +27,7 @@ class Program:
     forms: tuple[str, ...] = (PORTABLE, NATIVE)
     header: str = ""
     takes_library: bool = False
+    also: str = ""
     exact: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -40,10 +42,11 @@ def program(
     return Program(name, arguments, tuple(flags), frozenset(varying.split()), compilers, tuple(not_with.split()))
 
 
+STATIC_RUNTIME = "gcc -O2 -static-libgcc -static-libstdc++"
 SANITIZED = "-fsanitize=address -fsanitize=undefined"
 PROGRAMS = [
     program("hello"),
-    program("throws"),
+    replace(program("throws"), also=STATIC_RUNTIME),
     program("longjmps"),
     program("coroutines"),
     program("recursion"),
@@ -102,7 +105,7 @@ PROGRAMS = [
     program("differential/faults_thrown", gcc_only=True),
     program("differential/nested_functions", gcc_only=True),
     # it calls itself for each frame: fewer where Interceptor refuses main
-    program("differential/stack_walks", flags=("-rdynamic",), varying="step note"),
+    replace(program("differential/stack_walks", flags=("-rdynamic",), varying="step note"), also=STATIC_RUNTIME),
     replace(program("differential/short_threads"), exact={"work": 10_000, "joined": 4992, "detached": 5008, "main": 1}),
     replace(
         program("differential/fibers", flags=("-Wl,--no-as-needed", "-lboost_context"), not_with="-fsanitize=address"),
@@ -178,7 +181,7 @@ IN_TURN = [
         "gcc -O2 -fno-pie -no-pie",
         "clang -O0",
         "gcc -O2 -fstack-protector-strong",
-        "gcc -O2 -static-libgcc -static-libstdc++",
+        STATIC_RUNTIME,
         f"gcc -O2 {THUNKS['gcc']}",
         "clang -O3 -fcf-protection=full",
         "gcc -O3 -flto",
@@ -195,8 +198,11 @@ def cases() -> list[tuple[Program, Variant]]:
 
 
 def ways(index: int, item: Program) -> list[Variant]:
+    if IS_BIG:
+        return ALL
     in_turn = [] if item.name in SLOW else [IN_TURN[index % len(IN_TURN)]]
-    return ALL if IS_BIG else [*ALWAYS, *in_turn]
+    also = [variant(item.also)] if item.also else []
+    return [*ALWAYS, *in_turn, *(way for way in also if way not in in_turn)]
 
 
 def can_be_built(item: Program, way: Variant) -> bool:
