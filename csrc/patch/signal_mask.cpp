@@ -41,8 +41,12 @@ bool wait_stopped(pid_t thread) {
 
 }  // namespace
 
+std::uint64_t mask_without_faults() {
+    return mask_of_others({SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT});
+}
+
 void block_signals(const std::vector<pid_t>& threads) {
-    std::uint64_t mask = mask_of_others({SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT});
+    std::uint64_t mask = mask_without_faults();
     for (const pid_t thread : threads) {
         if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) {
             if (errno == ESRCH) continue;

@@ -8,11 +8,14 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <system_error>
 #include <thread>
+
+#include "patch/signal_mask.h"
 
 namespace strobe {
 
@@ -47,6 +50,11 @@ bool is_dead(pid_t process, pid_t id) {
     return line[name_end + 2] == 'Z' || line[name_end + 2] == 'X';
 }
 
+bool is_at(pid_t thread, const std::function<bool(std::uint64_t)>& is_forbidden) {
+    user_regs_struct registers{};
+    return ptrace(PTRACE_GETREGS, thread, nullptr, &registers) == 0 && is_forbidden(registers.rip);
+}
+
 }  // namespace
 
 ThreadStop::ThreadStop(pid_t process) : process_(process) {
@@ -64,7 +72,7 @@ ThreadStop::ThreadStop(pid_t process) : process_(process) {
 ThreadStop::~ThreadStop() { release(); }
 
 void ThreadStop::release() {
-    for (const Thread& thread : threads_) ptrace(PTRACE_DETACH, thread.id, nullptr, thread.signal);
+    for (const Thread& thread : threads_) ptrace(PTRACE_DETACH, thread.id, nullptr, nullptr);
     threads_.clear();
 }
 
@@ -78,7 +86,7 @@ bool ThreadStop::seize_new() {
             fail(errno, "a thread cannot be stopped");
         }
         ptrace(PTRACE_INTERRUPT, id, nullptr, nullptr);
-        threads_.push_back({id, 0});
+        threads_.push_back({id});
         fresh.push_back(id);
     }
     for (const pid_t id : fresh) {
@@ -89,41 +97,64 @@ bool ThreadStop::seize_new() {
     return !fresh.empty();
 }
 
-void ThreadStop::wait_stopped(Thread& thread) {
+// The status of waitpid; 0 when the thread has ended.
+int ThreadStop::next_stop(Thread& thread) {
     const auto deadline = std::chrono::steady_clock::now() + kStopTimeout;
     int status = 0;
     while (true) {
         const pid_t found = waitpid(thread.id, &status, __WALL | WNOHANG);
         if (found < 0 || (found == thread.id && !WIFSTOPPED(status))) {
-            thread.id = 0;  // it ended meanwhile
-            return;
+            thread.id = 0;
+            return 0;
         }
-        if (found == thread.id) break;
+        if (found == thread.id) return status;
         if (std::chrono::steady_clock::now() > deadline) fail(ETIMEDOUT, "a thread does not stop");
         std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
-    // an event stop is ours; anything else is a signal on its way to the program
-    if ((status >> 16) == 0 && WSTOPSIG(status) != SIGTRAP) thread.signal = WSTOPSIG(status);
 }
 
-void ThreadStop::step(Thread& thread) {
-    if (ptrace(PTRACE_SINGLESTEP, thread.id, nullptr, nullptr) != 0) {
-        thread.id = 0;
-        return;
+void ThreadStop::wait_stopped(Thread& thread) {
+    while (true) {
+        const int status = next_stop(thread);
+        if (thread.id == 0 || status >> 16 == PTRACE_EVENT_STOP) return;
+        // a signal on its way to the program: its handler is begun, and held at its first instruction
+        ptrace(PTRACE_INTERRUPT, thread.id, nullptr, nullptr);  // any stop answers the one before
+        ptrace(PTRACE_CONT, thread.id, nullptr, status >> 16 == 0 ? WSTOPSIG(status) : 0);
     }
-    wait_stopped(thread);
+}
+
+// One instruction; the fault that it raises goes to the program.
+void ThreadStop::step(Thread& thread) {
+    for (int signal = 0; thread.id != 0;) {
+        if (ptrace(PTRACE_SINGLESTEP, thread.id, nullptr, signal) != 0) {
+            thread.id = 0;
+            return;
+        }
+        const int status = next_stop(thread);
+        if (thread.id == 0 || WSTOPSIG(status) == SIGTRAP) return;
+        signal = WSTOPSIG(status);
+    }
+}
+
+// Signals that come meanwhile wait: the kernel would take each from its queue to stop the thread for it.
+void ThreadStop::step_out(Thread& thread, const std::function<bool(std::uint64_t)>& is_forbidden) {
+    std::uint64_t own_mask = 0;
+    std::uint64_t mask = mask_without_faults();
+    if (ptrace(PTRACE_GETSIGMASK, thread.id, sizeof own_mask, &own_mask) != 0) return;
+    ptrace(PTRACE_SETSIGMASK, thread.id, sizeof mask, &mask);
+    for (int steps = 0; thread.id != 0 && is_at(thread.id, is_forbidden); steps++) {
+        if (steps == kMaxSteps) {
+            ptrace(PTRACE_SETSIGMASK, thread.id, sizeof own_mask, &own_mask);
+            fail(ETIMEDOUT, "a thread does not leave code that is to be changed");
+        }
+        step(thread);
+    }
+    if (thread.id != 0) ptrace(PTRACE_SETSIGMASK, thread.id, sizeof own_mask, &own_mask);
 }
 
 void ThreadStop::leave(const std::function<bool(std::uint64_t)>& is_forbidden) {
-    for (Thread& thread : threads_) {
-        for (int steps = 0; thread.id != 0; steps++) {
-            user_regs_struct registers{};
-            if (ptrace(PTRACE_GETREGS, thread.id, nullptr, &registers) != 0) break;
-            if (!is_forbidden(registers.rip)) break;
-            if (steps == kMaxSteps) fail(ETIMEDOUT, "a thread does not leave code that is to be changed");
-            step(thread);
-        }
-    }
+    for (Thread& thread : threads_)
+        if (is_at(thread.id, is_forbidden)) step_out(thread, is_forbidden);
     std::erase_if(threads_, [](const Thread& thread) { return thread.id == 0; });
 }
 

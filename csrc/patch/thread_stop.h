@@ -26,14 +26,15 @@ class ThreadStop {
 
   private:
     struct Thread {
-        pid_t id;
-        int signal;  // taken while it was stopped; to be delivered when it goes on
+        pid_t id;  // 0 when it has ended
     };
 
     void release();
     bool seize_new();
+    int next_stop(Thread& thread);
     void wait_stopped(Thread& thread);
     void step(Thread& thread);
+    void step_out(Thread& thread, const std::function<bool(std::uint64_t)>& is_forbidden);
 
     pid_t process_;
     std::vector<Thread> threads_;
