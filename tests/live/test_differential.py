@@ -98,7 +98,6 @@ def test_rust_unwinds_through_traced_functions(
     assert recorded_calls(session)["unwinding_rust::resumed"] in (120, None)
 
 
-@pytest.mark.xfail(strict=True, reason="a thread's calls after its key destructors begin states that nobody gives back")
 @pytest.mark.parametrize("form", [PORTABLE, NATIVE])
 def test_threads_may_free_memory_after_their_destructors(
     launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
