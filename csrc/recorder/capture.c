@@ -33,15 +33,18 @@ static uint32_t strobe_read_safely(const struct strobe_recorder* recorder, uint6
     return result < 0 ? 0 : (uint32_t)result;
 }
 
-/* Up to `bytes` bytes, in pieces that end where a page does. */
+/* Up to `bytes` bytes, in pieces that end where a page does. `unit` 1: a zero byte may end them, for text is short. */
 static uint32_t strobe_read_piece(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
-                                  uint64_t address, uint8_t* into, uint32_t bytes) {
+                                  uint64_t address, uint8_t* into, uint32_t bytes, uint32_t unit) {
     uint64_t end = strobe_known_end(recorder, state, address);
     uint32_t to_page_end = STROBE_PAGE_BYTES - (uint32_t)(address % STROBE_PAGE_BYTES);
     uint32_t index;
     if (end == 0) return strobe_read_safely(recorder, address, into, bytes < to_page_end ? bytes : to_page_end);
     if (bytes > end - address) bytes = (uint32_t)(end - address);
-    for (index = 0; index < bytes; index++) into[index] = ((const uint8_t*)address)[index];
+    for (index = 0; index < bytes; index++) {
+        into[index] = ((const uint8_t*)address)[index];
+        if (unit == 1 && into[index] == 0) return index + 1;
+    }
     return bytes;
 }
 
@@ -67,7 +70,7 @@ static uint32_t strobe_read(const struct strobe_recorder* recorder, const struct
     uint32_t done = 0;
     *ended = 0;
     while (done < bytes) {
-        uint32_t piece = strobe_read_piece(recorder, state, address + done, into + done, bytes - done);
+        uint32_t piece = strobe_read_piece(recorder, state, address + done, into + done, bytes - done, unit);
         uint32_t end;
         if (piece == 0) break;
         end = unit == 0 ? done + piece : strobe_text_end(into, done - done % unit, done + piece, unit);
