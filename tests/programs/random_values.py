@@ -20,7 +20,8 @@ HEAD = """// Written by random_values.py.
 #define PUT __attribute__((noinline)) static void
 #define HIDE(value) __asm__ volatile("" : "+m"(value))
 #define USE(value) __asm__ volatile("" : : "m"(value))
-#define BODY __asm__ volatile("nop\\nnop\\nnop\\nnop\\nnop" : : : "memory")
+// the name keeps gcc from giving two functions one body
+#define BODY(name) __asm__ volatile("nop\\nnop\\nnop\\nnop\\nnop # " #name : : : "memory")
 enum colour { RED, GREEN = 70000, BLUE = -3 };
 enum access { READ = 1, WRITE = 2, RUN = 4 };
 int things[4];
@@ -223,7 +224,7 @@ class Program:
         if parameters and not foreign and choose.random() < 0.05:
             listed += ", ..."
         head = f"{linkage}{result.name if result else 'void'} {convention}f{index}({listed})"
-        lines = ["BODY;"]
+        lines = [f"BODY(f{index});"]
         lines += [f"USE(p{i});" for i in range(len(parameters)) if choose.random() < 0.6]
         if result:
             lines.append(f"{result.declare('r')} = {result.value(choose)};")
