@@ -82,8 +82,12 @@ _RUNTIME = re.compile(
 _ENGINE_MODULE = re.compile(r"frida-agent|frida_agent|libstrobe|strobe-recorder|re\.frida")
 
 
-def unsafe_reason(function: FunctionSymbol) -> str | None:
-    """Why a function must never be hooked; None where it may be. `_exit` may: the session watches it on its own."""
+def unsafe_reason(function: FunctionSymbol, has_sanitizer: bool = False) -> str | None:
+    """Why a function must never be hooked; None where it may be. `_exit` may: the session watches it on its own.
+
+    `has_sanitizer`: the module contains a sanitizer, whose `free`, `sigaltstack` and others run in threads that it has
+    taken to pieces. They are what has no debug information there.
+    """
     if function.is_go:
         return _GO
     names = {function.name, without_clone(function.raw_name)}
@@ -94,7 +98,7 @@ def unsafe_reason(function: FunctionSymbol) -> str | None:
             return next(reason for prefix, reason in _PREFIXES if name.startswith(prefix))
     if _is_engine(function.module):
         return _ENGINE
-    return None
+    return _SANITIZER if has_sanitizer and function.source_file is None else None
 
 
 @cache

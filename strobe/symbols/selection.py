@@ -41,11 +41,16 @@ def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Sel
     Name and file patterns see all modules except for the system's runtime libraries, which only @lib: reaches.
     """
     searched = [module for index, module in enumerate(modules) if index == 0 or not is_system_runtime(module.path)]
+    sanitized = _with_sanitizer(searched)
     selection = Selection()
     refused: dict[FunctionSymbol, str] = {}
     for pattern in patterns:
         found = list(matching(pattern, modules if pattern.kind == "lib" else searched))
-        reasons = {function: reason for function in found if (reason := unsafe_reason(function)) is not None}
+        reasons = {
+            function: reason
+            for function in found
+            if (reason := unsafe_reason(function, function.module in sanitized)) is not None
+        }
         refused.update(reasons)
         selection.matches[pattern.text] = [function for function in found if function not in reasons]
         selection.warnings.extend(inlined_everywhere(pattern, searched))
@@ -74,6 +79,12 @@ def matching(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[Fun
             yield from (module.functions[index] for index in module.functions.in_files(pattern.matches_file))
         else:
             yield from (function for function in module.functions if pattern.matches_file(function.source_file))
+
+
+def _with_sanitizer(modules: Sequence[ModuleSymbols]) -> set[str]:
+    """Paths of those that contain AddressSanitizer, as clang links it, and have debug information besides."""
+    described = [module for module in modules if module.has_debug_info]
+    return {function.module for function in matching(Pattern.parse("__asan_init", None), described)}
 
 
 def _explain_nothing(

@@ -58,7 +58,7 @@ PROGRAMS = [
     program("arguments"),
     program("constructors"),
     program("forks", varying="*"),
-    program("churn"),
+    replace(program("churn"), also="clang -O1 -fsanitize=address"),  # the sanitizer is part of the program
     program("million"),
     program("exits", "quick_exit", "3"),
     program("exits", "thread-last", "4"),
