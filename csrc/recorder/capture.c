@@ -1,9 +1,10 @@
 /*
  * Values of arguments and results that are more than a register: floating point, parts of structs, text.
  *
- * Text is read where a pointer leads, and the program may pass any pointer. Memory that cannot go away is read
- * directly: the part of the thread's own stack that is in use, and what was loaded with the program. The kernel reads
- * the rest for us (process_vm_readv of ourselves), and an address that is none is an error there and not a fault here.
+ * Text is read where a pointer leads, and the program may pass any pointer. Memory that cannot go away is read at once:
+ * the part of the thread's own stack that is in use, and what was loaded with the program. Of other memory the kernel
+ * is asked first whether it can be read, a page at a time: an address that is none is an error there and not a fault
+ * here.
  */
 #include "recorder.h"
 
@@ -19,6 +20,18 @@ static uint64_t strobe_known_end(const struct strobe_recorder* recorder, const s
     for (index = 0; index < recorder->range_count && recorder->ranges[index][0] <= address; index++)
         if (address < recorder->ranges[index][1]) return recorder->ranges[index][1];
     return 0;
+}
+
+/* Asks to change the signal mask in a way that there is none: the kernel reads the new mask first, and a bad address is
+   another error than a bad request. A tenth of the time of process_vm_readv. */
+static int64_t strobe_ask_for_memory(uint64_t address) {
+    return strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, -1, (int64_t)(address & ~7ull), 0, 8, 0, 0);
+}
+
+/* Whether the kernel answers in that order: sandboxes that stand in for one need not. */
+int strobe_memory_can_be_asked_for(const void* readable, const void* unreadable) {
+    return strobe_ask_for_memory((uint64_t)readable) == -STROBE_EINVAL &&
+           strobe_ask_for_memory((uint64_t)unreadable) == -STROBE_EFAULT;
 }
 
 /* Bytes read by the kernel, 0 where there is no memory. */
@@ -39,7 +52,12 @@ static uint32_t strobe_read_piece(const struct strobe_recorder* recorder, const 
     uint64_t end = strobe_known_end(recorder, state, address);
     uint32_t to_page_end = STROBE_PAGE_BYTES - (uint32_t)(address % STROBE_PAGE_BYTES);
     uint32_t index;
-    if (end == 0) return strobe_read_safely(recorder, address, into, bytes < to_page_end ? bytes : to_page_end);
+    if (end == 0) {
+        if (bytes > to_page_end) bytes = to_page_end;
+        if (!recorder->asks_for_memory) return strobe_read_safely(recorder, address, into, bytes);
+        if (strobe_ask_for_memory(address) != -STROBE_EINVAL) return 0;
+        end = address + bytes;
+    }
     if (bytes > end - address) bytes = (uint32_t)(end - address);
     for (index = 0; index < bytes; index++) {
         into[index] = ((const uint8_t*)address)[index];

@@ -3,7 +3,6 @@
 
 #define STROBE_MADV_POPULATE_READ 22
 #define STROBE_MADV_POPULATE_WRITE 23
-#define STROBE_EINVAL 22
 
 /* Asks the kernel for the pages, so that a full file system shows here and not as SIGBUS at a write. Kernels
    before 5.14 do not know the request; there the host has allocated the whole file. Where a read takes the space as

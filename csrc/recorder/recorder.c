@@ -16,6 +16,12 @@ static void* strobe_map(uint64_t bytes) {
     return result < 0 && result > -4096 ? NULL : (void*)result;
 }
 
+/* Never NULL: what cannot be mapped is as unreadable. */
+static void* strobe_unreadable_page(void) {
+    return (void*)strobe_syscall(STROBE_SYS_MMAP, 0, STROBE_PAGE, STROBE_PROT_NONE,
+                                 STROBE_MAP_PRIVATE_ANONYMOUS | STROBE_MAP_NORESERVE, -1, 0);
+}
+
 static int strobe_map_state(struct strobe_recorder* recorder) {
     uint64_t frames = (uint64_t)STROBE_THREAD_STATES * STROBE_FRAMES;
     recorder->control = (struct strobe_control*)strobe_map(STROBE_PAGE);
@@ -71,6 +77,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->clock_kind = header->clock_kind;
     recorder->sampling_window_ticks = (uint64_t)(int64_t)(10000000.0 / header->ns_per_tick);
     recorder->catch_returns = !strobe_has_shadow_stack();
+    recorder->asks_for_memory = (uint32_t)strobe_memory_can_be_asked_for(recorder, strobe_unreadable_page());
     recorder->pid = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);
     strobe_return_path_write(recorder);
     strobe_unwind_table_write(recorder);

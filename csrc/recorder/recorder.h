@@ -131,6 +131,7 @@ struct strobe_recorder {
     uint32_t catch_returns; /* 0 where the CPU checks return addresses (shadow stack): entries only */
     uint32_t pid;
     uint32_t follows_forks;
+    uint32_t asks_for_memory;    /* capture.c */
     uint32_t thread_key;         /* pthread key of the thread state */
     uint64_t main_stack_address; /* any address in the main thread's stack */
     uint64_t thread_slot;        /* where the C library keeps this key's value, from the thread pointer; 0: not known */
@@ -170,6 +171,9 @@ void strobe_frame_drop(struct strobe_thread_state* state);
 uint32_t strobe_capture_values(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                                const struct strobe_capture* captures, uint32_t count, const uint64_t* registers,
                                const uint64_t* slot, uint64_t* out);
+
+/* Whether the kernel can be asked if memory is readable; given an address of either kind. */
+int strobe_memory_can_be_asked_for(const void* readable, const void* unreadable);
 
 /* threads.c */
 /* Finds thread_slot, once the key is known. */
