@@ -14,7 +14,8 @@ CASES = {
     "two": "2 int arguments",
     "six": "6 int arguments",
     "doubles": "2 double arguments",
-    "text": "a string argument",
+    "text": "a string literal",
+    "heap": "a string on the heap",
 }
 SOURCE = """
 #include <pthread.h>
@@ -38,6 +39,7 @@ TRACED int six(int a, int b, int c, int d, int e, int f) {
 }
 TRACED double doubles(double a, double b) { __asm__ volatile("" : "+x"(a)); return a * 0.5 + b; }
 TRACED int text(const char* name) { __asm__ volatile("" : "+r"(name)); return name[0]; }
+TRACED int heap(const char* name) { __asm__ volatile("" : "+r"(name)); return name[1]; }
 
 struct job {
     const char* wanted;
@@ -57,13 +59,16 @@ static void batch(struct job* job) {
     long i, n = job->calls / BATCHES;
     int sum = (int)job->sum;
     double value = 1.0;
+    char* allocated = strdup("a string of 24 letters ab");
     switch (job->wanted[0] == 't' ? job->wanted[1] : job->wanted[0]) {
         case 'n': for (i = 0; i < n; ++i) sum += none(); break;
         case 'w': for (i = 0; i < n; ++i) sum = two(sum, (int)i); break;
         case 's': for (i = 0; i < n; ++i) sum = six(sum, (int)i, 1, 2, 3, 4); break;
         case 'd': for (i = 0; i < n; ++i) value = doubles(value, 1.0); break;
+        case 'h': for (i = 0; i < n; ++i) sum += heap(allocated); break;
         default: for (i = 0; i < n; ++i) sum += text("a string of 24 letters ab"); break;
     }
+    free(allocated);
     job->sum = sum + (long)value;
 }
 

@@ -10,6 +10,7 @@ Failures are StrobeError, with `code`, `message` and `next_step`.
 
 from __future__ import annotations
 
+import heapq
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -201,8 +202,8 @@ class ProgramSession:
 
     def _text(self, *streams: EventType) -> str:
         """What the program wrote, in order."""
-        wanted = EventFilter(event_type=streams[0] if len(streams) == 1 else None)
-        return "".join(event.text or "" for event in self.events(wanted) if event.event_type in streams)
+        each = [self.events(EventFilter(event_type=stream)) for stream in streams]
+        return "".join(event.text or "" for event in heapq.merge(*each, key=lambda event: event.timestamp_ns))
 
 
 def _any_of(names: Sequence[str]) -> TextMatch:

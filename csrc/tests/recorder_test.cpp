@@ -1,7 +1,10 @@
 // The recorder itself, run natively by real threads, against the reader.
 #include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 #include <map>
 #include <span>
 #include <thread>
@@ -73,6 +76,20 @@ class Recorder {
             ++serial;
             if (deep > 1) nest(serial, deep - 1);
         });
+    }
+
+    // What is captured of the text at `pointer`, with what is said of it.
+    std::string text(const char* pointer, bool asks) {
+        const uint64_t registers[STROBE_REGISTERS] = {reinterpret_cast<uint64_t>(pointer)};
+        const strobe_capture capture{STROBE_SOURCE_RDI, STROBE_CAPTURE_CHARS, 1, 4, 0, 0};
+        uint64_t out[5], slot = 0;
+        CHECK_EQUAL(recorder_.asks_for_memory, 1u);
+        recorder_.asks_for_memory = asks;
+        strobe_capture_values(&recorder_, strobe_thread_current(&recorder_), &capture, 1, registers, &slot, out);
+        recorder_.asks_for_memory = 1;
+        if (out[0] & STROBE_TEXT_UNREADABLE) return "(unreadable)";
+        return std::string(reinterpret_cast<const char*>(out + 1), out[0] & STROBE_TEXT_KEPT) +
+               (out[0] & STROBE_TEXT_CUT ? " (cut)" : "");
     }
 
   private:
@@ -199,9 +216,31 @@ void what_sampling_leaves_out_is_counted() {
     CHECK_EQUAL(loss.evicted, 0u);
 }
 
+// Text behind a pointer, where the kernel can be asked for memory and where it cannot: bad pointers are no faults.
+void text_is_read_where_there_is_memory() {
+    const SegmentPath path;
+    create_segment(path, 1'000);
+    Recorder recorder(path);
+    const long page = sysconf(_SC_PAGESIZE);
+    auto* memory =
+        static_cast<char*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    CHECK(memory != MAP_FAILED && mprotect(memory + page, page, PROT_NONE) == 0);
+    std::memset(memory, 'x', page);
+    std::strcpy(memory, "lead");
+    for (const bool asks : {true, false}) {
+        CHECK_EQUAL(recorder.text(memory, asks), "lead");
+        CHECK_EQUAL(recorder.text(memory + page - 3, asks), "xxx (cut)");
+        CHECK_EQUAL(recorder.text(memory + page, asks), "(unreadable)");
+        CHECK_EQUAL(recorder.text(reinterpret_cast<const char*>(~uint64_t{0} - 20), asks), "(unreadable)");
+        CHECK_EQUAL(recorder.text(reinterpret_cast<const char*>(uint64_t{1} << 60), asks), "(unreadable)");
+    }
+    munmap(memory, 2 * page);
+}
+
 }  // namespace
 
 int main() {
+    text_is_read_where_there_is_memory();
     every_call_is_kept_or_counted_as_evicted();
     parents_are_the_enclosing_calls();
     short_threads_share_chunks();

@@ -100,8 +100,7 @@ PROGRAMS = [
     program("differential/handlers_on_the_stack", varying="*"),
     program("differential/handlers_that_jump", varying="*", not_with=SANITIZED),  # faults, and leaks its stack
     program("differential/interpreter"),
-    # a jump to swapcontext would save the address of a return stub, which must not outlive its frame
-    program("differential/stacks_within", flags=("-fno-optimize-sibling-calls",)),
+    program("differential/stacks_within"),  # its jump to swapcontext saves the address of a return stub
     program("differential/faults_thrown", gcc_only=True),
     program("differential/nested_functions", gcc_only=True),
     # it calls itself for each frame: fewer where Interceptor refuses main
