@@ -25,6 +25,11 @@ rpc.exports = {
         if (byLine) bufferStandardOutputByLine();
     },
 
+    /** Not those of Frida, which hides its own. */
+    programThreads(): number[] {
+        return Process.enumerateThreads().map(thread => thread.id);
+    },
+
     modules(): ModuleAnswer[] {
         return Process.enumerateModules().map(describe);
     },

@@ -221,6 +221,12 @@ def create_segment(path: str, max_events: int) -> None:
     FileExistsError where there is one.
     """
 
+def end_recording(path: str) -> None:
+    """Processes that have the segment mapped record nothing into it any more, and otherwise go on as they are."""
+
+def release_memory(path: str) -> None:
+    """Gives back the memory of a segment's events, though processes that record nothing any more still map it."""
+
 class ChunkSupply:
     """Asks for the pages of a live segment before its recorder needs them, on its own thread, where that saves time."""
 
@@ -228,7 +234,7 @@ class ChunkSupply:
     def stop(self) -> None:
         """The file is touched no more when this returns."""
 
-def block_signals(threads: list[int]) -> None:
+def block_signals(process: int, threads: list[int]) -> None:
     """Block all signals but those of a thread's own faults in these threads, by id, of any process. Those that are gone
     are left out. OSError: PermissionError where another debugger holds one."""
 

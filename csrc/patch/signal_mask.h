@@ -11,10 +11,11 @@ namespace strobe {
 // All signals but those that a thread's own faults raise: the kernel takes away the handler of a fault that is blocked.
 std::uint64_t mask_without_faults();
 
-// Blocks every signal but those that a thread's own faults raise, in these threads of any process, from outside: the
+// Blocks every signal but those that a thread's own faults raise, in these threads of a process, from outside: the
 // kernel gives a signal for a process to any thread that does not block it, and a handler of the program that runs in
 // a thread the program knows nothing of runs beside the handler that it believes to be alone. Threads that are gone
-// are left out. Throws std::system_error: EPERM where another debugger holds one.
-void block_signals(const std::vector<pid_t>& threads);
+// are left out. A signal that one of them has just been given goes back to the process. Throws std::system_error: EPERM
+// where another debugger holds one.
+void block_signals(pid_t process, const std::vector<pid_t>& threads);
 
 }  // namespace strobe

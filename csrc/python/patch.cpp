@@ -24,7 +24,8 @@ namespace strobe::bindings {
 
 void add_patch(py::module_& module) {
     module.def("write_code", &write_rows, py::arg("pid"), py::arg("changes"), py::arg("stop"));
-    module.def("block_signals", &strobe::block_signals, py::arg("threads"), py::call_guard<py::gil_scoped_release>());
+    module.def("block_signals", &strobe::block_signals, py::arg("process"), py::arg("threads"),
+               py::call_guard<py::gil_scoped_release>());
 }
 
 }  // namespace strobe::bindings

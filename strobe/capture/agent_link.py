@@ -70,7 +70,8 @@ class AgentLink:
         self._pid = pid
         self._on_added = on_added
         self._on_removed = on_removed
-        self._script = session.create_script(resources.AGENT.read_text(), name="strobe", runtime="qjs")
+        source = resources.AGENT.read_text()
+        self._script = self._call(lambda: session.create_script(source, name="strobe", runtime="qjs"))
         self._script.on("message", self._receive)
         self._call(self._script.load)
 
@@ -86,6 +87,10 @@ class AgentLink:
 
     def prepare_stdio(self, stdin_path: str | None, by_line: bool) -> None:
         self._call(self._script.exports_sync.prepare_stdio, stdin_path, by_line)
+
+    def program_threads(self) -> set[int]:
+        """Ids of the program's own threads; the others are the agent's."""
+        return set(self._call(self._script.exports_sync.program_threads))
 
     def modules(self) -> list[LoadedModule]:
         """Without the recorder's own, which must never be hooked."""

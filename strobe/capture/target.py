@@ -123,21 +123,21 @@ class Target:
             self._injection.wait_for_beginning()
         self._agent = AgentLink(self._session, self.pid, self._events.on_module_added, self._remove_module)
         self.setup = self._agent.setup(self._segment_path, Path(self._segment_path).stat().st_size)
+        self._keep_signals_to_the_program()
         self._agent.observe_modules()
         threading.Thread(target=self._watch_end, name=f"strobe-end-{self.pid}", daemon=True).start()
 
     def resume(self) -> None:
         if not self.attached:
-            self._keep_signals_to_the_program()
             self._patches.running = True
             with contextlib.suppress(frida.ProcessNotFoundError):
                 ROUTER.device().resume(self.pid)
 
     def _keep_signals_to_the_program(self) -> None:
-        """All threads but the main one are the agent's; threads that these create later inherit what they block."""
+        """The agent's threads take none from now on; threads that these create later inherit what they block."""
         try:
             tasks = {int(task.name) for task in Path(f"/proc/{self.pid}/task").iterdir()}
-            _core.block_signals(sorted(tasks - {self.pid}))
+            _core.block_signals(self.pid, sorted(tasks - self._agent.program_threads()))
         except OSError as error:  # gone, or held by another debugger: the program may then run handlers in them
             log.warning("signals of process %d may reach threads of the agent: %s", self.pid, error)
 

@@ -1,0 +1,50 @@
+"""Signals of a program that is attached to: its handlers run in its own threads, as they would untraced."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support import processes
+from support.programs import PROGRAMS
+
+from strobe.model import LaunchSpec
+from strobe.session import SessionManager
+
+SECONDS = 20
+
+
+def read_byte(process: subprocess.Popen[bytes], seconds: float = SECONDS) -> bytes:
+    """What the program says next; b"" when it has said nothing after `seconds`."""
+    assert process.stdout is not None
+    ready, _, _ = select.select([process.stdout], [], [], seconds)
+    return os.read(process.stdout.fileno(), 1) if ready else b""
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_handlers_run_in_the_threads_of_the_program(
+    build_program: Callable[..., Path], manager: SessionManager, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    program = build_program("waits_in_handlers")
+    process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    assert process.stdin is not None
+    try:
+        assert read_byte(process) == b"r"
+        manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["*"])
+        os.kill(process.pid, signal.SIGUSR1)
+        assert read_byte(process) == b"m"
+        # the main thread blocks it while its handler runs, so that any other thread that does not would be given it
+        for _ in range(5):
+            os.kill(process.pid, signal.SIGUSR1)
+            assert read_byte(process, 0.2) == b"", "the handler ran twice at once"
+            process.stdin.write(b".")
+            assert read_byte(process) == b"m"
+        process.stdin.write(b".")
+    finally:
+        processes.end(process)
