@@ -245,3 +245,15 @@ def write_code(pid: int, changes: list[tuple[int, bytes, int]], stop: bool) -> i
     for how many ns they were held. OSError: PermissionError where another debugger holds the process,
     ProcessLookupError where it is gone, TimeoutError where a thread does not stop.
     """
+
+RECIPE_STEPS: dict[str, int]
+RECIPE_STATUSES: dict[str, int]
+
+def run_recipes(
+    pid: int, recipes: Sequence[tuple[bytes, int, int]]
+) -> list[tuple[int, list[tuple[int, int, int, bytes]]]]:
+    """Recipes (csrc/recipe/recipe.h) over the memory of a process: code, and how many bytes and items each may give.
+
+    For each its status, and its items: status, address, step, content. What is at addresses known beforehand is read in
+    one call of the kernel. OSError where the process is gone or may not be read.
+    """

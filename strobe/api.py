@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from strobe.calls import Call, pair
 from strobe.errors import failure
@@ -36,6 +37,7 @@ from strobe.model import (
 )
 from strobe.session import Session, SessionManager
 from strobe.symbols import Pattern
+from strobe.values.reading import MAX_DEPTH, ReadTarget
 
 __all__ = ["Call", "ProgramSession", "launch"]
 
@@ -182,6 +184,21 @@ class ProgramSession:
     def sql(self, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
         """Column names and rows of a read-only statement over the view `events`."""
         return self._session.sql(statement)
+
+    def read(self, variable: str, depth: int = 3) -> Any:
+        """The value of a variable, or of a part of one, at this moment: `gTempo`, `gState.voices[3].freq`, `*p`.
+
+        A bool, int, float, str or list; a values.Record, with the fields as attributes, of a struct; a
+        values.PointerTo of a pointer, which has the fields of the struct it leads to. `depth`, 1 to 5: how many structs
+        within each other are read. Raises READ_FAILED with the reason, VALIDATION_ERROR, PROCESS_EXITED.
+        """
+        if not 1 <= depth <= MAX_DEPTH:
+            valid = f"1 to {MAX_DEPTH}"
+            raise failure("bad_value", field="depth", value=depth, reason="it is out of range", valid=valid)
+        (result,) = self._session.read([ReadTarget(variable)], depth)
+        if result.error is not None:
+            raise result.error
+        return result.value
 
     def stop(self) -> None:
         """Ends the program if it still runs and frees the session's data, unless it was launched with keep=True."""

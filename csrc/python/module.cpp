@@ -30,6 +30,7 @@ PYBIND11_MODULE(_core, module) {
     strobe::bindings::add_mapping(module);
     strobe::bindings::add_names(module);
     strobe::bindings::add_patch(module);
+    strobe::bindings::add_recipe(module);
     strobe::bindings::add_dwarf_index(module);
     strobe::bindings::add_dwarf(module);
     strobe::bindings::add_segment(module);

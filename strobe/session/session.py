@@ -30,6 +30,7 @@ from strobe.model import (
 )
 from strobe.session.answers import runtime_answer
 from strobe.session.hooks import Hooks
+from strobe.session.reads import Readable
 from strobe.symbols import SymbolResolver
 from strobe.symbols.patterns import parse_all
 from strobe.timeline import retention
@@ -49,7 +50,7 @@ class _ModuleChange:
     ready: Callable[[], None] | None
 
 
-class Session:
+class Session(Readable):
     """A stored session: what was recorded can be read. `LiveSession` adds what needs the program. For any thread."""
 
     def __init__(self, store: Store, record: SessionRecord, on_end: Callable[[Session], None]) -> None:
@@ -268,6 +269,9 @@ class LiveSession(Session):
             self._hooks.check_program(list(self._modules.values()))
         except ProcessLookupError as error:
             raise self._gone() from error
+
+    def _symbols(self) -> SymbolResolver:
+        return self._resolver
 
     def _gone(self) -> StrobeError:
         self._ended.wait(5)

@@ -40,6 +40,8 @@ class SymbolResolver(Protocol):
 
     def detail(self, functions: Sequence[FunctionSymbol]) -> list[FunctionSymbol]: ...
 
+    def details(self, path: str) -> ModuleDetails | None: ...
+
 
 @dataclass
 class _Loaded:

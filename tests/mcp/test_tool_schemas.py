@@ -34,6 +34,7 @@ def test_the_tools_of_this_version() -> None:
         "debug_launch",
         "debug_trace",
         "debug_query",
+        "debug_read",
         "debug_stop",
         "debug_list_sessions",
         "debug_delete_session",
@@ -79,6 +80,7 @@ REQUIRED_AND_OPTIONAL = {
         "eventType function sourceFile returnValue threadName pid timeFrom timeTo minDurationNs limit offset "
         "afterEventId verbose groupBy",
     ),
+    "debug_read": ("sessionId targets", "depth"),
     "debug_stop": ("sessionId", "retain"),
     "debug_list_sessions": ("", ""),
     "debug_delete_session": ("sessionId", ""),

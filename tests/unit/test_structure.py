@@ -24,13 +24,14 @@ RANKS = {
     "symbols": 2,
     "capture": 3,
     "timeline": 3,
-    "session": 4,
-    "mcp": 5,
-    "api": 5,
-    "demo": 6,
-    "pytest_plugin": 6,
-    "cli": 7,
-    "__main__": 8,
+    "values": 4,
+    "session": 5,
+    "mcp": 6,
+    "api": 6,
+    "demo": 7,
+    "pytest_plugin": 7,
+    "cli": 8,
+    "__main__": 9,
 }
 MAX_LINES = 400
 SOURCES = (

@@ -1,0 +1,87 @@
+// Recipes run over the memory of another process.
+#include <pybind11/stl.h>
+
+#include <cstring>
+
+#include "bindings.h"
+#include "recipe/process_reader.h"
+
+namespace py = pybind11;
+
+namespace {
+
+std::vector<strobe_recipe_step> steps_of(const py::bytes& code) {
+    const std::string_view content = code;
+    if (content.size() % sizeof(strobe_recipe_step) != 0) throw py::value_error("a recipe of a part of a step");
+    std::vector<strobe_recipe_step> steps(content.size() / sizeof(strobe_recipe_step));
+    if (!content.empty()) std::memcpy(steps.data(), content.data(), content.size());
+    return steps;
+}
+
+py::tuple row_of(const strobe::RecipeResult& result) {
+    py::list items;
+    for (const strobe_recipe_item& item : result.items) {
+        const auto* start = reinterpret_cast<const char*>(result.bytes.data()) + item.offset;
+        items.append(py::make_tuple(item.status, item.address, item.step, py::bytes(start, item.size)));
+    }
+    return py::make_tuple(result.status, items);
+}
+
+using Row = std::tuple<py::bytes, std::uint32_t, std::uint32_t>;
+
+py::list run_rows(pid_t process, const std::vector<Row>& rows) {
+    std::vector<strobe::BoundedRecipe> recipes;
+    for (const auto& [code, bytes, items] : rows) recipes.push_back({steps_of(code), bytes, items});
+    std::vector<strobe::RecipeResult> results;
+    {
+        const py::gil_scoped_release release;
+        results = strobe::run_recipes(process, recipes);
+    }
+    py::list given;
+    for (const strobe::RecipeResult& result : results) given.append(row_of(result));
+    return given;
+}
+
+// What recipe.h calls these, without its prefix.
+py::dict named_steps() {
+    py::dict steps;
+    steps["END"] = static_cast<int>(STROBE_RECIPE_END);
+    steps["BASE"] = static_cast<int>(STROBE_RECIPE_BASE);
+    steps["ADD"] = static_cast<int>(STROBE_RECIPE_ADD);
+    steps["DEREF"] = static_cast<int>(STROBE_RECIPE_DEREF);
+    steps["VIRTUAL_BASE"] = static_cast<int>(STROBE_RECIPE_VIRTUAL_BASE);
+    steps["SAVE"] = static_cast<int>(STROBE_RECIPE_SAVE);
+    steps["RESTORE"] = static_cast<int>(STROBE_RECIPE_RESTORE);
+    steps["READ"] = static_cast<int>(STROBE_RECIPE_READ);
+    steps["TEXT"] = static_cast<int>(STROBE_RECIPE_TEXT);
+    steps["REPEAT"] = static_cast<int>(STROBE_RECIPE_REPEAT);
+    steps["REPEAT_LOADED"] = static_cast<int>(STROBE_RECIPE_REPEAT_LOADED);
+    steps["NEXT"] = static_cast<int>(STROBE_RECIPE_NEXT);
+    steps["LOAD"] = static_cast<int>(STROBE_RECIPE_LOAD);
+    steps["UNLESS"] = static_cast<int>(STROBE_RECIPE_UNLESS);
+    return steps;
+}
+
+py::dict named_statuses() {
+    py::dict statuses;
+    statuses["OK"] = static_cast<int>(STROBE_RECIPE_OK);
+    statuses["NULL"] = static_cast<int>(STROBE_RECIPE_NULL);
+    statuses["UNREADABLE"] = static_cast<int>(STROBE_RECIPE_UNREADABLE);
+    statuses["FULL"] = static_cast<int>(STROBE_RECIPE_FULL);
+    statuses["CUT"] = static_cast<int>(STROBE_RECIPE_CUT);
+    statuses["MALFORMED"] = static_cast<int>(STROBE_RECIPE_MALFORMED);
+    statuses["ENDLESS"] = static_cast<int>(STROBE_RECIPE_ENDLESS);
+    return statuses;
+}
+
+}  // namespace
+
+namespace strobe::bindings {
+
+void add_recipe(py::module_& module) {
+    module.def("run_recipes", &run_rows, py::arg("pid"), py::arg("recipes"));
+    module.attr("RECIPE_STEPS") = named_steps();
+    module.attr("RECIPE_STATUSES") = named_statuses();
+}
+
+}  // namespace strobe::bindings

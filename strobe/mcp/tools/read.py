@@ -1,0 +1,153 @@
+"""debug_read: values of variables and memory of the running program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from strobe.errors import StrobeError, failure
+from strobe.mcp.registry import Context, Tool
+from strobe.mcp.results import ASKED_BYTES
+from strobe.mcp.schema import Array, Field, Integer, Record, Text
+from strobe.mcp.tools.parameters import SESSION_ID
+
+_MAX_TARGETS = 16
+_MAX_DEPTH = 5
+_MAX_BYTES = 65536
+_PREVIEW_BYTES = 32
+_TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer", "bytes")
+
+
+class _Address(Field):
+    """A number, or its text: clients cannot hold all 64 bits in a number."""
+
+    def json(self) -> dict[str, Any]:
+        return self._json("string")
+
+    def check(self, value: Any, path: str) -> int:
+        try:
+            number = int(value, 0) if isinstance(value, str) else value
+        except ValueError:
+            number = None
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 1 << 64:
+            valid = '"0x7ffd1234" or a number below 2 to the power of 64'
+            raise failure("bad_value", field=path, value=repr(value)[:80], reason="it is no address", valid=valid)
+        return number
+
+
+_PARAMETERS = Record(
+    fields={
+        "sessionId": SESSION_ID,
+        "targets": Array(
+            description="1 to 16 of {variable} or {address, size, type}; all are read at one instant",
+            items=Record(
+                fields={
+                    "variable": Text(
+                        description="gTempo, gClock->counter, gState.voices[3].freq, *p, &x, (Node*)p, ns::x, a.cpp::x",
+                        min_length=1,
+                        max_length=256,
+                    ),
+                    "address": _Address(description="0x…"),
+                    "size": Integer(description="1 to 65536 bytes", low=1, high=_MAX_BYTES),
+                    "type": Text(choices=_TYPES),
+                }
+            ),
+            max_items=_MAX_TARGETS,
+        ),
+        "depth": Integer(description="1 to 5 structs within each other", low=1, high=_MAX_DEPTH, default=1),
+    },
+    required=("sessionId", "targets"),
+    later=("poll",),
+)
+
+
+def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    from strobe.values.reading import ReadTarget
+
+    wanted = arguments["targets"]
+    if not wanted:
+        raise failure("bad_value", field="targets", value="[]", reason="it is empty", valid="1 to 16 targets")
+    for place, one in enumerate(wanted):
+        _check(one, f"targets[{place}]")
+    session = context.sessions().get(arguments["sessionId"])
+    targets = [ReadTarget(one.get("variable"), one.get("address"), one.get("size"), one.get("type")) for one in wanted]
+    results = session.read(targets, arguments.get("depth", 1))
+    return {"results": _bounded([_wire(result, session.keep_bytes) for result in results])}
+
+
+def _check(target: dict[str, Any], path: str) -> None:
+    """Either a variable or an address."""
+    if "variable" in target:
+        extra = next((name for name in ("address", "size", "type") if name in target), None)
+        if extra is not None:
+            raise failure("unknown_field", field=f"{path}.{extra}", near=" beside 'variable'", valid="variable alone")
+        return
+    if "address" not in target:
+        raise failure("missing_field", field=f"{path}.variable", valid="a variable; or an address, with size and type")
+    if "type" not in target:
+        raise failure("missing_field", field=f"{path}.type", valid=", ".join(_TYPES))
+    if target["type"] == "bytes" and "size" not in target:
+        raise failure("missing_field", field=f"{path}.size", valid=f"1 to {_MAX_BYTES} bytes")
+
+
+def _wire(result: Any, keep: Callable[[bytes], Path]) -> dict[str, Any]:
+    from strobe.values import text
+    from strobe.values.model import Record as Fields
+
+    shown: dict[str, Any] = {"target": result.target}
+    if result.address is not None:
+        shown["address"] = f"{result.address:#x}"
+    if result.error is not None:
+        return {**shown, "error": _told(result.error)}
+    shown |= {"type": result.type} | ({} if result.size is None else {"size": result.size})
+    if result.content is not None:
+        return {**shown, **_in_file(result.content, keep)}
+    if result.count is not None:
+        shown["count"] = result.count
+        return {**shown, "value": [text.plain(element) for element in result.value]}
+    if isinstance(result.value, Fields):
+        return {**shown, "fields": text.plain(result.value)}
+    return {**shown, "value": text.plain(result.value)}
+
+
+def _told(error: StrobeError) -> str:
+    return f"{error.message} {error.next_step}".strip()
+
+
+def _in_file(content: bytes, keep: Callable[[bytes], Path]) -> dict[str, Any]:
+    return {"file": str(keep(content)), "preview": content[:_PREVIEW_BYTES].hex(" ")}
+
+
+def _bounded(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What does not fit into the answer any more is told instead of its value."""
+    left = ASKED_BYTES
+    bounded = []
+    for shown in results:
+        size = len(orjson.dumps(shown, option=orjson.OPT_PASSTHROUGH_SUBCLASS, default=str))
+        if size > left:
+            hint = "Read a part of it, with less depth, or fewer targets at once."
+            error = failure("too_much_read", bytes=size, limit=ASKED_BYTES, hint=hint)
+            kept: dict[str, Any] = {
+                name: shown[name] for name in ("target", "address", "type", "size") if name in shown
+            }
+            shown = {**kept, "error": _told(error)}
+            size = len(orjson.dumps(shown))
+        left -= size
+        bounded.append(shown)
+    return bounded
+
+
+TOOL = Tool(
+    name="debug_read",
+    title="Read variables",
+    description="Values of global and static variables, their members and elements, and raw memory, while the program "
+    "runs on; nothing is stopped. A bad target is an error of its own in results. Bytes go to a file, with a preview.",
+    parameters=_PARAMETERS,
+    run=run,
+    read_only=True,
+    destructive=False,
+    idempotent=True,
+)

@@ -1,0 +1,129 @@
+"""Reads of variables and memory of a session's program: from outside, without the agent, while the program runs."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+
+from strobe.capture.mapped_elf import unlisted
+from strobe.errors import StrobeError, failure
+from strobe.model import LoadedModule
+from strobe.session.modules import Modules, TracedModule
+from strobe.symbols import ElfResolver, SymbolResolver
+from strobe.timeline import placement
+from strobe.timeline.records import SessionRecord
+from strobe.values.reading import Reader, ReadResult, ReadTarget, failed_process
+from strobe.values.scope import Module, Scope
+
+_LOCK = threading.Lock()  # debug information is for one thread at a time
+
+
+class Readable(ABC):
+    """A session whose program's variables can be read while it runs, whichever process observes it."""
+
+    id: str
+    _reader: Reads | None = None
+
+    def read(self, targets: Sequence[ReadTarget], depth: int = 1) -> list[ReadResult]:
+        """Variables and memory at one moment; an error for each that fails.
+
+        Raises process_exited, read_refused, replaced_on_disk.
+        """
+        record = self._record()
+        if record.status != "running":
+            raise self._not_here()
+        if self._reader is None:
+            self._reader = Reads(record.pid, self._symbols())
+        try:
+            return self._reader.read(targets, depth)
+        except ProcessLookupError as error:
+            raise self._gone() from error
+
+    def keep_bytes(self, content: bytes) -> Path:
+        """Puts what was read into a new file of the session's folder."""
+        folder = placement.make_folder(self._record()) / "reads"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        descriptor, path = tempfile.mkstemp(".bin", "", folder)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        return Path(path)
+
+    def _symbols(self) -> SymbolResolver:
+        return ElfResolver()
+
+    def _gone(self) -> StrobeError:
+        return failure("process_exited", session_id=self.id, how="it has just ended")
+
+    @abstractmethod
+    def _not_here(self) -> StrobeError: ...
+
+    @abstractmethod
+    def _record(self) -> SessionRecord: ...
+
+
+class Reads:
+    """Of one process. May be shared by threads. Its methods raise ProcessLookupError when the process is gone."""
+
+    def __init__(self, pid: int, resolver: SymbolResolver) -> None:
+        self._pid = pid
+        self._resolver = resolver
+        self._reader = Reader(pid)
+        self._modules = Modules(pid, resolver)
+        self._program: tuple[int, int] | None = None  # device and inode
+        self._scope: Scope | None = None
+        self._mapped: list[LoadedModule] = []
+        self._others: list[Module] | None = None
+
+    def read(self, targets: Sequence[ReadTarget], depth: int) -> list[ReadResult]:
+        """A result for each target. Raises read_refused, replaced_on_disk, what the program's symbols raise."""
+        with _LOCK:
+            try:
+                return self._reader.read(targets, depth, self._current())
+            except OSError as error:
+                refused = failed_process(error, self._pid)
+                if refused is None:
+                    raise ProcessLookupError(f"process {self._pid}") from error
+                raise refused from error
+
+    def _current(self) -> Scope:
+        """The scope; a new one where the program, or a library that was asked for, is another."""
+        program = self._executable()
+        is_same = program == self._program and (self._others is None or self._mapped == self._libraries())
+        if self._scope is None or not is_same:
+            self._program, self._others = program, None
+            self._mapped = unlisted(self._pid, [])
+            path = str(Path(f"/proc/{self._pid}/exe").readlink()).removesuffix(" (deleted)")
+            own = next((module for module in self._mapped if module.path == path), None)
+            if own is None:
+                raise failure("no_debug_information", path=path, hint="It is not mapped as a file.")
+            self._modules.check(own)
+            loaded = self._loaded([own])
+            if not loaded:
+                raise failure("no_debug_information", path=path, hint="Its symbols cannot be read.")
+            self._scope = Scope(loaded[0], self._later)
+        return self._scope
+
+    def _executable(self) -> tuple[int, int]:
+        status = os.stat(f"/proc/{self._pid}/exe")  # noqa: PTH116 - where the link leads, even if it was deleted
+        return status.st_dev, status.st_ino
+
+    def _libraries(self) -> list[LoadedModule]:
+        return unlisted(self._pid, [])
+
+    def _later(self) -> list[Module]:
+        if self._others is None:
+            program = None if self._scope is None else self._scope.program
+            others = [item for item in self._mapped if program is None or item.base != program.base]
+            self._others = self._loaded(others)
+        return self._others
+
+    def _loaded(self, modules: Sequence[LoadedModule]) -> list[Module]:
+        return [self._module(known) for known in self._modules.of(modules)]
+
+    def _module(self, known: TracedModule) -> Module:
+        path = known.module.path
+        return Module(path, known.module.base, known.module.size, known.symbols, self._resolver.details(path))

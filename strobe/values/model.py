@@ -1,0 +1,104 @@
+"""What a read gives: plain Python values, and these where Python has nothing like it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+
+class Char(str):
+    """One character of the program; `code` is its number."""
+
+    __slots__ = ("code",)
+    code: int
+
+    def __new__(cls, code: int) -> Char:
+        self = super().__new__(cls, chr(code) if 0 <= code < 0x110000 else "\ufffd")
+        self.code = code
+        return self
+
+
+class PointerTo:
+    """A pointer: its address, the function or global it points into, and what it points to where that was read."""
+
+    __slots__ = ("address", "symbol", "to")
+
+    def __init__(self, address: int, symbol: str | None = None, to: Any = None) -> None:
+        self.address = address
+        self.symbol = symbol
+        self.to = to
+
+    def __getattr__(self, name: str) -> Any:
+        """A field of what it points to."""
+        if name.startswith("__") or self.to is None:
+            raise AttributeError(f"{self!r} was not followed: nothing is known of '{name}'")
+        return getattr(self.to, name)
+
+    def __bool__(self) -> bool:
+        return self.address != 0
+
+    def __int__(self) -> int:
+        return self.address
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, PointerTo):
+            return self.address == other.address
+        return self.address == other if isinstance(other, int) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.address)
+
+    def __repr__(self) -> str:
+        return f"{self.address:#x}" + (f" <{self.symbol}>" if self.symbol else "")
+
+
+class Record:
+    """A struct, class or union: its fields as attributes, those of its base classes with them.
+
+    Iterating gives (name, value); `record["name"]` is for names that are no identifiers of Python.
+    """
+
+    def __init__(self, type_name: str, fields: dict[str, Any]) -> None:
+        self._type_name = type_name
+        self._fields = fields
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["_fields"][name]
+        except KeyError:
+            raise AttributeError(f"{self.__dict__.get('_type_name')} has no field '{name}'") from None
+
+    def __getitem__(self, name: str) -> Any:
+        return self._fields[name]
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        return iter(self._fields.items())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Record):
+            return self._fields == other._fields
+        return self._fields == other if isinstance(other, dict) else NotImplemented
+
+    def __hash__(self) -> int:
+        raise TypeError("a Record can be compared, not hashed")
+
+    def __repr__(self) -> str:
+        return f"{self._type_name}({', '.join(f'{name}={value!r}' for name, value in self)})"
+
+
+class Rows(list[Any]):
+    """The first elements of an array; `total` is how many it has."""
+
+    def __init__(self, elements: list[Any], total: int) -> None:
+        super().__init__(elements)
+        self.total = total
+
+
+class Problem(str):
+    """What stands in place of a value: "<struct>", "<circular ref to gList>", "Address not readable: 0x10"."""
+
+    __slots__ = ()
+
+
+# bool, int, float, Text, Enumerator, Char, PointerTo, Record, Rows, Problem; None: no value, as of an empty struct
+Shown: TypeAlias = Any

@@ -1,0 +1,250 @@
+"""From an expression to where its value lies: the steps of a recipe, and the type found there."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+
+from strobe.errors import StrobeError, failure
+from strobe.symbols.later import Later
+from strobe.symbols.locations import AtAddress
+from strobe.symbols.nearest import nearest_names
+from strobe.symbols.record_model import Base, Field
+from strobe.symbols.type_model import VOID, Array, Dimension, Encoding, Pointer, Record, Reference, Scalar, Type
+from strobe.values.expression import (
+    MAX_DEREFERENCES,
+    AddressOf,
+    Cast,
+    Dereference,
+    Expression,
+    Index,
+    Member,
+    Name,
+    Number,
+    spelled,
+)
+from strobe.values.recipes import Recipe
+from strobe.values.scope import Module, Scope
+
+_MAX_NESTING = 32  # anonymous records and base classes within each other
+_SCALARS = {
+    "char": (1, Encoding.SIGNED_CHAR),
+    "unsigned char": (1, Encoding.UNSIGNED_CHAR),
+    "short": (2, Encoding.SIGNED),
+    "int": (4, Encoding.SIGNED),
+    "unsigned int": (4, Encoding.UNSIGNED),
+    "long": (8, Encoding.SIGNED),
+    "unsigned long": (8, Encoding.UNSIGNED),
+    "float": (4, Encoding.FLOAT),
+    "double": (8, Encoding.FLOAT),
+}
+
+
+@dataclass
+class Place:
+    """`is_value`: the value is the address itself, as of `&x`; it lies nowhere. `steps`: of dereferences, whose."""
+
+    recipe: Recipe
+    type: Type
+    is_value: bool = False
+    module: Module | None = None
+    bits: Field | None = None
+    dereferenced: dict[int, str] = field(default_factory=dict)
+
+
+def place_of(expression: Expression, scope: Scope) -> Place:
+    """Raises READ_FAILED or VALIDATION_ERROR, naming the part that cannot be."""
+    return _Compiler(scope).compile(expression)
+
+
+class _Compiler:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def compile(self, expression: Expression) -> Place:
+        match expression:
+            case Name(text):
+                place = self._variable(text)
+            case Number(value):
+                place = Place(Recipe(), VOID, is_value=True)
+                place.recipe.base(value)
+            case Member(of, name, is_arrow):
+                place = self._member(self.compile(of), of, name, is_arrow)
+            case Index(of, index):
+                place = self._index(self.compile(of), of, index)
+            case Dereference(of):
+                place = self._dereferenced(self.compile(of), of)
+            case AddressOf(of):
+                place = self._address(self.compile(of), of)
+            case Cast(of):
+                place = self._cast(self.compile(of), expression)
+        if isinstance(place.type.bare, Reference):
+            self._follow(place, spelled(expression))
+        return place
+
+    def _variable(self, name: str) -> Place:
+        variable, module = self._scope.variable(name)
+        if not isinstance(variable.location, AtAddress):
+            raise failure("thread_local_unread", what=variable.name)
+        place = Place(Recipe(), variable.type, module=module)
+        place.recipe.base(variable.location.address + module.slide)
+        return place
+
+    def _follow(self, place: Place, text: str) -> None:
+        """To what a pointer or reference at the place points to."""
+        target = place.type.bare
+        assert isinstance(target, (Pointer, Reference))
+        if not place.is_value:
+            place.dereferenced[place.recipe.dereference()] = text
+        place.is_value = False
+        place.type = target.target
+        if len(place.dereferenced) > MAX_DEREFERENCES:
+            raise failure("too_many_dereferences", limit=MAX_DEREFERENCES, hint="Read it in steps.")
+
+    def _dereferenced(self, place: Place, of: Expression) -> Place:
+        plain = place.type.bare
+        if isinstance(plain, Array):
+            return self._index(place, of, 0)
+        if not isinstance(plain, Pointer):
+            raise _wrong(of, f"it is {place.type.name}, not a pointer")
+        self._follow(place, spelled(of))
+        return place
+
+    def _member(self, place: Place, of: Expression, name: str, is_arrow: bool) -> Place:
+        if is_arrow and not isinstance(place.type.bare, Pointer):
+            raise _wrong(of, f"it is {place.type.name}, not a pointer; use '.'")
+        if isinstance(place.type.bare, Pointer):  # also after a dot: what is meant is clear
+            self._follow(place, spelled(of))
+        record = place.type.bare
+        if not isinstance(record, Record):
+            raise _wrong(of, f"it is {place.type.name}, which has no fields")
+        if record.is_declaration:
+            raise _wrong(of, f"{record.name} is only declared: its fields are not known")
+        path = path_to(record, name)
+        if path is None:
+            near = nearest_names(name, field_names(record))
+            raise failure("no_such_field", type=record.name, what=name, hint=_near(near) or _all(record))
+        for part in path:
+            self._step_into(place, part)
+        return place
+
+    def _step_into(self, place: Place, part: Field | Base) -> None:
+        if isinstance(part, Base) and part.offset is None:
+            place.recipe.virtual_base(part.vtable_offset or 0)
+        elif isinstance(part, Field) and part.bit_size is not None:
+            place.bits = part
+        else:
+            place.recipe.add(part.offset or 0)
+        place.type = part.type
+
+    def _index(self, place: Place, of: Expression, index: int) -> Place:
+        plain = place.type.bare
+        if isinstance(plain, Pointer):
+            self._follow(place, spelled(of))
+            place.recipe.add(index * _size(place.type, of))
+            return place
+        if not isinstance(plain, Array):
+            raise _wrong(of, f"it is {place.type.name}, neither an array nor a pointer")
+        count = plain.dimensions[0].count if plain.dimensions else None
+        if index < 0 or (count is not None and index >= count):
+            raise failure("no_such_element", what=spelled(of), index=index, count=count)
+        place.type = row_of(plain)
+        place.recipe.add(index * _size(place.type, of, plain))
+        return place
+
+    def _address(self, place: Place, of: Expression) -> Place:
+        if place.is_value or place.bits is not None:
+            raise _wrong(of, "it has no address")
+        place.is_value = True
+        place.type = pointer_to(place.type)
+        return place
+
+    def _cast(self, place: Place, cast: Cast) -> Place:
+        if not cast.stars:
+            raise _wrong(cast, "only casts to pointers are possible, as (Node*)p")
+        plain = place.type.bare
+        if isinstance(plain, Array):
+            place.is_value = True
+        elif not place.is_value and place.type.size != 8:
+            raise _wrong(cast.of, f"it is {place.type.name}, which cannot be cast to a pointer")
+        for _ in range(cast.stars):
+            place.type = pointer_to(place.type if _ else self._named(cast))
+        return place
+
+    def _named(self, cast: Cast) -> Type:
+        words = [word for word in cast.type_name.split() if word not in ("const", "volatile")]
+        name = " ".join(words)
+        found = VOID if name == "void" else self._scope.type(name)
+        if found is None and name in _SCALARS:
+            size, encoding = _SCALARS[name]
+            found = Scalar(name, size, None, encoding, None)
+        if found is None:
+            names = [] if self._scope.program.details is None else self._scope.program.details.types.names()
+            raise failure("no_such_type", what=name, hint=_near(nearest_names(name, names)))
+        return found
+
+
+def pointer_to(target: Type) -> Pointer:
+    return Pointer("", 8, None, Later(lambda: target, nullcontext()))
+
+
+def row_of(array: Array) -> Type:
+    """The type of its elements: of several dimensions an array of the others."""
+    rest: tuple[Dimension, ...] = array.dimensions[1:]
+    if not rest:
+        return array.element
+    element = array.element
+    return Array("", None, None, Later(lambda: element, nullcontext()), rest, array.stated_stride, False)
+
+
+def path_to(record: Record, name: str, depth: int = 0) -> list[Field | Base] | None:
+    """Through anonymous records and base classes; its own fields come before those of its bases."""
+    parts = record.parts
+    for item in parts.fields:
+        if item.name == name and item.bit_offset is not None:
+            return [item]
+    for inner in _spread(record):
+        plain = inner.type.bare
+        if isinstance(plain, Record) and depth < _MAX_NESTING:
+            if isinstance(inner, Base) and name in (plain.name, plain.name.rpartition("::")[2]):
+                return [inner]
+            below = path_to(plain, name, depth + 1)
+            if below is not None:
+                return [inner, *below]
+    return None
+
+
+def _spread(record: Record) -> list[Field | Base]:
+    """What has fields that belong to the record."""
+    unnamed = [item for item in record.parts.fields if not item.name and item.bit_offset is not None]
+    return [*unnamed, *record.parts.bases]
+
+
+def field_names(record: Record, depth: int = 0) -> list[str]:
+    """Those that `path_to` finds."""
+    names = [item.name for item in record.parts.fields if item.name and not item.is_vtable_pointer]
+    for inner in _spread(record):
+        plain = inner.type.bare
+        if isinstance(plain, Record) and depth < _MAX_NESTING:
+            names += field_names(plain, depth + 1)
+    return names
+
+
+def _size(type_: Type, of: Expression, array: Array | None = None) -> int:
+    stride = array.stride if array is not None and len(array.dimensions) == 1 else type_.size
+    if not stride:
+        raise _wrong(of, f"the size of {type_.name} is not known")
+    return stride
+
+
+def _wrong(of: Expression, reason: str) -> StrobeError:
+    return failure("bad_expression", expression=spelled(of), reason=reason, valid="gClock->counter, gVoices[3].freq")
+
+
+def _near(names: list[str]) -> str:
+    return f"Names like it: {', '.join(names)}." if names else ""
+
+
+def _all(record: Record) -> str:
+    names = field_names(record)
+    return f"It has: {', '.join(names[:20])}{' …' if len(names) > 20 else ''}." if names else "It has no fields."

@@ -1,0 +1,177 @@
+"""Reads variables and memory of a process: from names to values, many at once."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from strobe.errors import StrobeError, failure
+from strobe.symbols.damage import UNREADABLE
+from strobe.values import raw
+from strobe.values.expression import parse
+from strobe.values.model import Shown
+from strobe.values.places import Place, place_of
+from strobe.values.recipes import NULL, Item, Recipe, run
+from strobe.values.scope import Scope
+from strobe.values.shapes import Decoding, Elements, Leading, Nothing, Part, Shape, add_read, read_value
+from strobe.values.shaping import Shaping
+
+MAX_TARGETS = 16
+MAX_DEPTH = 5
+_MAX_KNOWN = 512  # plans that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTarget:
+    """A `variable`, or `size` bytes at an `address` as `type`, one of raw.NAMES."""
+
+    variable: str | None = None
+    address: int | None = None
+    size: int | None = None
+    type: str | None = None
+
+    @property
+    def text(self) -> str:
+        return self.variable if self.variable is not None else f"{self.address or 0:#x}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResult:
+    """`value` where `error` is None; `content` instead of it for "bytes". `count`: elements of an array."""
+
+    target: str
+    address: int | None = None
+    type: str | None = None
+    size: int | None = None
+    value: Shown = None
+    count: int | None = None
+    content: bytes | None = None
+    error: StrobeError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """`dereferenced`: step -> the pointer that it followed. `is_value`: the value is the address that is reached."""
+
+    code: tuple[bytes, int, int]
+    shape: Shape
+    text: str
+    type: str
+    size: int | None
+    key: int | None
+    dereferenced: dict[int, str]
+    is_value: bool = False
+    is_raw: bool = False
+
+
+class Reader:
+    """Reads one process. Not for several threads at once."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._scope: Scope | None = None
+        self._plans: dict[tuple[ReadTarget, int], _Plan] = {}
+
+    def read(self, targets: Sequence[ReadTarget], depth: int, scope: Scope) -> list[ReadResult]:
+        """A result for each target, as near to one instant as it can be. What fails for one spoils no other.
+
+        Raises OSError where the process is gone (ESRCH) or may not be read (EPERM).
+        """
+        if scope is not self._scope:
+            self._plans, self._scope = {}, scope
+        plans = [self._planned(target, depth, scope) for target in targets]
+        good = [plan for plan in plans if isinstance(plan, _Plan)]
+        runs = iter(run(self._pid, [plan.code for plan in good]) if good else [])
+        return [
+            _result(plan, next(runs), scope)
+            if isinstance(plan, _Plan)
+            else ReadResult(target.text, address=target.address, error=plan)
+            for target, plan in zip(targets, plans, strict=True)
+        ]
+
+    def _planned(self, target: ReadTarget, depth: int, scope: Scope) -> _Plan | StrobeError:
+        known = self._plans.get((target, depth))
+        if known is not None:
+            return known
+        try:
+            plan = _plan_of_variable(target, depth, scope) if target.variable is not None else _plan_of_address(target)
+        except StrobeError as error:
+            return error
+        except UNREADABLE as error:
+            reason = str(error) or type(error).__name__
+            return failure("debug_info_unreadable", path=scope.program.path, what=target.text, reason=reason)
+        if len(self._plans) >= _MAX_KNOWN:
+            self._plans.clear()
+        self._plans[target, depth] = plan
+        return plan
+
+
+def _plan_of_variable(target: ReadTarget, depth: int, scope: Scope) -> _Plan:
+    text = (target.variable or "").strip()
+    place = place_of(parse(text), scope)
+    shaping = Shaping()
+    if place.is_value:
+        return _plan_of_value(place, text, shaping, depth)
+    shape = shaping.field(place.bits, depth) if place.bits is not None else shaping.shape(place.type, depth)
+    if place.bits is not None:
+        place.recipe.add(place.bits.offset or 0)
+    add_read(place.recipe, shape)
+    plain = place.type.bare
+    return _Plan(place.recipe.finished(), shape, text, place.type.name, place.type.size, id(plain), place.dereferenced)
+
+
+def _plan_of_value(place: Place, text: str, shaping: Shaping, depth: int) -> _Plan:
+    """`&x`, `(Node*)0x1000`: the pointer lies nowhere, what it leads to is read as that of any other."""
+    shape = shaping.shape(place.type, depth)
+    place.recipe.read(0)
+    if isinstance(shape, Leading):
+        shape.add_target(place.recipe)
+    code = place.recipe.finished()
+    return _Plan(code, shape, text, place.type.name, 8, None, place.dereferenced, is_value=True)
+
+
+def _plan_of_address(target: ReadTarget) -> _Plan:
+    name = target.type or raw.BYTES
+    size = target.size if target.size is not None else raw.width_of(name)
+    if not 1 <= size <= raw.MAX_BYTES:
+        valid = f"1 to {raw.MAX_BYTES}"
+        raise failure("bad_value", field="size", value=size, reason="it is out of range", valid=valid)
+    is_bytes = raw.width_of(name) == 1 and name == raw.BYTES
+    shape = Nothing("", size) if is_bytes else raw.raw_shape(name, size)
+    recipe = Recipe()
+    recipe.base(target.address or 0)
+    recipe.read(size)
+    return _Plan(recipe.finished(), shape, target.text, name, size, None, {}, is_raw=True)
+
+
+def _result(plan: _Plan, items: list[Item], scope: Scope) -> ReadResult:
+    first = items[0]
+    if not first.is_there:
+        return ReadResult(plan.text, type=plan.type, size=plan.size, error=_error(plan, first))
+    if plan.is_raw and isinstance(plan.shape, Nothing):
+        return ReadResult(plan.text, first.address, plan.type, plan.size, content=first.data)
+    if plan.is_value:
+        decoding = Decoding(iter(items[1:]), scope.name_at, {})
+        part = Part(first.address.to_bytes(8, "little"), 0, 0, plan.text)
+        return ReadResult(plan.text, None, plan.type, plan.size, plan.shape.value(part, decoding))
+    value = read_value(plan.shape, Decoding(iter(items), scope.name_at, {}), plan.text, plan.key)
+    count = plan.shape.count if isinstance(plan.shape, Elements) else None
+    return ReadResult(plan.text, first.address, plan.type, plan.size, value, count)
+
+
+def _error(plan: _Plan, item: Item) -> StrobeError:
+    pointer = plan.dereferenced.get(item.step, plan.text)
+    if item.status == NULL:
+        return failure("null_pointer", what=pointer)
+    at = "" if plan.is_raw else f", for {plan.text}"
+    return failure("address_unreadable", address=f"{item.address:#x}", at=at)
+
+
+def failed_process(error: OSError, pid: int) -> StrobeError | None:
+    """Why a process cannot be read; None where it is gone."""
+    if error.errno in (errno.EPERM, errno.EACCES):
+        return failure("read_refused", pid=pid)
+    if error.errno in (errno.ESRCH, errno.ENOENT):
+        return None
+    return failure("internal", reason=str(error), log="strobe.log")

@@ -1,0 +1,137 @@
+"""What names mean in a process: variables and types of its modules, and the names of what lies at an address."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePath
+
+from strobe.errors import failure
+from strobe.symbols import ModuleSymbols
+from strobe.symbols.details import ModuleDetails
+from strobe.symbols.locations import AtAddress
+from strobe.symbols.nearest import nearest_names
+from strobe.symbols.type_model import Type
+from strobe.symbols.variables import Variable
+
+_SHOWN = 5
+
+
+@dataclass
+class Module:
+    """A loaded file. `base` is where it lies; `details` None: it has no debug information."""
+
+    path: str
+    base: int
+    size: int
+    symbols: ModuleSymbols
+    details: ModuleDetails | None
+
+    @property
+    def slide(self) -> int:
+        """What link-time addresses are moved by."""
+        return self.base - self.symbols.link_base
+
+    @cached_property
+    def _places(self) -> tuple[list[int], list[int]]:
+        """Link-time addresses of variables and their rows, by address."""
+        if self.details is None:
+            return [], []
+        table = self.details.debug_info.named.variables
+        rows = ((number, table.row(number)) for number in range(len(table.names())))
+        found = sorted((row.address, number) for number, row in rows if not row.is_thread_local)
+        return [address for address, _ in found], [number for _, number in found]
+
+    def name_at(self, address: int) -> str | None:
+        """`function`, `function+4`, `variable+8` at an address of the process."""
+        link = address - self.slide
+        function = self.symbols.function_at(link)
+        if function is not None:
+            return _with_offset(function.name, link - function.address)
+        addresses, rows = self._places
+        at = bisect_right(addresses, link) - 1
+        if at < 0 or self.details is None:
+            return None
+        row = self.details.debug_info.named.variables.row(rows[at])
+        if link == row.address:
+            return row.name
+        found = (one for one in self.details.variables.find(row.name) if one.location == AtAddress(row.address))
+        size = next((one.type.size or 0 for one in found), 0)
+        return _with_offset(row.name, link - row.address) if link < row.address + size else None
+
+
+class Scope:
+    """The modules of one process, the program first. `others` are loaded when the program does not know a name."""
+
+    def __init__(self, program: Module, others: Callable[[], Sequence[Module]]) -> None:
+        self.program = program
+        self._others = others
+
+    def variable(self, name: str) -> tuple[Variable, Module]:
+        """Raises READ_FAILED where there is none, or where several are meant."""
+        for module in self.modules():
+            found = [] if module.details is None else module.details.variables.find(name)
+            plain = name.removeprefix("::")
+            exact = [one for one in found if one.name == plain or one.name.endswith(f".cpp::{plain}")]
+            chosen = exact or found
+            if len(chosen) == 1:
+                return chosen[0], module
+            if chosen:
+                visible = [one for one in chosen if one.is_external]
+                if len(visible) == 1 and exact:
+                    return visible[0], module
+                raise _several(name, chosen)
+        raise self._unknown(name)
+
+    def type(self, name: str) -> Type | None:
+        for module in self.modules():
+            found = [] if module.details is None else module.details.types.find(name)
+            if found:
+                return found[0]
+        return None
+
+    def name_at(self, address: int) -> str | None:
+        """The function or variable that lies there."""
+        for module in (self.program, *self._known()):
+            if module.base <= address < module.base + module.size:
+                return module.name_at(address)
+        return None
+
+    def modules(self) -> Iterator[Module]:
+        yield self.program
+        yield from self._others()
+
+    def _known(self) -> Sequence[Module]:
+        return self._others()
+
+    def _unknown(self, name: str) -> Exception:
+        if self.program.details is None:
+            return failure("no_debug_information", path=self.program.path, hint="Build it with -g.")
+        tables = (module.details for module in self.modules() if module.details is not None)
+        names = [known for details in tables for known in details.debug_info.named.variables.names()]
+        near = nearest_names(name.rpartition(".cpp::")[2], names, _SHOWN)
+        hint = (
+            f"Names like it: {', '.join(near)}." if near else "List what there is with: strobe symbols --variable '*'"
+        )
+        return failure("variable_not_found", what=name, hint=hint)
+
+
+def _several(name: str, found: Sequence[Variable]) -> Exception:
+    options = [_distinct(one, found) for one in found]
+    shown = ", ".join(dict.fromkeys(options[:_SHOWN]))
+    more = f" and {len(options) - _SHOWN} more" if len(options) > _SHOWN else ""
+    return failure("variable_ambiguous", what=name, count=len(found), options=shown + more)
+
+
+def _distinct(variable: Variable, others: Sequence[Variable]) -> str:
+    """A name that means this one only, as far as there is one."""
+    same = [one for one in others if one.name == variable.name]
+    if len(same) == 1 or variable.file is None:
+        return variable.name
+    return f"{PurePath(variable.file).name}::{variable.name}"
+
+
+def _with_offset(name: str, offset: int) -> str:
+    return f"{name}+{offset}" if offset else name

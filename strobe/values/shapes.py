@@ -1,0 +1,327 @@
+"""What a type is to a read: the steps that fetch it, and how the items they give are put together to a value.
+
+A shape adds its steps to a recipe once; the items of a run come in the same order in which its parts are decoded.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from strobe.model import Enumerator, Text, ValueKind, ValueType
+from strobe.timeline.captured import value_of_bytes
+from strobe.values.model import Char, PointerTo, Problem, Record, Rows, Shown
+from strobe.values.recipes import CUT, NULL, OK, Item, Recipe
+
+MAX_CHARACTERS = 1024
+_ENCODINGS = {1: "utf-8", 2: "utf-16-le", 4: "utf-32-le"}
+_CUT = "…"
+
+
+@dataclass
+class Decoding:
+    """The items of one run, and the structures that are being decoded: (address, type) -> their name."""
+
+    items: Iterator[Item]
+    name_at: Callable[[int], str | None]
+    around: dict[tuple[int, int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """`data` from `start` on, which lies at `address`; `name` is how it was reached, with `joint` before a field's."""
+
+    data: bytes
+    start: int
+    address: int
+    name: str
+    joint: str = "."
+
+    def take(self, size: int) -> bytes:
+        return self.data[self.start : self.start + size]
+
+    def at(self, offset: int, name: str | None = None) -> Part:
+        same = name is None
+        joint = self.joint if same else "."
+        return Part(self.data, self.start + offset, self.address + offset, self.name if name is None else name, joint)
+
+
+class Shape(ABC):
+    """`size`: bytes that it needs at its place."""
+
+    size: int
+
+    def add_steps(self, recipe: Recipe) -> None:  # noqa: B027 - most need nothing but their bytes
+        """What it reads beyond its own bytes; the recipe is at its place, and is there again afterwards."""
+
+    @abstractmethod
+    def value(self, part: Part, decoding: Decoding) -> Shown: ...
+
+
+class Leading(Shape):
+    """A pointer that is followed."""
+
+    def add_steps(self, recipe: Recipe) -> None:
+        recipe.save()
+        recipe.dereference()
+        self.add_target(recipe)
+        recipe.restore()
+
+    @abstractmethod
+    def add_target(self, recipe: Recipe) -> None:
+        """The steps at what it points to."""
+
+
+@dataclass(frozen=True)
+class Scalar(Shape):
+    """A number, bool, character or enumerator; `type.bits` of a bit-field count from the first byte."""
+
+    type: ValueType
+    size: int
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        data = part.take(self.size)
+        if self.type.kind is ValueKind.CHAR:
+            return Char(int.from_bytes(data, "little"))
+        found = value_of_bytes(data.ljust(max(8, self.type.size), b"\0"), self.type)
+        return "0x" + data[::-1].hex() if found is None and data else found
+
+
+@dataclass(frozen=True)
+class Characters(Shape):
+    """An array of characters: text up to its first zero."""
+
+    width: int
+    size: int
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        data = part.take(min(self.size, MAX_CHARACTERS * self.width))
+        ends = (at for at in range(0, len(data), self.width) if not any(data[at : at + self.width]))
+        end = next(ends, None)
+        is_cut = end is None and len(data) < self.size
+        return _text(data[:end], self.width, is_cut)
+
+
+@dataclass(frozen=True)
+class Nothing(Shape):
+    """What is not shown: a struct beyond the depth, void."""
+
+    mark: str
+    size: int = 0
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        return Problem(self.mark)
+
+
+@dataclass(frozen=True)
+class Pointer(Shape):
+    """An address that is not followed."""
+
+    size: int = 8
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        address = int.from_bytes(part.take(8), "little")
+        return PointerTo(address, decoding.name_at(address) if address else None)
+
+
+@dataclass(frozen=True)
+class TextPointer(Leading):
+    """`char*`: the text it leads to; the address where there is none."""
+
+    width: int
+    size: int = 8
+
+    def add_target(self, recipe: Recipe) -> None:
+        recipe.text(MAX_CHARACTERS, self.width)
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        item = next(decoding.items)
+        address = int.from_bytes(part.take(8), "little")
+        return _text(item.data, self.width, item.status == CUT) if item.is_there else PointerTo(address)
+
+
+@dataclass(frozen=True)
+class Followed(Leading):
+    """A pointer with what it points to, a structure; `key` tells types apart."""
+
+    target: Shape
+    key: int
+    size: int = 8
+
+    def add_target(self, recipe: Recipe) -> None:
+        add_read(recipe, self.target)
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        address = int.from_bytes(part.take(8), "little")
+        known = decoding.around.get((address, self.key))
+        target = read_value(self.target, decoding, part.name, self.key, "->")
+        if known is not None:
+            return Problem(f"<circular ref to {known}>")
+        return PointerTo(address, decoding.name_at(address), target) if address else PointerTo(0)
+
+
+@dataclass(frozen=True)
+class Referred(Leading):
+    """A reference: what it stands for."""
+
+    target: Shape
+    size: int = 8
+
+    def add_target(self, recipe: Recipe) -> None:
+        add_read(recipe, self.target)
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        return read_value(self.target, decoding, part.name, None, part.joint)
+
+
+@dataclass(frozen=True)
+class Member:
+    """`offset` in bytes; None: of a virtual base, whose place the vtable says by `vtable_offset`.
+
+    `is_spread`: its fields are those of the structure around it.
+    """
+
+    name: str
+    offset: int | None
+    shape: Shape
+    is_spread: bool = False
+    vtable_offset: int = 0
+
+
+@dataclass(frozen=True)
+class Structure(Shape):
+    type_name: str
+    members: tuple[Member, ...]
+    size: int
+
+    def add_steps(self, recipe: Recipe) -> None:
+        for member in self.members:
+            if member.offset is None:
+                recipe.save()
+                recipe.virtual_base(member.vtable_offset)
+                add_read(recipe, member.shape)
+                recipe.restore()
+            else:
+                add_apart(recipe, member.shape, member.offset)
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        fields: dict[str, Shown] = {}
+        for member in self.members:
+            name = None if member.is_spread else f"{part.name}{part.joint}{member.name}"
+            if member.offset is None:
+                found = read_value(member.shape, decoding, name or part.name, None, part.joint)
+            else:
+                found = member.shape.value(part.at(member.offset, name), decoding)
+            inner = dict(found) if member.is_spread and isinstance(found, Record) else {member.name: found}
+            for key, value in inner.items():
+                while key in fields:  # bases may have fields of one name
+                    key += "'"
+                fields[key] = value
+        return Record(self.type_name, fields)
+
+
+@dataclass(frozen=True)
+class Forms(Shape):
+    """A Rust enum: `choose` says by the discriminant, `width` bytes at `place`, which of the members is there."""
+
+    type_name: str
+    members: tuple[Member, ...]
+    choose: Callable[[int], str | None]
+    place: int
+    width: int
+    size: int
+
+    def add_steps(self, recipe: Recipe) -> None:
+        for member in self.members:
+            add_apart(recipe, member.shape, member.offset or 0)
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        number = int.from_bytes(part.at(self.place).take(self.width), "little")
+        chosen = self.choose(number)
+        found: Shown = None
+        for member in self.members:  # all are decoded: their items have to be taken
+            value = member.shape.value(part.at(member.offset or 0, f"{part.name}.{member.name}"), decoding)
+            found = value if member.name == chosen else found
+        if chosen is None:
+            return Problem(f"<no variant {number}>")
+        is_bare = found is None or (isinstance(found, Record) and not list(found))
+        return Enumerator(chosen, number) if is_bare else Record(self.type_name, {chosen: found})
+
+
+@dataclass(frozen=True)
+class Elements(Shape):
+    """The first `shown` of `count` elements, `stride` bytes apart."""
+
+    element: Shape
+    stride: int
+    shown: int
+    count: int
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return self.shown * self.stride
+
+    def add_steps(self, recipe: Recipe) -> None:
+        if not self.shown or not _has_steps(self.element):
+            return
+        recipe.begin(self.shown, self.stride)
+        self.element.add_steps(recipe)
+        recipe.end(self.shown)
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        places = (part.at(at * self.stride, f"{part.name}[{at}]") for at in range(self.shown))
+        return Rows([self.element.value(place, decoding) for place in places], self.count)
+
+
+def _has_steps(shape: Shape) -> bool:
+    trial = Recipe()
+    shape.add_steps(trial)
+    return bool(trial.code)
+
+
+def add_apart(recipe: Recipe, shape: Shape, offset: int) -> None:
+    """The steps of a part of a structure, if it has any."""
+    if _has_steps(shape):
+        recipe.save()
+        recipe.add(offset)
+        shape.add_steps(recipe)
+        recipe.restore()
+
+
+def add_read(recipe: Recipe, shape: Shape) -> None:
+    """Its bytes as one item, then what it reads beyond these."""
+    recipe.read(shape.size)
+    shape.add_steps(recipe)
+
+
+def read_value(shape: Shape, decoding: Decoding, name: str, key: int | None, joint: str = ".") -> Shown:
+    """Of what `add_read` has read. Its parts are decoded even where it was not there: their items have to be taken."""
+    item = next(decoding.items)
+    data = item.data.ljust(shape.size, b"\0")
+    entry = None if key is None or not item.is_there else (item.address, key)
+    is_first = entry is not None and entry not in decoding.around
+    if entry is not None and is_first:
+        decoding.around[entry] = name
+    found = shape.value(Part(data, 0, item.address, name, joint), decoding)
+    if entry is not None and is_first:
+        del decoding.around[entry]
+    return found if item.status == OK else problem(item)
+
+
+def problem(item: Item) -> Problem:
+    if item.status == NULL:
+        return Problem("Null pointer")
+    return Problem(f"Address not readable: {item.address:#x}")
+
+
+def of_bits(of: ValueType, bit_offset: int, bits: int) -> Scalar:
+    """A bit-field, from the byte with its first bit on."""
+    first = bit_offset % 8
+    return Scalar(replace(of, bits=(first, bits)), (first + bits + 7) // 8)
+
+
+def _text(data: bytes, width: int, is_cut: bool) -> Text:
+    whole = data[: len(data) // width * width]
+    text = whole.decode(_ENCODINGS[width], "backslashreplace" if width == 1 else "replace")
+    return Text(text + _CUT if is_cut else text)

@@ -1,0 +1,151 @@
+"""The shape of a type, to a depth: what of it is read, and what is only named."""
+
+from __future__ import annotations
+
+from strobe.symbols import type_model as types
+from strobe.symbols.record_model import Base, Field, RecordParts, Variant
+from strobe.symbols.value_types import value_type
+from strobe.values import shapes
+from strobe.values.places import row_of
+from strobe.values.shapes import MAX_CHARACTERS, Member, Shape
+
+MAX_ELEMENTS = 100
+MAX_BYTES = 4 << 20  # that are read at once
+_MAX_ITEMS = 4096
+_BEYOND = "<struct>"
+
+
+class Shaping:
+    """One read. Pointers are followed until there would be too many items; then they are shown as addresses."""
+
+    def __init__(self) -> None:
+        self._items = 0
+        self._bytes = 0
+        self._turns = 1
+
+    def shape(self, type_: types.Type, depth: int) -> Shape:
+        """Raises one of UNREADABLE where the type's description is damaged."""
+        match type_.bare:
+            case types.Record() as record:
+                return self._record(record, depth)
+            case types.Array() as array:
+                return self._array(array, depth)
+            case types.Pointer() as pointer:
+                return self._pointer(pointer, depth)
+            case types.Reference() as reference:
+                return self._reference(reference, depth)
+            case types.MemberPointer() as pointer if pointer.is_function:
+                return shapes.Pointer()
+            case types.Void() | types.Function() | types.Unknown() as other:
+                return shapes.Nothing(f"<{other.name}>")
+            case plain:
+                return shapes.Scalar(value_type(plain), plain.size or 0)
+
+    def field(self, field: Field, depth: int) -> Shape:
+        if field.bit_size is None:
+            return self.shape(field.type, depth)
+        return shapes.of_bits(value_type(field.type.bare), field.bit_offset or 0, field.bit_size)
+
+    def _record(self, record: types.Record, depth: int) -> Shape:
+        size = record.size or 0
+        if record.is_declaration:
+            return shapes.Nothing(f"<incomplete {record.name}>")
+        if depth < 1:
+            return shapes.Nothing(_BEYOND)
+        if size > MAX_BYTES:
+            return shapes.Nothing(f"<{size} bytes: read a part of it>")
+        parts = record.parts
+        if parts.variants is not None:
+            return self._forms(record, parts, depth)
+        return shapes.Structure(record.name, tuple(self._members(parts, depth, set())), size)
+
+    def _members(self, parts: RecordParts, depth: int, virtual: set[int]) -> list[Member]:
+        """Base classes first; a virtual base once. Empty ones, and pointers to vtables, show nothing."""
+        members = [member for base in parts.bases if (member := self._base(base, depth, virtual)) is not None]
+        for field in parts.fields:
+            if field.is_vtable_pointer or field.offset is None:
+                continue
+            is_spread = not field.name and isinstance(field.type.bare, types.Record)
+            shape = self.field(field, depth if is_spread else depth - 1)
+            members.append(Member(field.name or "{unnamed}", field.offset, shape, is_spread))
+        return members
+
+    def _base(self, base: Base, depth: int, virtual: set[int]) -> Member | None:
+        record = base.type.bare
+        if not isinstance(record, types.Record):
+            return None
+        if base.is_virtual or base.offset is None:
+            if id(record) in virtual:
+                return None
+            virtual.add(id(record))
+        inner = shapes.Structure(record.name, tuple(self._members(record.parts, depth, virtual)), record.size or 0)
+        if base.offset is None:
+            self._count(inner.size)
+        return Member(record.name, base.offset, inner, is_spread=True, vtable_offset=base.vtable_offset or 0)
+
+    def _forms(self, record: types.Record, parts: RecordParts, depth: int) -> Shape:
+        variants = parts.variants
+        assert variants is not None
+        members = tuple(self._form(variant, depth) for variant in variants.variants if variant.field is not None)
+        tag = variants.discriminant
+        place, width = (0, 0) if tag is None else (tag.offset or 0, tag.type.size or 0)
+
+        def choose(number: int) -> str | None:
+            chosen = variants.choose(number)
+            return None if chosen is None else chosen.name
+
+        return shapes.Forms(record.name, members, choose, place, width, record.size or 0)
+
+    def _form(self, variant: Variant, depth: int) -> Member:
+        assert variant.field is not None
+        return Member(variant.name, variant.field.offset or 0, self.shape(variant.field.type, depth))
+
+    def _array(self, array: types.Array, depth: int) -> Shape:
+        count = (array.dimensions[0].count if array.dimensions else 0) or 0
+        row = row_of(array)
+        width = _character_width(row)
+        if width is not None:
+            return shapes.Characters(width, min(count * width, MAX_CHARACTERS * width + width))
+        shown = min(count, MAX_ELEMENTS)
+        stride = (array.stride if len(array.dimensions) == 1 else row.size) or 0
+        if shown * stride > MAX_BYTES:
+            return shapes.Nothing(f"<{count * stride} bytes: read elements of it>")
+        self._turns *= max(shown, 1)
+        element = self.shape(row, depth)
+        self._turns //= max(shown, 1)
+        return shapes.Elements(element, stride, shown, count)
+
+    def _pointer(self, pointer: types.Pointer, depth: int) -> Shape:
+        target = pointer.target.bare
+        width = _character_width(target)
+        if width is not None:
+            return shapes.TextPointer(width) if self._count(MAX_CHARACTERS * width) else shapes.Pointer()
+        if depth < 1 or not isinstance(target, types.Record) or target.is_declaration:
+            return shapes.Pointer()
+        if not self._count(target.size or 0):
+            return shapes.Pointer()
+        return shapes.Followed(self.shape(target, depth), id(target))
+
+    def _reference(self, reference: types.Reference, depth: int) -> Shape:
+        target = reference.target.bare
+        if isinstance(target, types.Record) and depth < 1:
+            return shapes.Nothing(_BEYOND)
+        if isinstance(target, types.Function) or not self._count(target.size or 0):
+            return shapes.Pointer()
+        return shapes.Referred(self.shape(target, depth))
+
+    def _count(self, size: int) -> bool:
+        """Whether there is room for one more item, which is then counted."""
+        items, size = self._items + self._turns, self._bytes + size * self._turns
+        if items > _MAX_ITEMS or size > MAX_BYTES:
+            return False
+        self._items, self._bytes = items, size
+        return True
+
+
+def _character_width(type_: types.Type) -> int | None:
+    """Bytes of a character; None for all other types."""
+    plain = type_.bare
+    if isinstance(plain, types.Scalar) and plain.is_character and plain.size in (1, 2, 4):
+        return plain.size
+    return None

@@ -1,0 +1,80 @@
+"""Values as a person would write them, and as JSON has them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from strobe.model import Enumerator, Text
+from strobe.values.model import Char, PointerTo, Problem, Record, Rows, Shown
+
+_ESCAPES = {0: "\\0", 7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 39: "\\'", 92: "\\\\"}
+
+
+def shown(value: Shown) -> str:
+    """On one line: `{left = 1, name = "abc", next = 0x55…10 <gNode>}`."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case Char():
+            return _character(value)
+        case Enumerator():
+            return value.shown
+        case Text():
+            return json.dumps(value, ensure_ascii=False)
+        case PointerTo():
+            target = "" if value.to is None else f" -> {shown(value.to)}"
+            return f"{_pointer(value)}{target}"
+        case Record():
+            return "{" + ", ".join(f"{name} = {shown(field)}" for name, field in value) + "}"
+        case dict():
+            return "{" + ", ".join(f"{name} = {shown(field)}" for name, field in value.items()) + "}"
+        case list():
+            more = f", … {value.total} in all" if isinstance(value, Rows) and value.total > len(value) else ""
+            return "[" + ", ".join(map(shown, value)) + more + "]"
+    return str(value)
+
+
+def lines(value: Shown, indent: str = "") -> list[str]:
+    """On several lines, one for each field, where it is a structure; else on one."""
+    inner = value.to if isinstance(value, PointerTo) else value
+    if not isinstance(inner, Record) or not list(inner):
+        return [shown(value)]
+    found = [f"{_pointer(value)} -> {{" if isinstance(value, PointerTo) else "{"]
+    for name, field in inner:
+        first, *rest = lines(field, indent)
+        found += [f"  {name} = {first}", *(f"  {line}" for line in rest)]
+    return [*found, "}"]
+
+
+def plain(value: Shown) -> Any:
+    """As JSON has it. A pointer that was followed is {"pointer", "to"}, an array that was cut {"count", "elements"}."""
+    match value:
+        case Char():
+            return _character(value)
+        case Enumerator():
+            return value.shown
+        case PointerTo():
+            return _pointer(value) if value.to is None else {"pointer": _pointer(value), "to": plain(value.to)}
+        case Record():
+            return {name: plain(field) for name, field in value}
+        case dict():
+            return {name: plain(field) for name, field in value.items()}
+        case list():
+            elements = [plain(element) for element in value]
+            is_cut = isinstance(value, Rows) and value.total > len(value)
+            return {"count": value.total, "elements": elements} if is_cut and isinstance(value, Rows) else elements
+        case Text() | Problem():
+            return str(value)
+    return value
+
+
+def _pointer(value: PointerTo) -> str:
+    return f"{value.address:#x}" + (f" <{value.symbol}>" if value.symbol else "")
+
+
+def _character(value: Char) -> str:
+    code = value.code
+    if code in _ESCAPES:
+        return f"'{_ESCAPES[code]}'"
+    return f"'{value}'" if value.isprintable() and code != 0xFFFD and not 0x7F <= code < 0xA0 else f"'\\x{code:02x}'"
