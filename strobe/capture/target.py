@@ -123,12 +123,14 @@ class Target:
             self._injection.wait_for_beginning()
         self._agent = AgentLink(self._session, self.pid, self._events.on_module_added, self._remove_module)
         self.setup = self._agent.setup(self._segment_path, Path(self._segment_path).stat().st_size)
-        self._keep_signals_to_the_program()
+        if self.attached:
+            self._keep_signals_to_the_program()
         self._agent.observe_modules()
         threading.Thread(target=self._watch_end, name=f"strobe-end-{self.pid}", daemon=True).start()
 
     def resume(self) -> None:
         if not self.attached:
+            self._keep_signals_to_the_program()  # not before: Frida holds the threads while it starts
             self._patches.running = True
             with contextlib.suppress(frida.ProcessNotFoundError):
                 ROUTER.device().resume(self.pid)
