@@ -144,6 +144,16 @@ class ProgramSession:
         self._exit_status = status
         return status
 
+    @property
+    def children(self) -> tuple[int, ...]:
+        """Process ids of forked children that are recorded on, though the program itself has ended."""
+        return self._session.children
+
+    def wait_for_children(self, timeout: float | None = None) -> None:
+        """Waits until the program has ended, and every child of it that is recorded; raises TimeoutError."""
+        if not self._session.wait_for_children(timeout):
+            raise TimeoutError(f"the program of session {self.id}, or a child of it, still runs after {timeout} s")
+
     def trace(
         self, add: Sequence[str] = (), remove: Sequence[str] = (), sampling: Sampling | None = None
     ) -> TraceAnswer:

@@ -99,6 +99,17 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "The process must belong to the same user, and /proc/sys/kernel/yama/ptrace_scope must be 0 to attach to a "
         "process Strobe did not start.",
     ),
+    "process_stopped": (
+        Code.ATTACH_FAILED,
+        "Process {pid} is stopped, by SIGSTOP or by Ctrl-Z in its terminal: nothing can be put into it.",
+        "Let it go on and attach again: kill -CONT {pid}",
+    ),
+    "process_blocked": (
+        Code.ATTACH_FAILED,
+        "Process {pid} could not be observed within {seconds} s: its main thread is kept waiting by the kernel.",
+        "See what it waits for: cat /proc/{pid}/wchan (a child of vfork, a disk, a network file system); then attach "
+        "again.",
+    ),
     "launch_failed": (Code.ATTACH_FAILED, "'{path}' could not be started under observation: {reason}.", "{hint}"),
     "session_not_found": (
         Code.SESSION_NOT_FOUND,

@@ -350,3 +350,4 @@ class SessionSummary:
     signal: str | None
     project_root: str | None
     folder: Path
+    children: tuple[int, ...] = ()  # that are recorded on, after the end of `pid`

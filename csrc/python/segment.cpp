@@ -10,6 +10,7 @@
 #include "segment/create.h"
 #include "segment/loss.h"
 #include "segment/merge.h"
+#include "segment/release.h"
 #include "segment/supply.h"
 
 namespace py = pybind11;
@@ -98,6 +99,8 @@ py::dict loss(const Segment& segment) {
 void add_segment(py::module_& module) {
     module.def("create_segment", &create_segment, py::arg("path"), py::arg("max_events"),
                py::call_guard<py::gil_scoped_release>());
+    module.def("end_recording", &end_recording, py::arg("path"), py::call_guard<py::gil_scoped_release>());
+    module.def("release_memory", &release_memory, py::arg("path"), py::call_guard<py::gil_scoped_release>());
     py::class_<ChunkSupply>(module, "ChunkSupply")
         .def(py::init<const std::string&>(), py::arg("path"))
         .def("stop", &ChunkSupply::stop, py::call_guard<py::gil_scoped_release>());

@@ -17,6 +17,7 @@ import frida
 from strobe import _core
 from strobe.capture import program
 from strobe.capture.agent_link import AgentLink, Plan, Trampoline
+from strobe.capture.attachable import ATTACH_S, wait_until_attachable
 from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.device import ROUTER
 from strobe.capture.exit_status import wait_for_end
@@ -40,7 +41,9 @@ class TargetEvents(Protocol):
     """
 
     def on_output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None: ...
-    def on_exit(self, status: ExitStatus) -> None: ...
+    def on_exit(self, status: ExitStatus) -> None:
+        """The process has ended. What its children write to its streams is told until this returns."""
+
     def on_module_added(self, module: LoadedModule, ready: Callable[[], None]) -> None: ...
     def on_module_removed(self, module: LoadedModule) -> None: ...
 
@@ -104,8 +107,12 @@ class Target:
 
     @staticmethod
     def attach(pid: int, segment_path: str, events: TargetEvents) -> Target:
-        """Puts the agent into a running process. Raises no_such_process, attach_refused, static_program."""
+        """Puts the agent into a running process.
+
+        Raises no_such_process, attach_refused, static_program, process_stopped, process_blocked.
+        """
         program.check_running(pid)
+        wait_until_attachable(pid)
         target = Target(pid, True, segment_path, events)
         try:
             target._begin(ROUTER.device())
@@ -117,7 +124,7 @@ class Target:
 
     def _begin(self, device: Any) -> None:
         self._injection = Injection(self.pid)
-        self._session = device.attach(self.pid, **_LEFT_OUT)
+        self._session = self._attach(device)
         self._injection.note()
         if self.attached:
             self._injection.wait_for_beginning()
@@ -127,6 +134,19 @@ class Target:
             self._keep_signals_to_the_program()
         self._agent.observe_modules()
         threading.Thread(target=self._watch_end, name=f"strobe-end-{self.pid}", daemon=True).start()
+
+    def _attach(self, device: Any) -> Any:
+        cancellable = frida.Cancellable()  # type: ignore[no-untyped-call]
+        timer = threading.Timer(ATTACH_S, cancellable.cancel)
+        timer.daemon = True
+        timer.start()
+        try:
+            with cancellable:
+                return device.attach(self.pid, **_LEFT_OUT)
+        except frida.OperationCancelledError as error:
+            raise failure("process_blocked", pid=self.pid, seconds=f"{ATTACH_S:g}") from error
+        finally:
+            timer.cancel()
 
     def resume(self) -> None:
         if not self.attached:
@@ -223,12 +243,12 @@ class Target:
         status = wait_for_end(self.pid, self._pidfd, self._segment_path)
         if self._open_streams:
             self._output_ended.wait(_OUTPUT_END_S)
-        ROUTER.disconnect(self.pid)
         with self._pidfd_lock:
             os.close(self._pidfd)
             self._pidfd = -1
         self._ended.set()
         self._events.on_exit(status)
+        ROUTER.disconnect(self.pid, self._receive_output)
 
 
 class _killed_on_failure(contextlib.AbstractContextManager[None]):

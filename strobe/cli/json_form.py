@@ -65,6 +65,7 @@ def session_json(summary: SessionSummary) -> dict[str, object]:
         "exitCode": summary.exit_code,
         "signal": summary.signal,
         "folder": str(summary.folder),
+        "children": list(summary.children),
     }
 
 

@@ -106,6 +106,7 @@ class LiveRun:
             events_not_printed=max(recorded - self._reported, 0) if show_calls else 0,
             session_id=self.session.id,
             kept=keep,
+            children=self.session.children,
         )
 
 

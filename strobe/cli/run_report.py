@@ -29,6 +29,7 @@ class RunEnd:
     events_not_printed: int
     session_id: str
     kept: bool
+    children: Sequence[int] = ()  # that outlive the program
 
 
 class Report(Protocol):
@@ -134,6 +135,10 @@ def ending_lines(ending: RunEnd) -> list[str]:
         lines.append(f"the program was ended by {signal_name(ending.status.signal)}")
     elif ending.status.code is None:
         lines.append("how the program ended could not be learnt")
+    if ending.children:
+        pids = ", ".join(map(str, ending.children))
+        goes_on = f"child {pids} goes" if len(ending.children) == 1 else f"children {pids} go"
+        lines.append(f"its {goes_on} on, not recorded any more")
     if ending.kept:
         lines.append(f"kept as session {ending.session_id}; read it with: strobe query {ending.session_id}")
     return lines

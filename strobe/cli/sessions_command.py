@@ -61,6 +61,8 @@ def _row(summary: SessionSummary) -> tuple[str, ...]:
 
 
 def _status(summary: SessionSummary) -> str:
+    if summary.children:
+        return f"recording children {', '.join(map(str, summary.children))}"
     if summary.signal is not None:
         return f"{summary.status} ({summary.signal})"
     if summary.exit_code is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from strobe.model import TraceAnswer
 from strobe.session.hooks import Hooks
 from strobe.symbols import Selection
+from strobe.timeline.records import SessionRecord
 
 
 def runtime_answer(hooks: Hooks, warnings: list[str], event_limit: int) -> TraceAnswer:
@@ -27,6 +28,24 @@ def pending_answer(patterns: list[str], project_root: str, warnings: list[str], 
         else f"Nothing is staged for {project_root}."
     )
     return TraceAnswer("pending", patterns, 0, 0, warnings, event_limit, status)
+
+
+def how_it_ended(record: SessionRecord) -> str:
+    """What is known of the end of the program itself."""
+    if record.status == "stopped":
+        return "the session was stopped"
+    if record.signal is not None:
+        return f"signal {record.signal}"
+    return "exit status unknown" if record.exit_code is None else f"exit status {record.exit_code}"
+
+
+def going_on(record: SessionRecord) -> str | None:
+    """A sentence about children that are recorded on after the program's end; None where there are none."""
+    if not record.children:
+        return None
+    pids = ", ".join(map(str, record.children))
+    recorded = f"its child {pids} is" if len(record.children) == 1 else f"its children {pids} are"
+    return f"The program (process {record.pid}) has ended ({how_it_ended(record)}); {recorded} recorded on."
 
 
 def _status(hooks: Hooks) -> str:

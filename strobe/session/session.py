@@ -12,6 +12,7 @@ from signal import Signals
 from typing import Literal
 
 from strobe import _core
+from strobe.capture.children import RecordedChildren
 from strobe.capture.mapped_elf import located, unlisted
 from strobe.capture.target import Target
 from strobe.errors import StrobeError, failure
@@ -28,7 +29,7 @@ from strobe.model import (
     Totals,
     TraceAnswer,
 )
-from strobe.session.answers import runtime_answer
+from strobe.session.answers import going_on, how_it_ended, runtime_answer
 from strobe.session.hooks import Hooks
 from strobe.session.reads import Readable
 from strobe.symbols import SymbolResolver
@@ -69,6 +70,15 @@ class Session(Readable):
     def warnings(self) -> list[str]:
         return list(self._record().warnings)
 
+    @property
+    def children(self) -> tuple[int, ...]:
+        """Process ids of forked children that are recorded on, though the program itself has ended."""
+        return self._record().children
+
+    def going_on(self) -> str | None:
+        """A sentence about these children; None where there are none."""
+        return going_on(self._record())
+
     def summary(self) -> SessionSummary:
         return self._record().summary()
 
@@ -97,14 +107,26 @@ class Session(Readable):
         return self._timeline.sql(statement)
 
     def wait(self, timeout: float | None = None) -> ExitStatus | None:
-        """How the program ended, None while it runs. `timeout` in seconds, None without bound."""
+        """How the program ended, None while it runs. `timeout` in seconds, None without bound.
+
+        Children that it has forked may be recorded on: see `children`, `wait_for_children`.
+        """
         record = self._record()
         if record.status == "running":
             raise self._not_here()
         return ExitStatus(record.exit_code, None if record.signal is None else Signals[record.signal].value)
 
+    def wait_for_children(self, timeout: float | None = None) -> bool:
+        """Waits until neither the program nor a child of it is recorded any more; False after `timeout` seconds."""
+        if self._record().status == "running":
+            raise self._not_here()
+        return True
+
     def stop(self, retain: bool = False) -> int:
-        """Ends the session; without `retain` its data are dropped. Returns how many events were collected."""
+        """Ends the session; without `retain` its data are dropped. Returns how many events were collected.
+
+        Children of the program that still live go on, unrecorded.
+        """
         record = self._record()
         if record.status == "running":
             raise self._not_here()
@@ -132,7 +154,7 @@ class Session(Readable):
         record = self._record()
         if record.status == "running":
             return failure("owned_elsewhere", session_id=self.id, owner=record.owner_pid)
-        return failure("process_exited", session_id=self.id, how=_how_it_ended(record))
+        return failure("process_exited", session_id=self.id, how=how_it_ended(record))
 
 
 class LiveSession(Session):
@@ -155,7 +177,9 @@ class LiveSession(Session):
         self._source: HostEventSource | None = None
         self._lock = threading.RLock()
         self._status: ExitStatus | None = None
-        self._ended = threading.Event()
+        self._exited = threading.Event()  # the program itself
+        self._ended = threading.Event()  # with all of its children that are recorded
+        self._children: RecordedChildren | None = None
         self._stopping = False
         self._modules: dict[int, LoadedModule] = {}  # by base
         self._unlisted: dict[int, LoadedModule] = {}
@@ -168,7 +192,9 @@ class LiveSession(Session):
         self._target = target
         self._hooks = Hooks(self._store, self.id, target, self._resolver, self._text_bytes)
         self._modules = {module.base: located(target.pid, module) for module in target.modules()}
-        self._store.update_session(self.id, pid=target.pid)
+        record = self._store.update_session(self.id, pid=target.pid)
+        if target.setup.form == "native":
+            self._children = RecordedChildren(target.pid, str(record.segment_path))
         self._source = HostEventSource(self._store, self.id, target.pid, self._now_ticks)
         if not target.setup.catches_returns:
             note = "The CPU protects return addresses here (shadow stack): entries are recorded, returns are not."
@@ -200,13 +226,18 @@ class LiveSession(Session):
             return runtime_answer(self._hooks, list(dict.fromkeys(found)), self._record().event_limit)
 
     def wait(self, timeout: float | None = None) -> ExitStatus | None:
-        self._ended.wait(timeout)
+        self._exited.wait(timeout)
         return self._status
+
+    def wait_for_children(self, timeout: float | None = None) -> bool:
+        return self._ended.wait(timeout)
 
     def stop(self, retain: bool = False) -> int:
         with self._lock:
             self._stopping = True
-            if self._target.attached:
+            if self._children is not None:
+                self._children.wake()
+            if self._target.attached and not self._exited.is_set():
                 self._target.detach()
                 self._end(None)
             else:
@@ -231,6 +262,9 @@ class LiveSession(Session):
             self._source.output(stream, data)
 
     def on_exit(self, status: ExitStatus) -> None:
+        if self._ended.is_set():  # it was let go of
+            return
+        self._follow_children(status)
         self._end(status)
 
     def on_module_added(self, module: LoadedModule, ready: Callable[[], None]) -> None:
@@ -274,15 +308,15 @@ class LiveSession(Session):
         return self._resolver
 
     def _gone(self) -> StrobeError:
-        self._ended.wait(5)
-        return failure("process_exited", session_id=self.id, how=_how_it_ended(self._record()))
+        self._exited.wait(5)
+        return failure("process_exited", session_id=self.id, how=how_it_ended(self._record()))
 
     def _now_ticks(self) -> int:
         return _core.ticks() - self._start_ticks
 
     def _check_running(self) -> None:
-        if self._ended.is_set():
-            raise failure("process_exited", session_id=self.id, how=_how_it_ended(self._record()))
+        if self._exited.is_set():
+            raise failure("process_exited", session_id=self.id, how=how_it_ended(self._record()))
 
     def _follow_modules(self) -> None:
         """Libraries that are loaded later are matched as well; the thread that loads one waits meanwhile."""
@@ -298,7 +332,7 @@ class LiveSession(Session):
 
     def _change_module(self, change: _ModuleChange) -> None:
         module = change.module
-        if self._stopping or self._ended.is_set():
+        if self._stopping or self._exited.is_set():
             return
         if change.ready is None:
             self._modules.pop(module.base, None)
@@ -307,6 +341,19 @@ class LiveSession(Session):
             self._modules[module.base] = self._located(module)
             if self._hooks.patterns:
                 self._apply()
+
+    def _follow_children(self, status: ExitStatus) -> None:
+        """What the program has forked is recorded on, by itself; the session lasts as long as that, or until `stop`."""
+        known: list[int] = []
+        while self._children is not None and not self._stopping and (pids := self._children.living()):
+            if not known:
+                self._store.update_session(self.id, **_how(status))
+            if pids != known:
+                self._store.add_notes(self.id, {"children": pids})
+            known = pids
+            self._status = status
+            self._exited.set()
+            self._children.wait(pids)
 
     def _end(self, status: ExitStatus | None) -> None:
         """Everything that was recorded is readable when this returns. `status` None: the program goes on without us."""
@@ -317,15 +364,17 @@ class LiveSession(Session):
             self._source.close()
         self._store.close_spans(self.id, None, self._now_ticks())
         ended = datetime.now().astimezone().isoformat(timespec="seconds")
-        how: dict[str, str | int | None] = {"status": "stopped" if self._stopping else "exited", "ended_at": ended}
-        if status is not None and not self._stopping:
-            how["exit_code"] = status.code
-            how["signal"] = None if status.signal is None else _signal_name(status.signal)
+        how = {} if status is None or self._stopping else _how(status)
         self._store.flush()
-        self._store.update_session(self.id, **how)
+        self._store.update_session(self.id, status="stopped" if self._stopping else "exited", ended_at=ended, **how)
         self._status = status or ExitStatus()
         self._ended.set()
+        self._exited.set()
         self._module_changes.put(None)
+
+
+def _how(status: ExitStatus) -> dict[str, str | int | None]:
+    return {"exit_code": status.code, "signal": None if status.signal is None else _signal_name(status.signal)}
 
 
 def _signal_name(number: int) -> str:
@@ -333,11 +382,3 @@ def _signal_name(number: int) -> str:
         return Signals(number).name
     except ValueError:  # a real-time signal between SIGRTMIN and SIGRTMAX
         return f"SIGRTMIN+{number - Signals.SIGRTMIN}"
-
-
-def _how_it_ended(record: SessionRecord) -> str:
-    if record.status == "stopped":
-        return "the session was stopped"
-    if record.signal is not None:
-        return f"signal {record.signal}"
-    return "exit status unknown" if record.exit_code is None else f"exit status {record.exit_code}"

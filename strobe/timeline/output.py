@@ -38,8 +38,10 @@ class HostEventSource:
         self._thread: threading.Thread | None = None
 
     def output(self, stream: Stream, data: bytes) -> None:
-        """Takes bytes as they were received, of any length."""
+        """Takes bytes as they were received, of any length; after `close` they are dropped."""
         with self._changed:
+            if self._closed:
+                return
             lines, rest = split_lines(self._partial[stream] + data)
             self._partial[stream] = rest
             self._partial_since = time.monotonic()

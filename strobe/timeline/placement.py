@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import os
 import shutil
 from pathlib import Path
 
+from strobe import _core
 from strobe.timeline.records import SessionRecord
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -35,24 +37,39 @@ def make_folder(record: SessionRecord) -> Path:
 def move_to_folder(record: SessionRecord) -> Path:
     """Moves a live segment into the session's folder, taking only what was used of it. Returns where it lies then.
 
-    The file appears under its name when it is complete; where it already lies there nothing is done.
+    The file appears under its name when it is complete; where it already lies there it stays. Processes that still
+    have it mapped record nothing any more.
     """
     kept = make_folder(record) / SEGMENT_FILE
+    with contextlib.suppress(OSError, ValueError):  # there is none, or none that can be read
+        _core.end_recording(str(record.segment_path))
     if record.segment_path == kept or not record.segment_path.exists():
         return kept
     partial = kept.with_suffix(".part")
     copy_sparse(record.segment_path, partial)
     partial.replace(kept)
+    _release(record)
     record.segment_path.unlink()
     return kept
 
 
 def remove_files(record: SessionRecord) -> None:
-    """Removes the session's folder and its live segment, and nothing that is not its own."""
+    """Removes the session's folder and its live segment, and nothing that is not its own.
+
+    Processes that still have the segment mapped record nothing any more, and do not keep its memory.
+    """
+    if not record.retained:
+        _release(record)
     if record.segment_path == _shared_path(record):
         record.segment_path.unlink(missing_ok=True)
     if record.folder.name == record.id:
         shutil.rmtree(record.folder, ignore_errors=True)
+
+
+def _release(record: SessionRecord) -> None:
+    with contextlib.suppress(OSError, ValueError):  # there is none, or none that can be read
+        _core.end_recording(str(record.segment_path))
+        _core.release_memory(str(record.segment_path))
 
 
 def copy_sparse(source: Path, target: Path) -> None:

@@ -33,6 +33,12 @@ class SessionRecord:
     warnings: tuple[str, ...]
     notes: dict[str, object]
 
+    @property
+    def children(self) -> tuple[int, ...]:
+        """Processes that are recorded on after the end of the session's own one."""
+        noted = self.notes.get("children") if self.status == "running" else None
+        return tuple(noted) if isinstance(noted, list) else ()
+
     def summary(self) -> SessionSummary:
         return SessionSummary(
             session_id=self.id,
@@ -45,6 +51,7 @@ class SessionRecord:
             signal=self.signal,
             project_root=self.project_root,
             folder=self.folder,
+            children=self.children,
         )
 
     def owner_alive(self) -> bool:

@@ -93,7 +93,8 @@ class Store:
         """Merges facts about the session that answers are to mention, one JSON value per key.
 
         `inlined_only`: {function name: inlined sites} of functions that exist only as inlined copies;
-        `partly_inlined`: the same of functions that are traced and have a copy of their own.
+        `partly_inlined`: the same of functions that are traced and have a copy of their own; `children`: process ids
+        that were last seen to be recorded after the end of the session's own process.
         """
         with self._lock, write_transaction(self._connection):
             merged = self.get_session(session_id).notes | dict(notes)

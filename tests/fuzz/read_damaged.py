@@ -1,7 +1,8 @@
 """Reads damaged files one after the other: `python read_damaged.py FOLDER FIRST END STEP PROGRAM…`.
 
-For each a line of JSON before (its number) and one after: number, kind, outcome, cpu_s, peak_kb. What takes over
-SECONDS ends this process with a traceback; so does memory that cannot be had.
+For each a line of JSON before (its number) and one after: number, kind, outcome, cpu_s, peak_kb. What takes more than
+CPU_SECONDS of this process's own time ends it with a traceback, whatever else the machine is busy with; so does what
+waits for WAIT_SECONDS, and memory that cannot be had.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import faulthandler
 import json
 import resource
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -25,7 +27,8 @@ from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.details import ModuleDetails
 from strobe.symbols.lines import SourceLines
 
-SECONDS = 5
+CPU_SECONDS = 5
+WAIT_SECONDS = 60
 MAX_ADDRESS_SPACE = 3 << 30  # of which stacks and arenas of threads take some without using it
 NAMES = ("shop::Money", "std::string", "int", "store::Shape", "counter", "per_thread", "split::depth", "taken")
 TYPES = 8  # of all types, besides
@@ -109,6 +112,7 @@ def peak_kb() -> int:
 def main(folder: Path, numbers: range, programs: list[Path]) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MAX_ADDRESS_SPACE, MAX_ADDRESS_SPACE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    faulthandler.register(signal.SIGPROF, chain=True)  # and then it ends the process, as it does by itself
     sound = [program.read_bytes() for program in programs]
     for number in numbers:
         kind, content = damage.damaged(sound[number // len(damage.KINDS) % len(sound)], number)
@@ -117,10 +121,12 @@ def main(folder: Path, numbers: range, programs: list[Path]) -> None:
         del content
         print(json.dumps({"number": number}), flush=True)
         Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew (proc(5))
-        faulthandler.dump_traceback_later(SECONDS, exit=True)
+        faulthandler.dump_traceback_later(WAIT_SECONDS, exit=True)
+        signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
         before = time.process_time()
         outcome = read_all(path)
         cpu_s = round(time.process_time() - before, 3)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         faulthandler.cancel_dump_traceback_later()
         row = {"number": number, "kind": kind, "outcome": outcome, "cpu_s": cpu_s, "peak_kb": peak_kb()}
         print(json.dumps(row), flush=True)

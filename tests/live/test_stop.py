@@ -16,6 +16,7 @@ from support.programs import PROGRAMS
 from support.sessions import Build, Launch, count, outcome, status, text, totals
 from support.wait import wait_until
 
+from strobe.capture import attachable, target
 from strobe.errors import Code, StrobeError
 from strobe.model import EventFilter, LaunchSpec
 from strobe.session import SessionManager
@@ -162,6 +163,48 @@ def test_attached_program_that_ends_is_seen(manager: SessionManager, running: su
     assert ended is not None
     assert running.wait(timeout=20) == 0
     session.stop()
+
+
+def test_a_stopped_program_is_not_attached_to(manager: SessionManager, running: subprocess.Popen[str]) -> None:
+    """Frida would wait in it until it goes on, and longer."""
+    running.send_signal(signal.SIGSTOP)
+    wait_until(lambda: state(running.pid) == "T", "the program to be stopped", 20)
+    with pytest.raises(StrobeError) as caught:
+        manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), ["audio::**"])
+    assert caught.value.code is Code.ATTACH_FAILED
+    assert f"kill -CONT {running.pid}" in str(caught.value)
+    assert manager.list() == []
+    assert tracers(running.pid) == {0}
+    running.send_signal(signal.SIGCONT)
+    session = manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), ["audio::**"])
+    wait_until(lambda: totals(session).get("audio::tick"), "calls", 20)
+    session.stop()
+    running.send_signal(signal.SIGUSR1)
+    assert running.communicate(timeout=20) == ("", "bye\n")
+
+
+@pytest.mark.parametrize("asked_first", [True, False])
+def test_a_program_that_the_kernel_keeps_waiting_is_attached_to_in_time_or_not_at_all(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch, asked_first: bool
+) -> None:
+    """Its thread waits for a child of vfork, which no signal ends. `asked_first`: before Frida is."""
+    monkeypatch.setattr(attachable if asked_first else target, "ATTACH_S", 0.5)
+    if not asked_first:
+        monkeypatch.setattr(target, "wait_until_attachable", lambda _: None)
+    command = [build_program("vforks")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        wait_until(lambda: state(process.pid) == "D", "the program to wait for its child", 20)
+        with pytest.raises(StrobeError) as caught:
+            manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["*"])
+        assert caught.value.code is Code.ATTACH_FAILED
+        assert "within 0.5 s" in str(caught.value)
+        assert manager.list() == []
+        assert process.communicate(timeout=20) == ("child\nbye\n", None)
+        assert process.returncode == 0
+
+
+def state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def test_small_event_limits_are_kept(

@@ -56,7 +56,7 @@ def start(folder: Path, first: int, sound: list[Path]) -> subprocess.Popen[bytes
         return subprocess.Popen(command, env=environment, stdout=results, stderr=complaints)
 
 
-@pytest.mark.timeout(60 + FILES // 4)
+@pytest.mark.timeout(120 + FILES // 2)
 def test_damaged_files_end_in_an_error_or_an_answer(sound: list[Path], tmp_path: Path) -> None:
     readers = [start(tmp_path / str(first), first, sound) for first in range(READERS)]
     results: list[dict[str, Any]] = []

@@ -35,6 +35,8 @@ def _wire(item: SessionSummary) -> dict[str, Any]:
         wire["exitCode"] = item.exit_code
     if item.signal is not None:
         wire["signal"] = item.signal
+    if item.children:
+        wire["children"] = list(item.children)
     return wire
 
 
@@ -42,7 +44,8 @@ TOOL = Tool(
     name="debug_list_sessions",
     title="List sessions",
     description="Sessions that run or whose recording is kept, newest first: sessionId, binaryPath, pid, startedAt, "
-    "endedAt, status (running, exited, stopped), exitCode or signal.",
+    "endedAt, status (running, exited, stopped), exitCode or signal; children: processes that it has forked, still "
+    "recorded after its own end.",
     parameters=Record(),
     run=run,
     read_only=True,

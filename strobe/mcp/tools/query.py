@@ -46,10 +46,12 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     session = context.sessions().get(arguments["sessionId"])
     wanted = event_filter(arguments)
     budget = (results.ASKED_BYTES if "limit" in arguments else results.DEFAULT_BYTES) - _ENVELOPE_BYTES
+    going_on = session.going_on()
+    note = {} if going_on is None else {"note": going_on}
     if "groupBy" in arguments:
         totals = session.totals(wanted, arguments["groupBy"])
-        return _groups(totals, session.loss(), arguments["groupBy"], wanted, budget)
-    return _events(session.query(wanted), wanted, arguments.get("verbose", False), budget)
+        return _groups(totals, session.loss(), arguments["groupBy"], wanted, budget) | note
+    return _events(session.query(wanted), wanted, arguments.get("verbose", False), budget) | note
 
 
 def event_filter(arguments: dict[str, Any]) -> EventFilter:

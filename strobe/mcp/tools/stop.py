@@ -17,7 +17,8 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
 TOOL = Tool(
     name="debug_stop",
     title="End a session",
-    description="End a session: the program is ended if Strobe started it, and left running if it was attached. "
+    description="End a session: the program is ended if Strobe started it, and left running if it was attached, "
+    "as are its forked children. "
     "Without retain its recording is dropped.",
     parameters=Record(
         fields={

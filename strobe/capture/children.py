@@ -1,0 +1,68 @@
+"""Forked children that are recorded as well, and may outlive the process that Strobe started or attached to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import weakref
+from pathlib import Path
+
+_POLL_MS = 500  # a child that execs is recorded no more, and nothing tells of that
+_START_FIELD = 19  # of /proc/PID/stat behind the name (proc(5)): clock ticks from boot
+_WRITES = " rw-s "  # who only reads the segment is another Strobe process
+
+
+class RecordedChildren:
+    """The living processes that have the session's segment mapped, children of children included.
+
+    `pid`: the session's own process; made while that lives. Older processes than that are not its children.
+    """
+
+    def __init__(self, pid: int, segment_path: str) -> None:
+        self._own = pid
+        self._segment = f" {segment_path}"
+        self._since = _started(pid) or 0
+        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        weakref.finalize(self, os.close, self._wake)
+
+    def living(self) -> list[int]:
+        """Process ids, in order."""
+        pids = sorted(int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+        return [pid for pid in pids if pid != self._own and self._is_recorded(pid)]
+
+    def wait(self, pids: list[int]) -> None:
+        """Until one of them has ended, `wake` was called, or half a second has passed."""
+        waiting = select.poll()
+        waiting.register(self._wake, select.POLLIN)
+        with contextlib.ExitStack() as opened:
+            for pid in pids:
+                try:
+                    process = os.pidfd_open(pid)
+                except ProcessLookupError:
+                    return
+                opened.callback(os.close, process)
+                waiting.register(process, select.POLLIN)
+            waiting.poll(_POLL_MS)
+
+    def wake(self) -> None:
+        """For any thread: the current `wait`, and each later one, ends at once."""
+        os.eventfd_write(self._wake, 1)
+
+    def _is_recorded(self, pid: int) -> bool:
+        if (_started(pid) or 0) < self._since:
+            return False
+        try:
+            lines = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
+        except OSError:  # gone, or another user's
+            return False
+        return any(line.endswith(self._segment) and _WRITES in line for line in lines)
+
+
+def _started(pid: int) -> int | None:
+    """None where there is no such process, or it has ended and was not reaped yet."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in ("Z", "X") else int(fields[_START_FIELD])
