@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .NOTPARALLEL:
 unexport MAKEFLAGS
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench sanitize package clean install
+.PHONY: help demo test lint bench sanitize package clean install check-aarch64
 .PHONY: lint-format lint-python lint-types lint-native lint-agent
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make sanitize  native tests under AddressSanitizer and UBSan (part of make test)"
 	@echo "make bench     the figures of docs/performance.md, measured here"
 	@echo "make package   source archive -> wheel -> clean venv -> demo"
+	@echo "make check-aarch64  csrc built for AArch64, its tests run under qemu"
 	@echo "make install   what the others do first: .venv with Strobe in it"
 	@echo "make clean     remove what make has made"
 
@@ -53,6 +54,9 @@ lint-agent:
 
 sanitize: $(VENV)/build-tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/sanitize
+
+check-aarch64: $(VENV)/build-tools
+	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/aarch64
 
 package: $(VENV)/lint-tools
 	.ci/package $(BIN)/python

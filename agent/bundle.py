@@ -1,7 +1,8 @@
 """Makes the two files that go into the target: agent.js from TypeScript, recorder.c from the recorder's C sources.
 
-Run by CMake during the build: python bundle.py SOURCE_ROOT OUTPUT_FOLDER. The agent is bundled by frida.Compiler, which
-brings its own TypeScript compiler and Frida's type declarations, so neither Node nor a network is needed.
+Run by CMake during the build: python bundle.py SOURCE_ROOT OUTPUT_FOLDER CPU. The agent is bundled by
+frida.Compiler, which brings its own TypeScript compiler and Frida's type declarations: neither Node nor a network is
+needed.
 TinyCC in the target cannot include own headers: the C sources become one text, with `#line` marks to the originals.
 """
 
@@ -21,13 +22,14 @@ RECORDER_SOURCES = (
     "stack.c",
     "capture.c",
     "calls.c",
-    "arch/x86_64/stubs.c",
-    "arch/x86_64/unwind.c",
-    "arch/x86_64/patchable.c",
-    "arch/x86_64/trampolines.c",
     "agent.c",
     "portable.c",
 )
+# Below arch/, by the name that `uname -m` has for the CPU.
+ARCH_SOURCES = {
+    "x86_64": ("stubs.c", "unwind.c", "patchable.c", "trampolines.c"),
+    "aarch64": ("stubs.c", "patchable.c"),
+}
 OWN_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 
@@ -59,14 +61,18 @@ def _expanded(root: Path, path: Path, seen: set[Path]) -> str:
     return "".join(parts)
 
 
-def recorder_sources(folder: Path) -> list[Path]:
-    listed = [(folder / name).resolve() for name in RECORDER_SOURCES]
+def recorder_sources(folder: Path, cpu: str) -> list[Path]:
+    if cpu not in ARCH_SOURCES:
+        raise BundleError(f"the recorder does not know the CPU {cpu}: it knows {', '.join(ARCH_SOURCES)}")
+    by_cpu = {name: [folder / "arch" / name / source for source in ARCH_SOURCES[name]] for name in ARCH_SOURCES}
+    common = [folder / name for name in RECORDER_SOURCES]
     native = folder / "native"  # goes into a library of its own
-    differing = {path.resolve() for path in folder.rglob("*.c") if native not in path.parents} ^ set(listed)
+    found = {path for path in folder.rglob("*.c") if native not in path.parents}
+    differing = found ^ {*common, *(path for paths in by_cpu.values() for path in paths)}
     if differing:
         names = ", ".join(sorted(path.name for path in differing))
-        raise BundleError(f"RECORDER_SOURCES in agent/bundle.py and the files of csrc/recorder differ in: {names}")
-    return listed
+        raise BundleError(f"The sources listed in agent/bundle.py and the files of csrc/recorder differ in: {names}")
+    return [*common, *by_cpu[cpu]]
 
 
 def bundle_agent(folder: Path) -> str:
@@ -91,14 +97,14 @@ def _wording(diagnostic: dict[str, Any]) -> str:
     return f"{where}{diagnostic['category']}: {diagnostic['text']}"
 
 
-def main(root: Path, output: Path) -> None:
+def main(root: Path, output: Path, cpu: str) -> None:
     output.mkdir(parents=True, exist_ok=True)
-    (output / "recorder.c").write_text(join_sources(root, recorder_sources(root / "csrc" / "recorder")))
+    (output / "recorder.c").write_text(join_sources(root, recorder_sources(root / "csrc" / "recorder", cpu)))
     (output / "agent.js").write_text(bundle_agent(root / "agent"))
 
 
 if __name__ == "__main__":
     try:
-        main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve())
+        main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3])
     except BundleError as failure:
         sys.exit(f"{failure}")

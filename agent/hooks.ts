@@ -1,11 +1,12 @@
 /**
  * Function hooks. In the portable form Interceptor makes the trampolines, and is told to write the function's own bytes in place of its jump: the host
  * writes the jumps, and takes them out again, while no thread stands in the middle of what they replace (csrc/patch).
+ * On other CPUs than x86-64 Interceptor writes them itself, which is why the host asks only before the program runs.
  * Interceptor is never asked to detach while the program runs: threads may stand inside its trampolines, which it would free.
  */
 
 import { PresentCode } from "./present_code.js";
-import type { Recorder } from "./recorder.js";
+import { INTERCEPTOR_WRITES, type Recorder } from "./recorder.js";
 import { makeTrampolines } from "./trampolines.js";
 
 const JUMP_BYTES = 5; // jmp rel32
@@ -19,6 +20,7 @@ export const REFUSALS: Record<number, string> = {
     5: "jump-at-entry",
     6: "too-far",
     7: "loop-in-entry",
+    8: "landing-at-entry",
 };
 export const LOOPS_TO_ENTRY = 0x100;
 const BEHIND_MARK = 0x200; // STROBE_PATCH_BEHIND_MARK
@@ -35,7 +37,7 @@ export interface HookRequest {
 export interface HookAnswer {
     /** Why the function cannot be hooked; "" when it can. */
     refusal: string;
-    /** Where the jump is to lead. */
+    /** Where the jump is to lead; nowhere where Interceptor has written it. */
     trampoline: string;
     /** The jump lies so many bytes behind the function's entry. */
     skip: number;
@@ -96,11 +98,22 @@ export class Hooks {
             if (index % BATCH === 0) Interceptor.flush();
             const refusal = REFUSALS[checks[index] & 0xff];
             if (refusal !== undefined) return refused(refusal);
+            if (INTERCEPTOR_WRITES) return this.attach(request.ids[index], address);
             const skip = checks[index] & BEHIND_MARK ? MARK_BYTES : 0;
             return this.makeProbe(request.ids[index], address, skip, checks[index] >> DISPLACED_SHIFT);
         });
         Interceptor.flush();
         return answers;
+    }
+
+    private attach(id: number, entry: NativePointer): HookAnswer {
+        const callbacks = this.recorder.onEnter as unknown as NativeInvocationListenerCallbacks;
+        try {
+            Interceptor.attach(entry, callbacks, ptr(id));
+        } catch (error) {
+            return refused(`Interceptor refused: ${(error as Error).message}`);
+        }
+        return refused(""); // nothing is left for the host to write
     }
 
     /** `skip`: where Interceptor is expected to write its jump, behind a mark for indirect calls. */

@@ -3,12 +3,15 @@
  * library cannot be loaded: compiled by TinyCC, fed by Interceptor probes.
  */
 
+import { cpuRoutines } from "./aarch64_routines.js";
 import {
     callInForkedChildren, createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, mapAnonymous, mapShared,
 } from "./libc.js";
 
 const RECORDER_BYTES = 4096;
 const MAX_RANGES = 64; // STROBE_RANGES
+/** What the host knows to write is a jump of x86-64. */
+export const INTERCEPTOR_WRITES = Process.arch !== "x64";
 const STANDARD_UNWINDER = "libgcc_s.so.1";
 const REGISTER_FRAME = "__register_frame";
 
@@ -23,6 +26,8 @@ export interface RecorderRequest {
 export interface RecorderAnswer {
     form: "native" | "portable";
     catchesReturns: boolean;
+    /** Interceptor writes the jumps, not the host: see hooks.ts. */
+    interceptorWrites: boolean;
     /** Why it is not the native form; empty when it is, or when the portable one was wanted. */
     reason: string;
 }
@@ -36,8 +41,9 @@ export class Recorder {
     private readonly addFlags_: (count: number, functions: NativePointer, flags: number) => void;
     private readonly checkPatchable_: (
         count: number, addresses: NativePointer, sizes: NativePointer, results: NativePointer) => void;
-    private readonly writeTrampolines_: (
-        count: number, hooks: NativePointer, memory: NativePointer, enter: UInt64) => number;
+    /** Null for a CPU that has no native form. */
+    private readonly writeTrampolines_: ((
+        count: number, hooks: NativePointer, memory: NativePointer, enter: UInt64) => number) | null;
     /** What trampolines of the native form call; null in the portable form. */
     readonly nativeEnter: NativePointer | null;
     private readonly writeCode_: (address: NativePointer, bytes: NativePointer, count: number) => void;
@@ -49,15 +55,16 @@ export class Recorder {
     constructor(request: RecorderRequest) {
         // the return stubs and what they use must outlive the script, so the state is not Memory.alloc'ed
         const state = mapAnonymous(RECORDER_BYTES);
-        this.module = new CModule(request.source, { strobe_recorder: state });
+        this.module = new CModule(request.source, { strobe_recorder: state, ...cpuRoutines() });
         const tools = this.module as unknown as Record<string, NativePointer>;
         const library = request.library === "" ? null : loadLibrary(request.library);
         const form = library === null ? tools : librarySymbols(library);
         this.onEnter = tools.strobe_on_enter;
         this.checkPatchable_ = new NativeFunction(
             tools.strobe_agent_check_patchable, "void", ["uint32", "pointer", "pointer", "pointer"]);
-        this.writeTrampolines_ = new NativeFunction(
-            tools.strobe_agent_write_trampolines, "int", ["uint32", "pointer", "pointer", "uint64"]);
+        const writeTrampolines = tools.strobe_agent_write_trampolines as NativePointer | undefined;
+        this.writeTrampolines_ = writeTrampolines === undefined ? null : new NativeFunction(
+            writeTrampolines, "int", ["uint32", "pointer", "pointer", "uint64"]);
         this.writeCode_ = new NativeFunction(tools.strobe_agent_write_code, "void", ["pointer", "pointer", "uint32"]);
         this.end_ = new NativeFunction(form.strobe_agent_end, "void", []);
         this.setPlans_ = new NativeFunction(form.strobe_agent_set_plans, "void", ["uint32", "pointer", "pointer"]);
@@ -75,7 +82,9 @@ export class Recorder {
         this.reportExit(tools, form);
         const catches = new NativeFunction(form.strobe_agent_catches_returns, "int", []);
         const reason = library === null && request.library !== "" ? `${request.library} cannot be loaded there` : "";
-        this.answer = { form: library === null ? "portable" : "native", catchesReturns: catches() !== 0, reason };
+        this.answer = {
+            form: library === null ? "portable" : "native", catchesReturns: catches() !== 0, interceptorWrites: INTERCEPTOR_WRITES, reason,
+        };
     }
 
     /** What was loaded with the program stays, so that text in it can be read without asking the kernel. */
@@ -158,7 +167,7 @@ export class Recorder {
     /** `hooks`: struct strobe_hook each, filled in. `memory`: writable, and within reach of all of them. */
     writeTrampolines(count: number, hooks: NativePointer, memory: NativePointer): void {
         const enter = uint64((this.nativeEnter ?? NULL).toString());
-        if (this.writeTrampolines_(count, hooks, memory, enter) !== 0) throw new Error("there is no decoder");
+        if (this.writeTrampolines_?.(count, hooks, memory, enter) !== 0) throw new Error("there is no decoder");
     }
 
     writeCode(address: NativePointer, bytes: ArrayBuffer): void {

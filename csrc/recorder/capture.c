@@ -161,12 +161,12 @@ static uint32_t strobe_capture_libcxx(const struct strobe_recorder* recorder, co
                                   capture->second, out);
 }
 
-/* `index` from the top of the stack. FXSAVE changes nothing and raises no exception that is pending. */
+/* `index` from the top of the stack. */
 STROBE_COLD static void strobe_x87(uint32_t index, uint64_t* out) {
     uint8_t memory[512 + 16];
     uint8_t* area = (uint8_t*)(((uint64_t)memory + 15) & ~(uint64_t)15);
     uint32_t top;
-    __asm__ volatile("fxsave (%0)" : : "r"(area) : "memory");
+    strobe_x87_save(area);
     top = (area[3] >> 3) & 7; /* bits 11 to 13 of the status word; one bit for each register that is in use */
     out[0] = out[1] = 0;
     if (!((area[4] >> ((top + index) & 7)) & 1)) return;

@@ -6,7 +6,6 @@
 #define STROBE_MAP_PRIVATE_ANONYMOUS 0x22
 #define STROBE_MAP_NORESERVE 0x4000
 #define STROBE_MADV_WIPEONFORK 18
-#define STROBE_ARCH_SHSTK_STATUS 0x5005
 #define STROBE_PAGE 4096u
 #define STROBE_END_ATTEMPTS 1000
 
@@ -45,12 +44,6 @@ STROBE_COLD uint64_t strobe_kernel_ns(void) {
     return (uint64_t)now[0] * 1000000000u + (uint64_t)now[1];
 }
 
-static int strobe_has_shadow_stack(void) {
-    uint64_t features = 0;
-    int64_t result = strobe_syscall(STROBE_SYS_ARCH_PRCTL, STROBE_ARCH_SHSTK_STATUS, (int64_t)&features, 0, 0, 0, 0);
-    return result == 0 && (features & 1);
-}
-
 static int64_t strobe_sleep_ms(int64_t milliseconds) {
     int64_t time[2];
     time[0] = 0;
@@ -76,7 +69,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->start_ticks = header->start_ticks;
     recorder->clock_kind = header->clock_kind;
     recorder->sampling_window_ticks = (uint64_t)(int64_t)(10000000.0 / header->ns_per_tick);
-    recorder->catch_returns = !strobe_has_shadow_stack();
+    recorder->catch_returns = (uint32_t)strobe_returns_can_be_caught();
     recorder->asks_for_memory = (uint32_t)strobe_memory_can_be_asked_for(recorder, strobe_unreadable_page());
     recorder->pid = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);
     strobe_return_path_write(recorder);

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "../abi/strobe_abi.h"
-#include "arch/x86_64/cpu.h"
+#include "arch/cpu.h"
 
 /* What a call seldom needs is kept apart from what it always needs, or gcc gives that up registers for it. */
 #ifdef __TINYC__
@@ -213,6 +213,7 @@ int strobe_stack_is_alternate(void);
 #define STROBE_PATCH_JUMP 5               /* it begins with a jump: Interceptor would hook where that leads */
 #define STROBE_PATCH_TOO_FAR 6            /* what it refers to is out of a trampoline's reach */
 #define STROBE_PATCH_LOOP 7               /* a `loop` lies in the bytes: Interceptor moves it wrongly */
+#define STROBE_PATCH_LANDING 8            /* its first instruction is one that the CPU looks for at an indirect call */
 #define STROBE_PATCH_LOOPS_TO_ENTRY 0x100 /* added: its own code jumps to its first byte */
 #define STROBE_PATCH_BEHIND_MARK 0x200    /* added: the jump lies behind an endbr64 */
 #define STROBE_PATCH_DISPLACED_SHIFT 16   /* above it: bytes of the instructions that begin where the jump will lie */
@@ -220,6 +221,8 @@ int strobe_stack_is_alternate(void);
 #define STROBE_TRAMPOLINE_BYTES 96
 
 /* arch: return stubs and their unwind information */
+/* 0: calls are recorded without their returns, and none of the stubs is used. */
+int strobe_returns_can_be_caught(void);
 int64_t strobe_stubs_write(struct strobe_recorder* recorder, uint32_t state_index);
 void strobe_return_path_write(struct strobe_recorder* recorder);
 /* Ends the writing of code: the page can be executed from then on. */

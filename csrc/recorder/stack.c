@@ -2,6 +2,8 @@
    be left and entered again in any order, which an array of frames cannot follow. */
 #include "recorder.h"
 
+#define STROBE_AT_FDCWD (-100)
+#define STROBE_O_CLOEXEC 02000000
 #define STROBE_RLIMIT_STACK 3
 #define STROBE_SS_ONSTACK 1
 #define STROBE_MAPS_BUFFER 512
@@ -42,7 +44,7 @@ static int strobe_maps_find(uint64_t address, uint64_t* low, uint64_t* high) {
     int found = 0;
     maps.length = 0;
     maps.position = 0;
-    maps.fd = strobe_syscall(STROBE_SYS_OPEN, (int64_t)path, 02000000, 0, 0, 0, 0);
+    maps.fd = strobe_syscall(STROBE_SYS_OPENAT, STROBE_AT_FDCWD, (int64_t)path, STROBE_O_CLOEXEC, 0, 0, 0);
     if (maps.fd < 0) return 0;
     while (!found && strobe_maps_hex(&maps, '-', low) && strobe_maps_hex(&maps, ' ', high)) {
         int c;

@@ -1,10 +1,12 @@
 #include "clock.h"
 
-#include <cpuid.h>
 #include <time.h>
-#include <x86intrin.h>
 
 #include <algorithm>
+#ifdef __x86_64__
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
 
 #include "../abi/strobe_abi.h"
 
@@ -19,11 +21,23 @@ uint64_t monotonic_ns() {
     return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
+#ifdef __x86_64__
+
 // CPUID leaf 0x80000007, EDX bit 8: the counter runs at one rate in every power state.
 bool tsc_is_invariant() {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
     return __get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) && (edx >> 8 & 1);
 }
+
+uint64_t tsc() { return __rdtsc(); }
+
+#else
+
+bool tsc_is_invariant() { return false; }
+
+uint64_t tsc() { return 0; }
+
+#endif
 
 void sleep_until(uint64_t deadline_ns) {
     const timespec deadline{static_cast<time_t>(deadline_ns / 1'000'000'000),
@@ -41,7 +55,7 @@ uint32_t clock_kind() {
     return kind;
 }
 
-uint64_t clock_ticks(uint32_t kind) { return kind == STROBE_CLOCK_TSC ? __rdtsc() : monotonic_ns(); }
+uint64_t clock_ticks(uint32_t kind) { return kind == STROBE_CLOCK_TSC ? tsc() : monotonic_ns(); }
 
 ClockPair read_clock_pair(uint32_t kind) {
     ClockPair best{};

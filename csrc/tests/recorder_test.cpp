@@ -1,6 +1,7 @@
 // The recorder itself, run natively by real threads, against the reader.
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -45,6 +46,7 @@ class Recorder {
             segment_.plan(function) = {plan_flags, 2, 1, 2, 0};
         }
         CHECK_EQUAL(strobe_recorder_init(&recorder_, reinterpret_cast<uint8_t*>(&segment_.header())), 0);
+        recorder_.catch_returns = 1;  // on every CPU: this test itself goes the way of the stubs
         recorder_.captures[0] = {STROBE_SOURCE_RDI, STROBE_CAPTURE_WORD, 0, 0, 0, 0};
         recorder_.captures[1] = {STROBE_SOURCE_RDI + 1, STROBE_CAPTURE_WORD, 0, 0, 0, 0};
         recorder_.captures[2] = {STROBE_SOURCE_RAX, STROBE_CAPTURE_WORD, 0, 0, 0, 0};
@@ -216,6 +218,9 @@ void what_sampling_leaves_out_is_counted() {
     CHECK_EQUAL(loss.evicted, 0u);
 }
 
+// qemu, which runs this test for other CPUs, does not.
+bool has_process_vm_readv() { return process_vm_readv(getpid(), nullptr, 0, nullptr, 0, 0) == 0; }
+
 // Text behind a pointer, where the kernel can be asked for memory and where it cannot: bad pointers are no faults.
 void text_is_read_where_there_is_memory() {
     const SegmentPath path;
@@ -228,6 +233,7 @@ void text_is_read_where_there_is_memory() {
     std::memset(memory, 'x', page);
     std::strcpy(memory, "lead");
     for (const bool asks : {true, false}) {
+        if (!asks && !has_process_vm_readv()) continue;
         CHECK_EQUAL(recorder.text(memory, asks), "lead");
         CHECK_EQUAL(recorder.text(memory + page - 3, asks), "xxx (cut)");
         CHECK_EQUAL(recorder.text(memory + page, asks), "(unreadable)");

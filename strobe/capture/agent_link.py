@@ -45,11 +45,13 @@ class Plan:
 @dataclass(frozen=True, slots=True)
 class Setup:
     """`form`: which form of the recorder is in use. `catches_returns`: False where the CPU forbids replacing return
-    addresses (shadow stack), so that only entries are recorded. `reason`: why it is not the native form."""
+    addresses (shadow stack), so that only entries are recorded. `reason`: why it is not the native form.
+    `interceptor_writes`: Frida writes the hooks while threads run, so it may only do so before any does."""
 
     form: str
     catches_returns: bool
     reason: str = ""
+    interceptor_writes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ class AgentLink:
         self._pid = pid
         self._on_added = on_added
         self._on_removed = on_removed
+        self._interceptor_writes = False
         source = resources.AGENT.read_text()
         self._script = self._call(lambda: session.create_script(source, name="strobe", runtime="qjs"))
         self._script.on("message", self._receive)
@@ -78,12 +81,13 @@ class AgentLink:
     def setup(self, segment_path: str, segment_bytes: int) -> Setup:
         request = {
             "source": resources.RECORDER.read_text(),
-            "library": "" if os.environ.get("STROBE_RECORDER") == "portable" else str(resources.NATIVE_RECORDER),
+            "library": _library(),
             "segmentPath": segment_path,
             "segmentBytes": segment_bytes,
         }
         answer = self._call(self._script.exports_sync.setup, request)
-        return Setup(answer["form"], answer["catchesReturns"], answer["reason"])
+        self._interceptor_writes = bool(answer["interceptorWrites"])
+        return Setup(answer["form"], answer["catchesReturns"], answer["reason"], self._interceptor_writes)
 
     def prepare_stdio(self, stdin_path: str | None, by_line: bool) -> None:
         self._call(self._script.exports_sync.prepare_stdio, stdin_path, by_line)
@@ -106,10 +110,15 @@ class AgentLink:
     def prepare_hooks(
         self, ids: list[int], addresses: list[int], sizes: list[int], plans: list[Plan]
     ) -> list[Trampoline | str]:
-        """Makes trampolines and changes nothing yet; for a function that cannot be hooked, why not."""
+        """Makes trampolines and changes nothing yet; for a function that cannot be hooked, why not.
+
+        Where Interceptor writes the hooks they are placed when this returns, and "" stands for such a one.
+        """
         request = {"ids": ids, "addresses": [hex(item) for item in addresses], "sizes": sizes}
         layouts = b"".join(bytes([plan.flags]) + plan.layout for plan in plans)
         answers = self._call(self._script.exports_sync.prepare_hooks, request, layouts, seconds=INSTALL_S)
+        if self._interceptor_writes:
+            return [answer["refusal"] for answer in answers]
         return [answer["refusal"] or _trampoline(answer) for answer in answers]
 
     def set_flags(self, plans: dict[int, Plan]) -> None:
@@ -150,6 +159,13 @@ class AgentLink:
     def _post(self, ticket: str) -> None:
         with contextlib.suppress(frida.InvalidOperationError):  # the process is gone
             self._script.post({"type": ticket})
+
+
+def _library() -> str:
+    """Path of the recorder's native form; "" where the portable one is asked for, or this CPU has no other."""
+    if os.environ.get("STROBE_RECORDER") == "portable" or not resources.NATIVE_RECORDER.exists():
+        return ""
+    return str(resources.NATIVE_RECORDER)
 
 
 def _trampoline(answer: dict[str, Any]) -> Trampoline | str:

@@ -173,6 +173,8 @@ class Target:
 
     def install(self, hooks: Sequence[HookRequest]) -> list[str]:
         """Places hooks in one batch; for each "" or why it was not placed."""
+        if self.setup.interceptor_writes and self._patches.running:
+            return ["already-running"] * len(hooks)
         answers = self._agent.prepare_hooks(
             [hook.function_id for hook in hooks],
             [hook.address for hook in hooks],

@@ -26,6 +26,8 @@ _REFUSALS = {
     "not-code": "their first bytes cannot be decoded",
     "jump-at-entry": "they begin with a jump, and the hook would land on the function that it leads to",
     "loop-in-entry": "they have a loop instruction in their first 5 bytes, which cannot be moved",
+    "landing-at-entry": "they begin with an instruction that this CPU looks for at an indirect call",
+    "already-running": "on this CPU functions are hooked only before the program runs, because threads cannot be held",
     "elsewhere": "Frida would hook them at another place than their entry",
     "in-use": "Frida's agent has hooked them itself",
     "too-far": "no memory near them was free for a trampoline",

@@ -14,7 +14,7 @@
 #include "../totals.c"
 #include "fork.c"
 #include "plain_calls.c"
-#include "x86_64/vectors.h"
+#include "vectors.h"
 
 struct strobe_recorder strobe_recorder __attribute__((aligned(4096), visibility("hidden")));
 

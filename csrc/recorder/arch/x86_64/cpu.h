@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #define STROBE_SYS_READ 0
-#define STROBE_SYS_OPEN 2
 #define STROBE_SYS_CLOSE 3
 #define STROBE_SYS_MMAP 9
 #define STROBE_SYS_MPROTECT 10
@@ -26,6 +25,7 @@
 #define STROBE_SYS_GETTID 186
 #define STROBE_SYS_CLOCK_GETTIME 228
 #define STROBE_SYS_TGKILL 234
+#define STROBE_SYS_OPENAT 257
 #define STROBE_SYS_PROCESS_VM_READV 310
 
 #define STROBE_ESRCH 3
@@ -105,6 +105,9 @@ static inline void strobe_vector(uint32_t index, uint64_t* into) {
     (void)index;
 #endif
 }
+
+/* Into 512 bytes, aligned to 16. Changes nothing, and raises no exception that is pending. */
+static inline void strobe_x87_save(uint8_t* area) { __asm__ volatile("fxsave (%0)" : : "r"(area) : "memory"); }
 
 /* The kernel's answer as it is: a negative errno on failure. */
 static inline int64_t strobe_syscall(int64_t number, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, int64_t f) {

@@ -13,12 +13,20 @@
  */
 #include "machine_code.h"
 
+#define STROBE_ARCH_SHSTK_STATUS 0x5005
 #define STROBE_PROT_RW 3
 #define STROBE_PROT_RX 5
 #define STROBE_EXIT_PROBE_OFFSET 1024 /* behind the return path, in the same page */
 
 static int64_t strobe_protect(uint8_t* start, uint64_t bytes, int64_t protection) {
     return strobe_syscall(STROBE_SYS_MPROTECT, (int64_t)start, (int64_t)bytes, protection, 0, 0, 0);
+}
+
+/* Not where the CPU checks return addresses (shadow stack). */
+int strobe_returns_can_be_caught(void) {
+    uint64_t features = 0;
+    int64_t result = strobe_syscall(STROBE_SYS_ARCH_PRCTL, STROBE_ARCH_SHSTK_STATUS, (int64_t)&features, 0, 0, 0, 0);
+    return !(result == 0 && (features & 1));
 }
 
 /* The stubs of one thread state; nobody runs them before the state is in use. */
