@@ -242,8 +242,8 @@ def write_code(pid: int, changes: list[tuple[int, bytes, int]], stop: bool) -> i
     """Writes into the code of a process, whole or not at all: (address, bytes, bytes of the instructions they replace).
 
     With `stop` all its threads are held meanwhile, and none of them stands in the middle of what is replaced. Returns
-    for how many ns they were held. OSError: PermissionError where another debugger holds the process,
-    ProcessLookupError where it is gone, TimeoutError where a thread does not stop.
+    how many ns of CPU time this took while they were held. OSError: PermissionError where another debugger holds the
+    process, ProcessLookupError where it is gone, TimeoutError where a thread does not stop.
     """
 
 RECIPE_STEPS: dict[str, int]

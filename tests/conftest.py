@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support import leftovers, programs
 
-LEAVE_SECONDS = 5.0
+LEAVE_SECONDS = 30.0
 
 
 @pytest.fixture(autouse=True)

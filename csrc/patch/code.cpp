@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
+#include <ctime>
 #include <optional>
 #include <system_error>
 
@@ -42,21 +42,34 @@ class ProcessMemory {
     int file_;
 };
 
-// All changes or none: a failure in the middle leaves the program as it was.
-void write_all(const ProcessMemory& memory, const std::vector<CodeChange>& changes) {
-    std::vector<std::string> before;
-    before.reserve(changes.size());
+std::vector<std::string> read_all(const ProcessMemory& memory, const std::vector<CodeChange>& changes) {
+    std::vector<std::string> found;
+    found.reserve(changes.size());
+    for (const CodeChange& change : changes) {
+        std::string bytes(change.bytes.size(), '\0');
+        memory.read(change.address, bytes);
+        found.push_back(std::move(bytes));
+    }
+    return found;
+}
+
+// All changes or none: a failure in the middle leaves the program as it was. `before`: what is there.
+void write_all(const ProcessMemory& memory, const std::vector<CodeChange>& changes,
+               const std::vector<std::string>& before) {
+    std::size_t written = 0;
     try {
-        for (const CodeChange& change : changes) {
-            std::string bytes(change.bytes.size(), '\0');
-            memory.read(change.address, bytes);
-            memory.write(change.address, change.bytes);
-            before.push_back(std::move(bytes));
-        }
+        for (; written < changes.size(); written++) memory.write(changes[written].address, changes[written].bytes);
     } catch (...) {
-        for (std::size_t i = 0; i < before.size(); i++) memory.write(changes[i].address, before[i]);
+        for (std::size_t i = 0; i < written; i++) memory.write(changes[i].address, before[i]);
         throw;
     }
+}
+
+// What this thread has worked, whatever else the machine was busy with.
+std::int64_t own_time_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
 // Of the changes sorted by address, whether one has `at` behind its first byte.
@@ -73,13 +86,14 @@ std::int64_t write_code(pid_t process, const std::vector<CodeChange>& changes, b
     const ProcessMemory memory(process);
     std::vector<CodeChange> sorted = changes;
     std::ranges::sort(sorted, {}, &CodeChange::address);
-    const auto begin = std::chrono::steady_clock::now();
+    const std::vector<std::string> before = read_all(memory, sorted);
+    const std::int64_t begin_ns = own_time_ns();
     {
         std::optional<ThreadStop> held;
         if (stop) held.emplace(process).leave([&sorted](std::uint64_t at) { return is_occupied(sorted, at); });
-        write_all(memory, sorted);
+        write_all(memory, sorted, before);
     }
-    return stop ? std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count() : 0;
+    return stop ? own_time_ns() - begin_ns : 0;
 }
 
 }  // namespace strobe

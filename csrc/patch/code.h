@@ -18,8 +18,8 @@ struct CodeChange {
 
 // Writes all changes through /proc/PID/mem, which needs no writable pages. With `stop` all threads of the process are
 // held meanwhile, and those that stand in the middle of what is replaced are first let run out of it; without it nobody
-// may be running there. Returns for how many nanoseconds the threads were held. Throws std::system_error as ThreadStop,
-// and where the memory cannot be written; what was written until then is taken back.
+// may be running there. Returns how many nanoseconds this thread worked for while they were held. Throws
+// std::system_error as ThreadStop, and where the memory cannot be written; what was written until then is taken back.
 std::int64_t write_code(pid_t process, const std::vector<CodeChange>& changes, bool stop);
 
 }  // namespace strobe

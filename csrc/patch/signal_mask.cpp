@@ -17,7 +17,7 @@ namespace strobe {
 
 namespace {
 
-constexpr auto kStopTimeout = std::chrono::seconds(2);
+constexpr auto kStopTimeout = std::chrono::seconds(10);
 
 // As the kernel has it: signal n is bit n - 1.
 std::uint64_t mask_of_others(std::initializer_list<int> allowed) {

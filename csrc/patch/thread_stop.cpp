@@ -21,7 +21,7 @@ namespace strobe {
 
 namespace {
 
-constexpr auto kStopTimeout = std::chrono::seconds(2);
+constexpr auto kStopTimeout = std::chrono::seconds(10);
 constexpr int kMaxSteps = 1000;
 
 [[noreturn]] void fail(int error, const char* what) { throw std::system_error(error, std::generic_category(), what); }

@@ -13,7 +13,7 @@ namespace strobe {
 class ThreadStop {
   public:
     // Stops every thread, those that are created meanwhile included. Throws std::system_error: EPERM where another
-    // debugger holds the process, ESRCH where it is gone, ETIMEDOUT where a thread does not stop within two seconds.
+    // debugger holds the process, ESRCH where it is gone, ETIMEDOUT where a thread does not stop within ten seconds.
     explicit ThreadStop(pid_t process);
     ThreadStop(const ThreadStop&) = delete;
     ThreadStop& operator=(const ThreadStop&) = delete;

@@ -32,7 +32,7 @@ def compiled_layout(folder: Path, compiler: list[str], suffix: str) -> dict[str,
     program = folder / "layout"
     warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
     subprocess.run([*compiler, *warnings, source, "-o", program], check=True, timeout=60)
-    output = subprocess.run([program], check=True, timeout=10, capture_output=True, text=True).stdout
+    output = subprocess.run([program], check=True, timeout=60, capture_output=True, text=True).stdout
     return abi_header.named([int(line) for line in output.split()])
 
 

@@ -60,7 +60,7 @@ def test_a_change_that_fails_takes_the_others_back(cat: subprocess.Popen[bytes])
 
 def test_a_process_that_is_gone_is_told() -> None:
     process = subprocess.Popen(["true"])
-    process.wait(timeout=10)
+    process.wait(timeout=60)
     with pytest.raises((ProcessLookupError, FileNotFoundError)):
         _core.write_code(process.pid, [(4096, b"\xcc", 1)], True)
 

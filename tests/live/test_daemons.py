@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +17,10 @@ from support.leftovers import segments
 from support.sessions import EXIT_SECONDS, Build, Launch, counts, status, text
 from support.wait import wait_until
 
+import strobe
 from strobe.errors import Code, StrobeError
+from strobe.mcp.registry import Client, Context
+from strobe.mcp.tools import list_sessions, query
 from strobe.model import EventFilter
 from strobe.session import Session, SessionManager
 from strobe.timeline.store import Store
@@ -126,17 +132,53 @@ def test_stop_leaves_a_daemon_unrecorded_and_unharmed(
         if after.st_nlink == 0:  # the daemon has it mapped, but it takes little memory; else it is what is kept
             assert after.st_blocks < before
     daemon.do(STEPS)
+    ends(pid, daemon)
+    if retain:
+        kept = manager.get(session.id)
+        assert counts(kept)["step"] == (STEPS, STEPS, 0)
+        assert kept.children == ()
+        manager.delete(session.id)
+
+
+def test_strobe_run_returns_when_the_program_does(build_program: Build, daemon: Daemon) -> None:
+    program = build_program("daemonises", "-O1")
+    command = [sys.executable, "-m", "strobe", "run", "-t", "*", "--", program, daemon.pipe, daemon.told]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=EXIT_SECONDS, stdin=subprocess.DEVNULL)
+    pid = daemon.begin()
+    assert done.returncode == 3
+    assert re.search(rf"\bstrobe: its child(ren)? .*\b{pid} goe?s? on, not recorded any more\n", done.stderr)
+    daemon.do(STEPS)
+    ends(pid, daemon)
+
+
+def test_the_tools_and_the_api_tell_of_children(build_program: Build, daemon: Daemon, tmp_path: Path) -> None:
+    program = build_program("daemonises", "-O1")
+    with strobe.launch([program, daemon.pipe, daemon.told], trace=["step"]) as run:
+        pid = daemon.begin()
+        assert run.wait(EXIT_SECONDS).code == 3
+        wait_until(lambda: run.children == (pid,), "the daemon to be alone", EXIT_SECONDS)
+        context = Context(Client("", str(tmp_path), os.getpid(), {}), lambda: run._manager, "")
+        (listed,) = list_sessions.run({}, context)["sessions"]
+        assert (listed["status"], listed["exitCode"], listed["children"]) == ("running", 3, [pid])
+        for more in ({}, {"groupBy": "function"}):
+            assert f"child {pid} is recorded on" in query.run({"sessionId": run.id, **more}, context)["note"]
+        with pytest.raises(TimeoutError):
+            run.wait_for_children(0)
+        daemon.do(3)
+        daemon.end()
+        run.wait_for_children(EXIT_SECONDS)
+        assert len(run.calls("step")) == 3
+        assert "note" not in query.run({"sessionId": run.id}, context)
+
+
+def ends(pid: int, daemon: Daemon) -> None:
+    """The daemon does what it was told to the last, and then ends."""
     process = os.pidfd_open(pid)
     daemon.end()
     ended = select.poll()
     ended.register(process, select.POLLIN)
     assert ended.poll(EXIT_SECONDS * 1000)
     os.close(process)
-    if retain:
-        kept = manager.get(session.id)
-        assert counts(kept)["step"] == (STEPS, STEPS, 0)
-        assert kept.children == ()
-        manager.delete(session.id)
 
 
 def segment_of(session: Session) -> Path:

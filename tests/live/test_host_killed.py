@@ -36,7 +36,7 @@ class Host:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(timeout=10)
+        self.process.wait(timeout=60)
 
 
 @pytest.fixture
@@ -86,5 +86,5 @@ def test_recorded_calls_survive_the_host(manager: SessionManager, host: Host, st
 def test_recovery_ends_the_program(manager: SessionManager, host: Host) -> None:
     host.kill()
     manager.recover()
-    wait_until(lambda: not Path(f"/proc/{host.program_pid}").exists(), "the program to end", 10)
+    wait_until(lambda: not Path(f"/proc/{host.program_pid}").exists(), "the program to end", 60)
     assert [(summary.session_id, summary.status) for summary in manager.list()] == [(host.session_id, "stopped")]

@@ -27,7 +27,7 @@ def small_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     monkeypatch.setattr(placement, "SHARED_MEMORY", mounted)
     monkeypatch.setattr(placement, "_free_bytes", lambda folder: 1 << 40)
     yield mounted
-    subprocess.run(["umount", "-l", mounted], check=True, timeout=10)
+    subprocess.run(["umount", "-l", mounted], check=True, timeout=60)
 
 
 @pytest.mark.parametrize("form", ["native", "portable"])

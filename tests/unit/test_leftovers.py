@@ -18,14 +18,14 @@ def test_child_is_found_and_cleared(strobe_home: Path) -> None:
     with subprocess.Popen(["sleep", "30"]) as child:
         assert leftovers.leftovers(before, strobe_home) == [f"process {child.pid}: sleep 30"]
         leftovers.clear(before, strobe_home)
-        assert child.wait(timeout=5) == -9
+        assert child.wait(timeout=60) == -9
     assert leftovers.leftovers(before, strobe_home) == []
 
 
 def test_detached_process_is_found_by_its_home(strobe_home: Path) -> None:
     before = leftovers.observe(strobe_home)
     # setsid -f: forked away, its parent is gone, as a daemon's is
-    subprocess.run(["setsid", "-f", "sleep", "30"], check=True, timeout=5)
+    subprocess.run(["setsid", "-f", "sleep", "30"], check=True, timeout=60)
     wait_until(lambda: leftovers.leftovers(before, strobe_home), "the detached process to be found")
     leftovers.clear(before, strobe_home)
     wait_until(lambda: not leftovers.leftovers(before, strobe_home), "the detached process to be gone")

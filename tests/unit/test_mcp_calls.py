@@ -10,7 +10,7 @@ import pytest
 
 from strobe.mcp.calls import Call, Calls
 
-WAIT_SECONDS = 10.0
+WAIT_SECONDS = 60.0
 
 
 class Answers:

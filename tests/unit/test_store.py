@@ -176,7 +176,7 @@ def test_a_prompt_without_line_feed_becomes_an_event_on_its_own(store: Store) ->
     store.host_events.put = spy  # type: ignore[method-assign]
     source = HostEventSource(store, record.id, 7, lambda: 5)
     source.output("stdout", b"name? ")
-    assert seen.wait(10)
+    assert seen.wait(60)
     assert lines_of(store, record.id) == [b"name? "]
     source.close()
 
