@@ -1,4 +1,4 @@
-"""Signals of a program that is attached to: its handlers run in its own threads, as they would untraced."""
+"""Signals of a traced program: its handlers run in its own threads, as they would untraced."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from support import processes
 from support.programs import PROGRAMS
+from support.wait import wait_until
 
-from strobe.model import LaunchSpec
+from strobe.model import EventFilter, LaunchSpec
 from strobe.session import SessionManager
 
 SECONDS = 20
@@ -48,3 +49,21 @@ def test_handlers_run_in_the_threads_of_the_program(
         process.stdin.write(b".")
     finally:
         processes.end(process)
+
+
+def blocked_signals(pid: int, thread: int) -> int:
+    """Signal n is bit n - 1."""
+    lines = Path(f"/proc/{pid}/task/{thread}/status").read_text().splitlines()
+    return next(int(line.split()[1], 16) for line in lines if line.startswith("SigBlk"))
+
+
+def test_the_agent_takes_no_signals_of_a_launched_program(
+    build_program: Callable[..., Path], manager: SessionManager
+) -> None:
+    spec = LaunchSpec(str(build_program("waits_in_handlers")), project_root=str(PROGRAMS))
+    session = manager.launch(spec, ["*"])
+    wait_until(lambda: session.query(EventFilter(event_type="stdout")).total_count, "the program to run")
+    agents = {int(task.name) for task in Path(f"/proc/{session.pid}/task").iterdir()} - {session.pid}
+    wanted = 1 << signal.SIGTERM - 1
+    assert agents and all(blocked_signals(session.pid, thread) & wanted for thread in agents)
+    assert not blocked_signals(session.pid, session.pid) & wanted
