@@ -10,7 +10,8 @@ typedef struct {
 } Place;
 
 typedef struct {
-    Place start; /* of the turn that is under way */
+    Place before; /* the first turn; it ends there, too */
+    Place start;  /* of the turn that is under way */
     uint32_t first, left;
     uint32_t kept; /* places that were kept when it began */
     int64_t stride;
@@ -153,6 +154,7 @@ static int begin_loop(Run* run, uint64_t turns, int64_t stride) {
     }
     if (run->loop_count == STROBE_RECIPE_MAX_NESTING) return 0;
     loop = &run->loops[run->loop_count++];
+    loop->before = run->place;
     loop->start = run->place;
     loop->first = run->at;
     loop->left = (uint32_t)turns;
@@ -166,8 +168,8 @@ static int next_turn(Run* run) {
     if (run->loop_count == 0) return 0;
     loop = &run->loops[run->loop_count - 1];
     if (loop->kept != run->kept_count) return 0;
-    run->place = loop->start;
     if (--loop->left == 0) {
+        run->place = loop->before;
         run->loop_count--;
         return 1;
     }

@@ -109,7 +109,7 @@ class Reader:
 
 def _plan_of_variable(target: ReadTarget, depth: int, scope: Scope) -> _Plan:
     text = (target.variable or "").strip()
-    place = place_of(parse(text), scope)
+    place = place_of(parse(target.variable or ""), scope)
     shaping = Shaping()
     if place.is_value:
         return _plan_of_value(place, text, shaping, depth)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from strobe.model import Enumerator, Text, ValueKind, ValueType
 from strobe.timeline.captured import value_of_bytes
 from strobe.values.model import Char, PointerTo, Problem, Record, Rows, Shown
-from strobe.values.recipes import CUT, NULL, OK, Item, Recipe
+from strobe.values.recipes import NULL, OK, Item, Recipe
 
 MAX_CHARACTERS = 1024
 _ENCODINGS = {1: "utf-8", 2: "utf-16-le", 4: "utf-32-le"}
@@ -90,17 +90,15 @@ class Scalar(Shape):
 
 @dataclass(frozen=True)
 class Characters(Shape):
-    """An array of characters: text up to its first zero."""
+    """An array of characters: text up to its first zero. `size`: of one character more than is shown, at most."""
 
     width: int
     size: int
 
     def value(self, part: Part, decoding: Decoding) -> Shown:
-        data = part.take(min(self.size, MAX_CHARACTERS * self.width))
+        data = part.take(self.size)
         ends = (at for at in range(0, len(data), self.width) if not any(data[at : at + self.width]))
-        end = next(ends, None)
-        is_cut = end is None and len(data) < self.size
-        return _text(data[:end], self.width, is_cut)
+        return _text(data[: next(ends, None)], self.width)
 
 
 @dataclass(frozen=True)
@@ -133,12 +131,12 @@ class TextPointer(Leading):
     size: int = 8
 
     def add_target(self, recipe: Recipe) -> None:
-        recipe.text(MAX_CHARACTERS, self.width)
+        recipe.text(MAX_CHARACTERS + 1, self.width)
 
     def value(self, part: Part, decoding: Decoding) -> Shown:
         item = next(decoding.items)
         address = int.from_bytes(part.take(8), "little")
-        return _text(item.data, self.width, item.status == CUT) if item.is_there else PointerTo(address)
+        return _text(item.data, self.width) if item.is_there else PointerTo(address)
 
 
 @dataclass(frozen=True)
@@ -321,7 +319,9 @@ def of_bits(of: ValueType, bit_offset: int, bits: int) -> Scalar:
     return Scalar(replace(of, bits=(first, bits)), (first + bits + 7) // 8)
 
 
-def _text(data: bytes, width: int, is_cut: bool) -> Text:
-    whole = data[: len(data) // width * width]
+def _text(data: bytes, width: int) -> Text:
+    """What has more than MAX_CHARACTERS is cut."""
+    is_cut = len(data) > MAX_CHARACTERS * width
+    whole = data[: min(len(data) // width, MAX_CHARACTERS) * width]
     text = whole.decode(_ENCODINGS[width], "backslashreplace" if width == 1 else "replace")
     return Text(text + _CUT if is_cut else text)

@@ -117,7 +117,7 @@ class Shaping:
 
     def _pointer(self, pointer: types.Pointer, depth: int) -> Shape:
         target = pointer.target.bare
-        width = _character_width(target)
+        width = _character_width(pointer.target)
         if width is not None:
             return shapes.TextPointer(width) if self._count(MAX_CHARACTERS * width) else shapes.Pointer()
         if depth < 1 or not isinstance(target, types.Record) or target.is_declaration:
@@ -144,8 +144,13 @@ class Shaping:
 
 
 def _character_width(type_: types.Type) -> int | None:
-    """Bytes of a character; None for all other types."""
+    """Bytes of a character; None for all other types. In C, wide ones are other names of integers."""
     plain = type_.bare
-    if isinstance(plain, types.Scalar) and plain.is_character and plain.size in (1, 2, 4):
-        return plain.size
-    return None
+    if not isinstance(plain, types.Scalar) or plain.size not in (1, 2, 4):
+        return None
+    inner = type_
+    while isinstance(inner, (types.Typedef, types.Qualified)):
+        if isinstance(inner, types.Typedef) and inner.own_name in types.CHARACTERS:
+            return plain.size
+        inner = inner.target
+    return plain.size if plain.is_character else None

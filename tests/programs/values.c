@@ -107,22 +107,31 @@ int gHundred[100] = {7};
 int gHundredOne[101] = {8};
 char gLongest[1025];
 char gTooLong[1026];
-static int gHidden = 31;
+static volatile int gHidden = 31;
 _Thread_local int gLocal = 5;
 volatile int64_t gFlipping;
 
 int counted(void) {
-    static int calls = 40;
-    return ++calls;
+    static volatile int calls = 40;
+    return calls = calls + 1;
+}
+
+int counted_too(void) {
+    static volatile int calls = 60;
+    return calls = calls + 1;
+}
+
+__attribute__((noinline)) void all_set(void) {
+    puts("ready");
+    fflush(stdout);
 }
 
 int main(void) {
     gSecond.next = &gFirst;
     for (unsigned i = 0; i + 1 < sizeof gLongest; i++) gLongest[i] = 'x';
     for (unsigned i = 0; i + 1 < sizeof gTooLong; i++) gTooLong[i] = 'y';
-    gLocal += counted() + gHidden;
-    puts("ready");
-    fflush(stdout);
+    gLocal += counted() + counted_too() + gHidden;
+    all_set();
     char byte;
     while (read(0, &byte, 1) > 0) continue;
     for (;;) gFlipping = ~gFlipping;
