@@ -1,6 +1,8 @@
 #include "patch/thread_stop.h"
 
+#include <elf.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 
@@ -50,9 +52,18 @@ bool is_dead(pid_t process, pid_t id) {
     return line[name_end + 2] == 'Z' || line[name_end + 2] == 'X';
 }
 
+std::uint64_t next_instruction(const user_regs_struct& registers) {
+#ifdef __x86_64__
+    return registers.rip;
+#else
+    return registers.pc;
+#endif
+}
+
 bool is_at(pid_t thread, const std::function<bool(std::uint64_t)>& is_forbidden) {
     user_regs_struct registers{};
-    return ptrace(PTRACE_GETREGS, thread, nullptr, &registers) == 0 && is_forbidden(registers.rip);
+    iovec whole{&registers, sizeof registers};
+    return ptrace(PTRACE_GETREGSET, thread, NT_PRSTATUS, &whole) == 0 && is_forbidden(next_instruction(registers));
 }
 
 }  // namespace

@@ -32,18 +32,19 @@ _NT_GNU_BUILD_ID = 3
 
 
 class ElfImage:
-    """An Image of 64-bit x86. `link_base`: lowest PT_LOAD address, on a page boundary.
+    """An Image of x86-64 or AArch64. `link_base`: lowest PT_LOAD address, on a page boundary.
 
     `content`: of a file that lies inside of the one at `path`. `is_program` False: one without code, which need not be
     linked.
     """
 
     def __init__(self, path: str, content: bytes | None = None, *, is_program: bool = True) -> None:
-        self.path, self.machine = path, "x86-64"
+        self.path = path
         self._stream: BinaryIO = _opened(path) if content is None else io.BytesIO(content)
         try:
             self._headers = ElfHeaders(self._stream)
             self._check_machine(is_program=is_program)
+            self.machine = self._headers.cpu
             self._by_name = {section.name: section for section in self._headers.sections}
             self.build_id = self._read_build_id()
             loads = [segment.address for segment in self._headers.segments if segment.kind == PT_LOAD]
@@ -105,7 +106,7 @@ class ElfImage:
         return self._headers.read(section.offset, section.size, section.name)
 
     def _check_machine(self, *, is_program: bool) -> None:
-        if not self._headers.is_x86_64:
+        if not self._headers.cpu:
             machine = self._headers.machine
             raise failure("wrong_architecture", path=self.path, machine=machine, host="x64 (64 bits)")
         if is_program and self._headers.file_type == ET_REL:

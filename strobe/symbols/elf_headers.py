@@ -14,7 +14,8 @@ SHT_NULL, SHT_NOTE, SHT_NOBITS = 0, 7, 8
 SHF_EXECINSTR, SHF_COMPRESSED = 4, 0x800
 PT_LOAD = 1
 
-_CLASS_64, _LITTLE_ENDIAN, _X86_64 = 2, 1, 62
+_CLASS_64, _LITTLE_ENDIAN = 2, 1
+_CPUS = {62: "x86-64", 183: "aarch64"}
 _IDENTIFICATION_BYTES = 16
 _HEADER = struct.Struct("<HHIQQQIHHHHHH")  # Elf64_Ehdr behind the identification
 _SECTION = struct.Struct("<IIQQQQIIQQ")  # Elf64_Shdr
@@ -28,7 +29,7 @@ _MACHINES = {
     21: "64-bit PowerPC",
     22: "IBM S/390",
     40: "ARM",
-    _X86_64: "x64",
+    62: "x64",
     183: "AArch64",
     243: "RISC-V",
     258: "LoongArch",
@@ -55,7 +56,8 @@ class Segment(NamedTuple):
 
 
 class ElfHeaders:
-    """`machine`: what the file is for, in words, where `is_x86_64` is false; then there is nothing else.
+    """`cpu`: as Image.machine has it; "" where the file is for another one, which `machine` says in words, and then
+    there is nothing else.
 
     `sections` by their number.
     """
@@ -69,8 +71,8 @@ class ElfHeaders:
         is_64, is_little = identification[4] == _CLASS_64, identification[5] == _LITTLE_ENDIAN
         machine = int.from_bytes(self.read(18, 2, "the file header"), "little" if is_little else "big")
         self.machine = f"{_MACHINES.get(machine, f'machine {machine}')} ({64 if is_64 else 32} bits)"
-        self.is_x86_64 = is_64 and is_little and machine == _X86_64
-        if self.is_x86_64:
+        self.cpu = _CPUS.get(machine, "") if is_64 and is_little else ""
+        if self.cpu:
             self._read_tables()
 
     def read(self, offset: int, size: int, name: str) -> bytes:
