@@ -78,20 +78,20 @@ def assert_same(ours: Any, gdbs: Any, where: str) -> None:
         assert ours == gdbs, where
 
 
-@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+@pytest.mark.parametrize("flags", ["-O0", "-O2 -gdwarf-4"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize(("program", "names"), [("values", IN_C), ("values_classes", IN_CPP)], ids=["c", "cpp"])
 def test_values_are_those_of_gdb(
     program: str,
     names: str,
     compiler: str,
-    flag: str,
+    flags: str,
     build_program: Callable[..., Path],
     launch: Launch,
     tmp_path: Path,
 ) -> None:
     own = compiler if program == "values" else {"gcc": "g++", "clang": "clang++"}[compiler]
-    built = build_program(program, flag, compiler=own)
+    built = build_program(program, *flags.split(), compiler=own)
     every = names.split()
     expected = asked_of_gdb(built, every, tmp_path)
     session = ready(launch(built))
