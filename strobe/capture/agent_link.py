@@ -92,9 +92,9 @@ class AgentLink:
     def prepare_stdio(self, stdin_path: str | None, by_line: bool) -> None:
         self._call(self._script.exports_sync.prepare_stdio, stdin_path, by_line)
 
-    def program_threads(self) -> set[int]:
-        """Ids of the program's own threads; the others are the agent's."""
-        return set(self._call(self._script.exports_sync.program_threads))
+    def program_threads(self, threads: set[int]) -> set[int]:
+        """Of these thread ids the program's own; the others are the agent's."""
+        return set(self._call(self._script.exports_sync.program_threads, sorted(threads)))
 
     def modules(self) -> list[LoadedModule]:
         """Without the recorder's own, which must never be hooked."""

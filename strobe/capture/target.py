@@ -159,9 +159,7 @@ class Target:
         """The agent's threads take none from now on; threads that these create later inherit what they block."""
         try:
             tasks = {int(task.name) for task in Path(f"/proc/{self.pid}/task").iterdir()}
-            # of a launched program there is the main thread alone; to list it, which Frida holds, took 15 s at times
-            program = {self.pid} | (self._agent.program_threads() if self.attached else set())
-            _core.block_signals(self.pid, sorted(tasks - program))
+            _core.block_signals(self.pid, sorted(tasks - self._agent.program_threads(tasks)))
         except OSError as error:  # gone, or held by another debugger: the program may then run handlers in them
             log.warning("signals of process %d may reach threads of the agent: %s", self.pid, error)
 

@@ -177,6 +177,7 @@ class LiveSession(Session):
         self._source: HostEventSource | None = None
         self._lock = threading.RLock()
         self._status: ExitStatus | None = None
+        self._end_lock = threading.Lock()
         self._exited = threading.Event()  # the program itself
         self._ended = threading.Event()  # with all of its children that are recorded
         self._children: RecordedChildren | None = None
@@ -357,8 +358,11 @@ class LiveSession(Session):
 
     def _end(self, status: ExitStatus | None) -> None:
         """Everything that was recorded is readable when this returns. `status` None: the program goes on without us."""
-        if self._ended.is_set():
-            return
+        with self._end_lock:  # who stops it may come together with its own end
+            if not self._ended.is_set():
+                self._close_recording(status)
+
+    def _close_recording(self, status: ExitStatus | None) -> None:
         self._supply.stop()
         if self._source is not None:
             self._source.close()
