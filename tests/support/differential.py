@@ -101,7 +101,7 @@ PROGRAMS = [
     program("differential/handlers_that_jump", varying="*", not_with=SANITIZED),  # faults, and leaks its stack
     program("differential/interpreter"),
     program("differential/stacks_within"),  # its jump to swapcontext saves the address of a return stub
-    program("differential/faults_thrown", gcc_only=True),
+    program("differential/faults_thrown", flags=("-fnon-call-exceptions",), gcc_only=True),
     program("differential/nested_functions", gcc_only=True),
     # it calls itself for each frame: fewer where Interceptor refuses main
     replace(program("differential/stack_walks", flags=("-rdynamic",), varying="step note"), also=STATIC_RUNTIME),
