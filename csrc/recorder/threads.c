@@ -110,6 +110,17 @@ static struct strobe_thread_state* strobe_state_begin(struct strobe_recorder* re
     return state;
 }
 
+/* The state of this thread, which has run its destructors: glibc has cleared the key's value after the last round. */
+static struct strobe_thread_state* strobe_state_of_ended(struct strobe_recorder* recorder, uint32_t tid) {
+    uint32_t index;
+    for (index = 0; index < recorder->states_used; index++) {
+        struct strobe_thread_state* state = &recorder->states[index];
+        if (state->tid == tid && state->idle == STROBE_ENDED && state->thread_pointer == strobe_thread_pointer())
+            return state;
+    }
+    return NULL;
+}
+
 static uint32_t strobe_own_tid(void) { return (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0); }
 
 /* `known`: what the key's value says; it may be a state of a thread that had this memory before. */
@@ -122,6 +133,13 @@ static STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe
     if (known_tid != 0 && known->thread_pointer == strobe_thread_pointer() && known->idle == STROBE_ENDED) {
         if (known_tid == tid) return known;
         if (strobe_state_take(known, known_tid)) state = known;
+    }
+    if (state == NULL) {
+        struct strobe_thread_state* ended = strobe_state_of_ended(recorder, tid);
+        if (ended != NULL) {
+            recorder->set_specific(recorder->thread_key, ended);
+            return ended;
+        }
     }
     if (strobe_is_beginning(recorder, tid)) return NULL;
     state = strobe_state_begin(recorder, state != NULL ? state : strobe_state_claim(recorder), tid);
