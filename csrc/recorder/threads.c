@@ -1,8 +1,8 @@
 /*
  * Thread states: found through a pthread key, claimed at a thread's first event. After the last round of destructors a
  * thread still runs code of libc, so its state stays its own (ended), and is taken by another one when the thread is
- * gone. The key's value stays, too, in memory that libc gives to a later thread: whoever finds a state there makes sure
- * that it is its own.
+ * gone. glibc clears the key's value after that round; what is stored then stays in memory that it gives to a later
+ * thread: whoever finds a state there makes sure that it is its own.
  */
 #include "recorder.h"
 
@@ -47,15 +47,11 @@ static void strobe_thread_enlist(struct strobe_recorder* recorder, struct strobe
     entry->tid = state->tid;
 }
 
-/* Takes the state of thread `tid`, which is gone. 1 when it was there to be had. */
-static int strobe_state_take(struct strobe_thread_state* state, uint32_t tid) {
-    return tid != 0 && strobe_compare_exchange32(&state->tid, tid, 0);
-}
-
+/* Takes the state of a thread that is gone. 1 when it was there to be had. */
 static int strobe_state_take_stale(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     uint32_t tid = state->tid;
     return tid != 0 && strobe_syscall(STROBE_SYS_TGKILL, recorder->pid, tid, 0, 0, 0, 0) == -STROBE_ESRCH &&
-           strobe_state_take(state, tid);
+           strobe_compare_exchange32(&state->tid, tid, 0);
 }
 
 /* States are used from the front, so that only those that were ever used are looked at. */
@@ -79,12 +75,20 @@ static struct strobe_thread_state* strobe_state_claim(struct strobe_recorder* re
     return NULL;
 }
 
-/* set_specific may allocate, and the allocator may be traced: then this thread is already being begun. */
-static int strobe_is_beginning(const struct strobe_recorder* recorder, uint32_t tid) {
+static int strobe_is_own_ended(const struct strobe_thread_state* state, uint32_t tid) {
+    return state->tid == tid && state->idle == STROBE_ENDED && state->thread_pointer == strobe_thread_pointer();
+}
+
+/* What thread `tid` has though the key does not say so: its ended state, or one that is being begun, as set_specific
+   may allocate, and the allocator may be traced. Else NULL. */
+static struct strobe_thread_state* strobe_state_of(const struct strobe_recorder* recorder, uint32_t tid) {
     uint32_t index;
-    for (index = 0; index < recorder->states_used; index++)
-        if (recorder->states[index].tid == tid && recorder->states[index].busy_slot == STROBE_BEGINNING) return 1;
-    return 0;
+    for (index = 0; index < recorder->states_used; index++) {
+        struct strobe_thread_state* state = &recorder->states[index];
+        if (state->tid == tid && (state->busy_slot == STROBE_BEGINNING || strobe_is_own_ended(state, tid)))
+            return state;
+    }
+    return NULL;
 }
 
 /* Makes a claimed state the thread's; it is busy until the caller says otherwise. NULL where there is no memory. */
@@ -110,42 +114,20 @@ static struct strobe_thread_state* strobe_state_begin(struct strobe_recorder* re
     return state;
 }
 
-/* The state of this thread, which has run its destructors: glibc has cleared the key's value after the last round. */
-static struct strobe_thread_state* strobe_state_of_ended(struct strobe_recorder* recorder, uint32_t tid) {
-    uint32_t index;
-    for (index = 0; index < recorder->states_used; index++) {
-        struct strobe_thread_state* state = &recorder->states[index];
-        if (state->tid == tid && state->idle == STROBE_ENDED && state->thread_pointer == strobe_thread_pointer())
-            return state;
-    }
-    return NULL;
-}
-
 static uint32_t strobe_own_tid(void) { return (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0); }
 
 /* `known`: what the key's value says; it may be a state of a thread that had this memory before. */
 static STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe_recorder* recorder,
                                                                    struct strobe_thread_state* known) {
     uint32_t tid = strobe_own_tid();
-    uint32_t known_tid = known != NULL ? known->tid : 0;
-    struct strobe_thread_state* state = NULL;
-    STROBE_COMPILER_BARRIER();
-    if (known_tid != 0 && known->thread_pointer == strobe_thread_pointer() && known->idle == STROBE_ENDED) {
-        if (known_tid == tid) return known;
-        if (strobe_state_take(known, known_tid)) state = known;
-    }
-    if (state == NULL) {
-        struct strobe_thread_state* ended = strobe_state_of_ended(recorder, tid);
-        if (ended != NULL) {
-            recorder->set_specific(recorder->thread_key, ended);
-            return ended;
-        }
-    }
-    if (strobe_is_beginning(recorder, tid)) return NULL;
-    state = strobe_state_begin(recorder, state != NULL ? state : strobe_state_claim(recorder), tid);
+    struct strobe_thread_state* state;
+    if (known != NULL && strobe_is_own_ended(known, tid)) return known;
+    state = strobe_state_of(recorder, tid);
+    if (state != NULL && state->busy_slot == STROBE_BEGINNING) return NULL;
+    if (state == NULL) state = strobe_state_begin(recorder, strobe_state_claim(recorder), tid);
     if (state == NULL) return NULL;
     recorder->set_specific(recorder->thread_key, state);
-    state->busy_slot = 0;
+    state->busy_slot = state->idle;
     return state;
 }
 

@@ -17,7 +17,8 @@ from strobe.capture.target import Target
 from strobe.errors import failure
 from strobe.model import LaunchSpec, Sampling, SessionSummary, TraceAnswer
 from strobe.session.answers import pending_answer
-from strobe.session.session import LiveSession, Session
+from strobe.session.live import LiveSession
+from strobe.session.session import Session
 from strobe.symbols import ElfResolver
 from strobe.symbols.patterns import parse_all
 from strobe.timeline import placement, retention
