@@ -6,6 +6,7 @@ from strobe.errors import failure
 from strobe.model import ValueKind, ValueType
 from strobe.values import shapes
 from strobe.values.shapes import Shape
+from strobe.values.structures import Elements
 
 MAX_BYTES = 65536
 BYTES = "bytes"
@@ -42,4 +43,4 @@ def raw_shape(name: str, size: int) -> Shape:
         raise failure("bad_value", field="size", value=size, reason=reason, valid=f"{width}, or a multiple of it")
     one = shapes.Pointer() if kind is ValueKind.POINTER else shapes.Scalar(ValueType(kind, width, name), width)
     count = size // width
-    return one if count == 1 else shapes.Elements(one, width, min(count, 100), count)
+    return one if count == 1 else Elements(one, width, min(count, 100), count)

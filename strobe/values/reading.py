@@ -14,8 +14,9 @@ from strobe.values.model import Shown
 from strobe.values.places import Place, place_of
 from strobe.values.recipes import NULL, Item, Recipe, run
 from strobe.values.scope import Scope
-from strobe.values.shapes import Decoding, Elements, Leading, Nothing, Part, Shape, add_read, read_value
+from strobe.values.shapes import Decoding, Leading, Nothing, Part, Shape, add_read, read_value
 from strobe.values.shaping import Shaping
+from strobe.values.structures import Elements
 
 MAX_TARGETS = 16
 MAX_DEPTH = 5

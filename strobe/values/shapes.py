@@ -1,5 +1,6 @@
 """What a type is to a read: the steps that fetch it, and how the items they give are put together to a value.
 
+Every shape is a frozen dataclass of plain data: it can be written down, and read where nobody has the program.
 A shape adds its steps to a recipe once; the items of a run come in the same order in which its parts are decoded.
 """
 
@@ -7,11 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from strobe.model import Enumerator, Text, ValueKind, ValueType
+from strobe.model import Text, ValueKind, ValueType
 from strobe.timeline.captured import value_of_bytes
-from strobe.values.model import Char, PointerTo, Problem, Record, Rows, Shown
+from strobe.values.model import Char, PointerTo, Problem, Shown
 from strobe.values.recipes import NULL, OK, Item, Recipe
 
 MAX_CHARACTERS = 1024
@@ -98,7 +99,7 @@ class Characters(Shape):
     def value(self, part: Part, decoding: Decoding) -> Shown:
         data = part.take(self.size)
         ends = (at for at in range(0, len(data), self.width) if not any(data[at : at + self.width]))
-        return _text(data[: next(ends, None)], self.width)
+        return text_of(data[: next(ends, None)], self.width)
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ class TextPointer(Leading):
     def value(self, part: Part, decoding: Decoding) -> Shown:
         item = next(decoding.items)
         address = int.from_bytes(part.take(8), "little")
-        return _text(item.data, self.width) if item.is_there else PointerTo(address)
+        return text_of(item.data, self.width) if item.is_there else PointerTo(address)
 
 
 @dataclass(frozen=True)
@@ -173,120 +174,6 @@ class Referred(Leading):
         return read_value(self.target, decoding, part.name, None, part.joint)
 
 
-@dataclass(frozen=True)
-class Member:
-    """`offset` in bytes; None: of a virtual base, whose place the vtable says by `vtable_offset`.
-
-    `is_spread`: its fields are those of the structure around it.
-    """
-
-    name: str
-    offset: int | None
-    shape: Shape
-    is_spread: bool = False
-    vtable_offset: int = 0
-
-
-@dataclass(frozen=True)
-class Structure(Shape):
-    type_name: str
-    members: tuple[Member, ...]
-    size: int
-
-    def add_steps(self, recipe: Recipe) -> None:
-        for member in self.members:
-            if member.offset is None:
-                recipe.save()
-                recipe.virtual_base(member.vtable_offset)
-                add_read(recipe, member.shape)
-                recipe.restore()
-            else:
-                add_apart(recipe, member.shape, member.offset)
-
-    def value(self, part: Part, decoding: Decoding) -> Shown:
-        fields: dict[str, Shown] = {}
-        for member in self.members:
-            name = None if member.is_spread else f"{part.name}{part.joint}{member.name}"
-            if member.offset is None:
-                found = read_value(member.shape, decoding, name or part.name, None, part.joint)
-            else:
-                found = member.shape.value(part.at(member.offset, name), decoding)
-            inner = dict(found) if member.is_spread and isinstance(found, Record) else {member.name: found}
-            for key, value in inner.items():
-                while key in fields:  # bases may have fields of one name
-                    key += "'"
-                fields[key] = value
-        return Record(self.type_name, fields)
-
-
-@dataclass(frozen=True)
-class Forms(Shape):
-    """A Rust enum: `choose` says by the discriminant, `width` bytes at `place`, which of the members is there."""
-
-    type_name: str
-    members: tuple[Member, ...]
-    choose: Callable[[int], str | None]
-    place: int
-    width: int
-    size: int
-
-    def add_steps(self, recipe: Recipe) -> None:
-        for member in self.members:
-            add_apart(recipe, member.shape, member.offset or 0)
-
-    def value(self, part: Part, decoding: Decoding) -> Shown:
-        number = int.from_bytes(part.at(self.place).take(self.width), "little")
-        chosen = self.choose(number)
-        found: Shown = None
-        for member in self.members:  # all are decoded: their items have to be taken
-            value = member.shape.value(part.at(member.offset or 0, f"{part.name}.{member.name}"), decoding)
-            found = value if member.name == chosen else found
-        if chosen is None:
-            return Problem(f"<no variant {number}>")
-        is_bare = found is None or (isinstance(found, Record) and not list(found))
-        return Enumerator(chosen, number) if is_bare else Record(self.type_name, {chosen: found})
-
-
-@dataclass(frozen=True)
-class Elements(Shape):
-    """The first `shown` of `count` elements, `stride` bytes apart."""
-
-    element: Shape
-    stride: int
-    shown: int
-    count: int
-
-    @property
-    def size(self) -> int:  # type: ignore[override]
-        return self.shown * self.stride
-
-    def add_steps(self, recipe: Recipe) -> None:
-        if not self.shown or not _has_steps(self.element):
-            return
-        recipe.begin(self.shown, self.stride)
-        self.element.add_steps(recipe)
-        recipe.end(self.shown)
-
-    def value(self, part: Part, decoding: Decoding) -> Shown:
-        places = (part.at(at * self.stride, f"{part.name}[{at}]") for at in range(self.shown))
-        return Rows([self.element.value(place, decoding) for place in places], self.count)
-
-
-def _has_steps(shape: Shape) -> bool:
-    trial = Recipe()
-    shape.add_steps(trial)
-    return bool(trial.code)
-
-
-def add_apart(recipe: Recipe, shape: Shape, offset: int) -> None:
-    """The steps of a part of a structure, if it has any."""
-    if _has_steps(shape):
-        recipe.save()
-        recipe.add(offset)
-        shape.add_steps(recipe)
-        recipe.restore()
-
-
 def add_read(recipe: Recipe, shape: Shape) -> None:
     """Its bytes as one item, then what it reads beyond these."""
     recipe.read(shape.size)
@@ -313,14 +200,8 @@ def problem(item: Item) -> Problem:
     return Problem(f"Address not readable: {item.address:#x}")
 
 
-def of_bits(of: ValueType, bit_offset: int, bits: int) -> Scalar:
-    """A bit-field, from the byte with its first bit on."""
-    first = bit_offset % 8
-    return Scalar(replace(of, bits=(first, bits)), (first + bits + 7) // 8)
-
-
-def _text(data: bytes, width: int) -> Text:
-    """What has more than MAX_CHARACTERS is cut."""
+def text_of(data: bytes, width: int) -> Text:
+    """Characters of `width` bytes; what has more than MAX_CHARACTERS is cut."""
     is_cut = len(data) > MAX_CHARACTERS * width
     whole = data[: min(len(data) // width, MAX_CHARACTERS) * width]
     text = whole.decode(_ENCODINGS[width], "backslashreplace" if width == 1 else "replace")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from strobe.symbols import type_model as types
 from strobe.symbols.record_model import Base, Field, RecordParts, Variant
 from strobe.symbols.value_types import value_type
-from strobe.values import shapes
+from strobe.values import shapes, structures
 from strobe.values.places import row_of
-from strobe.values.shapes import MAX_CHARACTERS, Member, Shape
+from strobe.values.shapes import MAX_CHARACTERS, Shape
+from strobe.values.structures import Form, Member
 
 MAX_ELEMENTS = 100
 MAX_BYTES = 4 << 20  # that are read at once
@@ -44,7 +45,7 @@ class Shaping:
     def field(self, field: Field, depth: int) -> Shape:
         if field.bit_size is None:
             return self.shape(field.type, depth)
-        return shapes.of_bits(value_type(field.type.bare), field.bit_offset or 0, field.bit_size)
+        return structures.of_bits(value_type(field.type.bare), field.bit_offset or 0, field.bit_size)
 
     def _record(self, record: types.Record, depth: int) -> Shape:
         size = record.size or 0
@@ -57,7 +58,7 @@ class Shaping:
         parts = record.parts
         if parts.variants is not None:
             return self._forms(record, parts, depth)
-        return shapes.Structure(record.name, tuple(self._members(parts, depth, set())), size)
+        return structures.Structure(record.name, tuple(self._members(parts, depth, set())), size)
 
     def _members(self, parts: RecordParts, depth: int, virtual: set[int]) -> list[Member]:
         """Base classes first; a virtual base once. Empty ones, and pointers to vtables, show nothing."""
@@ -78,7 +79,7 @@ class Shaping:
             if id(record) in virtual:
                 return None
             virtual.add(id(record))
-        inner = shapes.Structure(record.name, tuple(self._members(record.parts, depth, virtual)), record.size or 0)
+        inner = structures.Structure(record.name, tuple(self._members(record.parts, depth, virtual)), record.size or 0)
         if base.offset is None:
             self._count(inner.size)
         return Member(record.name, base.offset, inner, is_spread=True, vtable_offset=base.vtable_offset or 0)
@@ -86,19 +87,16 @@ class Shaping:
     def _forms(self, record: types.Record, parts: RecordParts, depth: int) -> Shape:
         variants = parts.variants
         assert variants is not None
-        members = tuple(self._form(variant, depth) for variant in variants.variants if variant.field is not None)
+        forms = tuple(self._form(variant, depth) for variant in variants.variants)
         tag = variants.discriminant
         place, width = (0, 0) if tag is None else (tag.offset or 0, tag.type.size or 0)
+        return structures.Forms(record.name, forms, place, width, record.size or 0)
 
-        def choose(number: int) -> str | None:
-            chosen = variants.choose(number)
-            return None if chosen is None else chosen.name
-
-        return shapes.Forms(record.name, members, choose, place, width, record.size or 0)
-
-    def _form(self, variant: Variant, depth: int) -> Member:
-        assert variant.field is not None
-        return Member(variant.name, variant.field.offset or 0, self.shape(variant.field.type, depth))
+    def _form(self, variant: Variant, depth: int) -> Form:
+        field = variant.field
+        shape = None if field is None else self.shape(field.type, depth)
+        member = None if field is None or shape is None else Member(variant.name, field.offset or 0, shape)
+        return Form(variant.name, variant.values, member)
 
     def _array(self, array: types.Array, depth: int) -> Shape:
         count = (array.dimensions[0].count if array.dimensions else 0) or 0
@@ -113,7 +111,7 @@ class Shaping:
         self._turns *= max(shown, 1)
         element = self.shape(row, depth)
         self._turns //= max(shown, 1)
-        return shapes.Elements(element, stride, shown, count)
+        return structures.Elements(element, stride, shown, count)
 
     def _pointer(self, pointer: types.Pointer, depth: int) -> Shape:
         target = pointer.target.bare
