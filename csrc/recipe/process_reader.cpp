@@ -157,7 +157,7 @@ RecipeResult run_one(ProcessMemory* memory, const BoundedRecipe& recipe) {
     result.items.resize(recipe.items);
     strobe_recipe_output output{result.bytes.data(), recipe.bytes, 0, result.items.data(), recipe.items, 0};
     const auto count = static_cast<std::uint32_t>(recipe.steps.size());
-    result.status = strobe_recipe_run(recipe.steps.data(), count, read_process, memory, &output);
+    result.status = strobe_recipe_run(recipe.steps.data(), count, 0, read_process, memory, &output);
     result.bytes.resize(output.used);
     result.items.resize(output.item_count);
     return result;

@@ -243,8 +243,8 @@ static int read_item(Run* run, const Step* step) {
     return step->op == STROBE_RECIPE_TEXT ? read_text(run, step) : load(run, step->width);
 }
 
-uint32_t strobe_recipe_run(const struct strobe_recipe_step* steps, uint32_t step_count, strobe_recipe_reader read,
-                           void* context, struct strobe_recipe_output* output) {
+uint32_t strobe_recipe_run(const struct strobe_recipe_step* steps, uint32_t step_count, uint64_t start,
+                           strobe_recipe_reader read, void* context, struct strobe_recipe_output* output) {
     Run run;
     uint32_t executed;
     run.steps = steps;
@@ -253,7 +253,7 @@ uint32_t strobe_recipe_run(const struct strobe_recipe_step* steps, uint32_t step
     run.read = read;
     run.context = context;
     run.output = output;
-    run.place.address = 0;
+    run.place.address = start;
     run.place.status = STROBE_RECIPE_OK;
     run.place.step = 0;
     run.loaded = 0;

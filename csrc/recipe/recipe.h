@@ -79,9 +79,10 @@ struct strobe_recipe_output {
 /* Copies up to `size` bytes from `address`, returns how many: all that can be read from the start on. */
 typedef uint32_t (*strobe_recipe_reader)(void* context, uint64_t address, void* to, uint32_t size);
 
-/* Returns STROBE_RECIPE_OK, _FULL (no room for an item), _MALFORMED or _ENDLESS. What was read before stays. */
-uint32_t strobe_recipe_run(const struct strobe_recipe_step* steps, uint32_t step_count, strobe_recipe_reader read,
-                           void* context, struct strobe_recipe_output* output);
+/* `start`: the first place, for recipes that do not begin with BASE. Returns STROBE_RECIPE_OK, _FULL (no room for an
+   item), _MALFORMED or _ENDLESS. What was read before stays. */
+uint32_t strobe_recipe_run(const struct strobe_recipe_step* steps, uint32_t step_count, uint64_t start,
+                           strobe_recipe_reader read, void* context, struct strobe_recipe_output* output);
 
 #ifdef __cplusplus
 }

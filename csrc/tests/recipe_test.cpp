@@ -42,7 +42,7 @@ Result run(Memory& memory, const std::vector<strobe_recipe_step>& steps, std::ui
     strobe_recipe_output output{bytes.data(), capacity, 0, items.data(), item_capacity, 0};
     const auto count = static_cast<std::uint32_t>(steps.size());
     std::ostringstream text;
-    const std::uint32_t status = strobe_recipe_run(steps.data(), count, read_memory, &memory, &output);
+    const std::uint32_t status = strobe_recipe_run(steps.data(), count, 0, read_memory, &memory, &output);
     for (std::uint32_t index = 0; index < output.item_count; index++) {
         const strobe_recipe_item& item = items[index];
         text << std::hex << item.address << ' ' << item.status << ' ' << item.step << ':';
