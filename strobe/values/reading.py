@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from strobe.errors import StrobeError, failure
 from strobe.symbols.damage import UNREADABLE
@@ -64,6 +64,34 @@ class _Plan:
     dereferenced: dict[int, str]
     is_value: bool = False
     is_raw: bool = False
+    in_library: bool = False
+
+
+class Prepared:
+    """Targets whose plans are made, in one scope: what it knows is asked for nothing but names that pointers lead to.
+
+    `refused`: target -> why there is no plan for it. `in_library`: whether a part of them lies in a library.
+    """
+
+    def __init__(self, pid: int, plans: Sequence[tuple[ReadTarget, _Plan | StrobeError]]) -> None:
+        self._pid = pid
+        self._plans = plans
+        self._code = [plan.code for _, plan in plans if isinstance(plan, _Plan)]
+        self.refused = {target: plan for target, plan in plans if isinstance(plan, StrobeError)}
+        self.in_library = any(isinstance(plan, _Plan) and plan.in_library for _, plan in plans)
+
+    def read(self, name_at: Callable[[int], str | None]) -> list[ReadResult]:
+        """A result for each target, as near to one instant as it can be. What fails for one spoils no other.
+
+        Raises OSError where the process is gone (ESRCH) or may not be read (EPERM).
+        """
+        runs = iter(run(self._pid, self._code) if self._code else [])
+        return [
+            _result(plan, next(runs), name_at)
+            if isinstance(plan, _Plan)
+            else ReadResult(target.text, address=target.address, error=plan)
+            for target, plan in self._plans
+        ]
 
 
 class Reader:
@@ -75,21 +103,13 @@ class Reader:
         self._plans: dict[tuple[ReadTarget, int], _Plan] = {}
 
     def read(self, targets: Sequence[ReadTarget], depth: int, scope: Scope) -> list[ReadResult]:
-        """A result for each target, as near to one instant as it can be. What fails for one spoils no other.
+        """As Prepared.read."""
+        return self.prepare(targets, depth, scope).read(scope.name_at)
 
-        Raises OSError where the process is gone (ESRCH) or may not be read (EPERM).
-        """
+    def prepare(self, targets: Sequence[ReadTarget], depth: int, scope: Scope) -> Prepared:
         if scope is not self._scope:
             self._plans, self._scope = {}, scope
-        plans = [self._planned(target, depth, scope) for target in targets]
-        good = [plan for plan in plans if isinstance(plan, _Plan)]
-        runs = iter(run(self._pid, [plan.code for plan in good]) if good else [])
-        return [
-            _result(plan, next(runs), scope)
-            if isinstance(plan, _Plan)
-            else ReadResult(target.text, address=target.address, error=plan)
-            for target, plan in zip(targets, plans, strict=True)
-        ]
+        return Prepared(self._pid, [(target, self._planned(target, depth, scope)) for target in targets])
 
     def _planned(self, target: ReadTarget, depth: int, scope: Scope) -> _Plan | StrobeError:
         known = self._plans.get((target, depth))
@@ -113,13 +133,19 @@ def _plan_of_variable(target: ReadTarget, depth: int, scope: Scope) -> _Plan:
     place = place_of(parse(target.variable or ""), scope)
     shaping = Shaping()
     if place.is_value:
-        return _plan_of_value(place, text, shaping, depth)
+        return replace(_plan_of_value(place, text, shaping, depth), in_library=_is_library(place, scope))
     shape = shaping.field(place.bits, depth) if place.bits is not None else shaping.shape(place.type, depth)
     if place.bits is not None:
         place.recipe.add(place.bits.offset or 0)
     add_read(place.recipe, shape)
     plain = place.type.bare
-    return _Plan(place.recipe.finished(), shape, text, place.type.name, place.type.size, id(plain), place.dereferenced)
+    code = place.recipe.finished()
+    plan = _Plan(code, shape, text, place.type.name, place.type.size, id(plain), place.dereferenced)
+    return replace(plan, in_library=_is_library(place, scope))
+
+
+def _is_library(place: Place, scope: Scope) -> bool:
+    return place.module is not None and place.module is not scope.program
 
 
 def _plan_of_value(place: Place, text: str, shaping: Shaping, depth: int) -> _Plan:
@@ -146,17 +172,17 @@ def _plan_of_address(target: ReadTarget) -> _Plan:
     return _Plan(recipe.finished(), shape, target.text, name, size, None, {}, is_raw=True)
 
 
-def _result(plan: _Plan, items: list[Item], scope: Scope) -> ReadResult:
+def _result(plan: _Plan, items: list[Item], name_at: Callable[[int], str | None]) -> ReadResult:
     first = items[0]
     if not first.is_there:
         return ReadResult(plan.text, type=plan.type, size=plan.size, error=_error(plan, first))
     if plan.is_raw and isinstance(plan.shape, Nothing):
         return ReadResult(plan.text, first.address, plan.type, plan.size, content=first.data)
     if plan.is_value:
-        decoding = Decoding(iter(items[1:]), scope.name_at, {})
+        decoding = Decoding(iter(items[1:]), name_at, {})
         part = Part(first.address.to_bytes(8, "little"), 0, 0, plan.text)
         return ReadResult(plan.text, None, plan.type, plan.size, plan.shape.value(part, decoding))
-    value = read_value(plan.shape, Decoding(iter(items), scope.name_at, {}), plan.text, plan.key)
+    value = read_value(plan.shape, Decoding(iter(items), name_at, {}), plan.text, plan.key)
     count = plan.shape.count if isinstance(plan.shape, Elements) else None
     return ReadResult(plan.text, first.address, plan.type, plan.size, value, count)
 
