@@ -113,6 +113,12 @@ class LiveSession(Session):
     def wait_for_children(self, timeout: float | None = None) -> bool:
         return self._ended.wait(timeout)
 
+    def add_event(self, event_type: str, text: str) -> int:
+        number = None if self._source is None else self._source.event(event_type, text)
+        if number is None:
+            raise self._gone()
+        return number
+
     def stop(self, retain: bool = False) -> int:
         with self._lock:
             self._stopping = True

@@ -81,6 +81,16 @@ class Session(Readable):
     def cursor(self) -> int:
         return self._timeline.cursor()
 
+    def add_event(self, event_type: str, text: str) -> int:
+        """Puts an event of this moment into the timeline; its number. Raises process_exited, session_not_found.
+
+        The session may be of another process: then the event is written at once, else within 50 ms.
+        """
+        number = self._store.add_host_event(self.id, event_type, text, self._timeline.cursor)
+        if number is None:
+            raise self._not_here()
+        return number
+
     def sql(self, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
         return self._timeline.sql(statement)
 

@@ -12,12 +12,15 @@ from typing import NamedTuple
 
 import apsw
 
+from strobe.timeline.moments import THREAD_INDEX_BITS
 from strobe.timeline.schema import write_transaction
 
 WRITE_DELAY_S = 0.05
 BATCH_ROWS = 20_000
 QUEUE_BYTES = 64 << 20  # beyond it `put` waits for the disk: nothing is lost, and memory stays bounded
 _ROW_BYTES = 200
+_INSERT = "insert into host_events values (?,?,?,?,?,?,?)"
+_INSERT_FREE = "insert or ignore into host_events values (?,?,?,?,?,?,?)"
 
 
 class HostEvent(NamedTuple):
@@ -109,9 +112,24 @@ class HostEventQueue:
             return batch
 
     def _write(self, batch: list[HostEvent]) -> None:
-        with self._connection_lock, write_transaction(self._connection):
-            self._connection.executemany("insert into host_events values (?,?,?,?,?,?,?)", batch)
+        with self._connection_lock:
+            try:
+                with write_transaction(self._connection):
+                    self._connection.executemany(_INSERT, batch)
+            except apsw.ConstraintError:  # another process has added an event of the same moment
+                with write_transaction(self._connection):
+                    for event in batch:
+                        insert_event(self._connection, event)
         with self._changed:
             self._written_count += len(batch)
             self._waiting_bytes -= sum(len(event.text) + _ROW_BYTES for event in batch)
             self._changed.notify_all()
+
+
+def insert_event(connection: apsw.Connection, event: HostEvent) -> int:
+    """Inserts one event, a moment later where its number is taken; the number it got. Within a transaction."""
+    while True:
+        connection.execute(_INSERT_FREE, event)
+        if connection.changes():
+            return event.number
+        event = event._replace(number=event.number + (1 << THREAD_INDEX_BITS))

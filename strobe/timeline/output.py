@@ -49,9 +49,13 @@ class HostEventSource:
             if rest:
                 self._watch_partial()
 
-    def event(self, event_type: str, text: str, thread_id: int = 0, thread_name: str = "") -> None:
+    def event(self, event_type: str, text: str, thread_id: int = 0, thread_name: str = "") -> int | None:
+        """The event's number; None after `close`, when it is dropped."""
         with self._changed:
+            if self._closed:
+                return None
             self._put([(event_type, text.encode())], thread_id, thread_name)
+            return host_number(self._last_ticks)
 
     def close(self) -> None:
         """Ends the last lines. Everything given before is in the store's queue afterwards. May be called twice."""

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from strobe import config
 from strobe.errors import failure
 from strobe.model import FunctionSymbol
 from strobe.timeline import symbol_json
-from strobe.timeline.host_events import HostEventQueue
+from strobe.timeline.host_events import HostEvent, HostEventQueue, insert_event
 from strobe.timeline.records import SessionRecord, StagedTraces, process_start_time, session_record
 from strobe.timeline.schema import open_database, write_transaction
 
@@ -132,6 +132,19 @@ class Store:
         """Bytes of the session's output and other host events."""
         statement = "select coalesce(sum(length(text)), 0) from host_events where session = ?"
         return int(str(self._read(statement, (self.get_session(session_id).key,))[0][0]))
+
+    def add_host_event(self, session_id: str, event_type: str, text: str, number: Callable[[], int]) -> int | None:
+        """Adds an event to a session that another process observes. `number` gives the number of this moment.
+
+        The number that it got; None where the session has ended. Raises `session_not_found`. No other process can end
+        or delete the session meanwhile, and whoever reads up to a later moment finds the event.
+        """
+        with self._lock, write_transaction(self._connection):
+            record = self.get_session(session_id)
+            if record.status != "running":
+                return None
+            event = HostEvent(record.key, number(), event_type, text.encode(), record.pid)
+            return insert_event(self._connection, event)
 
     # --- functions and when they were hooked
 
