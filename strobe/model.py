@@ -274,6 +274,10 @@ class Event:
     duration_ns: int | None = None
     sampled: bool = False
     text: str | None = None
+    # of a variable_snapshot, by target: plain values (values.text.plain), messages, and what Strobe has written over
+    values: dict[str, Any] | None = None
+    errors: dict[str, str] | None = None
+    previous: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

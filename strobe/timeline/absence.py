@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from strobe.model import CALL_EVENTS, EventFilter, Loss
+from strobe.timeline import snapshots
 from strobe.timeline.moments import NUMBER_MAX, ticks_of
+from strobe.timeline.polls import polls_of
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.selection import Selection, id_blob, text_test
 
@@ -17,7 +19,7 @@ Spans = dict[int, list[tuple[int, int | None]]]  # function id -> (from, to) in 
 def absence_of(reader: SessionReader, wanted: EventFilter, selection: Selection, loss: Loss) -> str:
     """What is known about the absence of events that the filter selects."""
     if wanted.event_type is not None and wanted.event_type not in CALL_EVENTS:
-        return _host_absence(wanted)
+        return _host_absence(reader, wanted, selection)
     spans = reader.store.hook_spans(reader.session_id)
     hooked = _hooked_functions(spans, selection)
     sentences = [_coverage(reader, selection, spans, hooked), _calls_at_all(reader, wanted, selection, hooked)]
@@ -25,8 +27,10 @@ def absence_of(reader: SessionReader, wanted: EventFilter, selection: Selection,
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _host_absence(wanted: EventFilter) -> str:
+def _host_absence(reader: SessionReader, wanted: EventFilter, selection: Selection) -> str:
     kind = wanted.event_type
+    if kind == snapshots.EVENT_TYPE:
+        return _snapshot_absence(reader, wanted, selection)
     if kind in ("stdout", "stderr"):
         scope = " that the other conditions select" if _is_narrowed(wanted) else ""
         return (
@@ -34,6 +38,27 @@ def _host_absence(wanted: EventFilter) -> str:
             " (what it keeps in a buffer of its own appears when it flushes it)."
         )
     return f"No {kind} event was recorded{' that the other conditions select' if _is_narrowed(wanted) else ''}."
+
+
+def _snapshot_absence(reader: SessionReader, wanted: EventFilter, selection: Selection) -> str:
+    """Whether variables were looked at in the window."""
+    polls = polls_of(reader.record())
+    if not polls:
+        return "No variable was polled in this session, nor written by Strobe. Poll some: debug_read with poll."
+    start = selection.from_ns or 0
+    until = NUMBER_MAX if selection.to_ns is None else selection.to_ns
+    inside = [poll for poll in polls if poll.start_ns <= until and start <= (poll.end_ns or NUMBER_MAX)]
+    if not inside:
+        ends = [poll.end_ns for poll in polls]
+        last = "now" if None in ends else f"{max(end for end in ends if end is not None)} ns"
+        return (
+            f"No variable was polled in this time: the polls of this session ran from {polls[0].start_ns} ns to {last}."
+        )
+    targets = _listed(list(dict.fromkeys(target for poll in inside for target in poll.targets)))
+    if selection.hosts is None:
+        return f"Polled: {targets}; but a snapshot of variables has no function, duration or return value."
+    which = " that the other conditions select" if _is_narrowed(wanted) else " of them yet"
+    return f"Polled in this time: {targets}; but there is no sample{which}."
 
 
 def _is_narrowed(wanted: EventFilter) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from strobe.model import Argument, Event, EventType, FunctionSymbol
+from strobe.timeline import snapshots
 from strobe.timeline.moments import event_id, ticks_of
 from strobe.timeline.reader import SessionReader, Thread
 from strobe.timeline.values import decode_arguments, decode_return, named, words_of
@@ -87,6 +88,7 @@ class EventDecoder:
     def host(self, row: Sequence[Any]) -> Event:
         """An event of a HOST_COLUMNS row. Text is decoded as UTF-8 and keeps the line feed that ended its line."""
         number, event_type, text, pid, thread_id, thread_name = row
+        snapshot = snapshots.load(text) if event_type == snapshots.EVENT_TYPE else None
         return Event(
             id=event_id(self._reader.session_id, number),
             timestamp_ns=self._reader.segment.to_ns(ticks_of(number)),
@@ -94,7 +96,10 @@ class EventDecoder:
             thread_id=thread_id,
             thread_name=thread_name,
             pid=pid,
-            text=decode_text(text),
+            text=decode_text(text) if snapshot is None else None,
+            values=None if snapshot is None else snapshot.values,
+            errors=None if snapshot is None else snapshot.errors,
+            previous=None if snapshot is None else snapshot.previous,
         )
 
 

@@ -94,11 +94,15 @@ class Store:
 
         `inlined_only`: {function name: inlined sites} of functions that exist only as inlined copies;
         `partly_inlined`: the same of functions that are traced and have a copy of their own; `children`: process ids
-        that were last seen to be recorded after the end of the session's own process.
+        that were last seen to be recorded after the end of the session's own process; `polls`: see polls.py.
         """
+        self.change_notes(session_id, lambda known: known | dict(notes))
+
+    def change_notes(self, session_id: str, change: Callable[[dict[str, object]], dict[str, object]]) -> None:
+        """Replaces these facts by what `change` makes of them, which no other process changes meanwhile."""
         with self._lock, write_transaction(self._connection):
-            merged = self.get_session(session_id).notes | dict(notes)
-            self._connection.execute("update sessions set notes = ? where id = ?", (json.dumps(merged), session_id))
+            changed = json.dumps(change(self.get_session(session_id).notes))
+            self._connection.execute("update sessions set notes = ? where id = ?", (changed, session_id))
 
     def get_session(self, session_id: str) -> SessionRecord:
         """Raises `session_not_found`."""
