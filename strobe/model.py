@@ -85,7 +85,7 @@ class ValueType:
 
     `members`: (name, offset in bytes, type) of a small struct; of an array its first element alone; of an optional
     value that and the bool which says whether it is there. `is_flags`: enumerators are bits to be combined.
-    `bits`: (first one from the member's offset on, count) of a bit-field.
+    `bits`: (first one from the member's offset on, count) of a bit-field. `is_unsigned`: an enum without signed values.
     """
 
     kind: ValueKind
@@ -95,6 +95,7 @@ class ValueType:
     members: tuple[tuple[str, int, ValueType], ...] = ()
     is_flags: bool = False
     bits: tuple[int, int] | None = None
+    is_unsigned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

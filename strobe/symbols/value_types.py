@@ -39,7 +39,7 @@ def value_type(type_: Type, depth: int = 0) -> ValueType:
     size = plain.size or 0
     if isinstance(plain, Enum):
         listed = tuple((one.value, one.name) for one in plain.enumerators[:_MAX_ENUMERATORS])
-        return ValueType(ValueKind.ENUM, size, name, listed, is_flags=plain.is_flags)
+        return ValueType(ValueKind.ENUM, size, name, listed, is_flags=plain.is_flags, is_unsigned=_is_unsigned(plain))
     if isinstance(plain, Record) and size <= MAX_BYTES and depth < _MAX_DEPTH:
         known = _of_library(plain, name, depth)
         if known is not None:
@@ -58,6 +58,14 @@ def is_shown(of: ValueType) -> bool:
     if of.kind in (ValueKind.ARRAY, ValueKind.OPTIONAL):
         return is_shown(of.members[0][2])
     return of.kind not in (ValueKind.AGGREGATE, ValueKind.VOID) or any(is_shown(member) for _, _, member in of.members)
+
+
+def _is_unsigned(enum: Enum) -> bool:
+    """As the type beneath it; of C it is not recorded: then as its enumerators need it."""
+    beneath = None if enum.underlying is None else enum.underlying.bare
+    if isinstance(beneath, Scalar):
+        return not beneath.is_signed
+    return all(one.value >= 0 for one in enum.enumerators)
 
 
 def _members(record: Record, depth: int) -> tuple[Member, ...]:

@@ -97,7 +97,7 @@ def _optional(data: bytes, of: ValueType) -> Value:
 
 
 def _is_signed(of: ValueType) -> bool:
-    return of.kind is ValueKind.SIGNED or any(number < 0 for number, _ in of.enumerators)
+    return of.kind is ValueKind.SIGNED or (of.kind is ValueKind.ENUM and not of.is_unsigned)
 
 
 def _word_bytes(capture: Capture, words: Words) -> bytes:

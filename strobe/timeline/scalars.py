@@ -82,7 +82,9 @@ def _enumerator(value: int, of: ValueType) -> Value:
         if number & type_mask(of) == value:
             return Enumerator(name, number)
     names = _flags(value, of) if of.is_flags else []
-    return Enumerator("|".join(names), value) if names else _signed(value, of.size)
+    if names:
+        return Enumerator("|".join(names), value)
+    return value if of.is_unsigned else _signed(value, of.size)
 
 
 def _flags(value: int, of: ValueType) -> list[str]:

@@ -66,6 +66,8 @@ def _type_fields(value: ValueType) -> dict[str, Any]:
         row["flags"] = True
     if value.bits is not None:
         row["bits"] = value.bits
+    if value.is_unsigned:
+        row["unsigned"] = True
     return row
 
 
@@ -74,5 +76,5 @@ def _type_of(row: dict[str, Any]) -> ValueType:
     members = tuple((str(name), int(offset), _type_of(member)) for name, offset, member in row.get("members", ()))
     first, count = row.get("bits", (0, 0))
     bits = (int(first), int(count)) if count else None
-    is_flags = bool(row.get("flags", False))
-    return ValueType(ValueKind(row["kind"]), row["size"], row["name"], enumerators, members, is_flags, bits)
+    marks = (bool(row.get("flags", False)), bits, bool(row.get("unsigned", False)))
+    return ValueType(ValueKind(row["kind"]), row["size"], row["name"], enumerators, members, *marks)

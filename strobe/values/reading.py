@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 
 from strobe.errors import StrobeError, failure
 from strobe.symbols.damage import UNREADABLE
+from strobe.symbols.type_model import Function
 from strobe.values import raw
 from strobe.values.expression import parse
 from strobe.values.model import Shown
-from strobe.values.places import Place, place_of
+from strobe.values.places import Place, place_of, pointer_to
 from strobe.values.recipes import NULL, Item, Recipe, run
 from strobe.values.scope import Scope
 from strobe.values.shapes import Decoding, Leading, Nothing, Part, Shape, add_read, read_value
@@ -132,6 +133,8 @@ def _plan_of_variable(target: ReadTarget, depth: int, scope: Scope) -> _Plan:
     text = (target.variable or "").strip()
     place = place_of(parse(target.variable or ""), scope)
     shaping = Shaping()
+    if isinstance(place.type.bare, Function):  # it is shown as a pointer to it
+        place.is_value, place.type = True, pointer_to(place.type)
     if place.is_value:
         return replace(_plan_of_value(place, text, shaping, depth), in_library=_is_library(place, scope))
     shape = shaping.field(place.bits, depth) if place.bits is not None else shaping.shape(place.type, depth)

@@ -74,8 +74,9 @@ def build(source: Path, flags: Sequence[str], compiler: str | None, cache: Path)
     tool = require(compiler or language.compiler)
     command = [tool, *language.flags, f"-I{PROGRAMS}" if source.suffix != ".rs" else "-Cprefer-dynamic=no", *flags]
     headers = b"".join(path.read_bytes() for path in sorted(PROGRAMS.glob("*.h")))
+    more = b"".join(Path(flag).read_bytes() for flag in flags if flag.endswith(tuple(LANGUAGES)))  # other sources
     identity = repr([command, str(source), Path(tool).stat().st_mtime_ns]).encode()
-    target = cache / hashlib.sha256(identity + headers + source.read_bytes()).hexdigest()[:16] / source.stem
+    target = cache / hashlib.sha256(identity + headers + more + source.read_bytes()).hexdigest()[:16] / source.stem
     if target.exists():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
