@@ -101,7 +101,7 @@ class Shaping:
     def _array(self, array: types.Array, depth: int) -> Shape:
         count = (array.dimensions[0].count if array.dimensions else 0) or 0
         row = row_of(array)
-        width = _character_width(row)
+        width = character_width(row)
         if width is not None:
             return shapes.Characters(width, min(count * width, MAX_CHARACTERS * width + width))
         shown = min(count, MAX_ELEMENTS)
@@ -115,7 +115,7 @@ class Shaping:
 
     def _pointer(self, pointer: types.Pointer, depth: int) -> Shape:
         target = pointer.target.bare
-        width = _character_width(pointer.target)
+        width = character_width(pointer.target)
         if width is not None:
             return shapes.TextPointer(width) if self._count(MAX_CHARACTERS * width) else shapes.Pointer()
         if depth < 1 or not isinstance(target, types.Record) or target.is_declaration:
@@ -141,7 +141,7 @@ class Shaping:
         return True
 
 
-def _character_width(type_: types.Type) -> int | None:
+def character_width(type_: types.Type) -> int | None:
     """Bytes of a character; None for all other types. In C, wide ones are other names of integers."""
     plain = type_.bare
     if not isinstance(plain, types.Scalar) or plain.size not in (1, 2, 4):
