@@ -181,6 +181,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "{count} calls are already running.",
         "Wait for one of them, then ask again.",
     ),
+    "too_many_polls": (
+        Code.LIMIT_REACHED,
+        "{count} polls of this session are already running.",
+        "Wait for one of them to end, or poll more targets at once: up to 16 in one.",
+    ),
     "bad_regex": (
         Code.VALIDATION_ERROR,
         "The regular expression '{regex}' is not valid: {reason}.",

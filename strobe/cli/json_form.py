@@ -33,11 +33,14 @@ def _camel_name(name: str) -> str:
 
 def event_json(event: Event) -> dict[str, object]:
     """All that is known of the event, in the form of debug_query with verbose."""
-    shown = wire.event(event, verbose=True, text_limit=sys.maxsize)
+    shown = wire.event(event, verbose=True, text_limit=sys.maxsize, values_limit=sys.maxsize)
     for argument in shown.get("arguments", ()):
         argument["value"] = _exact(argument["value"])
     if "returnValue" in shown:
         shown["returnValue"] = _exact(shown["returnValue"])
+    for name in ("values", "previous"):
+        if name in shown:
+            shown[name] = _exact(shown[name])
     return shown
 
 

@@ -122,6 +122,7 @@ class LiveSession(Session):
     def stop(self, retain: bool = False) -> int:
         with self._lock:
             self._stopping = True
+            self._polls.stop("stopped")
             if self._children is not None:
                 self._children.wake()
             if self._target.attached and not self._exited.is_set():
@@ -249,6 +250,7 @@ class LiveSession(Session):
                 self._close_recording(status)
 
     def _close_recording(self, status: ExitStatus | None) -> None:
+        self._polls.stop("program")
         self._supply.stop()
         if self._source is not None:
             self._source.close()

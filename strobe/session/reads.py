@@ -6,7 +6,9 @@ import os
 import tempfile
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from strobe.capture.mapped_elf import unlisted
@@ -16,10 +18,11 @@ from strobe.session.modules import Modules, TracedModule
 from strobe.symbols import ElfResolver, SymbolResolver
 from strobe.timeline import placement
 from strobe.timeline.records import SessionRecord
-from strobe.values.reading import Reader, ReadResult, ReadTarget, failed_process
+from strobe.values.reading import Prepared, Reader, ReadResult, ReadTarget, failed_process
 from strobe.values.scope import Module, Scope
 
 _LOCK = threading.Lock()  # debug information is for one thread at a time
+_MAX_NAMES = 4096  # of addresses, that are kept for one repeated read
 
 
 class Readable(ABC):
@@ -33,15 +36,25 @@ class Readable(ABC):
 
         Raises process_exited, read_refused, replaced_on_disk.
         """
+        try:
+            return self._reads().read(targets, depth)
+        except ProcessLookupError as error:
+            raise self._gone() from error
+
+    def read_repeatedly(self, targets: Sequence[ReadTarget], depth: int = 1) -> RepeatedRead:
+        """Prepares reads of the same targets. Raises as `read`."""
+        try:
+            return RepeatedRead(self._reads(), targets, depth)
+        except ProcessLookupError as error:
+            raise self._gone() from error
+
+    def _reads(self) -> Reads:
         record = self._record()
         if record.status != "running":
             raise self._not_here()
         if self._reader is None:
             self._reader = Reads(record.pid, self._symbols())
-        try:
-            return self._reader.read(targets, depth)
-        except ProcessLookupError as error:
-            raise self._gone() from error
+        return self._reader
 
     def keep_bytes(self, content: bytes) -> Path:
         """Puts what was read into a new file of the session's folder."""
@@ -65,6 +78,50 @@ class Readable(ABC):
     def _record(self) -> SessionRecord: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """Plans, and what they hold for: the program's file, and all libraries where a target lies in one."""
+
+    prepared: Prepared
+    scope: Scope
+    program: tuple[int, int] | None
+    libraries: list[LoadedModule] | None
+
+
+class RepeatedRead:
+    """The same targets, again and again. For one thread.
+
+    What debug information says of them is asked at the start, and again only where the program is another one or
+    libraries came or went; so a read takes no longer than the memory takes to copy, whatever other threads look up.
+    """
+
+    def __init__(self, reads: Reads, targets: Sequence[ReadTarget], depth: int) -> None:
+        """Raises as Reads.read."""
+        self._reads = reads
+        self._targets = targets
+        self._depth = depth
+        self._names: dict[int, str | None] = {}
+        self._made = reads.prepare(targets, depth)
+        self.refused = self._made.prepared.refused
+
+    def read(self) -> list[ReadResult]:
+        """A result for each target. Raises as Reads.read."""
+        if not self._reads.is_current(self._made):
+            self._names.clear()
+            self._made = self._reads.prepare(self._targets, self._depth)
+        with self._reads.told():
+            return self._made.prepared.read(self._name_at)
+
+    def _name_at(self, address: int) -> str | None:
+        """Asked once for each address: values point to the same places mostly."""
+        if address not in self._names:
+            if len(self._names) >= _MAX_NAMES:
+                self._names.clear()
+            with _LOCK:
+                self._names[address] = self._made.scope.name_at(address)
+        return self._names[address]
+
+
 class Reads:
     """Of one process. May be shared by threads. Its methods raise ProcessLookupError when the process is gone."""
 
@@ -80,14 +137,33 @@ class Reads:
 
     def read(self, targets: Sequence[ReadTarget], depth: int) -> list[ReadResult]:
         """A result for each target. Raises read_refused, replaced_on_disk, what the program's symbols raise."""
-        with _LOCK:
-            try:
-                return self._reader.read(targets, depth, self._current())
-            except OSError as error:
-                refused = failed_process(error, self._pid)
-                if refused is None:
-                    raise ProcessLookupError(f"process {self._pid}") from error
-                raise refused from error
+        with _LOCK, self.told():
+            return self._reader.read(targets, depth, self._current())
+
+    def prepare(self, targets: Sequence[ReadTarget], depth: int) -> Preparation:
+        """Raises as `read`."""
+        with _LOCK, self.told():
+            scope = self._current()
+            prepared = self._reader.prepare(targets, depth, scope)
+            return Preparation(prepared, scope, self._program, self._mapped if prepared.in_library else None)
+
+    def is_current(self, made: Preparation) -> bool:
+        """Whether the process still has in memory what it was made for."""
+        with self.told():
+            return self._executable() == made.program and made.libraries in (None, self._libraries())
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Raises what `read` raises for a process that cannot be read."""
+        try:
+            yield
+        except ProcessLookupError:
+            raise
+        except OSError as error:
+            refused = failed_process(error, self._pid)
+            if refused is None:
+                raise ProcessLookupError(f"process {self._pid}") from error
+            raise refused from error
 
     def _current(self) -> Scope:
         """The scope; a new one where the program, or a library that was asked for, is another."""

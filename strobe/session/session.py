@@ -20,11 +20,14 @@ from strobe.model import (
     TraceAnswer,
 )
 from strobe.session.answers import going_on, how_it_ended
+from strobe.session.polls import Listener, Poll, Polls, check_bounds, expected_samples
 from strobe.session.reads import Readable
 from strobe.timeline import retention
+from strobe.timeline.polls import PollRecord, note_poll, polls_of
 from strobe.timeline.query import Timeline
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
+from strobe.values.reading import ReadTarget
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +40,7 @@ class Session(Readable):
         self._store = store
         self._on_end = on_end
         self._timeline = Timeline(store, record.id, record.segment_path)
+        self._polls = Polls(self)
         self.pending_patterns_applied: list[str] = []
         self.launch_answer: TraceAnswer | None = None  # to the patterns of the launch
 
@@ -91,6 +95,43 @@ class Session(Readable):
             raise self._not_here()
         return number
 
+    def poll(
+        self,
+        targets: Sequence[ReadTarget],
+        interval_ms: int,
+        duration_ms: int,
+        depth: int = 1,
+        listener: Listener | None = None,
+    ) -> Poll:
+        """Reads the targets at once and then every `interval_ms`, each time as one variable_snapshot event.
+
+        Those that nothing can be made of (no such variable) are told in `first` and left out; with none left nothing is
+        polled. Raises what `read` does, bad_value, too_many_polls.
+        """
+        check_bounds(interval_ms, duration_ms)
+        first = self.read_repeatedly(targets, depth)
+        results = first.read()
+        polled = [target for target in dict.fromkeys(targets) if target not in first.refused]
+        source = self.read_repeatedly(polled, depth)
+        expected = expected_samples(interval_ms, duration_ms) if polled else 0
+        return self._polls.begin(source, polled, results, interval_ms, expected, listener)
+
+    def polls(self) -> list[PollRecord]:
+        """Those of the session, oldest first: which there were, how many samples they gave, how they ended."""
+        noted = {poll.number: poll for poll in polls_of(self._record())}
+        return list((noted | {poll.number: poll for poll in self._polls.records()}).values())
+
+    def note_poll(self, poll: PollRecord) -> None:
+        note_poll(self._store, self.id, poll)
+
+    def moment(self) -> tuple[int, int]:
+        """Number of an event at this moment, and ns since session start."""
+        return self._timeline.moment()
+
+    def moment_ns(self, number: int) -> int:
+        """When the event with this number was, in ns since session start."""
+        return self._timeline.moment_ns(number)
+
     def sql(self, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
         return self._timeline.sql(statement)
 
@@ -122,6 +163,7 @@ class Session(Readable):
 
     def close(self) -> None:
         """Lets go of the files; the session stays."""
+        self._polls.stop("stopped")
         self._timeline.close()
 
     def _finish(self, retain: bool) -> int:

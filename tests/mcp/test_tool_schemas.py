@@ -80,7 +80,7 @@ REQUIRED_AND_OPTIONAL = {
         "eventType function sourceFile returnValue threadName pid timeFrom timeTo minDurationNs limit offset "
         "afterEventId verbose groupBy",
     ),
-    "debug_read": ("sessionId targets", "depth"),
+    "debug_read": ("sessionId targets", "depth poll"),
     "debug_stop": ("sessionId", "retain"),
     "debug_list_sessions": ("", ""),
     "debug_delete_session": ("sessionId", ""),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import Any
 
 from strobe.mcp.results import clipped
 from strobe.model import Argument, Event, Totals
 from strobe.timeline.values import plain
 
+_SHORTEST = 40  # characters of a value that is cut
 
-def event(item: Event, verbose: bool, text_limit: int) -> dict[str, Any]:
-    """`text_limit`: characters of output shown."""
+
+def event(item: Event, verbose: bool, text_limit: int, values_limit: int = sys.maxsize) -> dict[str, Any]:
+    """`text_limit`: characters of output shown; `values_limit`: of the values of a snapshot."""
     shown: dict[str, Any] = {
         "id": item.id,
         "timestampNs": item.timestamp_ns,
@@ -21,6 +25,9 @@ def event(item: Event, verbose: bool, text_limit: int) -> dict[str, Any]:
         "durationNs": item.duration_ns,
         "returnValue": plain(item.return_value),
         "text": None if item.text is None else clipped(item.text, text_limit),
+        "values": _fitting(item.values, values_limit),
+        "errors": item.errors,
+        "previous": _fitting(item.previous, values_limit),
     }
     if verbose:
         shown |= _details(item)
@@ -53,6 +60,17 @@ def group(item: Totals, group_by: str) -> dict[str, Any]:
         "maxNs": item.max_ns,
         **{name: count for name, count in missing.items() if count},
     }
+
+
+def _fitting(values: dict[str, Any] | None, limit: int) -> dict[str, Any] | None:
+    """All as they are, if there is room for them; else the longest as the first characters of their JSON."""
+    if values is None:
+        return None
+    texts = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
+    if sum(len(name) + len(text) for name, text in texts.items()) <= limit:
+        return values
+    share = max(limit // len(texts), _SHORTEST)
+    return {name: clipped(text, share) if len(text) > share else values[name] for name, text in texts.items()}
 
 
 def _argument(item: Argument) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from strobe.mcp import results
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Boolean, Integer, Record, Text
-from strobe.mcp.tools import event_json
+from strobe.mcp.tools import event_json, poll_json
 from strobe.mcp.tools.parameters import SESSION_ID
 from strobe.model import EventFilter, EventPage, EventType, Loss, ReturnMatch, TextMatch, Totals
 
@@ -47,10 +47,13 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     wanted = event_filter(arguments)
     budget = (results.ASKED_BYTES if "limit" in arguments else results.DEFAULT_BYTES) - _ENVELOPE_BYTES
     going_on = session.going_on()
-    note = {} if going_on is None else {"note": going_on}
+    note: dict[str, Any] = {} if going_on is None else {"note": going_on}
     if "groupBy" in arguments:
         totals = session.totals(wanted, arguments["groupBy"])
         return _groups(totals, session.loss(), arguments["groupBy"], wanted, budget) | note
+    if wanted.event_type == "variable_snapshot" and (polls := poll_json.of_session(session)):
+        note |= {"polls": polls}
+        budget -= len(results.encode(polls))
     return _events(session.query(wanted), wanted, arguments.get("verbose", False), budget) | note
 
 
@@ -89,7 +92,7 @@ def _time(text: str | None) -> int | str | None:
 
 def _events(page: EventPage, wanted: EventFilter, verbose: bool, budget: int) -> dict[str, Any]:
     text_limit = budget // 4 if verbose else budget // 8
-    events = [event_json.event(item, verbose, text_limit) for item in page.events]
+    events = [event_json.event(item, verbose, text_limit, budget // 2) for item in page.events]
     shown = results.fitting(events, budget)
     answer: dict[str, Any] = {
         "events": events[:shown],

@@ -12,6 +12,7 @@ from strobe.errors import StrobeError, failure
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.results import ASKED_BYTES
 from strobe.mcp.schema import Array, Field, Integer, Record, Text
+from strobe.mcp.tools import poll_json
 from strobe.mcp.tools.parameters import SESSION_ID
 
 _MAX_TARGETS = 16
@@ -58,9 +59,9 @@ _PARAMETERS = Record(
             max_items=_MAX_TARGETS,
         ),
         "depth": Integer(description="1 to 5 structs within each other", low=1, high=_MAX_DEPTH, default=1),
+        "poll": poll_json.PARAMETERS,
     },
     required=("sessionId", "targets"),
-    later=("poll",),
 )
 
 
@@ -74,7 +75,12 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         _check(one, f"targets[{place}]")
     session = context.sessions().get(arguments["sessionId"])
     targets = [ReadTarget(one.get("variable"), one.get("address"), one.get("size"), one.get("type")) for one in wanted]
-    results = session.read(targets, arguments.get("depth", 1))
+    depth = arguments.get("depth", 1)
+    if "poll" in arguments:
+        wanted_poll = arguments["poll"]
+        poll = session.poll(targets, wanted_poll["intervalMs"], wanted_poll["durationMs"], depth)
+        return poll_json.begun(session.id, poll)
+    results = session.read(targets, depth)
     return {"results": _bounded([_wire(result, session.keep_bytes) for result in results])}
 
 
@@ -144,7 +150,8 @@ TOOL = Tool(
     name="debug_read",
     title="Read variables",
     description="Values of global and static variables, their members and elements, and raw memory, while the program "
-    "runs on; nothing is stopped. A bad target is an error of its own in results. Bytes go to a file, with a preview.",
+    "runs on; nothing is stopped. A bad target is an error of its own in results. Bytes go to a file, with a preview. "
+    "With poll: again and again, into the timeline.",
     parameters=_PARAMETERS,
     run=run,
     read_only=True,

@@ -1,0 +1,253 @@
+"""Polls: variables that are read again and again, each tick an event of the session's timeline.
+
+Nothing runs in the program and nothing is stopped: its memory is read from outside, by one thread for all polls of a
+session. Ticks keep to the clock: the nth comes n intervals after the first. One that is late by an interval or more is
+left out and counted, so that a machine that stood still for a while does not catch up with a burst.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from strobe.errors import StrobeError, failure
+from strobe.timeline import snapshots
+from strobe.timeline.polls import PollEnd, PollRecord
+from strobe.values import text
+from strobe.values.reading import ReadResult, ReadTarget
+
+log = logging.getLogger(__name__)
+
+MIN_INTERVAL_MS, MAX_INTERVAL_MS = 50, 5_000
+MIN_DURATION_MS, MAX_DURATION_MS = 100, 30_000
+MAX_POLLS = 8  # of one session at once
+MAX_TICK_BYTES = 48_000  # of an event; a value that does not fit any more is an error in it
+_PREVIEW_BYTES = 32
+
+
+class Source(Protocol):
+    """What is polled: a RepeatedRead."""
+
+    def read(self) -> list[ReadResult]: ...
+
+
+class Listener(Protocol):
+    """Who is told at once; it must not wait."""
+
+    def sample(self, number: int, results: list[ReadResult]) -> None:
+        """A tick: the number of its event, and a result for each target that is polled."""
+
+    def end(self) -> None: ...
+
+
+class Journal(Protocol):
+    """Where it is recorded: a session."""
+
+    def add_event(self, event_type: str, text: str) -> int: ...
+    def note_poll(self, poll: PollRecord) -> None: ...
+    def moment(self) -> tuple[int, int]:
+        """Number of an event at this moment, and ns since session start."""
+
+
+@dataclass(eq=False)
+class Poll:
+    """One poll. `record` is what is known of it now; `first` are the results that it began with, of all targets."""
+
+    record: PollRecord
+    first: list[ReadResult]
+    source: Source
+    labels: Sequence[str]
+    listener: Listener | None
+    stop: Callable[[], None]
+    start_s: float = 0.0
+    over: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def interval_s(self) -> float:
+        return self.record.interval_ms / 1000
+
+    @property
+    def due_s(self) -> float:
+        return self.start_s + (self.record.samples + self.record.missed) * self.interval_s
+
+
+def expected_samples(interval_ms: int, duration_ms: int) -> int:
+    """The first comes at once, the others while the duration lasts."""
+    return -(-duration_ms // interval_ms)
+
+
+def check_bounds(interval_ms: int, duration_ms: int) -> None:
+    """Raises VALIDATION_ERROR."""
+    for name, value, low, high in (
+        ("intervalMs", interval_ms, MIN_INTERVAL_MS, MAX_INTERVAL_MS),
+        ("durationMs", duration_ms, MIN_DURATION_MS, MAX_DURATION_MS),
+    ):
+        if not low <= value <= high:
+            valid = f"{low} to {high}"
+            raise failure("bad_value", field=name, value=value, reason="it is out of range", valid=valid)
+
+
+class Polls:
+    """Those of one session. For any thread."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._changed = threading.Condition()
+        self._active: list[Poll] = []
+        self._thread: threading.Thread | None = None
+
+    def begin(
+        self,
+        source: Source,
+        targets: Sequence[ReadTarget],
+        first: list[ReadResult],
+        interval_ms: int,
+        expected: int,
+        listener: Listener | None,
+    ) -> Poll:
+        """Polls `targets`, which `source` reads, from this moment on. Raises too_many_polls."""
+        with self._changed:
+            if len(self._active) >= MAX_POLLS:
+                raise failure("too_many_polls", count=MAX_POLLS)
+            number, start_ns = self._journal.moment()
+            labels = labels_of(targets)
+            record = PollRecord(number, tuple(dict.fromkeys(labels)), interval_ms, expected, start_ns)
+            poll = Poll(record, first, source, labels, listener, lambda: self.stop("stopped", [poll]))
+            poll.start_s = time.monotonic()
+            if not expected:
+                poll.over.set()
+                return poll
+            self._journal.note_poll(record)
+            self._active.append(poll)
+            self._changed.notify_all()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="strobe-polls", daemon=True)
+                self._thread.start()
+        return poll
+
+    def records(self) -> list[PollRecord]:
+        """Those that go on, as they are now."""
+        with self._changed:
+            return [poll.record for poll in self._active]
+
+    def stop(self, ended_by: PollEnd, polls: Sequence[Poll] | None = None) -> None:
+        """Ends some, or all; no event of them comes after this."""
+        with self._changed:
+            for poll in [poll for poll in self._active if polls is None or poll in polls]:
+                self._end(poll, ended_by)
+
+    def _run(self) -> None:
+        while (poll := self._next()) is not None:
+            try:
+                self._tick(poll)
+            except ProcessLookupError:
+                self.stop("program", [poll])
+            except StrobeError as error:  # the session has ended, or is deleted
+                log.info("a poll ends: %s", error)
+                self.stop("program", [poll])
+            except Exception:
+                log.exception("a poll has failed")
+                self.stop("failed", [poll])
+
+    def _next(self) -> Poll | None:
+        """Waits until a poll is due; None where there is none left, and the thread may go."""
+        with self._changed:
+            while self._active:
+                poll = min(self._active, key=lambda one: one.due_s)
+                left = poll.due_s - time.monotonic()
+                if left <= 0:
+                    return poll
+                self._changed.wait(left)
+            self._thread = None
+            return None
+
+    def _tick(self, poll: Poll) -> None:
+        late = int((time.monotonic() - poll.due_s) / poll.interval_s)
+        left = poll.record.expected - poll.record.samples - poll.record.missed
+        if late >= left:
+            with self._changed:
+                self._miss(poll, left)
+            return
+        results = poll.source.read()
+        document = _document(poll.labels, results)
+        with self._changed:
+            if poll.over.is_set():
+                return
+            number = self._journal.add_event(snapshots.EVENT_TYPE, document)
+            poll.record = replace(poll.record, samples=poll.record.samples + 1)
+            if poll.listener is not None:
+                poll.listener.sample(number, results)
+            self._miss(poll, late)
+
+    def _miss(self, poll: Poll, count: int) -> None:
+        """Leaves out ticks, and ends the poll when there are no more."""
+        poll.record = replace(poll.record, missed=poll.record.missed + count)
+        if poll.record.samples + poll.record.missed >= poll.record.expected:
+            self._end(poll, "duration")
+
+    def _end(self, poll: Poll, ended_by: PollEnd) -> None:
+        if poll.over.is_set():
+            return
+        poll.over.set()
+        self._active.remove(poll)
+        self._changed.notify_all()
+        try:
+            poll.record = replace(poll.record, end_ns=self._journal.moment()[1], ended_by=ended_by)
+            self._journal.note_poll(poll.record)
+        except StrobeError as error:  # the session is deleted
+            log.info("the end of a poll is not noted: %s", error)
+        if poll.listener is not None:
+            poll.listener.end()
+
+
+def labels_of(targets: Sequence[ReadTarget]) -> list[str]:
+    """What the targets are called in events: as they were asked for, with more where two would be called the same."""
+    texts = [target.text.strip() for target in targets]
+    meant: dict[str, set[ReadTarget]] = {}
+    for label, target in zip(texts, targets, strict=True):
+        meant.setdefault(label, set()).add(target)
+    return [
+        label if len(meant[label]) == 1 or target.variable is not None else _typed(label, target)
+        for label, target in zip(texts, targets, strict=True)
+    ]
+
+
+def _typed(label: str, target: ReadTarget) -> str:
+    return f"({target.type}*){label}" if target.size is None else f"({target.type}*){label}, {target.size} bytes"
+
+
+def _document(labels: Sequence[str], results: Sequence[ReadResult]) -> str:
+    """The text of a tick's event."""
+    values: dict[str, Any] = {}
+    errors: dict[str, str] = {}
+    left = MAX_TICK_BYTES
+    for label, result in zip(labels, results, strict=True):
+        if result.error is None:
+            value = _plain(result)
+            size = len(snapshots.dump({label: value}))
+            if size <= left:
+                left -= size
+                values[label] = value
+                continue
+            hint = "Poll a part of it, or with less depth."
+            errors[label] = told(failure("too_much_read", bytes=size, limit=MAX_TICK_BYTES, hint=hint))
+        else:
+            errors[label] = told(result.error)
+    return snapshots.dump(values, errors)
+
+
+def told(error: StrobeError) -> str:
+    """The error of one target among others, in one text."""
+    return f"{error.message} {error.next_step}".strip()
+
+
+def _plain(result: ReadResult) -> Any:
+    """As JSON has it; of bytes the first ones, in hexadecimal."""
+    if result.content is None:
+        return text.plain(result.value)
+    more = " …" if len(result.content) > _PREVIEW_BYTES else ""
+    return result.content[:_PREVIEW_BYTES].hex(" ") + more
