@@ -3,6 +3,7 @@
 import { type HookAnswer, Hooks, type HookRequest } from "./hooks.js";
 import { bufferStandardOutputByLine, redirectStandardInput } from "./libc.js";
 import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
+import { storeAll, type StorePlace } from "./memory.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest } from "./recorder.js";
 
 let recorder: Recorder | null = null;
@@ -50,6 +51,12 @@ rpc.exports = {
     /** `plans`: as Recorder.setPlans takes them. */
     prepareHooks(request: HookRequest, plans: ArrayBuffer): HookAnswer[] {
         return running().prepare(request, plans);
+    },
+
+    /** `deadline`: ms since 1970; nothing is written after it. `content`: for each place its bytes, then its mask if it has one. */
+    store(places: StorePlace[], deadline: number, content: ArrayBuffer): string[] {
+        if (recorder === null) throw new Error("the recorder has not been set up");
+        return storeAll(places, content, deadline, recorder);
     },
 
     setFlags(ids: number[], flags: number[]): void {

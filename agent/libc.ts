@@ -11,6 +11,7 @@ const PROT_READ_EXEC = 5;
 const O_RDONLY = 0;
 const O_RDWR = 2;
 const IOLBF = 1;
+const MADV_POPULATE_WRITE = 23;
 
 export function globalExport(name: string): NativePointer {
     return Module.getGlobalExportByName(name);
@@ -22,6 +23,7 @@ const dup2 = new NativeFunction(globalExport("dup2"), "int", ["int", "int"]);
 const mmap = new NativeFunction(globalExport("mmap"), "pointer", ["pointer", "size_t", "int", "int", "int", "int64"]);
 const munmap = new NativeFunction(globalExport("munmap"), "int", ["pointer", "size_t"]);
 const mprotect = new NativeFunction(globalExport("mprotect"), "int", ["pointer", "size_t", "int"]);
+const madvise = new NativeFunction(globalExport("madvise"), "int", ["pointer", "size_t", "int"]);
 const setvbuf = new NativeFunction(globalExport("setvbuf"), "int", ["pointer", "pointer", "int", "size_t"]);
 const keyCreate = new NativeFunction(globalExport("pthread_key_create"), "int", ["pointer", "pointer"]);
 const keyDelete = new NativeFunction(globalExport("pthread_key_delete"), "int", ["uint32"]);
@@ -68,6 +70,14 @@ export function unmap(address: NativePointer, bytes: number): void {
 /** No more to be written, from now on to be executed. */
 export function makeExecutable(address: NativePointer, bytes: number): void {
     if (mprotect(address, bytes, PROT_READ_EXEC) !== 0) throw new Error("the target may not execute new code");
+}
+
+/** Whether the pages may be written at this moment, which they then can without a fault. Changes no byte. */
+export function populateForWriting(address: NativePointer, bytes: number): boolean {
+    const page = ptr(Process.pageSize).sub(1);
+    const start = address.and(page.not());
+    const size = address.add(bytes).sub(start).add(page).and(page.not()).toUInt32();
+    return madvise(start, size, MADV_POPULATE_WRITE) === 0;
 }
 
 /** The program's standard input becomes this file. */
@@ -119,3 +129,6 @@ export function librarySymbol(handle: NativePointer, name: string): NativePointe
     if (address.isNull()) throw new Error(`the recorder's library has no ${name}`);
     return address;
 }
+
+/** Linux has this from 5.14 on. */
+export const canPopulate = populateForWriting(Memory.alloc(8), 8);

@@ -47,6 +47,8 @@ export class Recorder {
     /** What trampolines of the native form call; null in the portable form. */
     readonly nativeEnter: NativePointer | null;
     private readonly writeCode_: (address: NativePointer, bytes: NativePointer, count: number) => void;
+    readonly store: (address: NativePointer, bytes: NativePointer, count: number) => void;
+    readonly storeBits: (address: NativePointer, bytes: NativePointer, mask: NativePointer, count: number) => void;
     private readonly module: CModule;
     private readonly unwindTable: NativePointer;
     private readonly unwinders = new Set<string>();
@@ -66,6 +68,9 @@ export class Recorder {
         this.writeTrampolines_ = writeTrampolines === undefined ? null : new NativeFunction(
             writeTrampolines, "int", ["uint32", "pointer", "pointer", "uint64"]);
         this.writeCode_ = new NativeFunction(tools.strobe_agent_write_code, "void", ["pointer", "pointer", "uint32"]);
+        this.store = new NativeFunction(tools.strobe_agent_store, "void", ["pointer", "pointer", "uint32"]);
+        this.storeBits = new NativeFunction(
+            tools.strobe_agent_store_bits, "void", ["pointer", "pointer", "pointer", "uint32"]);
         this.end_ = new NativeFunction(form.strobe_agent_end, "void", []);
         this.setPlans_ = new NativeFunction(form.strobe_agent_set_plans, "void", ["uint32", "pointer", "pointer"]);
         this.setFlags_ = new NativeFunction(form.strobe_agent_set_flags, "void", ["uint32", "pointer", "pointer"]);

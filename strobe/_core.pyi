@@ -249,6 +249,12 @@ def write_code(pid: int, changes: list[tuple[int, bytes, int]], stop: bool) -> i
 RECIPE_STEPS: dict[str, int]
 RECIPE_STATUSES: dict[str, int]
 
+def write_memory(pid: int, changes: Sequence[tuple[int, bytes, bytes]]) -> list[int]:
+    """Writes (address, bytes, mask) one after the other; a mask says which bits change, an empty one means all.
+
+    For each 0 or an errno: EFAULT where it is not there or may not be written, EPERM, ESRCH.
+    """
+
 def run_recipes(
     pid: int, recipes: Sequence[tuple[bytes, int, int]]
 ) -> list[tuple[int, list[tuple[int, int, int, bytes]]]]:

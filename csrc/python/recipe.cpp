@@ -5,6 +5,7 @@
 
 #include "bindings.h"
 #include "recipe/process_reader.h"
+#include "recipe/process_writer.h"
 
 namespace py = pybind11;
 
@@ -40,6 +41,19 @@ py::list run_rows(pid_t process, const std::vector<Row>& rows) {
     py::list given;
     for (const strobe::RecipeResult& result : results) given.append(row_of(result));
     return given;
+}
+
+std::vector<int> write_rows(pid_t process, const std::vector<std::tuple<std::uint64_t, py::bytes, py::bytes>>& rows) {
+    std::vector<strobe::MemoryChange> changes;
+    for (const auto& [address, bytes, mask] : rows) {
+        changes.push_back({address, bytes, mask});
+        const strobe::MemoryChange& change = changes.back();
+        if (!change.mask.empty() && change.mask.size() != change.bytes.size()) throw py::value_error("an unfit mask");
+    }
+    std::vector<int> errors;
+    const py::gil_scoped_release release;
+    for (const strobe::MemoryChange& change : changes) errors.push_back(strobe::write_process(process, change));
+    return errors;
 }
 
 // What recipe.h calls these, without its prefix.
@@ -80,6 +94,7 @@ namespace strobe::bindings {
 
 void add_recipe(py::module_& module) {
     module.def("run_recipes", &run_rows, py::arg("pid"), py::arg("recipes"));
+    module.def("write_memory", &write_rows, py::arg("pid"), py::arg("changes"));
     module.attr("RECIPE_STEPS") = named_steps();
     module.attr("RECIPE_STATUSES") = named_statuses();
 }

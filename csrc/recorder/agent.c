@@ -81,6 +81,48 @@ void strobe_agent_set_ranges(uint32_t count, const uint64_t* ranges) {
     strobe_recorder.range_count = count;
 }
 
+/* Variables of the program, from its agent: `count` bytes in words of 8, 4, 2 and 1 bytes that are aligned, so that no
+   thread sees a part of an aligned number. The memory must be writable. */
+void strobe_agent_store(uint8_t* address, const uint8_t* bytes, uint32_t count) {
+    while (count) {
+        uint32_t width = 8, index;
+        uint64_t word = 0;
+        while (width > count || ((uint64_t)address & (width - 1))) width /= 2;
+        for (index = 0; index < width; index++) word |= (uint64_t)bytes[index] << 8 * index;
+        if (width == 8) {
+            *(volatile uint64_t*)address = word;
+        } else if (width == 4) {
+            *(volatile uint32_t*)address = (uint32_t)word;
+        } else if (width == 2) {
+            *(volatile uint16_t*)address = (uint16_t)word;
+        } else {
+            *(volatile uint8_t*)address = (uint8_t)word;
+        }
+        address += width;
+        bytes += width;
+        count -= width;
+    }
+}
+
+/* The bits of `mask` alone, in aligned words of 4 bytes: what threads write to the others meanwhile stays. */
+void strobe_agent_store_bits(uint8_t* address, const uint8_t* bytes, const uint8_t* mask, uint32_t count) {
+    uint64_t at = (uint64_t)address & ~3ull, end = (uint64_t)address + count;
+    for (; at < end; at += 4) {
+        volatile uint32_t* word = (volatile uint32_t*)at;
+        uint32_t changed = 0, value = 0, index, present;
+        for (index = 0; index < 4; index++) {
+            uint64_t place = at + index;
+            if (place < (uint64_t)address || place >= end) continue;
+            changed |= (uint32_t)mask[place - (uint64_t)address] << 8 * index;
+            value |= (uint32_t)bytes[place - (uint64_t)address] << 8 * index;
+        }
+        if (!changed) continue;
+        do {
+            present = *word;
+        } while (!strobe_compare_exchange32((uint32_t*)at, present, (present & ~changed) | (value & changed)));
+    }
+}
+
 /* Writes one aligned-enough word of code: 8 bytes at once where they do not cross a cache line, so that no other CPU
    can fetch half of a jump. The page must be writable. */
 void strobe_agent_write_code(uint8_t* address, const uint8_t* bytes, uint32_t count) {

@@ -6,7 +6,8 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ log = logging.getLogger(__name__)
 
 ANSWER_S = 5.0
 INSTALL_S = 60.0  # thousands of hooks
+_STORE_MARGIN_S = 1.0  # between the agent's last moment to write and ours to wait
 
 _PLAN_ENABLED = 1  # STROBE_PLAN_ENABLED
 # A library is there, and the thread that loads it waits until the second argument is called.
@@ -124,6 +126,17 @@ class AgentLink:
     def set_flags(self, plans: dict[int, Plan]) -> None:
         """Of placed hooks; their captures stay."""
         self._call(self._script.exports_sync.set_flags, list(plans), [plan.flags for plan in plans.values()])
+
+    def store(self, changes: Sequence[tuple[int, bytes, bytes]]) -> list[str]:
+        """Writes (address, bytes, mask) as _core.write_memory does, but in whole aligned words, which no thread sees half
+        written. For each "" or why it was not written. The agent does nothing once this has given up waiting."""
+        places = [
+            {"address": hex(address), "size": len(content), "masked": bool(mask)} for address, content, mask in changes
+        ]
+        content = b"".join(one + mask for _, one, mask in changes)
+        deadline = 1000 * (time.time() + ANSWER_S - _STORE_MARGIN_S)
+        answers: list[str] = self._call(self._script.exports_sync.store, places, deadline, content)
+        return answers
 
     def unload(self) -> None:
         """The target's own bytes are back everywhere when this returns."""

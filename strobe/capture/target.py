@@ -197,6 +197,10 @@ class Target:
         self._patches.place(item for item, plan in plans.items() if plan.is_enabled)
         self._patches.take_out(item for item, plan in plans.items() if not plan.is_enabled)
 
+    def store(self, changes: Sequence[tuple[int, bytes, bytes]]) -> list[str]:
+        """Writes (address, bytes, mask) in whole aligned words, from inside; for each "" or why it was not written."""
+        return self._agent.store(changes)
+
     def kill(self) -> None:
         """Ends the process: SIGTERM, and SIGKILL if that does not do. Returns when it has ended."""
         self._signal(signal.SIGTERM)

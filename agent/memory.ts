@@ -1,0 +1,33 @@
+/** Variables of the program, written from inside: whole words at once, which no write from another process promises. */
+
+import { canPopulate, populateForWriting } from "./libc.js";
+import type { Recorder } from "./recorder.js";
+
+export interface StorePlace {
+    address: string;
+    size: number;
+    masked: boolean;
+}
+
+/** For each place "" or why nothing was written there. */
+export function storeAll(places: StorePlace[], content: ArrayBuffer, deadline: number, recorder: Recorder): string[] {
+    const copy = Memory.alloc(Math.max(content.byteLength, 8));
+    copy.writeByteArray(content);
+    let offset = 0;
+    return places.map(place => {
+        const bytes = copy.add(offset);
+        offset += place.masked ? 2 * place.size : place.size;
+        // a process that was stopped meanwhile must not get a value that nobody waits for any more
+        if (Date.now() > deadline) return "late";
+        return storeOne(place, bytes, recorder);
+    });
+}
+
+/** The host has seen that the place may be written; that it still may is asked of the kernel right before. */
+function storeOne(place: StorePlace, bytes: NativePointer, recorder: Recorder): string {
+    const address = ptr(place.address);
+    if (canPopulate && !populateForWriting(address, place.size)) return "refused";
+    if (place.masked) recorder.storeBits(address, bytes, bytes.add(place.size), place.size);
+    else recorder.store(address, bytes, place.size);
+    return "";
+}
