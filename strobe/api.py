@@ -36,10 +36,11 @@ from strobe.model import (
     TraceAnswer,
 )
 from strobe.session import Session, SessionManager
+from strobe.session.polling import Polling, Sample
 from strobe.symbols import Pattern
-from strobe.values.reading import MAX_DEPTH, ReadTarget
+from strobe.values.reading import MAX_DEPTH, MAX_TARGETS, ReadTarget
 
-__all__ = ["Call", "ProgramSession", "launch"]
+__all__ = ["Call", "Polling", "ProgramSession", "Sample", "launch"]
 
 _PAGE = 10_000
 _EVERYTHING = EventFilter()
@@ -202,13 +203,28 @@ class ProgramSession:
         values.PointerTo of a pointer, which has the fields of the struct it leads to. `depth`, 1 to 5: how many structs
         within each other are read. Raises READ_FAILED with the reason, VALIDATION_ERROR, PROCESS_EXITED.
         """
-        if not 1 <= depth <= MAX_DEPTH:
-            valid = f"1 to {MAX_DEPTH}"
-            raise failure("bad_value", field="depth", value=depth, reason="it is out of range", valid=valid)
-        (result,) = self._session.read([ReadTarget(variable)], depth)
+        (result,) = self._session.read([ReadTarget(variable)], _checked_depth(depth))
         if result.error is not None:
             raise result.error
         return result.value
+
+    def poll(
+        self, variables: str | Sequence[str], interval: float = 0.05, duration: float = 1.0, depth: int = 3
+    ) -> Polling:
+        """Reads variables every `interval` seconds (0.05 to 5) for `duration` seconds (0.1 to 30), all at one moment.
+
+            for sample in s.poll(["gTempo", "gClock->beat"], interval=0.1, duration=2):
+                print(sample.timestamp_ns, sample["gTempo"])
+
+        Each sample comes as soon as it was taken; all are in the timeline, too, as variable_snapshot events. It ends
+        with the program. Raises as `read`, and LIMIT_REACHED; what fails later is in the sample's `errors`.
+        """
+        wanted = [variables] if isinstance(variables, str) else list(dict.fromkeys(variables))
+        if not 1 <= len(wanted) <= MAX_TARGETS:
+            reason, valid = "it is out of range", f"1 to {MAX_TARGETS} variables"
+            raise failure("bad_value", field="variables", value=len(wanted), reason=reason, valid=valid)
+        targets = [ReadTarget(variable) for variable in wanted]
+        return Polling(self._session, targets, round(interval * 1000), round(duration * 1000), _checked_depth(depth))
 
     def stop(self) -> None:
         """Ends the program if it still runs and frees the session's data, unless it was launched with keep=True."""
@@ -231,6 +247,13 @@ class ProgramSession:
         """What the program wrote, in order."""
         each = [self.events(EventFilter(event_type=stream)) for stream in streams]
         return "".join(event.text or "" for event in heapq.merge(*each, key=lambda event: event.timestamp_ns))
+
+
+def _checked_depth(depth: int) -> int:
+    if not 1 <= depth <= MAX_DEPTH:
+        valid = f"1 to {MAX_DEPTH}"
+        raise failure("bad_value", field="depth", value=depth, reason="it is out of range", valid=valid)
+    return depth
 
 
 def _any_of(names: Sequence[str]) -> TextMatch:

@@ -36,6 +36,9 @@ class Palette:
     def warning(self, text: str) -> str:
         return self._paint("1;31", text)
 
+    def changed(self, text: str) -> str:
+        return self._paint("1;33", text)
+
     def heading(self, text: str) -> str:
         return self._paint("1", text)
 

@@ -9,17 +9,18 @@ from typing import TypeVar
 
 import click
 
-from strobe.cli import wording
+from strobe.cli import snapshots, wording
 from strobe.cli.json_form import dumps, event_json, loss_json, totals_json
 from strobe.cli.palette import Palette
 from strobe.cli.progress import telling
 from strobe.cli.tables import table, totals_table
 from strobe.errors import StrobeError
-from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, TextMatch
+from strobe.mcp.tools import poll_json
+from strobe.model import CALL_EVENTS, Event, EventFilter, EventPage, EventType, GroupBy, TextMatch
 from strobe.session import Session, SessionManager
 
-_TYPES: tuple[EventType, ...] = ("function_enter", "function_exit", "stdout", "stderr", "crash")
-_SHORT = {"function_enter": "enter", "function_exit": "exit"}
+_TYPES: tuple[EventType, ...] = (*CALL_EVENTS, "stdout", "stderr", "variable_snapshot", "crash")
+_SHORT = {"function_enter": "enter", "function_exit": "exit", "variable_snapshot": "values"}
 _T = TypeVar("_T")
 _GROUPS: tuple[GroupBy, ...] = ("function", "thread", "file")
 
@@ -111,12 +112,13 @@ def _totals(session: Session, wanted: EventFilter, group_by: GroupBy, as_json: b
 
 def _events(session: Session, wanted: EventFilter, as_json: bool) -> list[str]:
     page = session.query(wanted)
+    polls = poll_json.of_session(session) if wanted.event_type == "variable_snapshot" else []
     if as_json:
-        return [dumps(_page_json(page), indent=True)]
+        return [dumps(_page_json(page) | ({"polls": polls} if polls else {}), indent=True)]
     palette = Palette.of(sys.stdout)
     rows = [_row(event) for event in page.events]
     lines = table(("time", "thread", "event", "what"), rows, palette) if rows else []
-    return [*lines, *_below(page, wanted)]
+    return [*lines, *_below(page), *(snapshots.poll_line(poll) for poll in reversed(polls))]
 
 
 def _row(event: Event) -> tuple[str, ...]:
@@ -131,10 +133,10 @@ def _what(event: Event) -> str:
     if event.event_type == "function_exit":
         result = "" if event.return_value is None else f" = {wording.value(event.return_value)}"
         return f"{event.function}{result}  {wording.duration(event.duration_ns or 0)}"
-    return wording.one_line(event.text or "")
+    return wording.one_line(event.text or "") if event.values is None else snapshots.line(event)
 
 
-def _below(page: EventPage, wanted: EventFilter) -> list[str]:
+def _below(page: EventPage) -> list[str]:
     """How much there is, how to see the rest, and what is missing."""
     lines = [f"{wording.counted(page.total_count, 'event')} match"]
     if page.has_more and page.events:

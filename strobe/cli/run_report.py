@@ -16,6 +16,8 @@ from strobe.cli.palette import Palette
 from strobe.cli.tables import totals_table
 from strobe.model import CALL_EVENTS, Event, ExitStatus, Loss, Totals, TraceAnswer
 
+_TOLD = (*CALL_EVENTS, "variable_snapshot")
+
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
@@ -112,7 +114,7 @@ class JsonReport:
         self._status = None if answer is None else answer.status
 
     def events(self, events: Sequence[Event]) -> None:
-        self._sink.lines(dumps(event_json(event)) for event in events if event.event_type in CALL_EVENTS)
+        self._sink.lines(dumps(event_json(event)) for event in events if event.event_type in _TOLD)
 
     def idle(self) -> None:
         pass

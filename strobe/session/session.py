@@ -21,7 +21,7 @@ from strobe.model import (
 )
 from strobe.session.answers import going_on, how_it_ended
 from strobe.session.polls import Listener, Poll, Polls, check_bounds, expected_samples
-from strobe.session.reads import Readable
+from strobe.session.writes import Writable
 from strobe.timeline import retention
 from strobe.timeline.polls import PollRecord, note_poll, polls_of
 from strobe.timeline.query import Timeline
@@ -32,7 +32,7 @@ from strobe.values.reading import ReadTarget
 log = logging.getLogger(__name__)
 
 
-class Session(Readable):
+class Session(Writable):
     """A stored session: what was recorded can be read. `LiveSession` adds what needs the program. For any thread."""
 
     def __init__(self, store: Store, record: SessionRecord, on_end: Callable[[Session], None]) -> None:
@@ -60,6 +60,13 @@ class Session(Readable):
     def going_on(self) -> str | None:
         """A sentence about these children; None where there are none."""
         return going_on(self._record())
+
+    def ending(self) -> str | None:
+        """How the program itself ended, in words; None while it runs."""
+        record = self._record()
+        if record.status == "running" and record.exit_code is None and record.signal is None:
+            return None
+        return how_it_ended(record)
 
     def summary(self) -> SessionSummary:
         return self._record().summary()
