@@ -247,6 +247,7 @@ def write_code(pid: int, changes: list[tuple[int, bytes, int]], stop: bool) -> i
     """
 
 RECIPE_STEPS: dict[str, int]
+RECIPE_OPERATIONS: dict[str, int]
 RECIPE_STATUSES: dict[str, int]
 
 def write_memory(pid: int, changes: Sequence[tuple[int, bytes, bytes]]) -> list[int]:

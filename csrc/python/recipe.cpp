@@ -68,12 +68,44 @@ py::dict named_steps() {
     steps["RESTORE"] = static_cast<int>(STROBE_RECIPE_RESTORE);
     steps["READ"] = static_cast<int>(STROBE_RECIPE_READ);
     steps["TEXT"] = static_cast<int>(STROBE_RECIPE_TEXT);
+    steps["READ_MANY"] = static_cast<int>(STROBE_RECIPE_READ_MANY);
+    steps["NOTE"] = static_cast<int>(STROBE_RECIPE_NOTE);
+    steps["CONSTANT"] = static_cast<int>(STROBE_RECIPE_CONSTANT);
+    steps["NUMBER"] = static_cast<int>(STROBE_RECIPE_NUMBER);
+    steps["PLACE"] = static_cast<int>(STROBE_RECIPE_PLACE);
+    steps["TURN"] = static_cast<int>(STROBE_RECIPE_TURN);
+    steps["PICK"] = static_cast<int>(STROBE_RECIPE_PICK);
+    steps["DROP"] = static_cast<int>(STROBE_RECIPE_DROP);
+    steps["CALC"] = static_cast<int>(STROBE_RECIPE_CALC);
+    steps["GO"] = static_cast<int>(STROBE_RECIPE_GO);
+    steps["WHEN"] = static_cast<int>(STROBE_RECIPE_WHEN);
     steps["REPEAT"] = static_cast<int>(STROBE_RECIPE_REPEAT);
-    steps["REPEAT_LOADED"] = static_cast<int>(STROBE_RECIPE_REPEAT_LOADED);
+    steps["REPEAT_MANY"] = static_cast<int>(STROBE_RECIPE_REPEAT_MANY);
+    steps["CHAIN"] = static_cast<int>(STROBE_RECIPE_CHAIN);
+    steps["TREE"] = static_cast<int>(STROBE_RECIPE_TREE);
+    steps["SLOTS"] = static_cast<int>(STROBE_RECIPE_SLOTS);
     steps["NEXT"] = static_cast<int>(STROBE_RECIPE_NEXT);
-    steps["LOAD"] = static_cast<int>(STROBE_RECIPE_LOAD);
-    steps["UNLESS"] = static_cast<int>(STROBE_RECIPE_UNLESS);
     return steps;
+}
+
+py::dict named_operations() {
+    py::dict operations;
+    operations["PLUS"] = static_cast<int>(STROBE_RECIPE_PLUS);
+    operations["MINUS"] = static_cast<int>(STROBE_RECIPE_MINUS);
+    operations["TIMES"] = static_cast<int>(STROBE_RECIPE_TIMES);
+    operations["DIVIDED"] = static_cast<int>(STROBE_RECIPE_DIVIDED);
+    operations["MODULO"] = static_cast<int>(STROBE_RECIPE_MODULO);
+    operations["BIT_AND"] = static_cast<int>(STROBE_RECIPE_BIT_AND);
+    operations["BIT_OR"] = static_cast<int>(STROBE_RECIPE_BIT_OR);
+    operations["BIT_XOR"] = static_cast<int>(STROBE_RECIPE_BIT_XOR);
+    operations["LEFT"] = static_cast<int>(STROBE_RECIPE_LEFT);
+    operations["RIGHT"] = static_cast<int>(STROBE_RECIPE_RIGHT);
+    operations["EQUAL"] = static_cast<int>(STROBE_RECIPE_EQUAL);
+    operations["LESS"] = static_cast<int>(STROBE_RECIPE_LESS);
+    operations["AND"] = static_cast<int>(STROBE_RECIPE_AND);
+    operations["OR"] = static_cast<int>(STROBE_RECIPE_OR);
+    operations["SELECT"] = static_cast<int>(STROBE_RECIPE_SELECT);
+    return operations;
 }
 
 py::dict named_statuses() {
@@ -83,6 +115,7 @@ py::dict named_statuses() {
     statuses["UNREADABLE"] = static_cast<int>(STROBE_RECIPE_UNREADABLE);
     statuses["FULL"] = static_cast<int>(STROBE_RECIPE_FULL);
     statuses["CUT"] = static_cast<int>(STROBE_RECIPE_CUT);
+    statuses["BROKEN"] = static_cast<int>(STROBE_RECIPE_BROKEN);
     statuses["MALFORMED"] = static_cast<int>(STROBE_RECIPE_MALFORMED);
     statuses["ENDLESS"] = static_cast<int>(STROBE_RECIPE_ENDLESS);
     return statuses;
@@ -96,6 +129,7 @@ void add_recipe(py::module_& module) {
     module.def("run_recipes", &run_rows, py::arg("pid"), py::arg("recipes"));
     module.def("write_memory", &write_rows, py::arg("pid"), py::arg("changes"));
     module.attr("RECIPE_STEPS") = named_steps();
+    module.attr("RECIPE_OPERATIONS") = named_operations();
     module.attr("RECIPE_STATUSES") = named_statuses();
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <system_error>
 
 namespace strobe {
@@ -134,6 +135,9 @@ void add_known_spans(const std::vector<strobe_recipe_step>& steps, std::vector<S
         } else if (step.op == STROBE_RECIPE_READ) {
             offset = static_cast<std::uint64_t>(step.operand);
             size = step.count;
+        } else if (step.op == STROBE_RECIPE_NUMBER) {
+            offset = static_cast<std::uint64_t>(step.operand);
+            size = step.width;
         } else if (step.op == STROBE_RECIPE_DEREF) {
             offset = static_cast<std::uint64_t>(step.operand);
             size = kWord;
@@ -151,15 +155,29 @@ std::uint32_t read_process(void* context, std::uint64_t address, void* to, std::
     return static_cast<ProcessMemory*>(context)->read(address, to, size);
 }
 
-RecipeResult run_one(ProcessMemory* memory, const BoundedRecipe& recipe) {
+// Room for what a recipe gives, as large as the largest needs; only what is used is touched.
+struct Room {
+    explicit Room(const std::vector<BoundedRecipe>& recipes) {
+        for (const BoundedRecipe& recipe : recipes) {
+            byte_count = std::max(byte_count, recipe.bytes);
+            item_count = std::max(item_count, recipe.items);
+        }
+        bytes = std::make_unique_for_overwrite<std::uint8_t[]>(byte_count);
+        items = std::make_unique_for_overwrite<strobe_recipe_item[]>(item_count);
+    }
+
+    std::uint32_t byte_count = 0, item_count = 0;
+    std::unique_ptr<std::uint8_t[]> bytes;
+    std::unique_ptr<strobe_recipe_item[]> items;
+};
+
+RecipeResult run_one(ProcessMemory* memory, const BoundedRecipe& recipe, Room* room) {
     RecipeResult result{};
-    result.bytes.resize(recipe.bytes);
-    result.items.resize(recipe.items);
-    strobe_recipe_output output{result.bytes.data(), recipe.bytes, 0, result.items.data(), recipe.items, 0};
+    strobe_recipe_output output{room->bytes.get(), recipe.bytes, 0, room->items.get(), recipe.items, 0};
     const auto count = static_cast<std::uint32_t>(recipe.steps.size());
     result.status = strobe_recipe_run(recipe.steps.data(), count, 0, read_process, memory, &output);
-    result.bytes.resize(output.used);
-    result.items.resize(output.item_count);
+    result.bytes.assign(room->bytes.get(), room->bytes.get() + output.used);
+    result.items.assign(room->items.get(), room->items.get() + output.item_count);
     return result;
 }
 
@@ -170,9 +188,10 @@ std::vector<RecipeResult> run_recipes(pid_t process, const std::vector<BoundedRe
     std::vector<Span> spans;
     for (const BoundedRecipe& recipe : recipes) add_known_spans(recipe.steps, &spans);
     memory.read_ahead(std::move(spans));
+    Room room(recipes);
     std::vector<RecipeResult> results;
     for (const BoundedRecipe& recipe : recipes) {
-        results.push_back(run_one(&memory, recipe));
+        results.push_back(run_one(&memory, recipe, &room));
         if (memory.error()) throw std::system_error(memory.error(), std::generic_category(), "process_vm_readv");
     }
     return results;

@@ -1,13 +1,16 @@
-/* Recipes: small programs that read a value, a pointer chain or a structure out of memory that may not be there.
+/* Recipes: small programs that read a value, a pointer chain, a structure or a container out of memory that may not be
+ * there.
  *
  * The same interpreter runs on the host, over another process's memory, and in a target, over its own: it reaches
  * memory only through a reader that may fail. It needs no libc, allocates nothing, and believes nothing of the recipe:
  * a malformed one ends with an error, one without end at STROBE_RECIPE_MAX_STEPS.
  *
  * A recipe works on a place: an address, and whether it is good. A dereference of null or of what cannot be read makes
- * it bad, and stays so until RESTORE: reads of a bad place give an item with the reason, so that a recipe gives the
- * same items in the same order whatever memory holds. Only REPEAT_LOADED and UNLESS depend on memory; what they saw is
- * an item, too.
+ * it bad, and stays so until RESTORE: reads of a bad place give an item with the reason. Beside it there is a stack of
+ * numbers, read out of memory and calculated with; they are unsigned, have 64 bits, and are good or bad in the same
+ * way. How often a loop turns, and whether WHEN leaves something out, depends on numbers alone, and these are items
+ * too: by NOTE, which a recipe has to have before it uses one, or by the loop itself. So whoever knows the recipe knows
+ * what each item is, whatever memory holds.
  */
 #pragma once
 
@@ -20,24 +23,67 @@ extern "C" {
 
 enum {
     STROBE_RECIPE_END = 0,
+    /* places */
     STROBE_RECIPE_BASE,         /* place = operand */
     STROBE_RECIPE_ADD,          /* place += operand */
     STROBE_RECIPE_DEREF,        /* place = the pointer at place + operand */
     STROBE_RECIPE_VIRTUAL_BASE, /* place += the word at (the pointer at place) + operand (Itanium C++ ABI 2.5.2) */
     STROBE_RECIPE_SAVE,         /* keeps the place, STROBE_RECIPE_MAX_NESTING deep */
     STROBE_RECIPE_RESTORE,      /* takes back the place kept last */
-    STROBE_RECIPE_READ,         /* item: count bytes at place + operand */
-    STROBE_RECIPE_TEXT,   /* item: characters of width bytes at place, count of them at most, up to the first zero */
-    STROBE_RECIPE_REPEAT, /* what follows up to NEXT count times, operand bytes further each time */
-    STROBE_RECIPE_REPEAT_LOADED, /* the same as often as the number loaded last says, count times at most */
-    STROBE_RECIPE_NEXT,
-    STROBE_RECIPE_LOAD,  /* item: the unsigned number of width bytes at place, which is remembered */
-    STROBE_RECIPE_UNLESS /* leaves out the count steps that follow where the number loaded last is not operand */
+    /* items */
+    STROBE_RECIPE_READ,      /* item: count bytes at place + operand */
+    STROBE_RECIPE_TEXT,      /* item: characters of width bytes at place, count of them at most, up to the first zero */
+    STROBE_RECIPE_READ_MANY, /* item: as many times operand bytes at place as the top number says, count at most */
+    STROBE_RECIPE_NOTE,      /* item: the top number, in 8 bytes */
+    /* numbers */
+    STROBE_RECIPE_CONSTANT, /* pushes operand */
+    STROBE_RECIPE_NUMBER,   /* pushes the number of width bytes at place + operand; signed where count is 1 */
+    STROBE_RECIPE_PLACE,    /* pushes place + operand */
+    STROBE_RECIPE_TURN,     /* pushes how many turns of the innermost loop there were before this one */
+    STROBE_RECIPE_PICK,     /* pushes the number that has count others above it */
+    STROBE_RECIPE_DROP,     /* takes the top number away */
+    STROBE_RECIPE_CALC,     /* takes two numbers, pushes what operation width makes of them; SELECT takes three */
+    STROBE_RECIPE_GO,       /* takes a number: place = that */
+    STROBE_RECIPE_WHEN,     /* takes a number: leaves out the count steps that follow where it is 0, or bad */
+    /* loops: what follows up to NEXT, count times at most; then the place is what it was before */
+    STROBE_RECIPE_REPEAT,      /* count times, operand bytes further each time */
+    STROBE_RECIPE_REPEAT_MANY, /* takes a number: the same as often as it says */
+    STROBE_RECIPE_CHAIN, /* item: how many nodes. Takes an end and a limit: each node from place on, whose next one is
+                            at operand; up to null or the end. Those after count turns are counted only, up to the limit
+                          */
+    STROBE_RECIPE_TREE,  /* item: how many turns. Takes an end, a binary tree's head above its root: each node in order,
+                            from place on. operand: offsets of left, right and parent, of 16 bits each */
+    STROBE_RECIPE_SLOTS, /* item: how many turns. Takes a number of slots: each that is in use, operand bytes after the
+                            one before. Slot n is in use where the byte at place + n has none of the bits of width */
+    STROBE_RECIPE_NEXT
+};
+
+/* Operations of CALC. AND and OR do not look at the second number where the first one says it all, SELECT (condition,
+ * yes, no) not at the one it does not choose. */
+enum {
+    STROBE_RECIPE_PLUS = 0,
+    STROBE_RECIPE_MINUS,
+    STROBE_RECIPE_TIMES,
+    STROBE_RECIPE_DIVIDED, /* by 0: bad */
+    STROBE_RECIPE_MODULO,
+    STROBE_RECIPE_BIT_AND,
+    STROBE_RECIPE_BIT_OR,
+    STROBE_RECIPE_BIT_XOR,
+    STROBE_RECIPE_LEFT,
+    STROBE_RECIPE_RIGHT,
+    STROBE_RECIPE_EQUAL,
+    STROBE_RECIPE_LESS,
+    STROBE_RECIPE_AND,
+    STROBE_RECIPE_OR,
+    STROBE_RECIPE_SELECT
 };
 
 enum {
-    STROBE_RECIPE_MAX_NESTING = 16,
-    STROBE_RECIPE_MAX_STEPS = 1 << 20 /* that are executed */
+    STROBE_RECIPE_MAX_NESTING = 64, /* of places that are kept */
+    STROBE_RECIPE_MAX_LOOPS = 16,
+    STROBE_RECIPE_MAX_NUMBERS = 32,
+    STROBE_RECIPE_MAX_HEIGHT = 128,   /* of a tree */
+    STROBE_RECIPE_MAX_STEPS = 1 << 20 /* that are executed; a node that is only counted is one */
 };
 
 /* What an item is, and what a whole recipe ends with. */
@@ -46,7 +92,8 @@ enum {
     STROBE_RECIPE_NULL,       /* a null pointer on the way; `step` is the dereference */
     STROBE_RECIPE_UNREADABLE, /* `address` could not be read, by `step` */
     STROBE_RECIPE_FULL,       /* no room for its bytes */
-    STROBE_RECIPE_CUT,        /* a text that goes on, or ends where nothing can be read */
+    STROBE_RECIPE_CUT,        /* a text that goes on, or ends where nothing can be read; a loop with more turns */
+    STROBE_RECIPE_BROKEN,     /* what memory holds contradicts itself: a tree's node at `address`; divided by 0 */
     STROBE_RECIPE_MALFORMED,  /* of a recipe: an unknown step, a loop or a place without its counterpart */
     STROBE_RECIPE_ENDLESS     /* of a recipe: more steps than are allowed */
 };
@@ -62,9 +109,9 @@ struct strobe_recipe_step {
 struct strobe_recipe_item {
     uint64_t address; /* where it is; where it is bad, what could not be read */
     uint32_t offset;  /* of its bytes in the output */
-    uint32_t size;
-    uint32_t status; /* STROBE_RECIPE_OK to _CUT */
-    uint32_t step;   /* index of the READ, TEXT or LOAD; where the place was bad, of the step that made it so */
+    uint32_t size;    /* 8 of a loop's item with room for them, however the loop ended */
+    uint32_t status;  /* STROBE_RECIPE_OK to _BROKEN */
+    uint32_t step;    /* index of the step that gives it; where the place was bad, of the step that made it so */
 };
 
 struct strobe_recipe_output {

@@ -1,0 +1,53 @@
+/* The machine that runs a recipe: what its steps share. */
+#pragma once
+
+#include "recipe.h"
+
+/* An address or a number. Where `status` is not OK, `value` is the address that was bad, by the step `step`. */
+struct recipe_word {
+    uint64_t value;
+    uint32_t status;
+    uint32_t step;
+};
+
+struct recipe_loop {
+    struct recipe_word before; /* the place at the first turn; it is that at the end, too */
+    struct recipe_word start;  /* of the turn that is under way */
+    uint64_t end;              /* CHAIN, TREE: the node that is none */
+    uint64_t limit;            /* CHAIN: of nodes; SLOTS: of slots */
+    uint64_t slot;             /* SLOTS: of this turn */
+    const struct strobe_recipe_step* step;
+    uint32_t first; /* index of step */
+    uint32_t turns, turn;
+    uint32_t item;    /* CHAIN, TREE, SLOTS: the index of theirs, which is filled in at the end */
+    uint32_t kept;    /* places that were kept when it began */
+    uint32_t numbers; /* and numbers */
+};
+
+struct recipe_run {
+    const struct strobe_recipe_step* steps;
+    uint32_t count, at, executed;
+    strobe_recipe_reader read;
+    void* context;
+    struct strobe_recipe_output* output;
+    struct recipe_word place;
+    struct recipe_word kept[STROBE_RECIPE_MAX_NESTING];
+    struct recipe_word numbers[STROBE_RECIPE_MAX_NUMBERS];
+    struct recipe_loop loops[STROBE_RECIPE_MAX_LOOPS];
+    uint32_t kept_count, number_count, loop_count;
+};
+
+/* The number of `width` bytes at an address, as a step sees it. */
+struct recipe_word strobe_recipe_number_at(struct recipe_run* run, uint64_t address, uint32_t width);
+/* The next item, without bytes; null where there is no room. */
+struct strobe_recipe_item* strobe_recipe_add_item(struct recipe_run* run, struct recipe_word of);
+/* An item of 8 bytes; FULL where there is no room for an item. */
+uint32_t strobe_recipe_note(struct recipe_run* run, struct recipe_word of);
+
+/* Each does the step at run->at, if it is one of theirs: OK, or what ends the recipe. */
+uint32_t strobe_recipe_count(struct recipe_run* run, const struct strobe_recipe_step* step);
+uint32_t strobe_recipe_turn(struct recipe_run* run, const struct strobe_recipe_step* step);
+
+/* 0 where there is none, or no room. */
+int strobe_recipe_pop(struct recipe_run* run, struct recipe_word* number);
+int strobe_recipe_push(struct recipe_run* run, struct recipe_word number);

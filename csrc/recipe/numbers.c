@@ -1,0 +1,172 @@
+/* Steps with numbers. */
+#include "machine.h"
+
+int strobe_recipe_push(struct recipe_run* run, struct recipe_word number) {
+    if (run->number_count == STROBE_RECIPE_MAX_NUMBERS) return 0;
+    run->numbers[run->number_count++] = number;
+    return 1;
+}
+
+int strobe_recipe_pop(struct recipe_run* run, struct recipe_word* number) {
+    if (run->number_count == 0) return 0;
+    *number = run->numbers[--run->number_count];
+    return 1;
+}
+
+static struct recipe_word recipe_good(struct recipe_run* run, uint64_t value) {
+    struct recipe_word number;
+    number.value = value;
+    number.status = STROBE_RECIPE_OK;
+    number.step = run->at;
+    return number;
+}
+
+static uint64_t recipe_shifted(uint64_t left, uint64_t right, int is_left) {
+    if (right >= 64) return 0;
+    return is_left ? left << right : left >> right;
+}
+
+/* Of two good numbers, the second not 0 where it divides. */
+static uint64_t recipe_combined(uint32_t operation, uint64_t left, uint64_t right) {
+    switch (operation) {
+        case STROBE_RECIPE_PLUS:
+            return left + right;
+        case STROBE_RECIPE_MINUS:
+            return left - right;
+        case STROBE_RECIPE_TIMES:
+            return left * right;
+        case STROBE_RECIPE_DIVIDED:
+            return left / right;
+        case STROBE_RECIPE_MODULO:
+            return left % right;
+        case STROBE_RECIPE_BIT_AND:
+            return left & right;
+        case STROBE_RECIPE_BIT_OR:
+            return left | right;
+        case STROBE_RECIPE_BIT_XOR:
+            return left ^ right;
+        case STROBE_RECIPE_LEFT:
+        case STROBE_RECIPE_RIGHT:
+            return recipe_shifted(left, right, operation == STROBE_RECIPE_LEFT);
+        case STROBE_RECIPE_EQUAL:
+            return left == right;
+        case STROBE_RECIPE_LESS:
+            return left < right;
+        default: /* AND, OR: the first one has not said it all */
+            return right != 0;
+    }
+}
+
+static int recipe_is_decided(uint32_t operation, struct recipe_word left) {
+    if (left.status != STROBE_RECIPE_OK) return 0;
+    return (operation == STROBE_RECIPE_AND && !left.value) || (operation == STROBE_RECIPE_OR && left.value);
+}
+
+static uint32_t recipe_calculate(struct recipe_run* run, uint32_t operation) {
+    struct recipe_word left, right;
+    if (operation >= STROBE_RECIPE_SELECT) return STROBE_RECIPE_MALFORMED;
+    if (!strobe_recipe_pop(run, &right) || !strobe_recipe_pop(run, &left)) return STROBE_RECIPE_MALFORMED;
+    if (recipe_is_decided(operation, left)) {
+        left.value = operation == STROBE_RECIPE_OR;
+    } else if (left.status == STROBE_RECIPE_OK) {
+        if (right.status != STROBE_RECIPE_OK) {
+            left = right;
+        } else if ((operation == STROBE_RECIPE_DIVIDED || operation == STROBE_RECIPE_MODULO) && !right.value) {
+            left.status = STROBE_RECIPE_BROKEN;
+            left.step = run->at;
+        } else {
+            left = recipe_good(run, recipe_combined(operation, left.value, right.value));
+        }
+    }
+    return strobe_recipe_push(run, left) ? STROBE_RECIPE_OK : STROBE_RECIPE_MALFORMED;
+}
+
+static uint32_t recipe_select(struct recipe_run* run) {
+    struct recipe_word condition, yes, no;
+    if (!strobe_recipe_pop(run, &no) || !strobe_recipe_pop(run, &yes) || !strobe_recipe_pop(run, &condition))
+        return STROBE_RECIPE_MALFORMED;
+    if (condition.status == STROBE_RECIPE_OK) condition = condition.value ? yes : no;
+    return strobe_recipe_push(run, condition) ? STROBE_RECIPE_OK : STROBE_RECIPE_MALFORMED;
+}
+
+static struct recipe_word recipe_loaded(struct recipe_run* run, const struct strobe_recipe_step* step) {
+    struct recipe_word number = run->place;
+    uint32_t unused = 64 - 8 * step->width;
+    if (number.status != STROBE_RECIPE_OK) return number;
+    number = strobe_recipe_number_at(run, number.value + (uint64_t)step->operand, step->width);
+    if (number.status == STROBE_RECIPE_OK && step->count && number.value << unused >> 63)
+        number.value |= unused ? ~(uint64_t)0 << (64 - unused) : 0;
+    return number;
+}
+
+static uint32_t recipe_push_new(struct recipe_run* run, const struct strobe_recipe_step* step) {
+    struct recipe_word number = recipe_good(run, (uint64_t)step->operand);
+    uint32_t width = step->width;
+    switch (step->op) {
+        case STROBE_RECIPE_NUMBER:
+            if ((width != 1 && width != 2 && width != 4 && width != 8) || step->count > 1)
+                return STROBE_RECIPE_MALFORMED;
+            number = recipe_loaded(run, step);
+            break;
+        case STROBE_RECIPE_PLACE:
+            number = run->place;
+            if (number.status == STROBE_RECIPE_OK) number.value += (uint64_t)step->operand;
+            break;
+        case STROBE_RECIPE_TURN:
+            if (!run->loop_count) return STROBE_RECIPE_MALFORMED;
+            number.value = run->loops[run->loop_count - 1].turn;
+            break;
+        case STROBE_RECIPE_PICK:
+            if (step->count >= run->number_count) return STROBE_RECIPE_MALFORMED;
+            number = run->numbers[run->number_count - 1 - step->count];
+            break;
+        default: /* CONSTANT */
+            break;
+    }
+    return strobe_recipe_push(run, number) ? STROBE_RECIPE_OK : STROBE_RECIPE_MALFORMED;
+}
+
+static uint32_t recipe_go(struct recipe_run* run) {
+    struct recipe_word number;
+    if (!strobe_recipe_pop(run, &number)) return STROBE_RECIPE_MALFORMED;
+    if (run->place.status != STROBE_RECIPE_OK) return STROBE_RECIPE_OK;
+    if (number.status == STROBE_RECIPE_OK && !number.value) {
+        number = run->place;
+        number.status = STROBE_RECIPE_NULL;
+        number.step = run->at;
+    }
+    run->place = number;
+    return STROBE_RECIPE_OK;
+}
+
+static uint32_t recipe_when(struct recipe_run* run, const struct strobe_recipe_step* step) {
+    struct recipe_word number;
+    if (!strobe_recipe_pop(run, &number) || step->count >= run->count - run->at) return STROBE_RECIPE_MALFORMED;
+    if (number.status != STROBE_RECIPE_OK || !number.value) run->at += step->count;
+    return STROBE_RECIPE_OK;
+}
+
+uint32_t strobe_recipe_count(struct recipe_run* run, const struct strobe_recipe_step* step) {
+    struct recipe_word number;
+    switch (step->op) {
+        case STROBE_RECIPE_CONSTANT:
+        case STROBE_RECIPE_NUMBER:
+        case STROBE_RECIPE_PLACE:
+        case STROBE_RECIPE_TURN:
+        case STROBE_RECIPE_PICK:
+            return recipe_push_new(run, step);
+        case STROBE_RECIPE_DROP:
+            return strobe_recipe_pop(run, &number) ? STROBE_RECIPE_OK : STROBE_RECIPE_MALFORMED;
+        case STROBE_RECIPE_CALC:
+            return step->width == STROBE_RECIPE_SELECT ? recipe_select(run) : recipe_calculate(run, step->width);
+        case STROBE_RECIPE_GO:
+            return recipe_go(run);
+        case STROBE_RECIPE_WHEN:
+            return recipe_when(run, step);
+        case STROBE_RECIPE_NOTE:
+            if (!run->number_count) return STROBE_RECIPE_MALFORMED;
+            return strobe_recipe_note(run, run->numbers[run->number_count - 1]);
+        default:
+            return STROBE_RECIPE_MALFORMED;
+    }
+}
