@@ -47,7 +47,7 @@ class Variables:
 
     def find(self, name: str) -> list[Variable]:
         """Variables called `name`: qualified, or only its last parts; after `file.cpp::` those of that file. As in the
-        language, inline namespaces and those without a name may be left out.
+        language, inline namespaces and those without a name may be left out, and `crate::` stands for any crate.
 
         Each place once. Those of exactly that name come first; several of them are static in several files or blocks.
         """
@@ -61,6 +61,7 @@ class Variables:
             return [self._variable(row) for row in rows]
 
     def _rows(self, wanted: str) -> list[VariableRow]:
+        wanted = wanted.removeprefix("crate::")
         return self._debug_info.find_variables(wanted) or self._instances(wanted) or self._omitting(wanted)
 
     def _instances(self, wanted: str) -> list[VariableRow]:

@@ -2,7 +2,7 @@
 
 expression = "*" expression | "&" expression | "(" type ")" expression | primary suffix...
 primary    = "(" expression ")" | number | [file "::"] name
-suffix     = "." field | "->" field | "[" number "]"
+suffix     = "." field | "." number | "->" field | "[" number "]"
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ VALID = "gTempo, gClock->counter, gState.voices[3].freq, *p, &x, (Node*)p, ns::C
 _FILE = re.compile(r"[\w./+@-]*\.\w+(?=::)")
 _WORD = re.compile(r"(?:\(anonymous namespace\)|\{[^{}]*\}|~?[^\W\d][\w$]*)")
 _NUMBER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)")
+_FIELD_NUMBER = re.compile(r"\d+(?!\w)")
 _SPACE = re.compile(r"\s*")
 _TYPE = re.compile(r"\(\s*([^\W\d][\w$:<>,\s]*?)\s*(\*[\s*]*)?\)")
 
@@ -191,11 +192,19 @@ class _Parser:
             if self._take("->"):
                 found = Member(found, self._word("a field's name is missing"), True)
             elif self._take("."):
-                found = Member(found, self._word("a field's name is missing"), False)
+                found = Member(found, self._number_of_field() or self._word("a field's name is missing"), False)
             elif self._take("["):
                 found = Index(found, self._index())
             else:
                 return found
+
+    def _number_of_field(self) -> str | None:
+        """Of a Rust tuple, as debug information has it: `pair.0`, `pair.0.1`."""
+        number = _FIELD_NUMBER.match(self._text, self._skip())
+        if number is None:
+            return None
+        self._at = number.end()
+        return f"__{number[0]}"
 
     def _index(self) -> int:
         number = _NUMBER.match(self._text, self._skip())

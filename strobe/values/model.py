@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 
@@ -86,6 +86,33 @@ class Record:
         return f"{self._type_name}({', '.join(f'{name}={value!r}' for name, value in self)})"
 
 
+class Variant(Record):
+    """A Rust enum with content, as a record of one field: `value.Some`. Without content a variant is its name alone.
+
+    `content`: a Record, or a Tuple, which is the field's value where it has several elements.
+    """
+
+    def __init__(self, type_name: str, variant: str, content: Any) -> None:
+        is_one = isinstance(content, Tuple) and len(content) == 1
+        super().__init__(type_name, {variant: content[0] if is_one else content})
+        self._variant = variant
+        self._content = content
+
+    def __repr__(self) -> str:
+        return f"{self._type_name}::{self._variant}({self._content!r})"
+
+
+class Tuple(tuple[Any, ...]):
+    """A tuple. `struct_name`: of a Rust struct whose fields have no names; empty of all others."""
+
+    struct_name: str
+
+    def __new__(cls, values: Iterable[Any], struct_name: str = "") -> Tuple:
+        self = super().__new__(cls, values)
+        self.struct_name = struct_name
+        return self
+
+
 class Rows(list[Any]):
     """The first elements of an array; `total` is how many it has."""
 
@@ -100,5 +127,6 @@ class Problem(str):
     __slots__ = ()
 
 
-# bool, int, float, Text, Enumerator, Char, PointerTo, Record, Rows, Problem; None: no value, as of an empty struct
+# bool, int, float, Text, Enumerator, Char, PointerTo, Record, Variant, Tuple, Rows, Problem, str: a word, as "inf",
+# or a variant without content; None: no value
 Shown: TypeAlias = Any

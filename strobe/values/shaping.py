@@ -39,6 +39,8 @@ class Shaping:
                 return shapes.Pointer()
             case types.Void() | types.Function() | types.Unknown() as other:
                 return shapes.Nothing(f"<{other.name}>")
+            case types.Scalar() as unit if not unit.size and unit.own_name == "()":
+                return structures.Structure("()", (), 0, is_tuple=True)
             case plain:
                 return shapes.Scalar(value_type(plain), plain.size or 0)
 
@@ -58,7 +60,7 @@ class Shaping:
         parts = record.parts
         if parts.variants is not None:
             return self._forms(record, parts, depth)
-        return structures.Structure(record.name, tuple(self._members(parts, depth, set())), size)
+        return structures.Structure(record.name, tuple(self._members(parts, depth, set())), size, parts.is_tuple)
 
     def _members(self, parts: RecordParts, depth: int, virtual: set[int]) -> list[Member]:
         """Base classes first; a virtual base once. Empty ones, and pointers to vtables, show nothing."""
@@ -68,7 +70,8 @@ class Shaping:
                 continue
             is_spread = not field.name and isinstance(field.type.bare, types.Record)
             shape = self.field(field, depth if is_spread else depth - 1)
-            members.append(Member(field.name or "{unnamed}", field.offset, shape, is_spread))
+            name = field.name.removeprefix("__") if parts.is_tuple else field.name
+            members.append(Member(name or "{unnamed}", field.offset, shape, is_spread))
         return members
 
     def _base(self, base: Base, depth: int, virtual: set[int]) -> Member | None:
@@ -116,6 +119,9 @@ class Shaping:
     def _pointer(self, pointer: types.Pointer, depth: int) -> Shape:
         target = pointer.target.bare
         width = character_width(pointer.target)
+        if _is_lent(pointer) and not isinstance(target, types.Record):
+            is_shown = target.size and self._count(target.size)
+            return shapes.Followed(self.shape(target, depth), id(target)) if is_shown else shapes.Pointer()
         if width is not None:
             return shapes.TextPointer(width) if self._count(MAX_CHARACTERS * width) else shapes.Pointer()
         if depth < 1 or not isinstance(target, types.Record) or target.is_declaration:
@@ -152,3 +158,8 @@ def character_width(type_: types.Type) -> int | None:
             return plain.size
         inner = inner.target
     return plain.size if plain.is_character else None
+
+
+def _is_lent(pointer: types.Pointer) -> bool:
+    """A reference or box of Rust, which leads to one value."""
+    return pointer.own_name.startswith(("&", "alloc::boxed::Box<"))

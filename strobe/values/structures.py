@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from strobe.model import Enumerator, ValueType
-from strobe.values.model import Problem, Record, Rows, Shown
+from strobe.model import ValueType
+from strobe.values.model import Problem, Record, Rows, Shown, Tuple, Variant
 from strobe.values.recipes import Recipe
 from strobe.values.shapes import Decoding, Part, Scalar, Shape, add_read, read_value
 
@@ -26,9 +26,12 @@ class Member:
 
 @dataclass(frozen=True)
 class Structure(Shape):
+    """`is_tuple`: its fields have numbers, as Rust's tuples have."""
+
     type_name: str
     members: tuple[Member, ...]
     size: int
+    is_tuple: bool = False
 
     def add_steps(self, recipe: Recipe) -> None:
         for member in self.members:
@@ -53,6 +56,8 @@ class Structure(Shape):
                 while key in fields:  # bases may have fields of one name
                     key += "'"
                 fields[key] = value
+        if self.is_tuple:
+            return Tuple(fields.values(), _last_part(self.type_name))
         return Record(self.type_name, fields)
 
 
@@ -103,8 +108,10 @@ class Forms(Shape):
             content = found if form is chosen else content
         if chosen is None:
             return Problem(f"<no variant {number}>")
+        if isinstance(content, Tuple):
+            content = Tuple(content)
         is_bare = content is None or (isinstance(content, Record) and not list(content))
-        return Enumerator(chosen.name, number) if is_bare else Record(self.type_name, {chosen.name: content})
+        return chosen.name if is_bare else Variant(self.type_name, chosen.name, content)
 
 
 @dataclass(frozen=True)
@@ -130,6 +137,11 @@ class Elements(Shape):
     def value(self, part: Part, decoding: Decoding) -> Shown:
         places = (part.at(at * self.stride, f"{part.name}[{at}]") for at in range(self.shown))
         return Rows([self.element.value(place, decoding) for place in places], self.count)
+
+
+def _last_part(type_name: str) -> str:
+    """`Metres` of `ns::Metres<ns::T>`; nothing of a plain tuple's name."""
+    return type_name.partition("<")[0].rpartition("::")[2] if type_name[:1] != "(" else ""
 
 
 def _has_steps(shape: Shape) -> bool:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from strobe.model import Enumerator, Text
-from strobe.values.model import Char, PointerTo, Problem, Record, Rows, Shown
+from strobe.values.model import Char, PointerTo, Problem, Record, Rows, Shown, Tuple, Variant
 
 _ESCAPES = {0: "\\0", 7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 39: "\\'", 92: "\\\\"}
 
@@ -25,8 +25,17 @@ def shown(value: Shown) -> str:
         case PointerTo():
             target = "" if value.to is None else f" -> {shown(value.to)}"
             return f"{_pointer(value)}{target}"
+        case Variant():
+            content = value._content
+            return f"{value._variant}{_elements(content) if isinstance(content, Tuple) else f' {shown(content)}'}"
         case Record():
             return "{" + ", ".join(f"{name} = {shown(field)}" for name, field in value) + "}"
+        case Tuple():
+            return (
+                value.struct_name + _elements(value)
+                if value.struct_name or len(value) != 1
+                else f"({shown(value[0])},)"
+            )
         case dict():
             return "{" + ", ".join(f"{name} = {shown(field)}" for name, field in value.items()) + "}"
         case list():
@@ -37,6 +46,8 @@ def shown(value: Shown) -> str:
 
 def lines(value: Shown, indent: str = "") -> list[str]:
     """On several lines, one for each field, where it is a structure; else on one."""
+    if isinstance(value, Variant):
+        return _lines_of_variant(value, indent)
     inner = value.to if isinstance(value, PointerTo) else value
     if not isinstance(inner, Record) or not list(inner):
         return [shown(value)]
@@ -45,6 +56,19 @@ def lines(value: Shown, indent: str = "") -> list[str]:
         first, *rest = lines(field, indent)
         found += [f"  {name} = {first}", *(f"  {line}" for line in rest)]
     return [*found, "}"]
+
+
+def _lines_of_variant(value: Variant, indent: str) -> list[str]:
+    content, is_tuple = value._content, isinstance(value._content, Tuple)
+    if is_tuple and len(content) != 1:
+        return [shown(value)]
+    first, *rest = lines(content[0] if is_tuple else content, indent)
+    found = [f"{value._variant}({first}" if is_tuple else f"{value._variant} {first}", *rest]
+    return [*found[:-1], found[-1] + ")"] if is_tuple else found
+
+
+def _elements(values: Tuple) -> str:
+    return f"({', '.join(map(shown, values))})"
 
 
 def plain(value: Shown) -> Any:
@@ -58,6 +82,10 @@ def plain(value: Shown) -> Any:
             return _pointer(value) if value.to is None else {"pointer": _pointer(value), "to": plain(value.to)}
         case Record():
             return {name: plain(field) for name, field in value}
+        case Tuple() if len(value) == 1:
+            return plain(value[0])
+        case Tuple():
+            return [plain(element) for element in value]
         case dict():
             return {name: plain(field) for name, field in value.items()}
         case list():
