@@ -39,6 +39,7 @@ from strobe.session import Session, SessionManager
 from strobe.session.polling import Polling, Sample
 from strobe.symbols import Pattern
 from strobe.values.reading import MAX_DEPTH, MAX_TARGETS, ReadTarget
+from strobe.values.writing import WriteTarget
 
 __all__ = ["Call", "Polling", "ProgramSession", "Sample", "launch"]
 
@@ -196,17 +197,31 @@ class ProgramSession:
         """Column names and rows of a read-only statement over the view `events`."""
         return self._session.sql(statement)
 
-    def read(self, variable: str, depth: int = 3) -> Any:
+    def read(self, variable: str, depth: int = 3, thread: int | None = None) -> Any:
         """The value of a variable, or of a part of one, at this moment: `gTempo`, `gState.voices[3].freq`, `*p`.
 
         A bool, int, float, str or list; a values.Record, with the fields as attributes, of a struct; a
         values.PointerTo of a pointer, which has the fields of the struct it leads to. `depth`, 1 to 5: how many structs
-        within each other are read. Raises READ_FAILED with the reason, VALIDATION_ERROR, PROCESS_EXITED.
+        within each other are read. `thread`: whose thread-local variable, by its id; None: the main thread's.
+        Raises READ_FAILED with the reason, VALIDATION_ERROR, PROCESS_EXITED.
         """
-        (result,) = self._session.read([ReadTarget(variable)], _checked_depth(depth))
+        (result,) = self._session.read([ReadTarget(variable, thread=thread)], _checked_depth(depth))
         if result.error is not None:
             raise result.error
         return result.value
+
+    def write(self, variable: str, value: Any, thread: int | None = None) -> Any:
+        """Gives a variable, or a part of one, a new value while the program runs; returns the value it had.
+
+        `value`: a number, bool or str, the name of an enumerator, "&gFoo" or None for pointers, a list for all of an
+        array, a dict for members of a struct, or what `read` gave. Text goes into char arrays, char* and std::string
+        within what they hold now. `thread`: as `read` has it. Raises WRITE_FAILED, READ_FAILED with the reason,
+        PROCESS_EXITED; then nothing is written.
+        """
+        (result,) = self._session.write([WriteTarget(variable, value, thread=thread)])
+        if result.error is not None:
+            raise result.error
+        return result.previous
 
     def poll(
         self, variables: str | Sequence[str], interval: float = 0.05, duration: float = 1.0, depth: int = 3

@@ -221,13 +221,60 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     ),
     "thread_local_unread": (
         Code.READ_FAILED,
-        "'{what}' is thread-local, and each thread has its own: this version of Strobe cannot read it.",
+        "'{what}' is thread-local, and where thread {thread} has its own was not found: {reason}.",
         "Keep a pointer to it in a global, and read that.",
     ),
     "read_refused": (
         Code.READ_FAILED,
         "The system did not permit reading the memory of process {pid}.",
         "Read it from the Strobe that started it (debug_read), or set /proc/sys/kernel/yama/ptrace_scope to 0.",
+    ),
+    "bad_written_value": (
+        Code.WRITE_FAILED,
+        "'{what}' ({type}) cannot become {value}: {reason}.",
+        "Valid: {valid}.",
+    ),
+    "written_const": (
+        Code.WRITE_FAILED,
+        "'{what}' is const ({type}): the program may have its value in its code, and reads it no more.",
+        "To write the memory nevertheless, cast its address: *(int*)&x.",
+    ),
+    "written_nowhere": (
+        Code.WRITE_FAILED,
+        "'{what}' ({type}) has no place in memory that a value could be written to.",
+        "Name a variable, or a part of one.",
+    ),
+    "written_twice": (
+        Code.WRITE_FAILED,
+        "'{one}' and '{other}' lie in the same memory of '{what}'.",
+        "Give one of them.",
+    ),
+    "written_local": (
+        Code.WRITE_FAILED,
+        "Variable '{what}' not found in debug symbols. Locals and arguments are no targets: no thread is paused.",
+        "{hint}",
+    ),
+    "no_address": (
+        Code.WRITE_FAILED,
+        "'{expression}' is no address.",
+        'Valid: "0x…", null, "&gFoo", "(Node*)0x…".',
+    ),
+    "address_unwritable": (Code.WRITE_FAILED, "Nothing is mapped at {address}, for {what}.", ""),
+    "memory_read_only": (
+        Code.WRITE_FAILED,
+        "'{what}' lies in memory that is not to be written: {mapping}.",
+        "Constants, texts in quotes and code lie there; nothing was written.",
+    ),
+    "not_written": (
+        Code.WRITE_FAILED,
+        "'{what}' could not be written: {reason}; {written}.",
+        "",
+    ),
+    "no_such_thread": (Code.READ_FAILED, "Process {pid} has no thread {thread}.", "It has: {threads}."),
+    "thread_local_unallocated": (
+        Code.READ_FAILED,
+        "'{what}' is not allocated yet for thread {thread}, which has used no thread-local of {module} so far.",
+        "Read it when that thread has run code that uses it.",
     ),
     "too_much_read": (Code.LIMIT_REACHED, "The value takes {bytes} bytes of an answer of {limit}.", "{hint}"),
     "home_unusable": (

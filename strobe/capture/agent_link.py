@@ -128,8 +128,8 @@ class AgentLink:
         self._call(self._script.exports_sync.set_flags, list(plans), [plan.flags for plan in plans.values()])
 
     def store(self, changes: Sequence[tuple[int, bytes, bytes]]) -> list[str]:
-        """Writes (address, bytes, mask) as _core.write_memory does, but in whole aligned words, which no thread sees half
-        written. For each "" or why it was not written. The agent does nothing once this has given up waiting."""
+        """Writes (address, bytes, mask) as _core.write_memory does, but in whole aligned words, which no thread sees
+        half written. For each "" or why it was not written. The agent does nothing once this has given up waiting."""
         places = [
             {"address": hex(address), "size": len(content), "masked": bool(mask)} for address, content, mask in changes
         ]

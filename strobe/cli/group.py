@@ -16,6 +16,7 @@ COMMANDS = {
     "query": "Read the events of a session, or their totals.",
     "sql": "Read the events of a session with SQL.",
     "read": "Read variables of a running program.",
+    "write": "Give variables of a running program new values.",
     "watch": "Show variables of a running program live.",
     "sessions": "What is running or kept; delete what is no longer wanted.",
     "symbols": "What is in a binary: functions, lines, types, variables; what lies at an address.",

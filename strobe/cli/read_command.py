@@ -19,16 +19,19 @@ from strobe.values.reading import MAX_DEPTH, MAX_TARGETS
 @click.option(
     "--depth", type=click.IntRange(1, MAX_DEPTH), default=1, show_default=True, help="Structs within structs."
 )
+@click.option("--thread", type=click.IntRange(1), help="Of thread-local variables: whose, by thread id.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @click.pass_context
-def read(context: click.Context, session_id: str, variables: tuple[str, ...], depth: int, as_json: bool) -> None:
+def read(
+    context: click.Context, session_id: str, variables: tuple[str, ...], depth: int, thread: int | None, as_json: bool
+) -> None:
     """Read each VARIABLE of SESSION's program while it runs: gTempo, 'gState.voices[3].freq', '*p', '(Node*)p'.
 
     Exit status 1 when one of them could not be read.
     """
     if len(variables) > MAX_TARGETS:
         raise click.UsageError(f"{len(variables)} variables; {MAX_TARGETS} are read at once")
-    targets = [ReadTarget(variable) for variable in variables]
+    targets = [ReadTarget(variable, thread=thread) for variable in variables]
     with closing(SessionManager()) as manager, telling("reading"):
         results = manager.get(session_id).read(targets, depth)
     if as_json:

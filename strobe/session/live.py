@@ -20,6 +20,7 @@ from strobe.model import ExitStatus, LoadedModule, Sampling, TraceAnswer
 from strobe.session.answers import how_it_ended, runtime_answer
 from strobe.session.hooks import Hooks
 from strobe.session.session import Session
+from strobe.session.writes import Rows
 from strobe.symbols import SymbolResolver
 from strobe.symbols.patterns import parse_all
 from strobe.timeline.output import HostEventSource
@@ -191,6 +192,13 @@ class LiveSession(Session):
             self._hooks.check_program(list(self._modules.values()))
         except ProcessLookupError as error:
             raise self._gone() from error
+
+    def _store_inside(self, rows: Rows) -> list[str] | None:
+        try:
+            return self._target.store(rows)
+        except StrobeError as error:  # stopped by a signal, held by a debugger, or between fork and exec
+            log.warning("session %s: the agent did not write: %s", self.id, error)
+            return None
 
     def _symbols(self) -> SymbolResolver:
         return self._resolver

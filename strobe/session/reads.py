@@ -20,6 +20,7 @@ from strobe.timeline import placement
 from strobe.timeline.records import SessionRecord
 from strobe.values.reading import Prepared, Reader, ReadResult, ReadTarget, failed_process
 from strobe.values.scope import Module, Scope
+from strobe.values.writing import Store, Writer, WriteResult, WriteTarget
 
 _LOCK = threading.Lock()  # debug information is for one thread at a time
 _MAX_NAMES = 4096  # of addresses, that are kept for one repeated read
@@ -106,7 +107,7 @@ class RepeatedRead:
 
     def read(self) -> list[ReadResult]:
         """A result for each target. Raises as Reads.read."""
-        if not self._reads.is_current(self._made):
+        if self._made.prepared.is_thread_local or not self._reads.is_current(self._made):
             self._names.clear()
             self._made = self._reads.prepare(self._targets, self._depth)
         with self._reads.told():
@@ -126,7 +127,7 @@ class Reads:
     """Of one process. May be shared by threads. Its methods raise ProcessLookupError when the process is gone."""
 
     def __init__(self, pid: int, resolver: SymbolResolver) -> None:
-        self._pid = pid
+        self.pid = self._pid = pid
         self._resolver = resolver
         self._reader = Reader(pid)
         self._modules = Modules(pid, resolver)
@@ -139,6 +140,12 @@ class Reads:
         """A result for each target. Raises read_refused, replaced_on_disk, what the program's symbols raise."""
         with _LOCK, self.told():
             return self._reader.read(targets, depth, self._current())
+
+    def write(self, targets: Sequence[WriteTarget], store: Store) -> list[WriteResult]:
+        """A result for each target; `store` is called once, when all are checked. Raises as `read`."""
+        with _LOCK, self.told():
+            maps = Path(f"/proc/{self._pid}/maps").read_text(errors="surrogateescape")
+            return Writer(self._pid, self._reader).write(targets, self._current(), maps, store)
 
     def prepare(self, targets: Sequence[ReadTarget], depth: int) -> Preparation:
         """Raises as `read`."""

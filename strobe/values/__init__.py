@@ -2,5 +2,17 @@
 
 from strobe.values.model import Char, PointerTo, Problem, Record, Rows
 from strobe.values.reading import Reader, ReadResult, ReadTarget
+from strobe.values.writing import WriteResult, WriteTarget
 
-__all__ = ["Char", "PointerTo", "Problem", "ReadResult", "ReadTarget", "Reader", "Record", "Rows"]
+__all__ = [
+    "Char",
+    "PointerTo",
+    "Problem",
+    "ReadResult",
+    "ReadTarget",
+    "Reader",
+    "Record",
+    "Rows",
+    "WriteResult",
+    "WriteTarget",
+]

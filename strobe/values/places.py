@@ -7,10 +7,22 @@ from dataclasses import dataclass, field
 
 from strobe.errors import StrobeError, failure
 from strobe.symbols.later import Later
-from strobe.symbols.locations import AtAddress
+from strobe.symbols.locations import AtAddress, ThreadLocal
 from strobe.symbols.nearest import nearest_names
 from strobe.symbols.record_model import Base, Field
-from strobe.symbols.type_model import VOID, Array, Dimension, Encoding, Pointer, Record, Reference, Scalar, Type
+from strobe.symbols.type_model import (
+    VOID,
+    Array,
+    Dimension,
+    Encoding,
+    Pointer,
+    Qualified,
+    Record,
+    Reference,
+    Scalar,
+    Type,
+    Typedef,
+)
 from strobe.values.expression import (
     MAX_DEREFERENCES,
     AddressOf,
@@ -42,7 +54,11 @@ _SCALARS = {
 
 @dataclass
 class Place:
-    """`is_value`: the value is the address itself, as of `&x`; it lies nowhere. `steps`: of dereferences, whose."""
+    """`is_value`: the value is the address itself, as of `&x`; it lies nowhere. `dereferenced`: step -> which pointer.
+
+    `is_const`: it is declared so, or what it is a part of is. `is_thread_local`: where it is was found for one thread,
+    and may be elsewhere at another moment.
+    """
 
     recipe: Recipe
     type: Type
@@ -50,16 +66,22 @@ class Place:
     module: Module | None = None
     bits: Field | None = None
     dereferenced: dict[int, str] = field(default_factory=dict)
+    is_const: bool = False
+    is_thread_local: bool = False
 
 
-def place_of(expression: Expression, scope: Scope) -> Place:
-    """Raises READ_FAILED or VALIDATION_ERROR, naming the part that cannot be."""
-    return _Compiler(scope).compile(expression)
+def place_of(expression: Expression, scope: Scope, thread: int | None = None) -> Place:
+    """`thread`: whose thread-local variables are meant, by its id; None: the main thread's.
+
+    Raises READ_FAILED or VALIDATION_ERROR, naming the part that cannot be.
+    """
+    return _Compiler(scope, thread).compile(expression)
 
 
 class _Compiler:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, thread: int | None) -> None:
         self._scope = scope
+        self._thread = thread
 
     def compile(self, expression: Expression) -> Place:
         match expression:
@@ -80,14 +102,18 @@ class _Compiler:
                 place = self._cast(self.compile(of), expression)
         if isinstance(place.type.bare, Reference):
             self._follow(place, spelled(expression))
+        place.is_const = place.is_const or is_const(place.type)
         return place
 
     def _variable(self, name: str) -> Place:
         variable, module = self._scope.variable(name)
-        if not isinstance(variable.location, AtAddress):
-            raise failure("thread_local_unread", what=variable.name)
         place = Place(Recipe(), variable.type, module=module)
-        place.recipe.base(variable.location.address + module.slide)
+        if isinstance(variable.location, ThreadLocal):
+            place.recipe.base(self._scope.thread_local(variable, variable.location.offset, module, self._thread))
+            place.is_thread_local = True
+        else:
+            assert isinstance(variable.location, AtAddress)
+            place.recipe.base(variable.location.address + module.slide)
         return place
 
     def _follow(self, place: Place, text: str) -> None:
@@ -96,7 +122,7 @@ class _Compiler:
         assert isinstance(target, (Pointer, Reference))
         if not place.is_value:
             place.dereferenced[place.recipe.dereference()] = text
-        place.is_value = False
+        place.is_value = place.is_const = False
         place.type = target.target
         if len(place.dereferenced) > MAX_DEREFERENCES:
             raise failure("too_many_dereferences", limit=MAX_DEREFERENCES, hint="Read it in steps.")
@@ -182,6 +208,20 @@ class _Compiler:
             names = [] if self._scope.program.details is None else self._scope.program.details.types.names()
             raise failure("no_such_type", what=name, hint=_near(nearest_names(name, names)))
         return found
+
+
+def is_const(type_: Type) -> bool:
+    """Whether a variable of that type may not be assigned to; of an array its elements."""
+    for _ in range(_MAX_NESTING):
+        if isinstance(type_, Qualified) and type_.word == "const":
+            return True
+        if isinstance(type_, (Qualified, Typedef)):
+            type_ = type_.target
+        elif isinstance(type_, Array):
+            type_ = type_.element
+        else:
+            return False
+    return False
 
 
 def pointer_to(target: Type) -> Pointer:

@@ -26,16 +26,21 @@ _MAX_KNOWN = 512  # plans that are kept
 
 @dataclass(frozen=True, slots=True)
 class ReadTarget:
-    """A `variable`, or `size` bytes at an `address` as `type`, one of raw.NAMES."""
+    """A `variable`, or `size` bytes at an `address` as `type`, one of raw.NAMES.
+
+    `thread`: whose variable a thread-local one is, by its id; None: the main thread's.
+    """
 
     variable: str | None = None
     address: int | None = None
     size: int | None = None
     type: str | None = None
+    thread: int | None = None
 
     @property
     def text(self) -> str:
-        return self.variable if self.variable is not None else f"{self.address or 0:#x}"
+        text = self.variable if self.variable is not None else f"{self.address or 0:#x}"
+        return text if self.thread is None else f"{text} (thread {self.thread})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +71,14 @@ class _Plan:
     is_value: bool = False
     is_raw: bool = False
     in_library: bool = False
+    is_thread_local: bool = False
 
 
 class Prepared:
     """Targets whose plans are made, in one scope: what it knows is asked for nothing but names that pointers lead to.
 
-    `refused`: target -> why there is no plan for it. `in_library`: whether a part of them lies in a library.
+    `refused`: target -> why there is no plan for it. `in_library`: whether some lie in a library, or may once it comes.
+    `is_thread_local`: whether one is a thread's, which may be elsewhere the next time.
     """
 
     def __init__(self, pid: int, plans: Sequence[tuple[ReadTarget, _Plan | StrobeError]]) -> None:
@@ -79,7 +86,8 @@ class Prepared:
         self._plans = plans
         self._code = [plan.code for _, plan in plans if isinstance(plan, _Plan)]
         self.refused = {target: plan for target, plan in plans if isinstance(plan, StrobeError)}
-        self.in_library = any(isinstance(plan, _Plan) and plan.in_library for _, plan in plans)
+        self.is_thread_local = any(isinstance(plan, _Plan) and plan.is_thread_local for _, plan in plans)
+        self.in_library = any(isinstance(plan, StrobeError) or plan.in_library for _, plan in plans)
 
     def read(self, name_at: Callable[[int], str | None]) -> list[ReadResult]:
         """A result for each target, as near to one instant as it can be. What fails for one spoils no other.
@@ -123,6 +131,8 @@ class Reader:
         except UNREADABLE as error:
             reason = str(error) or type(error).__name__
             return failure("debug_info_unreadable", path=scope.program.path, what=target.text, reason=reason)
+        if plan.is_thread_local:
+            return plan
         if len(self._plans) >= _MAX_KNOWN:
             self._plans.clear()
         self._plans[target, depth] = plan
@@ -130,13 +140,13 @@ class Reader:
 
 
 def _plan_of_variable(target: ReadTarget, depth: int, scope: Scope) -> _Plan:
-    text = (target.variable or "").strip()
-    place = place_of(parse(target.variable or ""), scope)
+    text = replace(target, variable=(target.variable or "").strip()).text
+    place = place_of(parse(target.variable or ""), scope, target.thread)
     shaping = Shaping()
     if isinstance(place.type.bare, Function):  # it is shown as a pointer to it
         place.is_value, place.type = True, pointer_to(place.type)
     if place.is_value:
-        return replace(_plan_of_value(place, text, shaping, depth), in_library=_is_library(place, scope))
+        return _placed(_plan_of_value(place, text, shaping, depth), place, scope)
     shape = shaping.field(place.bits, depth) if place.bits is not None else shaping.shape(place.type, depth)
     if place.bits is not None:
         place.recipe.add(place.bits.offset or 0)
@@ -144,11 +154,12 @@ def _plan_of_variable(target: ReadTarget, depth: int, scope: Scope) -> _Plan:
     plain = place.type.bare
     code = place.recipe.finished()
     plan = _Plan(code, shape, text, place.type.name, place.type.size, id(plain), place.dereferenced)
-    return replace(plan, in_library=_is_library(place, scope))
+    return _placed(plan, place, scope)
 
 
-def _is_library(place: Place, scope: Scope) -> bool:
-    return place.module is not None and place.module is not scope.program
+def _placed(plan: _Plan, place: Place, scope: Scope) -> _Plan:
+    in_library = place.module is not None and place.module is not scope.program
+    return replace(plan, in_library=in_library, is_thread_local=place.is_thread_local)
 
 
 def _plan_of_value(place: Place, text: str, shaping: Shaping, depth: int) -> _Plan:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
+from typing import Protocol
 
-from strobe.errors import failure
+from strobe.errors import StrobeError, failure
 from strobe.symbols import ModuleSymbols
 from strobe.symbols.details import ModuleDetails
 from strobe.symbols.locations import AtAddress
@@ -17,6 +18,21 @@ from strobe.symbols.type_model import Type
 from strobe.symbols.variables import Variable
 
 _SHOWN = 5
+
+
+class UnknownVariable(StrobeError):
+    """No module has a variable of that name."""
+
+    def __init__(self, variable: str, told: StrobeError) -> None:
+        super().__init__(told.code, told.message, told.next_step)
+        self.variable = variable
+
+
+class ThreadBlocks(Protocol):
+    """Blocks of thread-local variables."""
+
+    def block(self, module: Module, thread: int | None, what: str) -> int:
+        """Address of the module's block of a thread, by id; None: the main one. Raises READ_FAILED, about `what`."""
 
 
 @dataclass
@@ -63,11 +79,17 @@ class Module:
 
 
 class Scope:
-    """The modules of one process, the program first. `others` are loaded when the program does not know a name."""
+    """The modules of one process, the program first. `others` are loaded when the program does not know a name.
 
-    def __init__(self, program: Module, others: Callable[[], Sequence[Module]]) -> None:
+    `blocks`: where threads have the thread-local variables of a module.
+    """
+
+    def __init__(
+        self, program: Module, others: Callable[[], Sequence[Module]], blocks: ThreadBlocks | None = None
+    ) -> None:
         self.program = program
         self._others = others
+        self._blocks = blocks
 
     def variable(self, name: str) -> tuple[Variable, Module]:
         """Raises READ_FAILED where there is none, or where several are meant."""
@@ -85,11 +107,26 @@ class Scope:
                 raise _several(name, chosen)
         raise self._unknown(name)
 
+    def thread_local(self, variable: Variable, offset: int, module: Module, thread: int | None) -> int:
+        """Where a thread has its own, `offset` bytes into its block of the module's. Raises READ_FAILED."""
+        if self._blocks is None:
+            reason = "the threads of this process are not known"
+            raise failure("thread_local_unread", what=variable.name, thread=thread or "", reason=reason)
+        return self._blocks.block(module, thread, variable.name) + offset
+
     def type(self, name: str) -> Type | None:
         for module in self.modules():
             found = [] if module.details is None else module.details.types.find(name)
             if found:
                 return found[0]
+        return None
+
+    def function(self, name: str) -> int | None:
+        """Where the one function of that name lies; None where there is none, or several are."""
+        for module in self.modules():
+            found = {one.address for one in module.symbols.functions if one.name == name.removeprefix("::")}
+            if found:
+                return module.slide + found.pop() if len(found) == 1 else None
         return None
 
     def name_at(self, address: int) -> str | None:
@@ -115,7 +152,7 @@ class Scope:
         hint = (
             f"Names like it: {', '.join(near)}." if near else "List what there is with: strobe symbols --variable '*'"
         )
-        return failure("variable_not_found", what=name, hint=hint)
+        return UnknownVariable(name, failure("variable_not_found", what=name, hint=hint))
 
 
 def _several(name: str, found: Sequence[Variable]) -> Exception:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from strobe.mcp.tools import delete_session, launch, list_sessions, query, read, stop, trace
+from strobe.mcp.tools import delete_session, launch, list_sessions, query, read, stop, trace, write
 
-TOOLS = (launch.TOOL, trace.TOOL, query.TOOL, read.TOOL, stop.TOOL, list_sessions.TOOL, delete_session.TOOL)
+TOOLS = (launch.TOOL, trace.TOOL, query.TOOL, read.TOOL, write.TOOL, stop.TOOL, list_sessions.TOOL, delete_session.TOOL)

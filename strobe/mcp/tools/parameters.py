@@ -4,12 +4,32 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from strobe.errors import failure
 from strobe.mcp.registry import Client
-from strobe.mcp.schema import Array, Text
+from strobe.mcp.schema import Array, Field, Integer, Text
+
+
+class Address(Field):
+    """A number, or its text: clients cannot hold all 64 bits in a number."""
+
+    def json(self) -> dict[str, Any]:
+        return self._json("string")
+
+    def check(self, value: Any, path: str) -> int:
+        try:
+            number = int(value, 0) if isinstance(value, str) else value
+        except ValueError:
+            number = None
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 1 << 64:
+            valid = '"0x7ffd1234" or a number below 2 to the power of 64'
+            raise failure("bad_value", field=path, value=repr(value)[:80], reason="it is no address", valid=valid)
+        return number
+
 
 SESSION_ID = Text(description="from debug_launch or debug_list_sessions", min_length=1)
+THREAD_ID = Integer(description="1 or more: whose thread-local; default the main thread", low=1)
 MAX_PATTERNS = 1000
 MAX_WARNINGS = 20
 MAX_WARNING_CHARACTERS = 400

@@ -11,32 +11,15 @@ import orjson
 from strobe.errors import StrobeError, failure
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.results import ASKED_BYTES
-from strobe.mcp.schema import Array, Field, Integer, Record, Text
+from strobe.mcp.schema import Array, Integer, Record, Text
 from strobe.mcp.tools import poll_json
-from strobe.mcp.tools.parameters import SESSION_ID
+from strobe.mcp.tools.parameters import SESSION_ID, THREAD_ID, Address
 
 _MAX_TARGETS = 16
 _MAX_DEPTH = 5
 _MAX_BYTES = 65536
 _PREVIEW_BYTES = 32
 _TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer", "bytes")
-
-
-class _Address(Field):
-    """A number, or its text: clients cannot hold all 64 bits in a number."""
-
-    def json(self) -> dict[str, Any]:
-        return self._json("string")
-
-    def check(self, value: Any, path: str) -> int:
-        try:
-            number = int(value, 0) if isinstance(value, str) else value
-        except ValueError:
-            number = None
-        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 1 << 64:
-            valid = '"0x7ffd1234" or a number below 2 to the power of 64'
-            raise failure("bad_value", field=path, value=repr(value)[:80], reason="it is no address", valid=valid)
-        return number
 
 
 _PARAMETERS = Record(
@@ -51,9 +34,10 @@ _PARAMETERS = Record(
                         min_length=1,
                         max_length=256,
                     ),
-                    "address": _Address(description="0x…"),
+                    "address": Address(description="0x…"),
                     "size": Integer(description="1 to 65536 bytes", low=1, high=_MAX_BYTES),
                     "type": Text(choices=_TYPES),
+                    "threadId": THREAD_ID,
                 }
             ),
             max_items=_MAX_TARGETS,
@@ -74,7 +58,8 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     for place, one in enumerate(wanted):
         _check(one, f"targets[{place}]")
     session = context.sessions().get(arguments["sessionId"])
-    targets = [ReadTarget(one.get("variable"), one.get("address"), one.get("size"), one.get("type")) for one in wanted]
+    fields = ("variable", "address", "size", "type", "threadId")
+    targets = [ReadTarget(*(one.get(name) for name in fields)) for one in wanted]
     depth = arguments.get("depth", 1)
     if "poll" in arguments:
         wanted_poll = arguments["poll"]

@@ -1,0 +1,122 @@
+"""debug_write: new values for variables and memory of the running program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from strobe.errors import failure
+from strobe.mcp.registry import Context, Tool
+from strobe.mcp.schema import Array, Field, Record, Text
+from strobe.mcp.tools.parameters import SESSION_ID, THREAD_ID, Address
+
+_MAX_TARGETS = 16
+_MAX_VALUE_BYTES = 65536
+_TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Anything(Field):
+    """Any JSON value. Its schema says string, as clients want one type: what a value means, its text means, too."""
+
+    def json(self) -> dict[str, Any]:
+        return self._json("string")
+
+    def check(self, value: Any, path: str) -> Any:
+        if len(repr(value)) > _MAX_VALUE_BYTES:
+            valid = f"up to {_MAX_VALUE_BYTES} characters"
+            raise failure("bad_value", field=path, value="long", reason="it is too long", valid=valid)
+        return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Target(Record):
+    """`value` may be null, which is a null pointer."""
+
+    def check(self, value: Any, path: str = "") -> dict[str, Any]:
+        checked = super().check(value, path)
+        return checked | {"value": None} if "value" in value and value["value"] is None else checked
+
+
+_PARAMETERS = Record(
+    fields={
+        "sessionId": SESSION_ID,
+        "targets": Array(
+            description="1 to 16 of {variable, value} or {address, type, value}; all are checked, then written",
+            items=_Target(
+                fields={
+                    "variable": Text(
+                        description="as in debug_read: gTempo, gState.voices[3].freq, p->next",
+                        min_length=1,
+                        max_length=256,
+                    ),
+                    "address": Address(description="0x…"),
+                    "type": Text(choices=_TYPES),
+                    "value": _Anything(
+                        description="number, true, text, enumerator (A|B), character, 0x… or &gFoo or null for "
+                        'pointers, [1,2] and {"member":1} for arrays and structs'
+                    ),
+                    "threadId": THREAD_ID,
+                },
+            ),
+            max_items=_MAX_TARGETS,
+        ),
+    },
+    required=("sessionId", "targets"),
+)
+
+
+def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    from strobe.values.writing import WriteTarget
+
+    wanted = arguments["targets"]
+    if not wanted:
+        raise failure("bad_value", field="targets", value="[]", reason="it is empty", valid="1 to 16 targets")
+    for place, one in enumerate(wanted):
+        _check(one, f"targets[{place}]")
+    targets = [
+        WriteTarget(one.get("variable"), one.get("value"), one.get("address"), one.get("type"), one.get("threadId"))
+        for one in wanted
+    ]
+    session = context.sessions().get(arguments["sessionId"])
+    return {"results": [_wire(result) for result in session.write(targets)]}
+
+
+def _check(target: dict[str, Any], path: str) -> None:
+    if "value" not in target:
+        raise failure("missing_field", field=f"{path}.value", valid="the new value; null for a null pointer")
+    if "variable" in target:
+        extra = next((name for name in ("address", "type") if name in target), None)
+        if extra is not None:
+            raise failure("unknown_field", field=f"{path}.{extra}", near=" beside 'variable'", valid="variable alone")
+    elif "address" not in target:
+        raise failure("missing_field", field=f"{path}.variable", valid="a variable; or an address, with type")
+    elif "type" not in target:
+        raise failure("missing_field", field=f"{path}.type", valid=", ".join(_TYPES))
+
+
+def _wire(result: Any) -> dict[str, Any]:
+    from strobe.mcp.results import clipped
+    from strobe.values import text
+
+    shown: dict[str, Any] = {"target": result.target}
+    if result.address is not None:
+        shown["address"] = f"{result.address:#x}"
+    if result.error is not None:
+        return {**shown, "error": clipped(f"{result.error.message} {result.error.next_step}".strip(), 1000)}
+    values = {"previousValue": text.plain(result.previous), "newValue": text.plain(result.value)}
+    return {**shown, "type": result.type, **values, "atomic": result.is_atomic}
+
+
+TOOL = Tool(
+    name="debug_write",
+    title="Write variables",
+    description="New values for global and static variables, members, elements, and raw memory, while the program runs "
+    "on. Type and range are checked first; answers the previous value. Text into char arrays, char* and std::string "
+    "within what they hold now. Each write is a variable_snapshot event of the timeline.",
+    parameters=_PARAMETERS,
+    run=run,
+    read_only=False,
+    destructive=True,
+    idempotent=True,
+)

@@ -1,0 +1,69 @@
+"""Which parts of a process's memory may be written: /proc/PID/maps, proc(5)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from strobe.errors import StrobeError, failure
+
+_OWN = "/strobe-"  # segments in shared memory
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """`permissions`: "rw-p". `name`: of the file, "[heap]", or empty."""
+
+    start: int
+    end: int
+    permissions: str
+    name: str
+
+    @property
+    def is_writable(self) -> bool:
+        return "w" in self.permissions
+
+    def __str__(self) -> str:
+        name = PurePath(self.name).name if self.name.startswith("/") else self.name
+        return f"{self.permissions} {self.start:#x}-{self.end:#x} {name or '(no file)'}"
+
+
+class MemoryMap:
+    """As it was when the text was read."""
+
+    def __init__(self, text: str) -> None:
+        self._regions = list(_parsed(text))
+        self._starts = [region.start for region in self._regions]
+
+    def at(self, address: int) -> Region | None:
+        index = bisect_right(self._starts, address) - 1
+        region = self._regions[index] if index >= 0 else None
+        return region if region is not None and address < region.end else None
+
+    def why_not_written(self, address: int, size: int, what: str) -> StrobeError | None:
+        """None where all of it may be written."""
+        end = address + max(size, 1)
+        while address < end:
+            region = self.at(address)
+            if region is None:
+                return failure("address_unwritable", address=f"{address:#x}", what=what)
+            if not region.is_writable or _is_own(region):
+                return failure("memory_read_only", what=what, address=f"{address:#x}", mapping=str(region))
+            address = region.end
+        return None
+
+
+def _is_own(region: Region) -> bool:
+    """What Strobe records into: a write there would spoil the timeline."""
+    return region.permissions.endswith("s") and (_OWN in region.name or region.name.endswith("/segment"))
+
+
+def _parsed(text: str) -> Iterable[Region]:
+    for line in text.splitlines():
+        fields = line.split(maxsplit=5)
+        if len(fields) < 5:
+            continue
+        start, end = (int(part, 16) for part in fields[0].split("-"))
+        yield Region(start, end, fields[1], fields[5] if len(fields) > 5 else "")
