@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+SHARED_SOURCES = ("recipe/recipe.c", "recipe/loops.c", "recipe/numbers.c")  # below csrc
 # In this order, below csrc/recorder; every source there must be listed. Headers follow from the #include lines.
 RECORDER_SOURCES = (
     "recorder.c",
@@ -21,6 +22,7 @@ RECORDER_SOURCES = (
     "threads.c",
     "stack.c",
     "capture.c",
+    "extras.c",
     "calls.c",
     "agent.c",
     "portable.c",
@@ -72,7 +74,8 @@ def recorder_sources(folder: Path, cpu: str) -> list[Path]:
     if differing:
         names = ", ".join(sorted(path.name for path in differing))
         raise BundleError(f"The sources listed in agent/bundle.py and the files of csrc/recorder differ in: {names}")
-    return [*common, *by_cpu[cpu]]
+    shared = [folder.parent / name for name in SHARED_SOURCES]
+    return [*shared, *common, *by_cpu[cpu]]
 
 
 def bundle_agent(folder: Path) -> str:

@@ -1,5 +1,6 @@
 /** The agent's message table: what the host (strobe/capture) can ask of it. */
 
+import { type ExtrasRequest } from "./extras.js";
 import { type HookAnswer, Hooks, type HookRequest } from "./hooks.js";
 import { bufferStandardOutputByLine, redirectStandardInput } from "./libc.js";
 import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
@@ -51,6 +52,16 @@ rpc.exports = {
     /** `plans`: as Recorder.setPlans takes them. */
     prepareHooks(request: HookRequest, plans: ArrayBuffer): HookAnswer[] {
         return running().prepare(request, plans);
+    },
+
+    /** `data`: as Extras.prepare takes it. */
+    prepareExtras(request: ExtrasRequest, data: ArrayBuffer): number[] {
+        if (recorder === null) throw new Error("the recorder has not been set up");
+        return recorder.extras.prepare(request, data);
+    },
+
+    assignExtras(ids: number[], sets: number[]): void {
+        recorder?.extras.assign(ids, sets);
     },
 
     /** `deadline`: ms since 1970; nothing is written after it. `content`: for each place its bytes, then its mask if it has one. */

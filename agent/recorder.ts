@@ -3,6 +3,7 @@
  * library cannot be loaded: compiled by TinyCC, fed by Interceptor probes.
  */
 
+import { Extras } from "./extras.js";
 import { cpuRoutines } from "./aarch64_routines.js";
 import {
     callInForkedChildren, createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, mapAnonymous, mapShared,
@@ -52,6 +53,7 @@ export class Recorder {
     private readonly module: CModule;
     private readonly unwindTable: NativePointer;
     private readonly unwinders = new Set<string>();
+    readonly extras: Extras;
     readonly answer: RecorderAnswer;
 
     constructor(request: RecorderRequest) {
@@ -75,6 +77,7 @@ export class Recorder {
         this.setPlans_ = new NativeFunction(form.strobe_agent_set_plans, "void", ["uint32", "pointer", "pointer"]);
         this.setFlags_ = new NativeFunction(form.strobe_agent_set_flags, "void", ["uint32", "pointer", "pointer"]);
         this.addFlags_ = new NativeFunction(form.strobe_agent_add_flags, "void", ["uint32", "pointer", "uint8"]);
+        this.extras = new Extras(form);
         this.initialise(form, request);
         this.setRanges(form);
         this.threadKey = createThreadKey(form.strobe_on_thread_end);
@@ -183,6 +186,7 @@ export class Recorder {
 
     /** Switches recording off for good; the return stubs already on stacks go on working. */
     end(): void {
+        this.extras.end();
         this.end_();
         deleteThreadKey(this.threadKey);
     }
@@ -190,7 +194,8 @@ export class Recorder {
 
 function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
     const names = ["strobe_agent_init", "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
-        "strobe_agent_add_flags", "strobe_agent_set_ranges", "strobe_agent_end",
+        "strobe_agent_add_flags", "strobe_agent_set_ranges", "strobe_agent_set_watch", "strobe_agent_set_recipe",
+        "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_script", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_on_thread_end",
         "strobe_native_begin", "strobe_native_after_fork"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));

@@ -169,6 +169,26 @@ class ExitStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class Watch:
+    """What is read whenever a traced function begins and returns: a `variable`, an `address` as `type` (i8 … pointer),
+    or `expr`, an expression in JavaScript. `on`: patterns of functions; none: all that are traced."""
+
+    variable: str | None = None
+    address: int | None = None
+    type: str | None = None
+    expr: str | None = None
+    label: str | None = None
+    on: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The label, or what is watched."""
+        if self.label is not None:
+            return self.label
+        return self.variable or self.expr or f"{self.address or 0:#x}"
+
+
+@dataclass(frozen=True, slots=True)
 class TraceAnswer:
     mode: Literal["pending", "runtime"]
     active_patterns: list[str]
@@ -177,6 +197,7 @@ class TraceAnswer:
     warnings: list[str]
     event_limit: int
     status: str
+    active_watches: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +300,9 @@ class Event:
     values: dict[str, Any] | None = None
     errors: dict[str, str] | None = None
     previous: dict[str, Any] | None = None
+    # of a call, by the watch's name; `extras`: blocks of the record from which they are decoded
+    watch_values: dict[str, Any] | None = None
+    extras: tuple[int, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

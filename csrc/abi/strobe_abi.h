@@ -30,7 +30,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STROBE_ABI_VERSION 2u
+#define STROBE_ABI_VERSION 3u
+#define STROBE_ABI_OLDEST 2u               /* that can still be read: it has no extras */
 #define STROBE_MAGIC 0x31424f5254530000ull /* "\0\0STROB1", little endian */
 
 #define STROBE_HEADER_BYTES 4096u
@@ -57,9 +58,9 @@
 #define STROBE_CHUNK_FULL 2u
 
 /* strobe_record.kind */
-#define STROBE_RECORD_ENTER 1u /* payload: what the plan's captures give, in their order */
+#define STROBE_RECORD_ENTER 1u /* payload: what the plan's captures give, in their order, then extras */
 #define STROBE_RECORD_EXIT \
-    2u /* payload: duration in ticks, then the same of the return value where HAS_RETURN is set */
+    2u /* payload: duration in ticks, then the same of the return value where HAS_RETURN is set, then extras */
 #define STROBE_RECORD_THREAD \
     3u /* payload: index into the thread table, tid; what follows in this chunk is of that thread */
 
@@ -74,6 +75,7 @@
 #define STROBE_PLAN_SAMPLE 2u  /* may be sampled when it is hot */
 #define STROBE_PLAN_WORDS 4u   /* its captures at the entry are all words of registers, at the return rax at most */
 #define STROBE_PLAN_LOOPS_TO_ENTRY 8u /* its own code jumps to its first byte: a repeated entry may be no call */
+#define STROBE_PLAN_EXTRAS 16u        /* more is recorded of its calls; never beside WORDS */
 
 /* One page. Fields above the dashed line are written once, by the host, before the target maps the file. */
 struct strobe_header {
@@ -147,9 +149,12 @@ struct strobe_function_plan {
 #define STROBE_CAPTURE_PAIR 3u   /* text: the source points to it, `second` is the source of its length */
 #define STROBE_CAPTURE_STRING \
     4u /* text: the source points to an object with a pointer at `offset`, a length at `other` */
-#define STROBE_CAPTURE_BYTES 5u  /* text: `other` bytes from the source plus `offset` */
-#define STROBE_CAPTURE_LIBCXX 6u /* text: the source points to a string of libc++, which keeps short text inside */
-#define STROBE_CAPTURE_X87 7u    /* two words: a register of the x87, 10 bytes of them; zero where it is empty */
+#define STROBE_CAPTURE_BYTES 5u   /* text: `other` bytes from the source plus `offset` */
+#define STROBE_CAPTURE_LIBCXX 6u  /* text: the source points to a string of libc++, which keeps short text inside */
+#define STROBE_CAPTURE_X87 7u     /* two words: a register of the x87, 10 bytes of them; zero where it is empty */
+#define STROBE_CAPTURE_WATCH 8u   /* as the next two an extra: the watch at `offset` */
+#define STROBE_CAPTURE_RECIPE 9u  /* the recipe at `offset`, from where the source points to; `second` is the role */
+#define STROBE_CAPTURE_SCRIPT 10u /* the script at `offset` */
 
 /* Text in a payload: a word of what is known of it, then its bytes, filled up to whole words. */
 #define STROBE_TEXT_KEPT 0xffffull        /* bytes that follow */
@@ -162,9 +167,28 @@ struct strobe_capture {
     uint8_t kind;
     uint8_t second;     /* PAIR: the source of the length. CHARS, STRING, LIBCXX: bytes of a character, 1, 2 or 4 */
     uint8_t text_words; /* of text: the most that is kept of it */
-    uint16_t offset;    /* PAIR: bytes of a character */
-    uint16_t other;     /* CHARS: the host's own */
+    uint16_t offset;    /* PAIR: bytes of a character. Extras: the place in the recorder's table */
+    uint16_t other;     /* CHARS: the host's own. Extras: their id */
 };
+
+/*
+ * Extras: what else is recorded of a call, in blocks that say themselves what they are, up to the end of the payload.
+ * What is watched may change while the program runs. A block begins with a word: STROBE_EXTRA_*.
+ */
+#define STROBE_EXTRA_WORDS 0xffffull /* of the block, this one included */
+#define STROBE_EXTRA_KIND_SHIFT 16   /* 8 bits */
+#define STROBE_EXTRA_STATUS_SHIFT 24 /* 8 bits: STROBE_RECIPE_* */
+#define STROBE_EXTRA_ID_SHIFT 32     /* 16 bits: what the host calls it; never used for anything else in a session */
+#define STROBE_EXTRA_ROLE_SHIFT 48   /* 8 bits */
+#define STROBE_EXTRA_WATCH 1u        /* one word follows: the value, or where it failed what could not be read */
+#define STROBE_EXTRA_RECIPE 2u       /* the number of items, two words for each, then their bytes one after the other */
+#define STROBE_EXTRA_SCRIPT 3u       /* JSON: a word with its length in bytes, then these */
+/* strobe_capture.role: the number of a parameter, or */
+#define STROBE_ROLE_RETURN 255u
+#define STROBE_ROLE_WATCH 254u
+/* An item: its address, and a word with its size in the low 16 bits, its status in 8, its step in the high 32. */
+#define STROBE_ITEM_STATUS_SHIFT 16
+#define STROBE_ITEM_STEP_SHIFT 32
 
 /*
  * Totals of one function in one thread. Exact: counted whether or not the event was kept. Written by the owning thread
@@ -212,9 +236,12 @@ struct strobe_record {
     uint64_t ticks; /* since session start */
     uint32_t function;
     uint16_t depth;        /* traced frames above this one; 0 for the outermost */
-    uint8_t kind_flags;    /* kind in the low 4 bits, flags in the high 4 */
-    uint8_t payload_words; /* 8-byte words that follow */
+    uint8_t kind_flags;    /* kind in bits 0 and 1, bits 8 and 9 of payload_words in 2 and 3, flags in the high 4 */
+    uint8_t payload_words; /* 8-byte words that follow: their low 8 bits */
 };
+#define STROBE_RECORD_MAX_WORDS 1023u
+#define STROBE_RECORD_KIND(record) ((record).kind_flags & 3u)
+#define STROBE_RECORD_WORDS(record) ((uint32_t)(record).payload_words | ((record).kind_flags & 0xcu) << 6)
 
 /* An event's number: grows with time and is unique in a session, so it is also a cursor. */
 #define STROBE_EVENT_NUMBER(ticks, thread_index) (((uint64_t)(ticks) << STROBE_THREAD_INDEX_BITS) | (thread_index))

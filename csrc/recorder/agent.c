@@ -70,6 +70,59 @@ void strobe_agent_add_flags(uint32_t count, const uint32_t* functions, uint8_t f
         if (functions[index] < STROBE_FUNCTION_CAPACITY) strobe_recorder.plans[functions[index]].flags |= flags;
 }
 
+/* The watch at `index`; no function's set has named it yet. */
+void strobe_agent_set_watch(uint32_t index, const struct strobe_watch* watch) {
+    uint64_t bytes = sizeof(struct strobe_watch);
+    if (index < STROBE_EXTRAS)
+        strobe_copy((uint8_t*)&strobe_recorder.watches[index], (uint64_t)watch, (uint32_t)bytes);
+}
+
+/* The recipe at `index`. 0 where there is no room for its steps. */
+int strobe_agent_set_recipe(uint32_t index, uint32_t bytes, uint32_t items, uint32_t step_count,
+                            const struct strobe_recipe_step* steps) {
+    struct strobe_recorder* recorder = &strobe_recorder;
+    struct strobe_stored_recipe* recipe = &recorder->recipes[index];
+    uint32_t step;
+    if (index >= STROBE_EXTRAS || bytes > STROBE_SCRATCH_BYTES || items > STROBE_SCRATCH_ITEMS ||
+        step_count > STROBE_RECIPE_STEPS - recorder->recipe_steps_used)
+        return 0;
+    for (step = 0; step < step_count; step++) recorder->recipe_steps[recorder->recipe_steps_used + step] = steps[step];
+    recipe->first_step = recorder->recipe_steps_used;
+    recipe->step_count = step_count;
+    recipe->bytes = bytes;
+    recipe->items = items;
+    recorder->recipe_steps_used += step_count;
+    return 1;
+}
+
+/* A new set; its number, 0 where there is no room for it. */
+uint32_t strobe_agent_add_extras(uint32_t enter_count, uint32_t exit_count, uint32_t most_words,
+                                 const struct strobe_capture* captures) {
+    struct strobe_recorder* recorder = &strobe_recorder;
+    uint32_t used = recorder->captures_used;
+    uint32_t wanted = enter_count + exit_count;
+    struct strobe_extras* extras = &recorder->extras[recorder->extras_used + 1];
+    uint32_t index;
+    if (recorder->extras_used + 1 >= STROBE_EXTRAS || used + wanted > STROBE_CAPTURE_CAPACITY) return 0;
+    for (index = 0; index < wanted; index++) recorder->captures[used + index] = captures[index];
+    recorder->captures_used += wanted;
+    extras->captures = used;
+    extras->most_words = (uint16_t)most_words;
+    extras->enter_count = (uint8_t)enter_count;
+    extras->exit_count = (uint8_t)exit_count;
+    return ++recorder->extras_used;
+}
+
+/* Which set the functions' calls record from now on; their flags say whether they do. */
+void strobe_agent_set_extras(uint32_t count, const uint32_t* functions, const uint16_t* extras) {
+    uint32_t index;
+    for (index = 0; index < count; index++)
+        if (functions[index] < STROBE_FUNCTION_CAPACITY)
+            ((volatile uint16_t*)strobe_recorder.extras_of)[functions[index]] = extras[index];
+}
+
+void strobe_agent_set_script(void* script) { strobe_recorder.script = (strobe_script_function*)script; }
+
 /* Memory that can be read for as long as the process lives: `count` pairs of start and end, by address. */
 void strobe_agent_set_ranges(uint32_t count, const uint64_t* ranges) {
     uint32_t index;

@@ -93,13 +93,27 @@ static struct strobe_record* strobe_record_begin(struct strobe_recorder* recorde
     return record;
 }
 
+/* Its set may become another at any time: it is looked up once for a record. NULL: none. */
+static const struct strobe_extras* strobe_extras_of(const struct strobe_recorder* recorder, uint32_t function) {
+    if (!(recorder->plans[function].flags & STROBE_PLAN_EXTRAS)) return NULL;
+    return &recorder->extras[((const volatile uint16_t*)recorder->extras_of)[function]];
+}
+
+static void strobe_record_end(struct strobe_thread_state* state, struct strobe_record* record, uint32_t words) {
+    record->kind_flags |= (uint8_t)(words >> 8 << 2);
+    record->payload_words = (uint8_t)words;
+    strobe_record_publish(state, words, 1);
+}
+
 static void strobe_write_enter(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                struct strobe_totals* totals, uint32_t function, uint32_t flags, uint64_t ticks,
                                const uint64_t* slot, const uint64_t* registers) {
     const struct strobe_function_plan* plan = &recorder->plans[function];
     const struct strobe_capture* captures = &recorder->captures[plan->captures];
+    const struct strobe_extras* extras = strobe_extras_of(recorder, function);
+    uint32_t most = plan->most_words + (extras != NULL ? extras->most_words : 0u);
     struct strobe_record* record =
-        strobe_record_begin(recorder, state, function, STROBE_RECORD_ENTER | (flags << 4), ticks, plan->most_words);
+        strobe_record_begin(recorder, state, function, STROBE_RECORD_ENTER | (flags << 4), ticks, most);
     uint64_t* payload = (uint64_t*)(record + 1);
     uint32_t words = plan->enter_count;
     uint32_t index;
@@ -112,8 +126,8 @@ static void strobe_write_enter(struct strobe_recorder* recorder, struct strobe_t
     } else {
         words = strobe_capture_values(recorder, state, captures, words, registers, slot, payload);
     }
-    record->payload_words = (uint8_t)words;
-    strobe_record_publish(state, words, 1);
+    if (extras != NULL) words += strobe_capture_extras(recorder, state, extras, 0, registers, slot, payload + words);
+    strobe_record_end(state, record, words);
 }
 
 static void strobe_write_exit(struct strobe_recorder* recorder, struct strobe_thread_state* state,
@@ -123,8 +137,10 @@ static void strobe_write_exit(struct strobe_recorder* recorder, struct strobe_th
     const struct strobe_capture* captures = &recorder->captures[plan->captures + plan->enter_count];
     uint32_t flags = (plan->exit_count ? STROBE_FLAG_HAS_RETURN : 0) |
                      (totals != NULL && totals->sampling ? STROBE_FLAG_SAMPLED : 0);
-    struct strobe_record* record = strobe_record_begin(recorder, state, frame->function,
-                                                       STROBE_RECORD_EXIT | (flags << 4), ticks, 1 + plan->most_words);
+    const struct strobe_extras* extras = strobe_extras_of(recorder, frame->function);
+    uint32_t most = 1 + plan->most_words + (extras != NULL ? extras->most_words : 0u);
+    struct strobe_record* record =
+        strobe_record_begin(recorder, state, frame->function, STROBE_RECORD_EXIT | (flags << 4), ticks, most);
     uint64_t* payload = (uint64_t*)(record + 1);
     uint32_t words = 1;
     if (record == NULL) {
@@ -138,8 +154,10 @@ static void strobe_write_exit(struct strobe_recorder* recorder, struct strobe_th
         words += strobe_capture_values(recorder, state, captures, plan->exit_count, returned - STROBE_SOURCE_RAX,
                                        (const uint64_t*)frame->slot, payload + 1);
     }
-    record->payload_words = (uint8_t)words;
-    strobe_record_publish(state, words, 1);
+    if (extras != NULL)
+        words += strobe_capture_extras(recorder, state, extras, 1, returned - STROBE_SOURCE_RAX,
+                                       (const uint64_t*)frame->slot, payload + words);
+    strobe_record_end(state, record, words);
 }
 
 /* A function that was jumped to returns to where the one that jumped would have: its frame has that address, not the

@@ -8,8 +8,6 @@
  */
 #include "recorder.h"
 
-#define STROBE_PAGE_BYTES 4096u
-
 /* Where reading `address` cannot fail: the end of that memory; 0 where it is not known to be any. */
 static uint64_t strobe_known_end(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                                  uint64_t address) {
@@ -46,6 +44,25 @@ static uint32_t strobe_read_safely(const struct strobe_recorder* recorder, uint6
     return result < 0 ? 0 : (uint32_t)result;
 }
 
+/* By whole aligned words as far as there are any, so that no number is half of an old and half of a new one. */
+void strobe_copy(uint8_t* into, uint64_t from, uint32_t bytes) {
+    while (bytes > 0) {
+        uint32_t width = from % 8 == 0 && bytes >= 8 ? 8 : from % 4 == 0 && bytes >= 4 ? 4 : bytes >= 2 ? 2 : 1;
+        if (width == 2 && from % 2 != 0) width = 1;
+        if (width == 8)
+            *(uint64_t*)into = *(const volatile uint64_t*)from;
+        else if (width == 4)
+            *(uint32_t*)into = *(const volatile uint32_t*)from;
+        else if (width == 2)
+            *(uint16_t*)into = *(const volatile uint16_t*)from;
+        else
+            *into = *(const volatile uint8_t*)from;
+        into += width;
+        from += width;
+        bytes -= width;
+    }
+}
+
 /* Up to `bytes` bytes, in pieces that end where a page does. `unit` 1: a zero byte may end them, for text is short. */
 static uint32_t strobe_read_piece(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                                   uint64_t address, uint8_t* into, uint32_t bytes, uint32_t unit) {
@@ -59,9 +76,13 @@ static uint32_t strobe_read_piece(const struct strobe_recorder* recorder, const 
         end = address + bytes;
     }
     if (bytes > end - address) bytes = (uint32_t)(end - address);
+    if (unit != 1) {
+        strobe_copy(into, address, bytes);
+        return bytes;
+    }
     for (index = 0; index < bytes; index++) {
         into[index] = ((const uint8_t*)address)[index];
-        if (unit == 1 && into[index] == 0) return index + 1;
+        if (into[index] == 0) return index + 1;
     }
     return bytes;
 }
@@ -81,10 +102,8 @@ static uint32_t strobe_text_end(const uint8_t* text, uint32_t from, uint32_t byt
     return bytes;
 }
 
-/* As many of `bytes` as can be read; up to the first zero character of `unit` bytes where `unit` is not 0, and `ended`
-   says that there was one. */
-static uint32_t strobe_read(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
-                            uint64_t address, uint8_t* into, uint32_t bytes, uint32_t unit, int* ended) {
+uint32_t strobe_read(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, uint64_t address,
+                     uint8_t* into, uint32_t bytes, uint32_t unit, int* ended) {
     uint32_t done = 0;
     *ended = 0;
     while (done < bytes) {
@@ -118,7 +137,7 @@ static uint32_t strobe_capture_text(const struct strobe_recorder* recorder, cons
     return 1 + (kept + 7) / 8;
 }
 
-static uint64_t strobe_source(uint32_t source, const uint64_t* registers, const uint64_t* slot) {
+uint64_t strobe_source(uint32_t source, const uint64_t* registers, const uint64_t* slot) {
     uint64_t vector[2];
     if (source >= STROBE_SOURCE_STACK) return slot[1 + source - STROBE_SOURCE_STACK];
     if (source < STROBE_SOURCE_XMM0) return registers[source];

@@ -19,3 +19,15 @@ void strobe_on_enter(GumInvocationContext* context) {
 uint32_t strobe_agent_probe_offsets(void) {
     return (uint32_t)(offsetof(GumInvocationContext, cpu_context) | (STROBE_PROBE_FIRST_ARGUMENT << 16));
 }
+
+/* AVX's upper halves are not kept here. */
+uint64_t strobe_call_script(strobe_script_function* script, uint64_t number, const uint64_t* registers,
+                            const uint64_t* slot, void* out) {
+    uint8_t memory[512 + 16];
+    uint8_t* area = (uint8_t*)(((uint64_t)memory + 15) & ~(uint64_t)15);
+    uint64_t result;
+    strobe_vectors_save(area);
+    result = script(number, registers, slot, out);
+    strobe_vectors_restore(area);
+    return result;
+}

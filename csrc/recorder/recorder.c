@@ -28,12 +28,22 @@ static int strobe_map_state(struct strobe_recorder* recorder) {
         (struct strobe_thread_state*)strobe_map((uint64_t)STROBE_THREAD_STATES * sizeof(struct strobe_thread_state));
     recorder->captures =
         (struct strobe_capture*)strobe_map((uint64_t)STROBE_CAPTURE_CAPACITY * sizeof(struct strobe_capture));
+    recorder->watches = (struct strobe_watch*)strobe_map((uint64_t)STROBE_EXTRAS * sizeof(struct strobe_watch));
+    recorder->recipes =
+        (struct strobe_stored_recipe*)strobe_map((uint64_t)STROBE_EXTRAS * sizeof(struct strobe_stored_recipe));
+    recorder->recipe_steps =
+        (struct strobe_recipe_step*)strobe_map((uint64_t)STROBE_RECIPE_STEPS * sizeof(struct strobe_recipe_step));
+    recorder->extras = (struct strobe_extras*)strobe_map((uint64_t)STROBE_EXTRAS * sizeof(struct strobe_extras));
+    recorder->extras_of = (uint16_t*)strobe_map((uint64_t)STROBE_FUNCTION_CAPACITY * sizeof(uint16_t));
     /* in one mapping: a stub finds its frame by the distance */
     recorder->stubs =
         (uint8_t*)strobe_map(frames * STROBE_STUB_BYTES + STROBE_PAGE + frames * sizeof(struct strobe_frame));
     if (recorder->stubs != NULL)
         recorder->frames = (struct strobe_frame*)(recorder->stubs + frames * STROBE_STUB_BYTES + STROBE_PAGE);
     recorder->unwind_table = (uint8_t*)strobe_map(STROBE_PAGE);
+    if (recorder->watches == NULL || recorder->recipes == NULL || recorder->recipe_steps == NULL ||
+        recorder->extras == NULL || recorder->extras_of == NULL)
+        return 0;
     return recorder->control != NULL && recorder->states != NULL && recorder->frames != NULL &&
            recorder->captures != NULL && recorder->stubs != NULL && recorder->unwind_table != NULL;
 }

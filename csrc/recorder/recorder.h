@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "../abi/strobe_abi.h"
+#include "../recipe/recipe.h"
 #include "arch/cpu.h"
 
 /* What a call seldom needs is kept apart from what it always needs, or gcc gives that up registers for it. */
@@ -42,6 +43,14 @@
 #define STROBE_CAPTURE_CAPACITY (1u << 20)
 #define STROBE_RANGES 64u
 #define STROBE_FUNCTION_CAPACITY 262144u
+#define STROBE_PAGE_BYTES 4096u
+#define STROBE_WATCH_DEREFERENCES 4u
+#define STROBE_EXTRAS 65536u /* sets of them, watches, recipes */
+#define STROBE_RECIPE_STEPS (1u << 20)
+#define STROBE_SCRATCH_BYTES 4096u
+#define STROBE_SCRATCH_ITEMS 128u
+#define STROBE_SCRIPT_BYTES 512u
+#define STROBE_SCRIPT_FAILED 0x80000000ull
 
 #define STROBE_FRAME_SKIP 1u /* the entry was sampled out, so the exit is too */
 #define STROBE_FRAME_TAIL                                                                       \
@@ -94,8 +103,10 @@ struct strobe_thread_state {
     uint32_t stubs_written;
     struct strobe_thread_state* nested; /* of the same thread: records while this one is busy, in signal handlers */
     uint64_t totals_chain;              /* first of this state's totals entries, 0 for none */
-    struct strobe_left_return left_returns[STROBE_LEFT_RETURNS]; /* by stub and slot, the newest of each place */
-    uint32_t totals_index[STROBE_FUNCTION_CAPACITY];             /* function id -> totals entry, 0 for none yet */
+    struct strobe_left_return left_returns[STROBE_LEFT_RETURNS];   /* by stub and slot, the newest of each place */
+    struct strobe_recipe_item scratch_items[STROBE_SCRATCH_ITEMS]; /* of a recipe that is running */
+    uint8_t scratch[STROBE_SCRATCH_BYTES];
+    uint32_t totals_index[STROBE_FUNCTION_CAPACITY]; /* function id -> totals entry, 0 for none yet */
 };
 
 /* A page that the kernel clears in a forked child (MADV_WIPEONFORK): there the recorder is off, and the return stubs go
@@ -105,6 +116,37 @@ struct strobe_control {
     uint32_t alive;
     uint32_t reports_exit;
 };
+
+/* The number of `width` bytes at `address`; after each dereference, first of the word at `address`, so many bytes
+   further. `is_static`: `address` is readable for as long as the process lives. */
+struct strobe_watch {
+    uint64_t address;
+    int64_t offsets[STROBE_WATCH_DEREFERENCES];
+    uint8_t dereferences;
+    uint8_t width;
+    uint8_t is_static;
+    uint8_t reserved[21];
+};
+
+struct strobe_stored_recipe {
+    uint32_t first_step;
+    uint32_t step_count;
+    uint32_t bytes; /* and items that it may give */
+    uint32_t items;
+};
+
+/* What more is recorded of some functions' calls: captures at the entry, then those at the return. */
+struct strobe_extras {
+    uint32_t captures;
+    uint16_t most_words; /* that either of them gives */
+    uint8_t enter_count;
+    uint8_t exit_count;
+};
+
+/* Runs script `number & 0xffff` at the entry, or with bit 16 at the return: `registers` as strobe_capture_values has
+   them. Writes JSON, up to STROBE_SCRIPT_BYTES, and returns how many bytes; with STROBE_SCRIPT_FAILED it says why
+   there is no value. */
+typedef uint64_t strobe_script_function(uint64_t number, const uint64_t* registers, const uint64_t* slot, void* out);
 
 struct strobe_recorder {
     struct strobe_control* control;
@@ -136,6 +178,14 @@ struct strobe_recorder {
     uint64_t main_stack_address; /* any address in the main thread's stack */
     uint64_t thread_slot;        /* where the C library keeps this key's value, from the thread pointer; 0: not known */
     uint64_t exit_function;      /* what control->exit_handler is while the recorder is on */
+    struct strobe_watch* watches; /* by id, as the recipes */
+    struct strobe_stored_recipe* recipes;
+    struct strobe_recipe_step* recipe_steps;
+    struct strobe_extras* extras; /* sets; never changed once they are there */
+    uint16_t* extras_of;          /* by function, for those with STROBE_PLAN_EXTRAS */
+    uint32_t recipe_steps_used;
+    uint32_t extras_used;
+    strobe_script_function* script;
     void* (*get_specific)(uint32_t key);
     int (*set_specific)(uint32_t key, const void* value);
 };
@@ -171,6 +221,22 @@ void strobe_frame_drop(struct strobe_thread_state* state);
 uint32_t strobe_capture_values(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                                const struct strobe_capture* captures, uint32_t count, const uint64_t* registers,
                                const uint64_t* slot, uint64_t* out);
+
+/* As many of `bytes` as can be read; up to the first zero character of `unit` bytes where `unit` is not 0, and `ended`
+   says that there was one. Aligned numbers are read at once. */
+uint32_t strobe_read(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, uint64_t address,
+                     uint8_t* into, uint32_t bytes, uint32_t unit, int* ended);
+void strobe_copy(uint8_t* into, uint64_t from, uint32_t bytes);
+uint64_t strobe_source(uint32_t source, const uint64_t* registers, const uint64_t* slot);
+
+/* extras.c: writes the blocks of a set to `out`, which has room for its most_words; returns how many words. The rest as
+   above. */
+uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                               const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
+                               const uint64_t* slot, uint64_t* out);
+/* By form: calls it with all of the CPU's registers kept for the program. */
+uint64_t strobe_call_script(strobe_script_function* script, uint64_t number, const uint64_t* registers,
+                            const uint64_t* slot, void* out);
 
 /* Whether the kernel can be asked if memory is readable; given an address of either kind. */
 int strobe_memory_can_be_asked_for(const void* readable, const void* unreadable);

@@ -49,7 +49,7 @@ class RecordCursor {
     bool read(strobe_record& record) {
         if (end_ - offset_ < sizeof record) return false;
         std::memcpy(&record, view_.bytes + offset_, sizeof record);
-        const uint32_t size = sizeof record + 8u * record.payload_words;
+        const uint32_t size = sizeof record + 8u * STROBE_RECORD_WORDS(record);
         if (end_ - offset_ < size) {
             offset_ = end_;
             return false;
@@ -59,13 +59,14 @@ class RecordCursor {
     }
 
     const uint64_t* payload(const strobe_record& record) const {
-        return reinterpret_cast<const uint64_t*>(view_.bytes + offset_ - 8u * record.payload_words);
+        return reinterpret_cast<const uint64_t*>(view_.bytes + offset_ - 8u * STROBE_RECORD_WORDS(record));
     }
 
     bool accept(const strobe_record& record, Event& event) {
-        const uint8_t kind = record.kind_flags & 0x0f;
+        const uint8_t kind = STROBE_RECORD_KIND(record);
+        const auto words = static_cast<uint16_t>(STROBE_RECORD_WORDS(record));
         if (kind == STROBE_RECORD_THREAD) {
-            if (record.payload_words >= 2) {
+            if (words >= 2) {
                 follow_thread(static_cast<uint32_t>(payload(record)[0]), static_cast<uint32_t>(payload(record)[1]));
             }
             return false;
@@ -74,7 +75,7 @@ class RecordCursor {
         if (!(kinds_ >> kind & 1) || record.ticks < from_ || record.ticks > to_) return false;
         if (filter_->functions && !filter_->functions->contains(record.function)) return false;
         if (record.function == 0 || record.function >= view_.function_capacity) return false;
-        if (kind == STROBE_RECORD_EXIT && record.payload_words == 0) return false;
+        if (kind == STROBE_RECORD_EXIT && words == 0) return false;
         if (filter_->min_duration_ticks && payload(record)[0] < filter_->min_duration_ticks) return false;
         const Event found{record.ticks,
                           payload(record),
@@ -84,7 +85,7 @@ class RecordCursor {
                           record.depth,
                           kind,
                           static_cast<uint8_t>(record.kind_flags >> 4),
-                          record.payload_words};
+                          words};
         if (filter_->returns && !filter_->returns->passes(found)) return false;
         event = found;
         return true;

@@ -20,12 +20,12 @@ struct Event {
     uint16_t depth;
     uint8_t kind;   // STROBE_RECORD_ENTER or STROBE_RECORD_EXIT
     uint8_t flags;  // STROBE_FLAG_*
-    uint8_t payload_words;
+    uint16_t payload_words;
 
     uint64_t number() const { return STROBE_EVENT_NUMBER(ticks, thread_index); }
     bool is_enter() const { return kind == STROBE_RECORD_ENTER; }
 
-    // What was captured: of the arguments for an ENTER, of what is returned for an EXIT.
+    // What was captured: of the arguments for an ENTER, of what is returned for an EXIT; then extras.
     std::span<const uint64_t> values() const {
         const size_t skipped = is_enter() || payload_words == 0 ? 0 : 1;
         return {payload + skipped, payload_words - skipped};

@@ -22,9 +22,9 @@ std::vector<Piece> split(const ChunkView& view, uint64_t& last_ticks) {
     while (view.size - offset >= sizeof(strobe_record)) {
         strobe_record record;
         std::memcpy(&record, view.bytes + offset, sizeof record);
-        const uint32_t size = sizeof record + 8u * record.payload_words;
+        const uint32_t size = sizeof record + 8u * STROBE_RECORD_WORDS(record);
         if (view.size - offset < size) break;
-        if ((record.kind_flags & 0x0f) == STROBE_RECORD_THREAD && record.payload_words >= 2) {
+        if (STROBE_RECORD_KIND(record) == STROBE_RECORD_THREAD && STROBE_RECORD_WORDS(record) >= 2) {
             uint64_t thread[2];
             std::memcpy(thread, view.bytes + offset + sizeof record, sizeof thread);
             pieces.back().end = offset;

@@ -19,7 +19,7 @@ class OpenFrames {
     }
 
     void apply(const strobe_record& record) {
-        const uint8_t kind = record.kind_flags & 0x0f;
+        const uint8_t kind = STROBE_RECORD_KIND(record);
         if (kind == STROBE_RECORD_THREAD) {
             enter_ticks_.clear();
             gap_ = kUnknown;
@@ -56,7 +56,7 @@ std::optional<uint64_t> find_caller(const ChunkView& view, const Event& event, u
         strobe_record record;
         std::memcpy(&record, view.bytes + offset, sizeof record);
         frames.apply(record);
-        offset += sizeof record + 8u * record.payload_words;
+        offset += sizeof record + 8u * STROBE_RECORD_WORDS(record);
     }
     return frames.innermost(event.depth);
 }

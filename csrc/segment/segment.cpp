@@ -37,7 +37,8 @@ bool region_fits(uint64_t offset, uint64_t count, uint64_t size, uint64_t total_
 
 const char* fault_of(const strobe_header& h) {
     if (h.magic != STROBE_MAGIC) return "it is not a segment";
-    if (h.version != STROBE_ABI_VERSION) return "it was made by another version of Strobe";
+    if (h.version < STROBE_ABI_OLDEST || h.version > STROBE_ABI_VERSION)
+        return "it was made by another version of Strobe";
     if (h.clock_kind > STROBE_CLOCK_TSC) return "its clock is unknown";
     if (!(h.ns_per_tick > 1e-6 && h.ns_per_tick < 1e6)) return "its clock rate is damaged";
     if (h.thread_capacity > STROBE_THREAD_CAPACITY) return "its thread table is damaged";

@@ -22,7 +22,7 @@ bool change_state(strobe_chunk& chunk, uint32_t from, uint32_t to) {
     return __atomic_compare_exchange_n(&chunk.state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-bool is_call(const strobe_record& record) { return (record.kind_flags & 0x0f) != STROBE_RECORD_THREAD; }
+bool is_call(const strobe_record& record) { return STROBE_RECORD_KIND(record) != STROBE_RECORD_THREAD; }
 
 }  // namespace
 

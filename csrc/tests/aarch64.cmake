@@ -33,6 +33,7 @@ routine_comments_end:
 enable_language(ASM)
 
 add_library(strobe_recorder_portable STATIC ${recorder_sources} ${routines})
+target_link_libraries(strobe_recorder_portable PUBLIC strobe_recipe)
 set_source_files_properties(${recorder_sources} PROPERTIES LANGUAGE C)
 target_compile_definitions(strobe_recorder_portable PRIVATE $<$<COMPILE_LANGUAGE:C>:__TINYC__>)
 add_executable(recorder_portable_test recorder_test.cpp)

@@ -26,7 +26,7 @@ from strobe.symbols.kept import Kept
 from strobe.symbols.lines import SourceLines
 from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.scan import Scan
-from strobe.symbols.signature import Signatures
+from strobe.symbols.signature import Signatures, SignatureTypes
 
 Stamps = dict[str, Stamp]
 _BIG_BYTES = 100 << 20
@@ -39,6 +39,8 @@ class SymbolResolver(Protocol):
     def module(self, path: str) -> ModuleSymbols: ...
 
     def detail(self, functions: Sequence[FunctionSymbol]) -> list[FunctionSymbol]: ...
+
+    def signature_types(self, functions: Sequence[FunctionSymbol]) -> list[SignatureTypes | None]: ...
 
     def details(self, path: str) -> ModuleDetails | None: ...
 
@@ -79,6 +81,19 @@ class ElfResolver:
                 by_path.setdefault(function.module, []).append(function)
             detailed = {path: iter(self._detail(path, own)) for path, own in by_path.items()}
             return [next(detailed[function.module]) for function in functions]
+
+    def signature_types(self, functions: Sequence[FunctionSymbol]) -> list[SignatureTypes | None]:
+        """Types of the parameters and results of functions, in the same order; None where they are not known."""
+        with self._lock:
+            by_path: dict[str, list[FunctionSymbol]] = {}
+            for function in functions:
+                by_path.setdefault(function.module, []).append(function)
+            found = {path: iter(self._types_of(path, own)) for path, own in by_path.items()}
+            return [next(found[function.module]) for function in functions]
+
+    def _types_of(self, path: str, functions: Sequence[FunctionSymbol]) -> Sequence[SignatureTypes | None]:
+        signatures = self._load(path).signatures
+        return [None] * len(functions) if signatures is None else signatures.types_of(functions)
 
     def lines(self, path: str) -> SourceLines | None:
         """Line tables of a module; None where it has no debug information. Errors as module()."""

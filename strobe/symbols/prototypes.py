@@ -83,6 +83,11 @@ class Prototypes:
             found = self._known[key] = self._make(row, language)
         return found
 
+    def types(self, row: SignatureRow) -> tuple[tuple[Type, ...], Type]:
+        """Those of the parameters, and of the result. Raises one of UNREADABLE where one is damaged."""
+        parameters = tuple(self._types.of_die(_without_const(self._die(type_))) for _, type_, _, _ in row.parameters)
+        return parameters, self._types.of_die(self._die(row.returned))
+
     def shapes(self, row: SignatureRow, language: str) -> list[Shape | None]:
         """Those of the parameters, None in doubt."""
         return [self._shape(type_, language) for _, type_, _, _ in row.parameters]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from strobe.model import FunctionSymbol, Parameter
 from strobe.symbols import names
@@ -14,6 +14,18 @@ from strobe.symbols.evidence import Evidence
 from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.prototypes import Prototype, Prototypes
 from strobe.symbols.signature_rows import SignatureRow
+from strobe.symbols.type_model import Type
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureTypes:
+    """Types of a function's parameters, in their order, and of what it returns. `returns_address`: of an object behind
+    a hidden pointer, whose address certainly comes back in rax."""
+
+    parameters: tuple[Type, ...]
+    returned: Type
+    returns_address: bool
+
 
 _OTHER_ABI = ("-mlong-double-128", "-mabi=ms")  # options that gcc notes
 
@@ -36,6 +48,27 @@ class Signatures:
             function if die is None else self._filled(function, next(rows))
             for function, die in zip(functions, dies, strict=True)
         ]
+
+    def types_of(self, functions: Sequence[FunctionSymbol]) -> list[SignatureTypes | None]:
+        """None for a function of which `fill_in` says nothing."""
+        dies = [self._die_of(function) for function in functions]
+        rows = self._rows([die for die in dies if die is not None])
+        return [
+            None if die is None else self._types(function, next(rows))
+            for function, die in zip(functions, dies, strict=True)
+        ]
+
+    def _types(self, function: FunctionSymbol, row: SignatureRow | None) -> SignatureTypes | None:
+        try:
+            with self.debug_info.dwarf.lock:
+                if row is None or row.language is None:
+                    return None
+                result = self._prototypes.of(row, row.language).result
+                is_address = result is not None and result.is_behind_pointer
+                is_kept = is_address and self._evidence.keeps_result(row, function.address)
+                return SignatureTypes(*self._prototypes.types(row), is_kept)
+        except UNREADABLE:  # a Doubt is one, too
+            return None
 
     def _die_of(self, function: FunctionSymbol) -> int | None:
         return None if names.is_changed_clone(function.raw_name) else self._functions.die_at(function.address)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from strobe.model import SessionStatus, SessionSummary
+from strobe.model import SessionStatus, SessionSummary, Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,8 @@ class StagedTraces:
 
     patterns: tuple[str, ...]
     sampling: str
+    watches: tuple[Watch, ...] = ()
+    depth: int | None = None
 
 
 def session_record(row: Sequence[object]) -> SessionRecord:

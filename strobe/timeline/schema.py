@@ -76,7 +76,17 @@ create table staged_traces(
 ) strict, without rowid;
 """
 
-_MIGRATIONS: tuple[str, ...] = (_FIRST,)
+_EXTRAS = """
+create table extras(                    -- what blocks beyond arguments and results are, by their id
+    session integer not null,
+    id integer not null,
+    description text not null,          -- JSON, see values/recorded.py
+    primary key (session, id)
+) strict, without rowid;
+alter table staged_traces add column watches text not null default '[]';  -- JSON list
+alter table staged_traces add column depth integer;
+"""
+_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS)
 
 
 def open_database(home: Path) -> apsw.Connection:

@@ -7,6 +7,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import apsw
 
 from strobe import config
 from strobe.errors import failure
-from strobe.model import FunctionSymbol
+from strobe.model import FunctionSymbol, Watch
 from strobe.timeline import symbol_json
 from strobe.timeline.host_events import HostEvent, HostEventQueue, insert_event
 from strobe.timeline.records import SessionRecord, StagedTraces, process_start_time, session_record
@@ -24,7 +25,7 @@ _UPDATABLE = frozenset(
     {"binary_path", "pid", "ended_at", "status", "exit_code", "signal", "segment_path", "retained", "event_limit"}
     | {"owner_pid", "owner_start_time"}
 )
-_PER_SESSION_TABLES = ("functions", "hook_spans", "host_events")
+_PER_SESSION_TABLES = ("functions", "hook_spans", "host_events", "extras")
 
 
 class Store:
@@ -189,19 +190,35 @@ class Store:
             spans.setdefault(int(str(function_id)), []).append((int(str(from_ticks)), to_ticks))  # type: ignore[arg-type]
         return spans
 
+    def add_extras(self, session_id: str, descriptions: Mapping[int, str]) -> None:
+        """Says what blocks of these ids are, before any is recorded."""
+        key = self.get_session(session_id).key
+        rows = [(key, number, text) for number, text in descriptions.items()]
+        self._write_many("insert or replace into extras values (?,?,?)", rows)
+
+    def extras(self, session_id: str) -> dict[int, str]:
+        key = self.get_session(session_id).key
+        rows = self._read("select id, description from extras where session = ?", (key,))
+        return {int(str(number)): str(description) for number, description in rows}
+
     # --- staged traces
 
     def stage(self, project_root: str, staged: StagedTraces) -> None:
         """Replaces what is staged for a project root; nothing is kept of an empty one."""
-        if not staged.patterns:
+        if not staged.patterns and not staged.watches:
             self._write("delete from staged_traces where project_root = ?", (project_root,))
             return
-        row = (project_root, json.dumps(staged.patterns), staged.sampling)
-        self._write("insert or replace into staged_traces values (?,?,?)", row)
+        watches = json.dumps([asdict(watch) for watch in staged.watches])
+        row = (project_root, json.dumps(staged.patterns), staged.sampling, watches, staged.depth)
+        self._write("insert or replace into staged_traces values (?,?,?,?,?)", row)
 
     def staged(self, project_root: str) -> StagedTraces | None:
-        rows = self._read("select patterns, sampling from staged_traces where project_root = ?", (project_root,))
-        return StagedTraces(tuple(json.loads(str(rows[0][0]))), str(rows[0][1])) if rows else None
+        columns = "patterns, sampling, watches, depth"
+        for row in self._read(f"select {columns} from staged_traces where project_root = ?", (project_root,)):
+            watches = tuple(Watch(**(item | {"on": tuple(item["on"])})) for item in json.loads(str(row[2])))
+            depth = None if row[3] is None else int(str(row[3]))
+            return StagedTraces(tuple(json.loads(str(row[0]))), str(row[1]), watches, depth)
+        return None
 
     # --- access
 

@@ -50,6 +50,7 @@ void strobe_native_after_fork(void) {
         }
     }
     recorder->set_specific(recorder->thread_key, NULL);
+    recorder->script = NULL; /* another thread may have been inside of the script's lock */
     recorder->pid = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);
     recorder->control->exit_handler = recorder->exit_function;
     STROBE_COMPILER_BARRIER();

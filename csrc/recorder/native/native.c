@@ -5,10 +5,14 @@
  * One unit, so that the compiler can inline across the files. It must not touch vector registers, as the traced
  * function's arguments may lie in them: it is compiled with -mgeneral-regs-only, and needs no libc.
  */
+#include "../../recipe/loops.c"
+#include "../../recipe/numbers.c"
+#include "../../recipe/recipe.c"
 #include "../agent.c"
 #include "../calls.c"
 #include "../capture.c"
 #include "../chunks.c"
+#include "../extras.c"
 #include "../stack.c"
 #include "../threads.c"
 #include "../totals.c"
@@ -19,6 +23,18 @@
 struct strobe_recorder strobe_recorder __attribute__((aligned(4096), visibility("hidden")));
 
 strobe_enter_function* strobe_native_enter_function __attribute__((visibility("hidden"))) = strobe_enter;
+
+static int (*strobe_real_set_specific)(uint32_t key, const void* value);
+
+static int strobe_set_specific_keeping_vectors(uint32_t key, const void* value) {
+    strobe_call_keeping_vectors(key, (uint64_t)value, 0, 0, (void*)strobe_real_set_specific);
+    return 0;
+}
+
+uint64_t strobe_call_script(strobe_script_function* script, uint64_t number, const uint64_t* registers,
+                            const uint64_t* slot, void* out) {
+    return strobe_call_keeping_vectors(number, (uint64_t)registers, (uint64_t)slot, (uint64_t)out, (void*)script);
+}
 
 static int strobe_is_plain_recorder(const struct strobe_recorder* recorder) {
     return recorder->thread_slot != 0 && recorder->clock_kind == STROBE_CLOCK_TSC && recorder->catch_returns;
@@ -31,7 +47,8 @@ void* strobe_native_begin(void) {
         strobe_recorder.exit_function = (uint64_t)strobe_exit_plain;
         strobe_recorder.control->exit_handler = strobe_recorder.exit_function;
     }
-    strobe_vectors_prepare(strobe_recorder.set_specific);
+    strobe_vectors_prepare();
+    strobe_real_set_specific = strobe_recorder.set_specific;
     strobe_recorder.set_specific = strobe_set_specific_keeping_vectors;
     strobe_recorder.follows_forks = 1;
     return (void*)strobe_native_enter;

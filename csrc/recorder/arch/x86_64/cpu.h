@@ -109,6 +109,10 @@ static inline void strobe_vector(uint32_t index, uint64_t* into) {
 /* Into 512 bytes, aligned to 16. Changes nothing, and raises no exception that is pending. */
 static inline void strobe_x87_save(uint8_t* area) { __asm__ volatile("fxsave (%0)" : : "r"(area) : "memory"); }
 
+/* The x87's and xmm registers, into as many bytes. */
+static inline void strobe_vectors_save(uint8_t* area) { strobe_x87_save(area); }
+static inline void strobe_vectors_restore(uint8_t* area) { __asm__ volatile("fxrstor (%0)" : : "r"(area) : "memory"); }
+
 /* The kernel's answer as it is: a negative errno on failure. */
 static inline int64_t strobe_syscall(int64_t number, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, int64_t f) {
     int64_t result;

@@ -1,0 +1,73 @@
+/**
+ * What is recorded of calls beyond their arguments and results (csrc/recorder/extras.c): watches, recipes that follow
+ * pointers, scripts; and which functions' calls get which of them.
+ */
+
+import { Scripts } from "./scripts.js";
+
+/** As the host packs them; see strobe/capture/extras_link.py. */
+export interface ExtrasRequest {
+    /** Numbers of recipes, with the bytes and items they may give and how many steps each has. */
+    recipes: [index: number, bytes: number, items: number, steps: number][];
+    /** Numbers of watches. */
+    watches: number[];
+    /** Sets: captures at the entry, at the return, most words. */
+    sets: [entry: number, exit: number, words: number][];
+    scripts: [index: number, expression: string][];
+    /** Bytes of the steps of all recipes, of all watches, and of the captures of all sets. */
+    sizes: [steps: number, watches: number, captures: number];
+}
+
+const WATCH_BYTES = 64; // struct strobe_watch
+const STEP_BYTES = 16; // struct strobe_recipe_step
+const CAPTURE_BYTES = 8; // struct strobe_capture
+
+export class Extras {
+    private readonly setWatch: (index: number, watch: NativePointer) => void;
+    private readonly setRecipe: (index: number, bytes: number, items: number, count: number, steps: NativePointer) => number;
+    private readonly addExtras: (entry: number, exit: number, words: number, captures: NativePointer) => number;
+    private readonly setExtras: (count: number, functions: NativePointer, sets: NativePointer) => void;
+    private readonly scripts: Scripts;
+
+    constructor(form: Record<string, NativePointer>) {
+        this.setWatch = new NativeFunction(form.strobe_agent_set_watch, "void", ["uint32", "pointer"]);
+        this.setRecipe = new NativeFunction(
+            form.strobe_agent_set_recipe, "int", ["uint32", "uint32", "uint32", "uint32", "pointer"]);
+        this.addExtras = new NativeFunction(
+            form.strobe_agent_add_extras, "uint32", ["uint32", "uint32", "uint32", "pointer"]);
+        this.setExtras = new NativeFunction(form.strobe_agent_set_extras, "void", ["uint32", "pointer", "pointer"]);
+        this.scripts = new Scripts(form);
+    }
+
+    /** Gives the numbers of the sets; 0 where there is no room. Throws where an expression cannot be compiled. */
+    prepare(request: ExtrasRequest, data: ArrayBuffer): number[] {
+        request.scripts.forEach(([index, expression]) => this.scripts.compile(index, expression));
+        const memory = Memory.alloc(Math.max(data.byteLength, 8));
+        memory.writeByteArray(data);
+        let place = memory;
+        for (const [index, bytes, items, steps] of request.recipes) {
+            if (this.setRecipe(index, bytes, items, steps, place) === 0) throw new Error("there is no room for more recipes");
+            place = place.add(steps * STEP_BYTES);
+        }
+        place = memory.add(request.sizes[0]);
+        request.watches.forEach((index, at) => this.setWatch(index, place.add(at * WATCH_BYTES)));
+        place = memory.add(request.sizes[0] + request.sizes[1]);
+        return request.sets.map(([entry, exit, words]) => {
+            const number = this.addExtras(entry, exit, words, place);
+            place = place.add((entry + exit) * CAPTURE_BYTES);
+            return number;
+        });
+    }
+
+    assign(functions: number[], sets: number[]): void {
+        const ids = Memory.alloc(Math.max(4 * functions.length, 8));
+        ids.writeByteArray(new Uint32Array(functions).buffer as ArrayBuffer);
+        const numbers = Memory.alloc(Math.max(2 * sets.length, 8));
+        numbers.writeByteArray(new Uint16Array(sets).buffer as ArrayBuffer);
+        this.setExtras(functions.length, ids, numbers);
+    }
+
+    end(): void {
+        this.scripts.end();
+    }
+}

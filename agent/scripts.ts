@@ -1,0 +1,172 @@
+/**
+ * Expressions in JavaScript that are evaluated when a traced function begins or returns. The recorder calls `run`, in
+ * the thread that called the function, and keeps what it writes: the value as JSON.
+ *
+ * No handler catches faults in the target, so memory is asked for before it is read, and nothing is written.
+ */
+
+import { globalExport } from "./libc.js";
+
+const MAX_BYTES = 512; // STROBE_SCRIPT_BYTES
+const FAILED = 0x80000000; // STROBE_SCRIPT_FAILED
+const AT_EXIT = 0x10000;
+const REGISTERS = 6;
+const RAX = 6; // STROBE_SOURCE_RAX
+const PAGE = 4096;
+const MAX_TEXT = 1024;
+const WIDTHS: Record<string, number> = {
+    Pointer: 8, S8: 1, U8: 1, S16: 2, U16: 2, S32: 4, U32: 4, S64: 8, U64: 8, Short: 2, UShort: 2, Int: 4, UInt: 4, Long: 8, ULong: 8,
+    Float: 4, Double: 8,
+};
+
+type Expression = (args: NativePointer[], retval: NativePointer | undefined) => unknown;
+
+let evaluating = 0;
+
+export class Scripts {
+    private readonly expressions = new Map<number, Expression>();
+    private readonly run: NativeCallback<"uint64", ["uint64", "pointer", "pointer", "pointer"]>;
+    private readonly setScript: (script: NativePointer) => void;
+
+    constructor(form: Record<string, NativePointer>) {
+        this.setScript = new NativeFunction(form.strobe_agent_set_script, "void", ["pointer"]);
+        this.run = new NativeCallback((number, registers, slot, out) => {
+            const at = Number(number);
+            return uint64(this.write(at & 0xffff, (at & AT_EXIT) !== 0, registers, slot, out));
+        }, "uint64", ["uint64", "pointer", "pointer", "pointer"]);
+    }
+
+    /** Throws SyntaxError. */
+    compile(index: number, expression: string): void {
+        this.expressions.set(index, new Function("args", "retval", `"use strict"; return (${expression}\n);`) as Expression);
+        guardMemory();
+        this.setScript(this.run);
+    }
+
+    end(): void {
+        this.setScript(NULL);
+    }
+
+    private write(index: number, atExit: boolean, registers: NativePointer, slot: NativePointer, out: NativePointer): number {
+        try {
+            return writeText(out, this.value(index, atExit, registers, slot));
+        } catch (error) {
+            const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+            return writeText(out, JSON.stringify(reason.slice(0, MAX_BYTES / 4))) + FAILED;
+        }
+    }
+
+    private value(index: number, atExit: boolean, registers: NativePointer, slot: NativePointer): string {
+        const expression = this.expressions.get(index);
+        if (expression === undefined) throw new Error("it was removed");
+        const args = atExit ? noArguments() : argumentsAt(registers, slot);
+        const retval = atExit ? registers.add(8 * RAX).readPointer() : undefined;
+        evaluating++;
+        try {
+            const text = JSON.stringify(expression(args, retval) ?? null, plain);
+            if (text === undefined) return JSON.stringify("<no value>");
+            return text.length <= MAX_BYTES / 4 ? text : JSON.stringify(text.slice(0, MAX_BYTES / 8) + "…");
+        } finally {
+            evaluating--;
+        }
+    }
+}
+
+function writeText(out: NativePointer, text: string): number {
+    const bytes = utf8(text);
+    out.writeByteArray(bytes);
+    return bytes.length;
+}
+
+function utf8(text: string): number[] {
+    return [...unescape(encodeURIComponent(text))].map(letter => letter.charCodeAt(0));
+}
+
+function plain(_name: string, value: unknown): unknown {
+    if (typeof value === "bigint") return value.toString();
+    if (typeof value === "number" && !Number.isFinite(value)) return String(value);
+    return value;
+}
+
+function argumentsAt(registers: NativePointer, slot: NativePointer): NativePointer[] {
+    return new Proxy([] as NativePointer[], {
+        get(_target, name): NativePointer | undefined {
+            const index = Number(name);
+            if (!Number.isInteger(index) || index < 0) return undefined;
+            return (index < REGISTERS ? registers.add(8 * index) : slot.add(8 * (1 + index - REGISTERS))).readPointer();
+        },
+    });
+}
+
+function noArguments(): NativePointer[] {
+    return new Proxy([] as NativePointer[], {
+        get(): never { throw new Error("arguments are not known any more at the return: use retval, or `typeof retval`"); },
+    });
+}
+
+const readv = new NativeFunction(globalExport("process_vm_readv"), "long", ["int", "pointer", "ulong", "pointer", "ulong", "ulong"]);
+
+/** Bytes that can be read there, as many as there are. */
+function readable(address: NativePointer, size: number): number {
+    const vectors = Memory.alloc(32 + size);
+    vectors.writePointer(vectors.add(32)).add(8).writeU64(size);
+    vectors.add(16).writePointer(address).add(8).writeU64(size);
+    return Number(readv(Process.id, vectors, 1, vectors.add(16), 1, 0));
+}
+
+function check(address: NativePointer, size: number): void {
+    evaluating--;
+    const found = readable(address, size);
+    evaluating++;
+    if (found !== size) throw new Error(`Address not readable: ${address}`);
+}
+
+/** How many bytes a text of no stated length may take: to the end of what can be read, within limits. */
+function textRoom(address: NativePointer): number {
+    const toPageEnd = PAGE - address.and(PAGE - 1).toInt32();
+    evaluating--;
+    const first = Math.max(readable(address, Math.min(toPageEnd, MAX_TEXT)), 0);
+    const more = first === toPageEnd && first < MAX_TEXT ? Math.max(readable(address.add(first), MAX_TEXT - first), 0) : 0;
+    evaluating++;
+    if (first === 0) throw new Error(`Address not readable: ${address}`);
+    return first + more;
+}
+
+let isGuarded = false;
+
+/** Within expressions alone; what the agent itself reads and writes is known to be there. */
+function guardMemory(): void {
+    if (isGuarded) return;
+    isGuarded = true;
+    const prototype = NativePointer.prototype as unknown as Record<string, (...values: unknown[]) => unknown>;
+    for (const name of Object.getOwnPropertyNames(prototype)) {
+        const own = prototype[name];
+        if (name.startsWith("write"))
+            prototype[name] = function (this: NativePointer, ...values): unknown {
+                if (evaluating > 0) throw new Error("an expression of a watch may not write; debug_write does");
+                return own.apply(this, values);
+            };
+        else if (name.startsWith("read"))
+            prototype[name] = function (this: NativePointer, ...values): unknown {
+                return own.apply(this, evaluating > 0 ? checked(this, name.slice(4), values) : values);
+            };
+    }
+}
+
+/** The arguments for a method that reads what was found to be there. */
+function checked(address: NativePointer, kind: string, values: unknown[]): unknown[] {
+    const size = WIDTHS[kind] ?? (typeof values[0] === "number" && values[0] >= 0 ? values[0] : undefined);
+    if (size !== undefined) {
+        if (size > 0) check(address, kind === "Utf16String" ? 2 * size : size);
+        return values;
+    }
+    if (address.isNull()) return values; // no text: null
+    const room = textRoom(address);
+    evaluating--;
+    const bytes = new Uint8Array(address.readByteArray(room) as ArrayBuffer);
+    evaluating++;
+    const width = kind === "Utf16String" ? 2 : 1;
+    let length = 0;
+    while (length + width <= room && (bytes[length] !== 0 || (width === 2 && bytes[length + 1] !== 0))) length += width;
+    return [length / width];
+}
