@@ -74,6 +74,7 @@ py::dict named_steps() {
     steps["NUMBER"] = static_cast<int>(STROBE_RECIPE_NUMBER);
     steps["PLACE"] = static_cast<int>(STROBE_RECIPE_PLACE);
     steps["TURN"] = static_cast<int>(STROBE_RECIPE_TURN);
+    steps["SLOT"] = static_cast<int>(STROBE_RECIPE_SLOT);
     steps["PICK"] = static_cast<int>(STROBE_RECIPE_PICK);
     steps["DROP"] = static_cast<int>(STROBE_RECIPE_DROP);
     steps["CALC"] = static_cast<int>(STROBE_RECIPE_CALC);
@@ -82,6 +83,7 @@ py::dict named_steps() {
     steps["REPEAT"] = static_cast<int>(STROBE_RECIPE_REPEAT);
     steps["REPEAT_MANY"] = static_cast<int>(STROBE_RECIPE_REPEAT_MANY);
     steps["CHAIN"] = static_cast<int>(STROBE_RECIPE_CHAIN);
+    steps["BTREE"] = static_cast<int>(STROBE_RECIPE_BTREE);
     steps["TREE"] = static_cast<int>(STROBE_RECIPE_TREE);
     steps["SLOTS"] = static_cast<int>(STROBE_RECIPE_SLOTS);
     steps["NEXT"] = static_cast<int>(STROBE_RECIPE_NEXT);

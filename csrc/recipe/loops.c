@@ -5,11 +5,12 @@ enum { RECIPE_GROUP = 16 }; /* control bytes that are read at once */
 
 static int recipe_begins_loop(uint8_t op) {
     return op == STROBE_RECIPE_REPEAT || op == STROBE_RECIPE_REPEAT_MANY || op == STROBE_RECIPE_CHAIN ||
-           op == STROBE_RECIPE_TREE || op == STROBE_RECIPE_SLOTS;
+           op == STROBE_RECIPE_TREE || op == STROBE_RECIPE_SLOTS || op == STROBE_RECIPE_BTREE;
 }
 
 static int recipe_has_item(const struct strobe_recipe_step* step) {
-    return step->op == STROBE_RECIPE_CHAIN || step->op == STROBE_RECIPE_TREE || step->op == STROBE_RECIPE_SLOTS;
+    return step->op == STROBE_RECIPE_CHAIN || step->op == STROBE_RECIPE_TREE || step->op == STROBE_RECIPE_SLOTS ||
+           step->op == STROBE_RECIPE_BTREE;
 }
 
 /* The NEXT that belongs to the loop at `at`; `count` where there is none. */
@@ -94,6 +95,61 @@ static int recipe_to_next_in_tree(struct recipe_run* run, struct recipe_loop* lo
     return right ? recipe_descend(run, loop, right) : recipe_ascend(run, loop);
 }
 
+/* 0 where it cannot be read. */
+static int recipe_half(struct recipe_run* run, struct recipe_loop* loop, uint64_t node, uint32_t number,
+                       uint64_t* half) {
+    struct recipe_word word = strobe_recipe_number_at(run, node + recipe_link(loop, number), 2);
+    if (word.status != STROBE_RECIPE_OK) return recipe_ends_at(loop, word.status, word.value);
+    *half = word.value;
+    return 1;
+}
+
+/* From the turn's node by its child `index` to the first leaf there. Nodes that do not know their parent are none. */
+static int recipe_to_leaf(struct recipe_run* run, struct recipe_loop* loop, uint64_t index) {
+    uint64_t node = loop->start.value, child, parent, at;
+    for (; loop->limit > 0; loop->limit--, index = 0) {
+        if (!recipe_follow(run, loop, node, recipe_link(loop, 3) + 8 * index, &child)) return 0;
+        if (!recipe_follow(run, loop, child, recipe_link(loop, 0), &parent)) return 0;
+        if (!recipe_half(run, loop, child, 1, &at)) return 0;
+        if (parent != node || at != index) return recipe_ends_at(loop, STROBE_RECIPE_BROKEN, child);
+        node = child;
+    }
+    loop->start.value = node;
+    loop->slot = 0;
+    return 1;
+}
+
+/* To the first key from loop->slot on, in this node or above it; every node but a root has keys. */
+static int recipe_to_key(struct recipe_run* run, struct recipe_loop* loop) {
+    uint64_t parent, keys;
+    while (loop->limit <= STROBE_RECIPE_MAX_HEIGHT) {
+        uint64_t node = loop->start.value;
+        if (!recipe_half(run, loop, node, 2, &keys)) return 0;
+        if (loop->slot < keys) return 1;
+        if (!recipe_follow(run, loop, node, recipe_link(loop, 0), &parent)) return 0;
+        if (!parent) return 0;
+        if (!keys) break;
+        if (!recipe_half(run, loop, node, 1, &loop->slot)) return 0;
+        loop->start.value = parent;
+        loop->limit++;
+    }
+    return recipe_ends_at(loop, STROBE_RECIPE_BROKEN, loop->start.value);
+}
+
+static int recipe_to_next_key(struct recipe_run* run, struct recipe_loop* loop) {
+    if (loop->limit > 0) {
+        if (!recipe_to_leaf(run, loop, loop->slot + 1)) return 0;
+    } else {
+        loop->slot++;
+    }
+    return recipe_to_key(run, loop);
+}
+
+static int recipe_to_first_key(struct recipe_run* run, struct recipe_loop* loop) {
+    if (loop->limit > STROBE_RECIPE_MAX_HEIGHT) return recipe_ends_at(loop, STROBE_RECIPE_BROKEN, loop->start.value);
+    return recipe_to_leaf(run, loop, 0) && recipe_to_key(run, loop);
+}
+
 /* From loop->slot on, to one that is in use. */
 static int recipe_to_used_slot(struct recipe_run* run, struct recipe_loop* loop) {
     uint8_t control[RECIPE_GROUP];
@@ -126,6 +182,8 @@ static int recipe_advance(struct recipe_run* run, struct recipe_loop* loop) {
         case STROBE_RECIPE_SLOTS:
             loop->slot++;
             return recipe_to_used_slot(run, loop);
+        case STROBE_RECIPE_BTREE:
+            return recipe_to_next_key(run, loop);
         default:
             if (loop->start.status == STROBE_RECIPE_OK) loop->start.value += (uint64_t)loop->step->operand;
             return 1;
@@ -201,6 +259,7 @@ static int recipe_has_turn(struct recipe_run* run, struct recipe_loop* loop) {
     if (!recipe_has_item(loop->step)) return 1;
     if (loop->start.status != STROBE_RECIPE_OK || run->output->items[loop->item].size != 8) return 0;
     if (loop->step->op == STROBE_RECIPE_SLOTS) return recipe_to_used_slot(run, loop);
+    if (loop->step->op == STROBE_RECIPE_BTREE) return recipe_to_first_key(run, loop);
     return loop->start.value && loop->start.value != loop->end;
 }
 

@@ -14,12 +14,12 @@ struct recipe_loop {
     struct recipe_word before; /* the place at the first turn; it is that at the end, too */
     struct recipe_word start;  /* of the turn that is under way */
     uint64_t end;              /* CHAIN, TREE: the node that is none */
-    uint64_t limit;            /* CHAIN: of nodes; SLOTS: of slots */
-    uint64_t slot;             /* SLOTS: of this turn */
+    uint64_t limit;            /* CHAIN: of nodes; SLOTS: of slots; BTREE: the height of this turn's node */
+    uint64_t slot;             /* SLOTS: of this turn; BTREE: the key in its node */
     const struct strobe_recipe_step* step;
     uint32_t first; /* index of step */
     uint32_t turns, turn;
-    uint32_t item;    /* CHAIN, TREE, SLOTS: the index of theirs, which is filled in at the end */
+    uint32_t item;    /* CHAIN, TREE, SLOTS, BTREE: the index of theirs, which is filled in at the end */
     uint32_t kept;    /* places that were kept when it began */
     uint32_t numbers; /* and numbers */
 };

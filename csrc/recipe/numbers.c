@@ -116,6 +116,10 @@ static uint32_t recipe_push_new(struct recipe_run* run, const struct strobe_reci
             if (!run->loop_count) return STROBE_RECIPE_MALFORMED;
             number.value = run->loops[run->loop_count - 1].turn;
             break;
+        case STROBE_RECIPE_SLOT:
+            if (!run->loop_count) return STROBE_RECIPE_MALFORMED;
+            number.value = run->loops[run->loop_count - 1].slot;
+            break;
         case STROBE_RECIPE_PICK:
             if (step->count >= run->number_count) return STROBE_RECIPE_MALFORMED;
             number = run->numbers[run->number_count - 1 - step->count];
@@ -153,6 +157,7 @@ uint32_t strobe_recipe_count(struct recipe_run* run, const struct strobe_recipe_
         case STROBE_RECIPE_NUMBER:
         case STROBE_RECIPE_PLACE:
         case STROBE_RECIPE_TURN:
+        case STROBE_RECIPE_SLOT:
         case STROBE_RECIPE_PICK:
             return recipe_push_new(run, step);
         case STROBE_RECIPE_DROP:

@@ -40,6 +40,7 @@ enum {
     STROBE_RECIPE_NUMBER,   /* pushes the number of width bytes at place + operand; signed where count is 1 */
     STROBE_RECIPE_PLACE,    /* pushes place + operand */
     STROBE_RECIPE_TURN,     /* pushes how many turns of the innermost loop there were before this one */
+    STROBE_RECIPE_SLOT,     /* pushes which slot, or key of its node, the innermost loop is at */
     STROBE_RECIPE_PICK,     /* pushes the number that has count others above it */
     STROBE_RECIPE_DROP,     /* takes the top number away */
     STROBE_RECIPE_CALC,     /* takes two numbers, pushes what operation width makes of them; SELECT takes three */
@@ -55,6 +56,9 @@ enum {
                             from place on. operand: offsets of left, right and parent, of 16 bits each */
     STROBE_RECIPE_SLOTS, /* item: how many turns. Takes a number of slots: each that is in use, operand bytes after the
                             one before. Slot n is in use where the byte at place + n has none of the bits of width */
+    STROBE_RECIPE_BTREE, /* item: how many turns. Takes a height: each key in order below the root at place, which is at
+                            key SLOT of the turn's node. Leaves have height 0. operand: offsets in a node of its parent,
+                            of its index there and its count of keys, of 2 bytes each, and of its children */
     STROBE_RECIPE_NEXT
 };
 

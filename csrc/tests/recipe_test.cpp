@@ -242,6 +242,54 @@ void trees_are_walked_in_order() {
     CHECK_EQUAL(walk(0x1040, 9), "1c90 2 2: 1 0 0 0 0 0 0 0;1040 0 3:;");
 }
 
+// A node of 32 bytes: parent, its index there and its count of keys, two children. Node n lies at 0x1000 + 32 n.
+void put_keys(Memory& memory, int node, int parent, int index, int keys, int first, int second) {
+    const std::uint64_t place = kStart + 32 * static_cast<std::uint64_t>(node);
+    const auto at = [](int other) { return other < 0 ? 0 : kStart + 32 * static_cast<std::uint64_t>(other); };
+    memory.put(place, at(parent));
+    memory.put(place + 8, static_cast<std::uint64_t>(index | keys << 16));
+    memory.put(place + 16, at(first));
+    memory.put(place + 24, at(second));
+}
+
+void keys_of_nodes_are_walked_in_order() {
+    Memory memory;
+    put_keys(memory, 0, -1, 9, 1, 1, 2);  // the root, of height 2
+    put_keys(memory, 1, 0, 0, 1, 3, 4);
+    put_keys(memory, 2, 0, 1, 1, 5, 6);
+    put_keys(memory, 3, 1, 0, 2, -1, -1);
+    put_keys(memory, 4, 1, 1, 1, -1, -1);
+    put_keys(memory, 5, 2, 0, 1, -1, -1);
+    put_keys(memory, 6, 2, 1, 2, -1, -1);
+    const std::int64_t links = 8 << 16 | std::int64_t{10} << 32 | std::int64_t{16} << 48;
+    const auto walk = [&](std::int64_t root, std::int64_t height, std::uint32_t most) {
+        const strobe_recipe_step slot = step(STROBE_RECIPE_SLOT);
+        return run(memory, {base(root), constant(height), step(STROBE_RECIPE_BTREE, most, links), slot, kNote, kDrop,
+                            step(STROBE_RECIPE_READ), kNext, kEnd})
+            .items;
+    };
+    const auto key = [](const char* node, const char* at) {
+        return std::string("0 0 4: ") + at + " 0 0 0 0 0 0 0;" + node + " 0 6:;";
+    };
+    const std::string first = key("1060", "0") + key("1060", "1");
+    const std::string left = first + key("1020", "0") + key("1080", "0");
+    const std::string right = key("10a0", "0") + key("1040", "0") + key("10c0", "0") + key("10c0", "1");
+    CHECK_EQUAL(walk(0x1000, 2, 20), "0 0 2: 9 0 0 0 0 0 0 0;" + left + key("1000", "0") + right);
+    CHECK_EQUAL(walk(0x1000, 2, 9), "0 0 2: 9 0 0 0 0 0 0 0;" + left + key("1000", "0") + right);
+    CHECK_EQUAL(walk(0x1000, 2, 4), "0 4 2: 4 0 0 0 0 0 0 0;" + left);
+    CHECK_EQUAL(walk(0x1000, 2, 0), "0 0 2: 0 0 0 0 0 0 0 0;");
+    CHECK_EQUAL(walk(0x1000, 1000, 9), "1000 5 2: 0 0 0 0 0 0 0 0;");  // of no such height
+    CHECK_EQUAL(walk(0x1000, 3, 9), "0 2 2: 0 0 0 0 0 0 0 0;");        // nor of this: what would be a child is none
+    put_keys(memory, 4, 1, 0, 1, -1, -1);                              // does not know which child it is
+    CHECK_EQUAL(walk(0x1000, 2, 9), "1080 5 2: 3 0 0 0 0 0 0 0;" + first + key("1020", "0"));
+    put_keys(memory, 4, 1, 1, 0, -1, -1);  // without keys
+    CHECK_EQUAL(walk(0x1000, 2, 9), "1080 5 2: 3 0 0 0 0 0 0 0;" + first + key("1020", "0"));
+    put_keys(memory, 1, 0, 0, 1, 3, 100);  // leads nowhere
+    CHECK_EQUAL(walk(0x1000, 2, 9), "1c80 2 2: 3 0 0 0 0 0 0 0;" + first + key("1020", "0"));
+    put_keys(memory, 0, -1, 0, 0, -1, -1);  // an empty root
+    CHECK_EQUAL(walk(0x1000, 0, 9), "0 0 2: 0 0 0 0 0 0 0 0;");
+}
+
 void slots_in_use_are_found() {
     Memory memory;
     for (int slot = 0; slot < 40; slot++) memory.bytes[64 + slot] = 0xff;
@@ -366,6 +414,7 @@ int main() {
     numbers_are_calculated();
     chains_are_followed();
     trees_are_walked_in_order();
+    keys_of_nodes_are_walked_in_order();
     slots_in_use_are_found();
     virtual_bases();
     nonsense_is_refused();
