@@ -68,7 +68,7 @@ def watch(context: click.Context, session_id: str, variables: tuple[str, ...], i
 def _follow(session: Session, source: RepeatedRead, interval: float) -> None:
     palette = Palette.of(sys.stdout)
     is_table = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    title = f"{session.id}  every {wording.duration(round(interval * 1e9))}, Ctrl-C ends"
+    title = f"{session.id}  every {interval * 1000:g} ms, Ctrl-C ends"
     view: Table | Lines = Table(sys.stdout, palette, title) if is_table else Lines(sys.stdout)
     view.begin()
     try:

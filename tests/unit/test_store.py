@@ -181,6 +181,28 @@ def test_a_prompt_without_line_feed_becomes_an_event_on_its_own(store: Store) ->
     source.close()
 
 
+def test_events_of_one_moment_by_two_processes_are_all_kept(tmp_path: Path) -> None:
+    """Two stores stand for two processes: the owner of the session, and one that adds an event to it."""
+    owner, other = Store(tmp_path), Store(tmp_path)
+    record = owner.add_session("/bin/app", None, 1000)
+    source = HostEventSource(owner, record.id, 7, lambda: 5)
+    taken = 5 << 12 | 4095
+    assert other.add_host_event(record.id, "variable_snapshot", "other", lambda: taken) == taken
+    source.output("stdout", b"one\ntwo\n")
+    source.event("variable_snapshot", "own")
+    later = other.add_host_event(record.id, "variable_snapshot", "other again", lambda: taken)
+    source.close()
+    assert sorted(lines_of(owner, record.id)) == [b"one\n", b"other", b"other again", b"own", b"two\n"]
+    assert later is not None
+    assert later > taken
+    owner.update_session(record.id, status="exited")
+    assert other.add_host_event(record.id, "variable_snapshot", "too late", lambda: taken) is None
+    assert source.event("variable_snapshot", "too late") is None
+    assert len(lines_of(owner, record.id)) == 5
+    owner.close()
+    other.close()
+
+
 def test_two_processes_write_at_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WRITER, str(tmp_path)]
     writers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
