@@ -114,7 +114,7 @@ static uint32_t recipe_read_one(struct recipe_run* run, const struct strobe_reci
 static uint32_t recipe_read_many(struct recipe_run* run, const struct strobe_recipe_step* step) {
     struct recipe_word number;
     uint64_t size = (uint64_t)step->operand;
-    if (!run->number_count || size > UINT32_MAX) return STROBE_RECIPE_MALFORMED;
+    if (!run->number_count || size > 0xffffffffu) return STROBE_RECIPE_MALFORMED;
     number = run->numbers[run->number_count - 1];
     if (number.status == STROBE_RECIPE_OK && number.value > step->count) number.value = step->count;
     return recipe_read(run, number, size, 0);
