@@ -234,6 +234,10 @@ class ChunkSupply:
     def stop(self) -> None:
         """The file is touched no more when this returns."""
 
+def thread_pointer(thread: int) -> int:
+    """Address of a thread's control block, by a stop of some microseconds; 0 where the kernel does not say. Raises
+    PermissionError where another debugger holds it, ProcessLookupError where it is gone."""
+
 def block_signals(process: int, threads: list[int]) -> None:
     """Block all signals but those of a thread's own faults in these threads, by id, of any process. Those that are gone
     are left out. OSError: PermissionError where another debugger holds one."""

@@ -4,6 +4,7 @@
 #include "bindings.h"
 #include "patch/code.h"
 #include "patch/signal_mask.h"
+#include "patch/thread_pointer.h"
 
 namespace py = pybind11;
 
@@ -24,6 +25,7 @@ namespace strobe::bindings {
 
 void add_patch(py::module_& module) {
     module.def("write_code", &write_rows, py::arg("pid"), py::arg("changes"), py::arg("stop"));
+    module.def("thread_pointer", &strobe::thread_pointer, py::arg("thread"), py::call_guard<py::gil_scoped_release>());
     module.def("block_signals", &strobe::block_signals, py::arg("process"), py::arg("threads"),
                py::call_guard<py::gil_scoped_release>());
 }

@@ -18,8 +18,10 @@ from strobe.session.modules import Modules, TracedModule
 from strobe.symbols import ElfResolver, SymbolResolver
 from strobe.timeline import placement
 from strobe.timeline.records import SessionRecord
+from strobe.values.process_memory import ProcessMemory
 from strobe.values.reading import Prepared, Reader, ReadResult, ReadTarget, failed_process
 from strobe.values.scope import Module, Scope
+from strobe.values.thread_blocks import GlibcThreads
 from strobe.values.writing import Store, Writer, WriteResult, WriteTarget
 
 _LOCK = threading.Lock()  # debug information is for one thread at a time
@@ -129,7 +131,8 @@ class Reads:
     def __init__(self, pid: int, resolver: SymbolResolver) -> None:
         self.pid = self._pid = pid
         self._resolver = resolver
-        self._reader = Reader(pid)
+        self._memory = ProcessMemory(pid)
+        self._reader = Reader(self._memory)
         self._modules = Modules(pid, resolver)
         self._program: tuple[int, int] | None = None  # device and inode
         self._scope: Scope | None = None
@@ -145,7 +148,7 @@ class Reads:
         """A result for each target; `store` is called once, when all are checked. Raises as `read`."""
         with _LOCK, self.told():
             maps = Path(f"/proc/{self._pid}/maps").read_text(errors="surrogateescape")
-            return Writer(self._pid, self._reader).write(targets, self._current(), maps, store)
+            return Writer(self._memory, self._reader).write(targets, self._current(), maps, store)
 
     def prepare(self, targets: Sequence[ReadTarget], depth: int) -> Preparation:
         """Raises as `read`."""
@@ -187,7 +190,7 @@ class Reads:
             loaded = self._loaded([own])
             if not loaded:
                 raise failure("no_debug_information", path=path, hint="Its symbols cannot be read.")
-            self._scope = Scope(loaded[0], self._later)
+            self._scope = Scope(loaded[0], self._later, GlibcThreads(self._memory, self._libraries))
         return self._scope
 
     def _executable(self) -> tuple[int, int]:

@@ -13,7 +13,8 @@ from strobe.values import raw
 from strobe.values.expression import parse
 from strobe.values.model import Shown
 from strobe.values.places import Place, place_of, pointer_to
-from strobe.values.recipes import NULL, Item, Recipe, run
+from strobe.values.process_memory import ProcessMemory
+from strobe.values.recipes import NULL, Item, Recipe
 from strobe.values.scope import Scope
 from strobe.values.shapes import Decoding, Leading, Nothing, Part, Shape, add_read, read_value
 from strobe.values.shaping import Shaping
@@ -81,8 +82,8 @@ class Prepared:
     `is_thread_local`: whether one is a thread's, which may be elsewhere the next time.
     """
 
-    def __init__(self, pid: int, plans: Sequence[tuple[ReadTarget, _Plan | StrobeError]]) -> None:
-        self._pid = pid
+    def __init__(self, memory: ProcessMemory, plans: Sequence[tuple[ReadTarget, _Plan | StrobeError]]) -> None:
+        self._memory = memory
         self._plans = plans
         self._code = [plan.code for _, plan in plans if isinstance(plan, _Plan)]
         self.refused = {target: plan for target, plan in plans if isinstance(plan, StrobeError)}
@@ -94,7 +95,7 @@ class Prepared:
 
         Raises OSError where the process is gone (ESRCH) or may not be read (EPERM).
         """
-        runs = iter(run(self._pid, self._code) if self._code else [])
+        runs = iter(self._memory.run(self._code))
         return [
             _result(plan, next(runs), name_at)
             if isinstance(plan, _Plan)
@@ -106,8 +107,8 @@ class Prepared:
 class Reader:
     """Reads one process. Not for several threads at once."""
 
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
+    def __init__(self, memory: ProcessMemory) -> None:
+        self._memory = memory
         self._scope: Scope | None = None
         self._plans: dict[tuple[ReadTarget, int], _Plan] = {}
 
@@ -118,7 +119,7 @@ class Reader:
     def prepare(self, targets: Sequence[ReadTarget], depth: int, scope: Scope) -> Prepared:
         if scope is not self._scope:
             self._plans, self._scope = {}, scope
-        return Prepared(self._pid, [(target, self._planned(target, depth, scope)) for target in targets])
+        return Prepared(self._memory, [(target, self._planned(target, depth, scope)) for target in targets])
 
     def _planned(self, target: ReadTarget, depth: int, scope: Scope) -> _Plan | StrobeError:
         known = self._plans.get((target, depth))

@@ -18,8 +18,8 @@ from strobe.values.expression import parse
 from strobe.values.memory_map import MemoryMap
 from strobe.values.model import PointerTo, Shown
 from strobe.values.places import Place, place_of, pointer_to
+from strobe.values.process_memory import ProcessMemory
 from strobe.values.reading import Reader, ReadResult, ReadTarget
-from strobe.values.recipes import Recipe, run
 from strobe.values.scope import Scope, UnknownVariable
 from strobe.values.shapes import Decoding, Part
 from strobe.values.shaping import Shaping
@@ -77,8 +77,8 @@ class _Planned:
 class Writer:
     """Writes one process. Not for several threads at once."""
 
-    def __init__(self, pid: int, reader: Reader) -> None:
-        self._pid = pid
+    def __init__(self, memory: ProcessMemory, reader: Reader) -> None:
+        self._memory = memory
         self._reader = reader
 
     def write(self, targets: Sequence[WriteTarget], scope: Scope, maps: str, store: Store) -> list[WriteResult]:
@@ -115,7 +115,7 @@ class Writer:
         if before.error is not None:
             raise before.error
         assert before.address is not None
-        memory = Memory(self._peek, lambda text: self._pointed(text, target.thread, scope))
+        memory = Memory(self._memory.peek, lambda text: self._pointed(text, target.thread, scope))
         what = target.place.text
         changes = changes_of(type_, bits, before.address, target.value, what, memory)
         for change in changes:
@@ -151,18 +151,11 @@ class Writer:
         if not place.is_value:
             raise failure("no_address", expression=text)
         place.recipe.read(0)
-        ((item,),) = run(self._pid, [place.recipe.finished()])
+        ((item,),) = self._memory.run([place.recipe.finished()])
         if not item.is_there:
             raise failure("address_unreadable", address=f"{item.address:#x}", at=f", for {text}")
         plain = place.type.bare
         return item.address, plain.target if isinstance(plain, Pointer) else None
-
-    def _peek(self, address: int, size: int) -> bytes | None:
-        recipe = Recipe()
-        recipe.base(address)
-        recipe.read(size)
-        ((item,),) = run(self._pid, [recipe.finished()])
-        return item.data if item.is_there else None
 
     def _result(
         self, target: WriteTarget, plan: _Planned, problems: list[str], is_whole: bool, scope: Scope
