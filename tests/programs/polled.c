@@ -1,5 +1,6 @@
 /* Counts at full speed. SIGUSR2 lets gChosen lead nowhere, or back to gRight; SIGUSR1 ends it with status 3. */
 #include <stdio.h>
+#include <string.h>
 
 #include "told.h"
 
@@ -9,17 +10,36 @@ struct Voice {
     char name[8];
 };
 
+struct Link {
+    int value;
+    struct Link* next;
+};
+
 int gTempo = 120;
 int gRight = 7;
 int* volatile gChosen = &gRight;
 struct Voice gVoice = {440.5f, -7, "abc"};
+struct Link gLinks[7] = {{1, &gLinks[1]}, {2, &gLinks[2]}, {3, &gLinks[3]}, {4, &gLinks[4]},
+                         {5, &gLinks[5]}, {6, &gLinks[6]}, {7, gLinks}};
+int gNinetyNine[99] = {1};
+int gHundred[100] = {2};
+int gHundredOne[101] = {3};
+char gShort[1024], gLongest[1025], gTooLong[1026];  // 1,023 to 1,025 characters and a zero
+char *gShortText = gShort, *gLongestText = gLongest, *gTooLongText = gTooLong;
+char gBytes[65536 + 4096];
 volatile long gCount;
 volatile unsigned long gFlipping;
 
 static void on_usr2(int signal_number) { gChosen = gChosen || !signal_number ? NULL : &gRight; }
 
+static void fill(char* text, size_t size) { memset(text, 'x', size - 1); }
+
 int main(void) {
     run_until_told();
+    fill(gShort, sizeof gShort);
+    fill(gLongest, sizeof gLongest);
+    fill(gTooLong, sizeof gTooLong);
+    fill(gBytes, sizeof gBytes);
     signal(SIGUSR2, on_usr2);
     puts("ready");
     fflush(stdout);
