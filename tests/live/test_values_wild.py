@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+import os
 import random
-from collections.abc import Callable
+import re
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from support.reads import ready, value
-from support.sessions import Launch
+from support.sessions import Launch, status
+from support.wait import wait_until
 
+from strobe import StrobeError
+from strobe.errors import Code
 from strobe.session import Session
 from strobe.values import ReadTarget
 
 WILD = 10_000
 BATCH = 500
 FLIPS = 2_000
+CASTS = 500
+RELOADS_READ = 400
+Build = Callable[..., Path]
 
 
 @pytest.fixture
-def values(build_program: Callable[..., Path], launch: Launch) -> Session:
+def values(build_program: Build, launch: Launch) -> Session:
     return ready(launch(build_program("values", "-O2")))
+
+
+@pytest.fixture
+def polled(build_program: Build, launch: Launch) -> Session:
+    return ready(launch(build_program("polled", "-O2")))
 
 
 def test_wild_addresses_are_errors_and_the_program_lives(values: Session) -> None:
@@ -58,3 +73,68 @@ def test_what_is_written_meanwhile_is_not_torn(values: Session) -> None:
     for _ in range(FLIPS):
         for result, whole in zip(values.read(targets), allowed, strict=True):
             assert result.value in whole
+
+
+def test_no_part_of_a_structure_is_torn(polled: Session) -> None:
+    def scalars(found: object) -> Iterator[object]:
+        if isinstance(found, list):
+            for element in found:
+                yield from scalars(element)
+        else:
+            yield found
+
+    seen = set()
+    for _ in range(FLIPS):
+        flips = value(polled, "gFlips", depth=2)
+        for _, field in flips:
+            seen |= set(scalars(field))
+    assert seen == {0, -1}
+
+
+def test_pointers_out_of_any_memory_are_followed_or_refused(polled: Session) -> None:
+    """Structures that are none: what their pointers lead to is anything, and anywhere."""
+    chance = random.Random(7)
+    mapped = [
+        (int(start, 16), int(end, 16))
+        for start, end in re.findall(r"^([0-9a-f]+)-([0-9a-f]+) r", Path(f"/proc/{polled.pid}/maps").read_text(), re.M)
+    ]
+    answers = 0
+    for _ in range(CASTS // 10):
+        places = [chance.choice(mapped) for _ in range(10)]
+        addresses = [chance.randrange(start, end) for start, end in places]
+        forms = ("((Link*){:#x})->next->next->value", "(Link*){:#x}", "((Voice*){:#x})->name", "*(Link*){:#x}")
+        targets = [ReadTarget(chance.choice(forms).format(address)) for address in addresses]
+        answers += len(polled.read(targets, 5))
+    assert answers == CASTS
+    assert value(polled, "gTempo") == 120
+    os.kill(polled.pid, signal.SIGUSR1)
+    assert status(polled) == 3
+
+
+def test_reads_while_libraries_come_and_go(launch: Launch, build_program: Build, build_plugin: Build) -> None:
+    session = launch(build_program("dlopens"), str(build_plugin()), "reload")
+    targets = [ReadTarget("plugin_rounds"), ReadTarget("told")]
+    wait_until(lambda: session.read(targets)[0].error is None, "the library", 20)
+    for _ in range(RELOADS_READ):
+        library, own = session.read(targets)
+        assert library.error is not None or library.value == 5
+        assert own.value == 0
+    os.kill(session.pid, signal.SIGUSR1)
+    assert status(session) == 0
+
+
+@pytest.mark.parametrize(("end", "expected"), [(signal.SIGUSR1, 3), (signal.SIGKILL, -signal.SIGKILL)])
+def test_reads_while_the_program_ends(polled: Session, end: int, expected: int) -> None:
+    """Each gives values, or says that the program has ended, and no read spoils how it ends."""
+    targets = [ReadTarget("gTempo"), ReadTarget("gLinks[0]"), ReadTarget("gFlips")]
+    polled.read(targets, 5)
+    threading.Timer(0.05, os.kill, (polled.pid, end)).start()
+    reads = 0
+    with pytest.raises(StrobeError) as caught:
+        while True:
+            tempo, *_ = polled.read(targets, 5)
+            assert tempo.value == 120
+            reads += 1
+    assert caught.value.code is Code.PROCESS_EXITED
+    assert reads
+    assert status(polled) == expected

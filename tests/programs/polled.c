@@ -10,6 +10,14 @@ struct Voice {
     char name[8];
 };
 
+struct Flips {
+    long first;
+    int halves[2];
+    short quarters[4];
+    signed char bytes[8];
+    long rest[60];
+};
+
 struct Link {
     int value;
     struct Link* next;
@@ -29,8 +37,18 @@ char *gShortText = gShort, *gLongestText = gLongest, *gTooLongText = gTooLong;
 char gBytes[65536 + 4096];
 volatile long gCount;
 volatile unsigned long gFlipping;
+volatile struct Flips gFlips;
 
 static void on_usr2(int signal_number) { gChosen = gChosen || !signal_number ? NULL : &gRight; }
+
+/* All of its scalars 0, or all of them -1. */
+static void flip(long value) {
+    gFlips.first = value;
+    for (int i = 0; i < 2; i++) gFlips.halves[i] = (int)value;
+    for (int i = 0; i < 4; i++) gFlips.quarters[i] = (short)value;
+    for (int i = 0; i < 8; i++) gFlips.bytes[i] = (signed char)value;
+    for (int i = 0; i < 60; i++) gFlips.rest[i] = value;
+}
 
 static void fill(char* text, size_t size) { memset(text, 'x', size - 1); }
 
@@ -46,6 +64,7 @@ int main(void) {
     while (!told) {
         gCount = gCount + 1;
         gFlipping = ~gFlipping;
+        flip((long)gFlipping);
     }
     return 3;
 }
