@@ -121,12 +121,68 @@ class Rows(list[Any]):
         self.total = total
 
 
+class Mapping(dict[Any, Any]):
+    """The first entries of a map; `total` is how many it has. `trouble`: why there are no more."""
+
+    def __init__(self, entries: Iterable[tuple[Any, Any]], total: int, trouble: Problem | None = None) -> None:
+        super().__init__(entries)
+        self.total = total
+        self.trouble = trouble
+
+
+class Pairs(Rows):
+    """A map whose keys are no keys in Python, or that has one several times: (key, value) of each entry."""
+
+    def __init__(self, entries: list[tuple[Any, Any]], total: int, trouble: Problem | None = None) -> None:
+        super().__init__(entries, total)
+        self.trouble = trouble
+
+
+def mapping(entries: list[Any], total: int, trouble: Problem | None = None) -> Mapping | Pairs:
+    """Entries are (key, value), or a Problem where one could not be read."""
+    good = [entry for entry in entries if isinstance(entry, tuple)]
+    trouble = trouble or next((entry for entry in entries if not isinstance(entry, tuple)), None)
+    try:
+        found = Mapping(good, total, trouble)
+    except TypeError:
+        return Pairs(good, total, trouble)
+    return found if len(found) == len(good) else Pairs(good, total, trouble)
+
+
+class Quantity(str):
+    """A number with its unit, as it is written: "250ms"."""
+
+    __slots__ = ("number", "unit")
+    number: Any
+    unit: str
+
+    def __new__(cls, number: Any, unit: str) -> Quantity:
+        self = super().__new__(cls, f"{number}{unit}")
+        self.number = number
+        self.unit = unit
+        return self
+
+
+class Bits(int):
+    """A row of `width` bits, the first one the lowest; shown as 0b0101."""
+
+    width: int
+
+    def __new__(cls, value: int, width: int) -> Bits:
+        self = super().__new__(cls, value & ((1 << width) - 1))
+        self.width = width
+        return self
+
+    def __str__(self) -> str:
+        return f"0b{int(self):0{self.width}b}" if self.width else "0b"
+
+
 class Problem(str):
     """What stands in place of a value: "<struct>", "<circular ref to gList>", "Address not readable: 0x10"."""
 
     __slots__ = ()
 
 
-# bool, int, float, Text, Enumerator, Char, PointerTo, Record, Variant, Tuple, Rows, Problem, str: a word, as "inf",
-# or a variant without content; None: no value
+# bool, int, float, Text, Enumerator, Char, PointerTo, Record, Variant, Tuple, Rows, Mapping, Pairs, Quantity, Bits,
+# Problem, str: a word, as "inf", "nullopt", or a variant without content; None: no value
 Shown: TypeAlias = Any

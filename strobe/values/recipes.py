@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from strobe import _core
 
 _STEP = struct.Struct("<BBHIq")
 _STEPS = _core.RECIPE_STEPS
-OK, NULL, UNREADABLE, FULL, CUT = (_core.RECIPE_STATUSES[name] for name in ("OK", "NULL", "UNREADABLE", "FULL", "CUT"))
+_OPERATIONS = _core.RECIPE_OPERATIONS
+_NAMES = ("OK", "NULL", "UNREADABLE", "FULL", "CUT", "BROKEN")
+OK, NULL, UNREADABLE, FULL, CUT, BROKEN = (_core.RECIPE_STATUSES[name] for name in _NAMES)
+_ENDLESS = _core.RECIPE_STATUSES["ENDLESS"]
 MAX_BYTES = 4 << 20
+MAX_ITEMS = 1 << 16
+
+# (name, width, count, operand) of each; of CALC the name is the operation's.
+Steps: TypeAlias = tuple[tuple[str, int, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What one READ, TEXT or LOAD gave. Where `status` is not OK or CUT, `address` is what could not be read."""
+    """What a step gave. Where `status` is not OK or CUT, `address` is what could not be read."""
 
     status: int
     address: int
@@ -26,6 +35,14 @@ class Item:
     @property
     def is_there(self) -> bool:
         return self.status in (OK, CUT)
+
+    @property
+    def number(self) -> int:
+        """Of NOTE, or of a loop; 0 where it is not known."""
+        return int.from_bytes(self.data, "little")
+
+
+MISSING = Item(FULL, 0, 0, b"")  # all that a run had no more room for
 
 
 @dataclass
@@ -38,7 +55,7 @@ class Recipe:
     turns: int = 1  # of the loops around what comes next
 
     def base(self, address: int) -> None:
-        self._add("BASE", operand=_signed(address))
+        self._add("BASE", operand=address)
 
     def add(self, offset: int) -> None:
         if offset:
@@ -73,24 +90,69 @@ class Recipe:
         self.turns //= max(turns, 1)
         self._add("NEXT")
 
+    def numbers(self, steps: Steps) -> None:
+        """Steps that push one number."""
+        for name, width, count, operand in steps:
+            if name in _OPERATIONS:
+                self._add("CALC", width=_OPERATIONS[name])
+            else:
+                self._add(name, width, count, operand)
+
+    def note(self) -> None:
+        """The top number becomes an item, and stays."""
+        self._item(8)
+        self._add("NOTE")
+
+    def drop(self) -> None:
+        self._add("DROP")
+
+    def go(self) -> None:
+        self._add("GO")
+
+    def pick(self, depth: int) -> None:
+        self._add("PICK", count=depth)
+
+    def read_many(self, most: int, size: int) -> None:
+        """As many times `size` bytes as the top number says, which stays."""
+        self._item(most * size)
+        self._add("READ_MANY", count=most, operand=size)
+
+    @contextmanager
+    def when(self) -> Iterator[None]:
+        """What is added is left out where the top number, which is taken away, is 0 or bad."""
+        at = self._add("WHEN")
+        yield
+        self.code[at] = _STEP.pack(_STEPS["WHEN"], 0, 0, len(self.code) - at - 1, 0)
+
+    @contextmanager
+    def looped(self, name: str, most: int, operand: int = 0, width: int = 0) -> Iterator[None]:
+        """REPEAT_MANY, CHAIN, TREE or SLOTS around what is added."""
+        if name != "REPEAT_MANY":
+            self._item(8)
+        self._add(name, width, most, operand)
+        self.turns *= max(most, 1)
+        yield
+        self.end(most)
+
     def finished(self) -> tuple[bytes, int, int]:
         """As _core.run_recipes takes it."""
         code = b"".join([*self.code, _STEP.pack(_STEPS["END"], 0, 0, 0, 0)])
-        return code, min(self.capacity, MAX_BYTES), self.items
+        return code, min(self.capacity, MAX_BYTES), min(self.items, MAX_ITEMS)
 
     def _item(self, size: int) -> None:
         self.items += self.turns
         self.capacity += size * self.turns
 
     def _add(self, name: str, width: int = 0, count: int = 0, operand: int = 0) -> int:
-        self.code.append(_STEP.pack(_STEPS[name], width, 0, count, operand))
+        self.code.append(_STEP.pack(_STEPS[name], width, 0, count, _signed(operand)))
         return len(self.code) - 1
 
 
 def run(pid: int, recipes: Sequence[tuple[bytes, int, int]]) -> list[list[Item]]:
-    """The items of each recipe. Raises OSError where the process is gone or may not be read."""
+    """The items of each recipe, without those for which there was no room. Raises OSError where the process is gone or
+    may not be read."""
     results = _core.run_recipes(pid, recipes)
-    broken = [status for status, _ in results if status != OK]
+    broken = [status for status, _ in results if status not in (OK, FULL, _ENDLESS)]
     if broken:
         raise ValueError(f"a recipe ended with status {broken[0]}")
     return [[Item(*item) for item in items] for _, items in results]

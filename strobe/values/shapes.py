@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from strobe.model import Text, ValueKind, ValueType
 from strobe.timeline.captured import value_of_bytes
 from strobe.values.model import Char, PointerTo, Problem, Shown
-from strobe.values.recipes import NULL, OK, Item, Recipe
+from strobe.values.recipes import BROKEN, FULL, MISSING, NULL, OK, Item, Recipe
 
 MAX_CHARACTERS = 1024
 _ENCODINGS = {1: "utf-8", 2: "utf-16-le", 4: "utf-32-le"}
 _CUT = "…"
+_TOO_MUCH = "<too much to read at once>"
 
 
 @dataclass
@@ -27,6 +28,10 @@ class Decoding:
     items: Iterator[Item]
     name_at: Callable[[int], str | None]
     around: dict[tuple[int, int], str]
+
+    def next(self) -> Item:
+        """The item of the next step; FULL where the run had no more room."""
+        return next(self.items, MISSING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +140,7 @@ class TextPointer(Leading):
         recipe.text(MAX_CHARACTERS + 1, self.width)
 
     def value(self, part: Part, decoding: Decoding) -> Shown:
-        item = next(decoding.items)
+        item = decoding.next()
         address = int.from_bytes(part.take(8), "little")
         return text_of(item.data, self.width) if item.is_there else PointerTo(address)
 
@@ -155,9 +160,17 @@ class Followed(Leading):
         address = int.from_bytes(part.take(8), "little")
         known = decoding.around.get((address, self.key))
         target = read_value(self.target, decoding, part.name, self.key, "->")
-        if known is not None:
-            return Problem(f"<circular ref to {known}>")
-        return PointerTo(address, decoding.name_at(address), target) if address else PointerTo(0)
+        return pointed(address, target, known, decoding)
+
+
+def pointed(address: int, target: Shown, known: str | None, decoding: Decoding) -> Shown:
+    """A pointer that was followed. `known`: what is already being shown at its address."""
+    if known is not None:
+        return Problem(f"<circular ref to {known}>")
+    if not address:
+        return PointerTo(0)
+    is_left_out = isinstance(target, Problem) and target == _TOO_MUCH
+    return PointerTo(address, decoding.name_at(address), None if is_left_out else target)
 
 
 @dataclass(frozen=True)
@@ -182,7 +195,7 @@ def add_read(recipe: Recipe, shape: Shape) -> None:
 
 def read_value(shape: Shape, decoding: Decoding, name: str, key: int | None, joint: str = ".") -> Shown:
     """Of what `add_read` has read. Its parts are decoded even where it was not there: their items have to be taken."""
-    item = next(decoding.items)
+    item = decoding.next()
     data = item.data.ljust(shape.size, b"\0")
     entry = None if key is None or not item.is_there else (item.address, key)
     is_first = entry is not None and entry not in decoding.around
@@ -197,6 +210,10 @@ def read_value(shape: Shape, decoding: Decoding, name: str, key: int | None, joi
 def problem(item: Item) -> Problem:
     if item.status == NULL:
         return Problem("Null pointer")
+    if item.status == FULL:
+        return Problem(_TOO_MUCH)
+    if item.status == BROKEN:
+        return Problem("<broken>")
     return Problem(f"Address not readable: {item.address:#x}")
 
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+
 from strobe.symbols import type_model as types
 from strobe.symbols.record_model import Base, Field, RecordParts, Variant
 from strobe.symbols.value_types import value_type
 from strobe.values import shapes, structures
 from strobe.values.places import row_of
+from strobe.values.printers import Printers, built_in
+from strobe.values.printers.layouts import Building
+from strobe.values.printers.members import Missing
+from strobe.values.printers.names import short, without_arguments
 from strobe.values.shapes import MAX_CHARACTERS, Shape
 from strobe.values.structures import Form, Member
 
@@ -14,12 +21,16 @@ MAX_ELEMENTS = 100
 MAX_BYTES = 4 << 20  # that are read at once
 _MAX_ITEMS = 4096
 _BEYOND = "<struct>"
+_MAX_HOPS = 16
+_MAX_PRINTED = 12  # types of libraries within each other
 
 
 class Shaping:
     """One read. Pointers are followed until there would be too many items; then they are shown as addresses."""
 
-    def __init__(self) -> None:
+    def __init__(self, printers: Printers | None = None) -> None:
+        self._printers = built_in() if printers is None else printers
+        self._printed: list[tuple[int, int]] = []  # those whose parts are being shaped
         self._items = 0
         self._bytes = 0
         self._turns = 1
@@ -28,7 +39,7 @@ class Shaping:
         """Raises one of UNREADABLE where the type's description is damaged."""
         match type_.bare:
             case types.Record() as record:
-                return self._record(record, depth)
+                return self._described(type_, record, depth) or self._record(record, depth)
             case types.Array() as array:
                 return self._array(array, depth)
             case types.Pointer() as pointer:
@@ -43,6 +54,27 @@ class Shaping:
                 return structures.Structure("()", (), 0, is_tuple=True)
             case plain:
                 return shapes.Scalar(value_type(plain), plain.size or 0)
+
+    def _described(self, type_: types.Type, record: types.Record, depth: int) -> Shape | None:
+        """As a description has it; None where there is none, or the type is not what it says."""
+        if record.is_declaration or len(self._printed) >= _MAX_PRINTED:
+            return None
+        if (id(record), depth) in self._printed:  # it might have no end: it counts as a struct
+            depth -= 1
+            if depth < 0:
+                return shapes.Nothing(_BEYOND)
+        self._printed.append((id(record), depth))
+        try:
+            return self._first_described(type_, record, depth)
+        finally:
+            self._printed.pop()
+
+    def _first_described(self, type_: types.Type, record: types.Record, depth: int) -> Shape | None:
+        for name in _names(type_):
+            for description in self._printers.of(name):
+                with suppress(Missing):
+                    return Building(description, record, self, depth).shape()
+        return None
 
     def field(self, field: Field, depth: int) -> Shape:
         if field.bit_size is None:
@@ -82,10 +114,14 @@ class Shaping:
             if id(record) in virtual:
                 return None
             virtual.add(id(record))
-        inner = structures.Structure(record.name, tuple(self._members(record.parts, depth, virtual)), record.size or 0)
+        described = self._described(base.type, record, depth)
+        inner = described or structures.Structure(
+            record.name, tuple(self._members(record.parts, depth, virtual)), record.size or 0
+        )
         if base.offset is None:
             self._count(inner.size)
-        return Member(record.name, base.offset, inner, is_spread=True, vtable_offset=base.vtable_offset or 0)
+        name = record.name if described is None else short(without_arguments(record.name))
+        return Member(name, base.offset, inner, described is None, base.vtable_offset or 0)
 
     def _forms(self, record: types.Record, parts: RecordParts, depth: int) -> Shape:
         variants = parts.variants
@@ -145,6 +181,17 @@ class Shaping:
             return False
         self._items, self._bytes = items, size
         return True
+
+
+def _names(type_: types.Type) -> Iterator[str]:
+    """Those of its typedefs, then its own."""
+    for _ in range(_MAX_HOPS):
+        if isinstance(type_, types.Typedef):
+            yield type_.name
+        if not isinstance(type_, (types.Typedef, types.Qualified)):
+            break
+        type_ = type_.target
+    yield type_.name
 
 
 def character_width(type_: types.Type) -> int | None:

@@ -6,7 +6,20 @@ import json
 from typing import Any
 
 from strobe.model import Enumerator, Text
-from strobe.values.model import Char, PointerTo, Problem, Record, Rows, Shown, Tuple, Variant
+from strobe.values.model import (
+    Bits,
+    Char,
+    Mapping,
+    Pairs,
+    PointerTo,
+    Problem,
+    Quantity,
+    Record,
+    Rows,
+    Shown,
+    Tuple,
+    Variant,
+)
 
 _ESCAPES = {0: "\\0", 7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 39: "\\'", 92: "\\\\"}
 
@@ -36,6 +49,8 @@ def shown(value: Shown) -> str:
                 if value.struct_name or len(value) != 1
                 else f"({shown(value[0])},)"
             )
+        case Mapping() | Pairs():
+            return _entries(value)
         case dict():
             return "{" + ", ".join(f"{name} = {shown(field)}" for name, field in value.items()) + "}"
         case list():
@@ -67,6 +82,13 @@ def _lines_of_variant(value: Variant, indent: str) -> list[str]:
     return [*found[:-1], found[-1] + ")"] if is_tuple else found
 
 
+def _entries(value: Mapping | Pairs) -> str:
+    every = list(value.items()) if isinstance(value, Mapping) else value
+    parts = [f"{shown(key)}: {shown(content)}" for key, content in every]
+    more = f"… {value.total} in all" if value.total > len(every) and value.trouble is None else ""
+    return "{" + ", ".join(filter(None, (*parts, more, value.trouble))) + "}"
+
+
 def _elements(values: Tuple) -> str:
     return f"({', '.join(map(shown, values))})"
 
@@ -86,15 +108,44 @@ def plain(value: Shown) -> Any:
             return plain(value[0])
         case Tuple():
             return [plain(element) for element in value]
+        case Mapping() | Pairs():
+            return _plain_entries(value)
         case dict():
             return {name: plain(field) for name, field in value.items()}
         case list():
             elements = [plain(element) for element in value]
             is_cut = isinstance(value, Rows) and value.total > len(value)
             return {"count": value.total, "elements": elements} if is_cut and isinstance(value, Rows) else elements
-        case Text() | Problem():
+        case Text() | Problem() | Quantity() | Bits():
             return str(value)
+        case tuple():
+            return [plain(element) for element in value]
     return value
+
+
+def elements(value: Any) -> Any:
+    """Of an array or a map, as JSON has them, without their count."""
+    found = plain(value)
+    return found["elements"] if isinstance(found, dict) and value.total > len(value) else found
+
+
+def _plain_entries(value: Mapping | Pairs) -> Any:
+    """An object where the keys are text or numbers, else [key, value] of each."""
+    every = list(value.items()) if isinstance(value, Mapping) else value
+    keys = {_key(key): plain(content) for key, content in every if _key(key) is not None}
+    is_object = len(keys) == len(every)
+    entries: Any = keys if is_object else [[plain(key), plain(content)] for key, content in every]
+    if value.trouble is not None:
+        return {"count": value.total, "elements": entries, "error": str(value.trouble)}
+    return {"count": value.total, "elements": entries} if value.total > len(every) else entries
+
+
+def _key(key: Any) -> str | None:
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    if isinstance(key, (Char, Enumerator)):
+        return str(plain(key))
+    return str(key) if isinstance(key, (str, int, float)) else None
 
 
 def _pointer(value: PointerTo) -> str:

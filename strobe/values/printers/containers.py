@@ -1,0 +1,401 @@
+"""Shapes of containers: how many elements there are is in memory. The first 100 are read.
+
+A container reads nothing of itself but by its formulas, whose numbers are items: what is decoded is what was read.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from strobe.values.model import Bits, Problem, Rows, Shown, mapping
+from strobe.values.recipes import CUT, OK, Item, Recipe, Steps
+from strobe.values.shapes import MAX_CHARACTERS, Decoding, Part, Shape, add_read, problem, read_value, text_of
+from strobe.values.structures import add_apart
+
+MAX_ELEMENTS = 100
+MAX_COUNTED = 10_000  # nodes of a list that does not know how many it has
+_MOST = 1 << 40  # what claims to have more elements was never made
+_PLACE, _TURN = ("PLACE", 0, 0, 0), ("TURN", 0, 0, 0)
+_PLUS, _TIMES, _DIVIDED, _MODULO = ((name, 0, 0, 0) for name in ("PLUS", "TIMES", "DIVIDED", "MODULO"))
+
+
+@dataclass(frozen=True)
+class Entry(Shape):
+    """An element that is shown by its parts: a key and what it leads to, or one part alone."""
+
+    parts: tuple[tuple[int, Shape], ...]
+    size: int
+
+    def add_steps(self, recipe: Recipe) -> None:
+        for offset, shape in self.parts:
+            add_apart(recipe, shape, offset)
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        found = tuple(shape.value(part.at(offset, part.name), decoding) for offset, shape in self.parts)
+        return found if len(found) > 1 else found[0]
+
+
+@dataclass(frozen=True)
+class Container(Shape):
+    """`valid`: a number, 0 where what memory holds is none of this type. `count`: elements; empty where only the walk
+    knows. `is_map`: elements are Entries with a key."""
+
+    type_name: str
+    element: Shape
+    is_map: bool
+    valid: Steps
+    count: Steps
+    size: int
+
+    def add_steps(self, recipe: Recipe) -> None:
+        add_if(recipe, self.valid, lambda: self._add_counted(recipe))
+
+    @property
+    def is_noted(self) -> bool:
+        """Whether the count is an item before the walk, whose own it is to agree with."""
+        return bool(self.count)
+
+    def _add_counted(self, recipe: Recipe) -> None:
+        if self.is_noted:
+            recipe.numbers(self.count)
+            recipe.note()
+            recipe.drop()
+        recipe.save()
+        self.add_walk(recipe)
+        recipe.restore()
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        refused = refusal(self.valid, self.type_name, decoding)
+        if refused is not None:
+            return refused
+        noted = decoding.next() if self.is_noted else None
+        elements, counted, trouble = self.walked(part, decoding)
+        total = counted if noted is None else noted.number
+        shown = len(elements)
+        if noted is not None and not noted.is_there:
+            return problem(noted)
+        if total > _MOST:
+            return none_of(self.type_name)
+        if trouble is None and shown != min(total, MAX_ELEMENTS):
+            trouble = Problem(f"<broken: it has {shown} elements, not {total}>")
+        if trouble is not None and not elements:
+            return trouble
+        return self._together(elements, max(total, shown), trouble)
+
+    def _together(self, elements: list[Shown], total: int, trouble: Problem | None) -> Shown:
+        if self.is_map:
+            return mapping(elements, total, trouble)
+        return Rows(elements if trouble is None else [*elements, trouble], total)
+
+    @abstractmethod
+    def add_walk(self, recipe: Recipe) -> None:
+        """The steps to all elements from the container's place on."""
+
+    @abstractmethod
+    def walked(self, part: Part, decoding: Decoding) -> tuple[list[Shown], int, Problem | None]:
+        """Elements, how many there are as far as the walk knows, what ended it."""
+
+    def _read_nodes(self, part: Part, decoding: Decoding) -> tuple[list[Shown], int, Problem | None]:
+        """Of a loop with an item, and an item for each element."""
+        nodes = decoding.next()
+        turns = range(min(nodes.number, MAX_ELEMENTS))
+        elements = [read_value(self.element, decoding, f"{part.name}[{at}]", None) for at in turns]
+        return elements, nodes.number, trouble_of(nodes)
+
+
+@dataclass(frozen=True)
+class Sequence(Container):
+    """Elements one after the other from `start` on."""
+
+    start: Steps
+    stride: int
+
+    @property
+    def is_noted(self) -> bool:
+        return False
+
+    def add_walk(self, recipe: Recipe) -> None:
+        recipe.numbers(self.count)
+        recipe.note()
+        recipe.numbers(self.start)
+        recipe.go()
+        recipe.read_many(MAX_ELEMENTS, self.stride)
+        if _has_steps(self.element):
+            with recipe.looped("REPEAT_MANY", MAX_ELEMENTS, self.stride):
+                self.element.add_steps(recipe)
+        else:
+            recipe.drop()
+
+    def walked(self, part: Part, decoding: Decoding) -> tuple[list[Shown], int, Problem | None]:
+        count, block = decoding.next(), decoding.next()
+        shown = min(count.number, MAX_ELEMENTS)
+        whole = Part(block.data.ljust(shown * self.stride, b"\0"), 0, block.address, part.name)
+        places = (whole.at(at * self.stride, f"{part.name}[{at}]") for at in range(shown))
+        elements = [self.element.value(place, decoding) for place in places]
+        bad = count if not count.is_there else block if shown and not block.is_there else None
+        return (elements, count.number, None) if bad is None else ([], count.number, problem(bad))
+
+
+@dataclass(frozen=True)
+class Chain(Container):
+    """Nodes that each know the next one, at `next`; null or `end` is behind the last. An element lies in its node."""
+
+    first: Steps
+    end: Steps
+    next: int
+    at: int
+
+    def add_walk(self, recipe: Recipe) -> None:
+        recipe.numbers((_constant(MAX_ELEMENTS if self.count else MAX_COUNTED),))
+        recipe.numbers(self.end or (_constant(0),))
+        recipe.numbers(self.first)
+        recipe.go()
+        with recipe.looped("CHAIN", MAX_ELEMENTS, self.next):
+            recipe.add(self.at)
+            add_read(recipe, self.element)
+
+    def walked(self, part: Part, decoding: Decoding) -> tuple[list[Shown], int, Problem | None]:
+        elements, counted, trouble = self._read_nodes(part, decoding)
+        if not self.count and trouble is None and counted >= MAX_COUNTED:
+            trouble = Problem(f"<more than {MAX_COUNTED}, or a cycle>")
+        return elements, counted, trouble
+
+
+@dataclass(frozen=True)
+class Tree(Container):
+    """A binary tree in its order. `links`: where in a node left, right and parent are; `end` is above the root."""
+
+    first: Steps
+    end: Steps
+    links: tuple[int, int, int]
+    at: int
+
+    def add_walk(self, recipe: Recipe) -> None:
+        left, right, parent = self.links
+        recipe.numbers(self.end)
+        recipe.numbers(self.first)
+        recipe.go()
+        with recipe.looped("TREE", MAX_ELEMENTS, left | right << 16 | parent << 32):
+            recipe.add(self.at)
+            add_read(recipe, self.element)
+
+    def walked(self, part: Part, decoding: Decoding) -> tuple[list[Shown], int, Problem | None]:
+        return self._read_nodes(part, decoding)
+
+
+@dataclass(frozen=True)
+class Slots(Container):
+    """A table with a byte for each slot, from `control` on; one that has bits of `unused` says that it is empty.
+
+    The element of slot n lies at control + n * stride + at.
+    """
+
+    control: Steps
+    slots: Steps
+    unused: int
+    stride: int
+    at: int
+
+    def add_walk(self, recipe: Recipe) -> None:
+        recipe.numbers(self.slots)
+        recipe.numbers(self.control)
+        recipe.go()
+        with recipe.looped("SLOTS", MAX_ELEMENTS, self.stride, self.unused):
+            recipe.add(self.at)
+            add_read(recipe, self.element)
+
+    def walked(self, part: Part, decoding: Decoding) -> tuple[list[Shown], int, Problem | None]:
+        return self._read_nodes(part, decoding)
+
+
+@dataclass(frozen=True)
+class Blocks(Container):
+    """Elements in blocks of `per`, which the pointers from `blocks` on lead to; the first element is number `first`."""
+
+    blocks: Steps
+    first: Steps
+    per: Steps
+    stride: int
+
+    @property
+    def is_noted(self) -> bool:
+        return False
+
+    def add_walk(self, recipe: Recipe) -> None:
+        for number in (self.blocks, self.per, self.first, self.count):
+            recipe.numbers(number)
+        recipe.note()
+        with recipe.looped("REPEAT_MANY", MAX_ELEMENTS):
+            self._add_element(recipe)
+        for _ in range(3):
+            recipe.drop()
+
+    def _add_element(self, recipe: Recipe) -> None:
+        """With blocks, per and first as the top numbers, which stay."""
+        recipe.numbers((_TURN, _pick(1), _PLUS))  # now that number and, below it: first, per, blocks
+        recipe.numbers((_pick(3), _pick(1), _pick(4), _DIVIDED, _constant(8), _TIMES, _PLUS))
+        recipe.go()
+        recipe.dereference()
+        recipe.numbers((_pick(2), _MODULO, _constant(self.stride), _TIMES, _PLACE, _PLUS))
+        recipe.go()
+        add_read(recipe, self.element)
+
+    def walked(self, part: Part, decoding: Decoding) -> tuple[list[Shown], int, Problem | None]:
+        count = decoding.next()
+        turns = range(min(count.number, MAX_ELEMENTS))
+        elements = [read_value(self.element, decoding, f"{part.name}[{at}]", None) for at in turns]
+        return elements, count.number, None if count.is_there else problem(count)
+
+
+@dataclass(frozen=True)
+class CountedText(Shape):
+    """Text of `count` characters from `start` on."""
+
+    type_name: str
+    width: int
+    valid: Steps
+    start: Steps
+    count: Steps
+    size: int
+
+    def add_steps(self, recipe: Recipe) -> None:
+        add_if(recipe, self.valid, lambda: self._add_text(recipe))
+
+    def _add_text(self, recipe: Recipe) -> None:
+        recipe.numbers(self.count)
+        recipe.note()
+        recipe.save()
+        recipe.numbers(self.start)
+        recipe.go()
+        recipe.read_many(MAX_CHARACTERS + 1, self.width)
+        recipe.restore()
+        recipe.drop()
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        refused = refusal(self.valid, self.type_name, decoding)
+        if refused is not None:
+            return refused
+        count, text = decoding.next(), decoding.next()
+        if not count.is_there:
+            return problem(count)
+        if count.number > _MOST:
+            return none_of(self.type_name)
+        return text_of(text.data, self.width) if not count.number or text.is_there else problem(text)
+
+
+@dataclass(frozen=True)
+class EndedText(Shape):
+    """Text from `start` on, up to the first zero."""
+
+    width: int
+    valid: Steps
+    start: Steps
+    size: int
+
+    def add_steps(self, recipe: Recipe) -> None:
+        add_if(recipe, self.valid, lambda: self._add_text(recipe))
+
+    def _add_text(self, recipe: Recipe) -> None:
+        recipe.save()
+        recipe.numbers(self.start)
+        recipe.go()
+        recipe.text(MAX_CHARACTERS + 1, self.width)
+        recipe.restore()
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        refused = refusal(self.valid, "text", decoding)
+        if refused is not None:
+            return refused
+        text = decoding.next()
+        return text_of(text.data, self.width) if text.is_there else problem(text)
+
+
+@dataclass(frozen=True)
+class BitRow(Shape):
+    """`count` bits from bit `first` of `start` on. `is_number`: shown as one number."""
+
+    type_name: str
+    valid: Steps
+    start: Steps
+    first: Steps
+    count: Steps
+    is_number: bool
+    size: int
+
+    def add_steps(self, recipe: Recipe) -> None:
+        add_if(recipe, self.valid, lambda: self._add_bits(recipe))
+
+    def _add_bits(self, recipe: Recipe) -> None:
+        most = MAX_CHARACTERS if self.is_number else MAX_ELEMENTS
+        for number in (self.count, self.first):
+            recipe.numbers(number)
+            recipe.note()
+        recipe.numbers((_PLUS, _constant(7), _PLUS, _constant(8), _DIVIDED))
+        recipe.save()
+        recipe.numbers(self.start)
+        recipe.go()
+        recipe.read_many(most // 8 + 16, 1)
+        recipe.restore()
+        recipe.drop()
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        refused = refusal(self.valid, self.type_name, decoding)
+        if refused is not None:
+            return refused
+        count, first, data = decoding.next(), decoding.next(), decoding.next()
+        if count.number > _MOST or first.number > 64:
+            return none_of(self.type_name)
+        bad = next((item for item in (count, first, data) if not item.is_there), None)
+        if bad is not None and (bad is not data or count.number):
+            return problem(bad)
+        whole = int.from_bytes(data.data, "little") >> first.number
+        if self.is_number:
+            return Bits(whole, min(count.number, MAX_CHARACTERS))
+        bits = [bool(whole >> at & 1) for at in range(min(count.number, MAX_ELEMENTS))]
+        return Rows(bits, count.number)
+
+
+def _constant(value: int) -> tuple[str, int, int, int]:
+    return ("CONSTANT", 0, 0, value)
+
+
+def _pick(depth: int) -> tuple[str, int, int, int]:
+    """The number with that many others above it."""
+    return ("PICK", 0, depth, 0)
+
+
+def add_if(recipe: Recipe, valid: Steps, add: Callable[[], None]) -> None:
+    if not valid:
+        add()
+        return
+    recipe.numbers(valid)
+    recipe.note()
+    with recipe.when():
+        add()
+
+
+def refusal(valid: Steps, type_name: str, decoding: Decoding) -> Problem | None:
+    """Why nothing was read but `valid`."""
+    if not valid:
+        return None
+    item = decoding.next()
+    if not item.is_there:
+        return problem(item)
+    return None if item.number else none_of(type_name)
+
+
+def none_of(type_name: str) -> Problem:
+    """Memory holds something else, or not yet."""
+    return Problem(f"<no valid {type_name}>")
+
+
+def trouble_of(nodes: Item) -> Problem | None:
+    return None if nodes.status in (OK, CUT) else problem(nodes)
+
+
+def _has_steps(shape: Shape) -> bool:
+    trial = Recipe()
+    shape.add_steps(trial)
+    return bool(trial.code)

@@ -1,0 +1,220 @@
+"""Descriptions of types, as TOML has them: read and checked, before any type is looked at."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from strobe.symbols.nearest import nearest_names
+from strobe.values.printers import formula
+from strobe.values.printers.names import matcher
+
+_T = TypeVar("_T")
+_TABLE = "printer"
+_COMMON = ("type", "layout")
+
+
+class DescriptionError(ValueError):
+    """A mistake in a file of descriptions; the message names file, table and what is valid."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The keys that a layout needs, and those that it may have, with the kind of each."""
+
+    needed: dict[str, str] = field(default_factory=dict)
+    possible: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        return self.needed | self.possible
+
+
+_ELEMENTS = {"element": "type", "key": "path", "mapped": "path", "item": "path", "valid": "number"}
+LAYOUTS = {
+    "text": Layout({"start": "number"}, {"count": "number", "element": "type", "valid": "number"}),
+    "sequence": Layout({"start": "number", "count": "number"}, _ELEMENTS),
+    "list": Layout(
+        {"first": "number", "next": "number", "at": "number"}, _ELEMENTS | {"end": "number", "count": "number"}
+    ),
+    "tree": Layout(
+        {"first": "number", "end": "number", "count": "number", "links": "links", "at": "number"}, _ELEMENTS
+    ),
+    "slots": Layout(
+        {"control": "number", "slots": "number", "count": "number"},
+        _ELEMENTS | {"unused": "number", "stride": "number", "at": "number"},
+    ),
+    "blocks": Layout({"blocks": "number", "first": "number", "per": "number", "count": "number"}, _ELEMENTS),
+    "bits": Layout({"start": "number", "count": "number"}, {"first": "number", "valid": "number", "is_number": "flag"}),
+    "value": Layout({"value": "path"}),
+    "pointer": Layout({"pointer": "number"}, {"target": "type", "alive": "number"}),
+    "reference": Layout({"pointer": "number"}, {"target": "type"}),
+    "optional": Layout({"present": "number", "value": "path"}, {"type_of_value": "type", "absent": "text"}),
+    "variant": Layout({"index": "number", "storage": "path"}, {"none": "number"}),
+    "tuple": Layout({}, {"leaves": "text", "parts": "paths"}),
+    "quantity": Layout({"value": "path", "ratio": "type"}, {"clock": "type"}),
+    "words": Layout({"number": "number"}, {"words": "words", "otherwise": "text"}),
+    "function": Layout({"code": "number", "pattern": "pattern"}, {"stored": "number"}),
+    "fields": Layout({"fields": "fields"}),
+}
+
+
+@dataclass(frozen=True)
+class Description:
+    """One table. `keys`: of each key its alternatives, parsed; of those that have none, a single one."""
+
+    where: str
+    types: tuple[str, ...]
+    patterns: tuple[re.Pattern[str], ...]
+    layout: str
+    keys: dict[str, tuple[Any, ...]]
+
+
+def load(text: str, where: str) -> list[Description]:
+    """The descriptions of a file called `where`. Raises DescriptionError."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DescriptionError(f"{where} is no TOML: {error}") from error
+    strange = next((name for name in content if name != _TABLE), None)
+    if strange is not None:
+        raise DescriptionError(f"{where}: there is no '{strange}' here; valid is [[{_TABLE}]]")
+    tables = content.get(_TABLE, [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise DescriptionError(f"{where}: '{_TABLE}' is to be written [[{_TABLE}]], once for each type")
+    return [_description(table, f"{where}: [[{_TABLE}]] {number}", where) for number, table in enumerate(tables, 1)]
+
+
+def _description(table: dict[str, Any], place: str, where: str) -> Description:
+    names = table.get("type")
+    types = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, list) else ()
+    if not types or not all(isinstance(name, str) and name for name in types):
+        raise DescriptionError(f"{place}: 'type' is missing; valid is type = \"ns::Name\", or several in brackets")
+    place = f"{place} ({types[0]})"
+    layout = LAYOUTS.get(str(table.get("layout")))
+    if layout is None:
+        told = f"no layout is called '{table['layout']}'" if "layout" in table else "'layout' is missing"
+        raise DescriptionError(f"{place}: {told}; valid are {', '.join(LAYOUTS)}")
+    given = {name: value for name, value in table.items() if name not in _COMMON}
+    _check_names(given, layout, place, str(table["layout"]))
+    keys = {name: _alternatives(value, layout.kinds[name], f"{place}: {name}") for name, value in given.items()}
+    return Description(where, types, tuple(map(matcher, types)), str(table["layout"]), keys)
+
+
+def _check_names(given: Mapping[str, Any], layout: Layout, place: str, name: str) -> None:
+    valid = f"layout '{name}' has {_listed(layout)}"
+    for key in given:
+        if key not in layout.kinds:
+            near = nearest_names(key, list(layout.kinds))
+            raise DescriptionError(f"{place}: '{key}' is not known{f', {near[0]} is' if near else ''}; {valid}")
+    missing = next((key for key in layout.needed if key not in given), None)
+    if missing is not None:
+        raise DescriptionError(f"{place}: '{missing}' is missing; {valid}")
+    if name == "tuple" and len(given) != 1:
+        raise DescriptionError(f"{place}: either 'leaves' or 'parts' is needed; {valid}")
+
+
+def _listed(layout: Layout) -> str:
+    needed, possible = ", ".join(layout.needed), ", ".join(layout.possible)
+    return f"{needed}{f' and may have {possible}' if needed and possible else possible}"
+
+
+def _alternatives(value: Any, kind: str, place: str) -> tuple[Any, ...]:
+    """Several in brackets, the first of which that a type has is taken."""
+    several = value if isinstance(value, list) and kind not in ("links", "paths") else [value]
+    if not several:
+        raise DescriptionError(f"{place}: it is empty")
+    return tuple(_KINDS[kind](one, place) for one in several)
+
+
+def _formula(value: Any, place: str) -> formula.Formula:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return formula.Number(value)
+    return _parsed(value, place, formula.parse, '"_M_finish - _M_start", or a number')
+
+
+def _path(value: Any, place: str) -> formula.Path:
+    return _parsed(value, place, formula.parse_path, '"_M_impl._M_start"')
+
+
+def _type(value: Any, place: str) -> formula.TypeOf:
+    return _parsed(value, place, formula.parse_type, '"$0", "*_M_ptr", "_M_value", "_M_impl.$1"')
+
+
+def _parsed(value: Any, place: str, parse: Callable[[str], _T], valid: str) -> _T:
+    if not isinstance(value, str):
+        raise DescriptionError(f"{place} is {value!r}; valid is {valid}")
+    try:
+        return parse(value)
+    except formula.FormulaError as error:
+        raise DescriptionError(f"{place}: {error}; valid is {valid}") from error
+
+
+def _text(value: Any, place: str) -> str:
+    if not isinstance(value, str):
+        raise DescriptionError(f"{place} is {value!r}; valid is a text")
+    try:
+        value.format(0)
+    except (IndexError, KeyError, ValueError, AttributeError) as error:
+        raise DescriptionError(f"{place} is {value!r}; valid is a text in which {{}} stands for the number") from error
+    return value
+
+
+def _pattern(value: Any, place: str) -> str:
+    try:
+        if isinstance(value, str) and re.compile(value).groups == 1:
+            return value
+    except re.error as error:
+        raise DescriptionError(f"{place}: {error}; valid is a regular expression with one group") from error
+    raise DescriptionError(f"{place} is {value!r}; valid is a regular expression with one group")
+
+
+def _flag(value: Any, place: str) -> bool:
+    if not isinstance(value, bool):
+        raise DescriptionError(f"{place} is {value!r}; valid are true and false")
+    return value
+
+
+def _links(value: Any, place: str) -> tuple[int, ...]:
+    is_good = isinstance(value, list) and len(value) == 3 and all(isinstance(one, int) for one in value)
+    if not is_good or not all(0 <= one < 1 << 16 for one in value):
+        raise DescriptionError(f"{place} is {value!r}; valid are the offsets of left, right and parent: [16, 24, 8]")
+    return tuple(value)
+
+
+def _paths(value: Any, place: str) -> tuple[formula.Path, ...]:
+    if not isinstance(value, list) or not value:
+        raise DescriptionError(f'{place} is {value!r}; valid are members: ["first", "second"]')
+    return tuple(_path(one, place) for one in value)
+
+
+def _words(value: Any, place: str) -> tuple[tuple[int, str], ...]:
+    try:
+        return tuple((int(number, 0), _text(word, f"{place}.{number}")) for number, word in value.items())
+    except (AttributeError, ValueError) as error:
+        raise DescriptionError(f'{place} is {value!r}; valid are numbers and their words: {{0 = "off"}}') from error
+
+
+def _fields(value: Any, place: str) -> tuple[tuple[str, formula.Formula], ...]:
+    if not isinstance(value, dict) or not value:
+        raise DescriptionError(
+            f'{place} is {value!r}; valid are names and members: {{x = "_x", size = "_end - _begin"}}'
+        )
+    return tuple((name, _formula(one, f"{place}.{name}")) for name, one in value.items())
+
+
+_KINDS: dict[str, Callable[[Any, str], Any]] = {
+    "number": _formula,
+    "path": _path,
+    "paths": _paths,
+    "type": _type,
+    "text": _text,
+    "pattern": _pattern,
+    "flag": _flag,
+    "links": _links,
+    "words": _words,
+    "fields": _fields,
+}

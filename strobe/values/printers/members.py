@@ -1,0 +1,328 @@
+"""Where a description's members lie in a record, and the steps that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from strobe.symbols import type_model as types
+from strobe.symbols.record_model import Base, Field, TemplateParameter
+from strobe.values.places import row_of
+from strobe.values.printers import formula
+from strobe.values.printers.formula import Formula, Hop, Operation, Path, TypeOf
+from strobe.values.printers.names import arguments_text, without_arguments
+from strobe.values.recipes import Steps
+
+_MAX_NESTING = 32
+_WIDTHS = (1, 2, 4, 8)
+_OPERATIONS = {
+    "+": "PLUS",
+    "-": "MINUS",
+    "*": "TIMES",
+    "/": "DIVIDED",
+    "%": "MODULO",
+    "&": "BIT_AND",
+    "|": "BIT_OR",
+    "^": "BIT_XOR",
+    "<<": "LEFT",
+    ">>": "RIGHT",
+    "==": "EQUAL",
+    "<": "LESS",
+    "&&": "AND",
+    "||": "OR",
+}
+# What is left of the comparisons: (operation, whether its operands change places, whether it is denied)
+_COMPARISONS = {"!=": ("EQUAL", False, True), ">": ("LESS", True, False), "<=": ("LESS", True, True)}
+_COMPARISONS |= {">=": ("LESS", False, True)}
+_MASK = (1 << 64) - 1
+
+
+class Missing(Exception):
+    """A record has not what a description names."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """`offsets`: of the place, the last one of the member, those before it of pointers on the way."""
+
+    offsets: tuple[int, ...]
+    type: types.Type
+    bits: Field | None = None
+
+    @property
+    def is_inline(self) -> bool:
+        return len(self.offsets) == 1
+
+    @property
+    def offset(self) -> int:
+        return self.offsets[-1]
+
+
+class Members:
+    """Of one record. `element`: what `size` is the size of."""
+
+    def __init__(self, record: types.Record, element: types.Type | None = None) -> None:
+        self.record = record
+        self.element = element
+
+    def place(self, path: Path) -> Found:
+        found = Found((0,), self.record)
+        for hop in path.hops:
+            found = _hop(found, hop)
+        return found
+
+    def type(self, wanted: TypeOf) -> types.Type:
+        found = self.record if wanted.path is None else self.place(wanted.path).type
+        if wanted.argument is not None:
+            found = argument(found, wanted.argument).type
+        if not wanted.is_target:
+            return found
+        plain = found.bare
+        if not isinstance(plain, (types.Pointer, types.Reference)):
+            raise Missing(f"{plain.name} is no pointer")
+        return plain.target
+
+    def number(self, wanted: Formula) -> Steps:
+        """Steps that push it."""
+        match wanted:
+            case formula.Number(value):
+                return _constant(value)
+            case formula.This():
+                return (("PLACE", 0, 0, 0),)
+            case formula.ElementSize():
+                return _constant(size_of(self.element))
+            case formula.SizeOf(of):
+                return _constant(size_of(self.type(of)))
+            case formula.Argument(index):
+                stated = argument(self.record, index).value
+                if not isinstance(stated, int):
+                    raise Missing(f"${index} is no number")
+                return _constant(stated)
+            case Path():
+                return self._of_path(wanted)
+            case Operation():
+                return self._of_operation(wanted)
+
+    def _of_path(self, path: Path) -> Steps:
+        found = self.place(path)
+        *before, last = found.offsets
+        inner = (("PLACE", 0, 0, last),) if path.is_address else _loaded(found)
+        if not before:
+            return inner
+        away = tuple(("DEREF", 0, 0, offset) for offset in before)
+        return (("SAVE", 0, 0, 0), *away, *inner, ("RESTORE", 0, 0, 0))
+
+    def _of_operation(self, operation: Operation) -> Steps:
+        operands = [self.number(operand) for operand in operation.operands]
+        if operation.mark == "?":
+            known = _value(operands[0])
+            chosen = None if known is None else operands[1 if known else 2]
+            return chosen or (*operands[0], *operands[1], *operands[2], ("SELECT", 0, 0, 0))
+        if len(operands) == 1:
+            left, name = {"!": (_constant(0), "EQUAL"), "~": (_constant(-1), "BIT_XOR")}.get(
+                operation.mark, (_constant(0), "MINUS")
+            )
+            return _combined(name, left, operands[0])
+        left, right = operands
+        name, is_turned, is_denied = _COMPARISONS.get(operation.mark, ("", False, False))
+        name = name or _OPERATIONS[operation.mark]
+        found = _combined(name, right, left) if is_turned else _combined(name, left, right)
+        return _combined("EQUAL", found, _constant(0)) if is_denied else found
+
+
+def constant_of(steps: Steps) -> int:
+    """Of a formula that depends on types alone."""
+    value = _value(steps)
+    if value is None:
+        raise Missing("it is not constant")
+    return value - (1 << 64) if value >> 63 else value
+
+
+def size_of(type_: types.Type | None) -> int:
+    if type_ is None or type_.size is None:
+        raise Missing("the size of its elements is not known")
+    return type_.size
+
+
+def argument(type_: types.Type, index: int) -> TemplateParameter:
+    found = arguments(type_)
+    if index >= len(found):
+        raise Missing(f"{type_.name} has no template argument ${index}")
+    return found[index]
+
+
+def arguments(type_: types.Type) -> Sequence[TemplateParameter]:
+    plain = type_.bare
+    return plain.parts.template_parameters if isinstance(plain, types.Record) else ()
+
+
+def alignment_of(type_: types.Type, depth: int = 0) -> int:
+    """As the compiler aligns it, unless it is told otherwise."""
+    plain = type_.bare
+    if type_.alignment or plain.alignment:
+        return type_.alignment or plain.alignment or 1
+    if isinstance(plain, types.Array):
+        return alignment_of(plain.element, depth)
+    if isinstance(plain, types.Record) and depth < _MAX_NESTING:
+        inner = [field.type for field in plain.parts.fields] + [base.type for base in plain.parts.bases]
+        inner_most = max((alignment_of(one, depth + 1) for one in inner), default=1)
+        stated = max((field.alignment or 1 for field in plain.parts.fields), default=1)
+        return max(inner_most, stated)
+    return min(plain.size or 1, 16) or 1
+
+
+def leaves(record: types.Record, name: str, depth: int = 0, base: int = 0) -> Iterator[tuple[int, Found]]:
+    """Fields called `name` of its base classes, with the first template argument of the class that has them."""
+    for field in record.parts.fields:
+        if field.name == name and field.offset is not None:
+            index = argument(record, 0).value
+            yield (index if isinstance(index, int) else 0), Found((base + field.offset,), field.type)
+    for one in record.parts.bases:
+        plain = one.type.bare
+        if isinstance(plain, types.Record) and one.offset is not None and depth < _MAX_NESTING:
+            yield from leaves(plain, name, depth + 1, base + one.offset)
+
+
+def _hop(found: Found, hop: Hop) -> Found:
+    if found.bits is not None:
+        raise Missing("a bit-field has no members")
+    if hop.index is not None:
+        return _element(found, hop.index)
+    if hop.is_arrow:
+        found = _led(found)
+    record = found.type.bare
+    if not isinstance(record, types.Record):
+        raise Missing(f"{record.name} has no members")
+    for item in _path_to(record, hop.name):
+        offset = item.offset
+        if offset is None:
+            raise Missing(f"{hop.name} has no place of its own")
+        bits = item if isinstance(item, Field) and item.bit_size is not None else None
+        start = 0 if bits is not None else offset
+        found = Found((*found.offsets[:-1], found.offset + start), item.type, bits)
+    return found
+
+
+def _led(found: Found) -> Found:
+    plain = found.type.bare
+    if not isinstance(plain, (types.Pointer, types.Reference)):
+        raise Missing(f"{plain.name} is no pointer")
+    return Found((*found.offsets, 0), plain.target)
+
+
+def _element(found: Found, index: int) -> Found:
+    plain = found.type.bare
+    if isinstance(plain, types.Array):
+        row = row_of(plain)
+        return Found((*found.offsets[:-1], found.offset + index * size_of(row)), row)
+    led = _led(found)
+    return replace(led, offsets=(*led.offsets[:-1], index * size_of(led.type)))
+
+
+def _path_to(record: types.Record, name: str, depth: int = 0) -> Sequence[Field | Base]:
+    """To a field or base class, through unnamed fields and base classes. Raises Missing."""
+    found = _search(record, name, depth)
+    if found is None:
+        raise Missing(f"{record.name} has no member '{name}'")
+    return found
+
+
+def _search(record: types.Record, name: str, depth: int) -> list[Field | Base] | None:
+    for field in record.parts.fields:
+        if field.name == name and field.bit_offset is not None:
+            return [field]
+    spread: list[Field | Base] = [one for one in record.parts.fields if not one.name and one.bit_offset is not None]
+    for inner in [*spread, *record.parts.bases]:
+        plain = inner.type.bare
+        if not isinstance(plain, types.Record) or depth >= _MAX_NESTING:
+            continue
+        if isinstance(inner, Base) and _is_called(plain, name):
+            return [inner]
+        below = _search(plain, name, depth + 1)
+        if below is not None:
+            return [inner, *below]
+    return None
+
+
+def _is_called(base: types.Record, name: str) -> bool:
+    """`_Head_base<0>` is each class of that name whose first arguments are these."""
+    wanted, _, first = name.partition("<")
+    own = without_arguments(base.name).rpartition("::")[2]
+    text = arguments_text(base.name)
+    return own == wanted and (not first or text == first[:-1] or text.startswith(f"{first[:-1]},"))
+
+
+def _loaded(found: Found) -> Steps:
+    plain = found.type.bare
+    if found.bits is not None:
+        return _loaded_bits(found, found.bits)
+    if isinstance(plain, types.Array):
+        return (("PLACE", 0, 0, found.offset),)
+    is_number = isinstance(plain, (types.Scalar, types.Pointer, types.Reference, types.Enum))
+    if not is_number or plain.size not in _WIDTHS or is_float(plain):
+        raise Missing(f"{plain.name} is no number")
+    signed = int(isinstance(plain, types.Scalar) and plain.is_signed)
+    return (("NUMBER", plain.size or 8, signed, found.offset),)
+
+
+def is_float(plain: types.Type) -> bool:
+    return isinstance(plain, types.Scalar) and plain.encoding in (types.Encoding.FLOAT, types.Encoding.COMPLEX)
+
+
+def _loaded_bits(found: Found, bits: Field) -> Steps:
+    start, count = bits.bit_offset or 0, bits.bit_size or 0
+    first = start % 8
+    width = next((width for width in _WIDTHS if first + count <= 8 * width), None)
+    if width is None:
+        raise Missing(f"{bits.name} has too many bits")
+    loaded: Steps = (("NUMBER", width, 0, found.offset + start // 8),)
+    shifted = _combined("RIGHT", loaded, _constant(first)) if first else loaded
+    return _combined("BIT_AND", shifted, _constant((1 << count) - 1))
+
+
+def _constant(value: int) -> Steps:
+    return (("CONSTANT", 0, 0, value),)
+
+
+def _value(steps: Steps) -> int | None:
+    return steps[0][3] & _MASK if len(steps) == 1 and steps[0][0] == "CONSTANT" else None
+
+
+def _combined(name: str, left: Steps, right: Steps) -> Steps:
+    """What is known beforehand is calculated now."""
+    one, two = _value(left), _value(right)
+    if one is None or two is None or (name in ("DIVIDED", "MODULO") and not two):
+        return (*left, *right, (name, 0, 0, 0))
+    return _constant(_calculated(name, one, two) & _MASK)
+
+
+def _calculated(name: str, left: int, right: int) -> int:
+    match name:
+        case "PLUS":
+            return left + right
+        case "MINUS":
+            return left - right
+        case "TIMES":
+            return left * right
+        case "DIVIDED":
+            return left // right
+        case "MODULO":
+            return left % right
+        case "BIT_AND":
+            return left & right
+        case "BIT_OR":
+            return left | right
+        case "BIT_XOR":
+            return left ^ right
+        case "LEFT":
+            return left << right if right < 64 else 0
+        case "RIGHT":
+            return left >> min(right, 64)
+        case "EQUAL":
+            return int(left == right)
+        case "LESS":
+            return int(left < right)
+        case "AND":
+            return int(bool(left and right))
+        case _:
+            return int(bool(left or right))
