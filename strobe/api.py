@@ -224,7 +224,12 @@ class ProgramSession:
         return result.previous
 
     def poll(
-        self, variables: str | Sequence[str], interval: float = 0.05, duration: float = 1.0, depth: int = 3
+        self,
+        variables: str | Sequence[str],
+        interval: float = 0.05,
+        duration: float = 1.0,
+        depth: int = 3,
+        thread: int | None = None,
     ) -> Polling:
         """Reads variables every `interval` seconds (0.05 to 5) for `duration` seconds (0.1 to 30), all at one moment.
 
@@ -232,13 +237,14 @@ class ProgramSession:
                 print(sample.timestamp_ns, sample["gTempo"])
 
         Each sample comes as soon as it was taken; all are in the timeline, too, as variable_snapshot events. It ends
-        with the program. Raises as `read`, and LIMIT_REACHED; what fails later is in the sample's `errors`.
+        with the program. `depth` and `thread`: as `read` has them. Raises as `read`, and LIMIT_REACHED; what fails
+        later is in the sample's `errors`.
         """
         wanted = [variables] if isinstance(variables, str) else list(dict.fromkeys(variables))
         if not 1 <= len(wanted) <= MAX_TARGETS:
             reason, valid = "it is out of range", f"1 to {MAX_TARGETS} variables"
             raise failure("bad_value", field="variables", value=len(wanted), reason=reason, valid=valid)
-        targets = [ReadTarget(variable) for variable in wanted]
+        targets = [ReadTarget(variable, thread=thread) for variable in wanted]
         return Polling(self._session, targets, round(interval * 1000), round(duration * 1000), _checked_depth(depth))
 
     def stop(self) -> None:

@@ -43,8 +43,16 @@ def _interval(context: click.Context, param: click.Parameter, given: str) -> flo
 @click.option(
     "--depth", type=click.IntRange(1, MAX_DEPTH), default=1, show_default=True, help="Structs within structs."
 )
+@click.option("--thread", type=click.IntRange(1), help="Of thread-local variables: whose, by thread id.")
 @click.pass_context
-def watch(context: click.Context, session_id: str, variables: tuple[str, ...], interval: float, depth: int) -> None:
+def watch(
+    context: click.Context,
+    session_id: str,
+    variables: tuple[str, ...],
+    interval: float,
+    depth: int,
+    thread: int | None,
+) -> None:
     """Show each VARIABLE of SESSION's program while it runs, until it ends or Ctrl-C is pressed.
 
     On a terminal it is a table, with what has just changed marked; elsewhere one line for each change. The program is
@@ -54,7 +62,7 @@ def watch(context: click.Context, session_id: str, variables: tuple[str, ...], i
         raise click.UsageError(f"{len(variables)} variables; {MAX_TARGETS} are read at once")
     with closing(SessionManager()) as manager:
         session = manager.get(session_id)
-        targets = [ReadTarget(variable) for variable in dict.fromkeys(variables)]
+        targets = [ReadTarget(variable, thread=thread) for variable in dict.fromkeys(variables)]
         with telling("reading"):
             refused = session.read_repeatedly(targets, depth).refused
         for error in refused.values():

@@ -36,14 +36,14 @@ class Polling(Iterator[Sample]):
     """
 
     def __init__(self, session: Session, targets: Sequence[ReadTarget], interval_ms: int, duration_ms: int, depth: int):
-        """Raises what Session.poll raises, and what is wrong with a target that can never be read."""
+        """Raises what Session.poll raises, and what is wrong with a target that can never be read. No target twice."""
         self._session = session
         self._waiting: queue.SimpleQueue[tuple[int, list[ReadResult]] | None] = queue.SimpleQueue()
         refused = session.read_repeatedly(targets, depth).refused
         for error in refused.values():
             raise error
         self._poll: Poll = session.poll(targets, interval_ms, duration_ms, depth, self)
-        self._labels = list(dict.fromkeys(target.text for target in targets))
+        self._names = [target.variable or target.text for target in targets]
 
     @property
     def expected(self) -> int:
@@ -69,7 +69,7 @@ class Polling(Iterator[Sample]):
             self._waiting.put(None)  # for who asks again
             raise StopIteration
         number, results = found
-        named = list(zip(self._labels, results, strict=True))
+        named = list(zip(self._names, results, strict=True))
         values = {name: result.value for name, result in named if result.error is None}
         errors = {name: result.error for name, result in named if result.error is not None}
         return Sample(self._session.moment_ns(number), values, errors)

@@ -237,6 +237,17 @@ def test_a_library_that_comes_and_goes(launch: Launch, build_program: Build, bui
     assert status(session) == 0
 
 
+def test_a_thread_local_variable(launch: Launch, build_program: Build) -> None:
+    session = ready(launch(build_program("values", "-O0")))
+    targets = [ReadTarget("gLocal"), ReadTarget("gLocal", thread=session.pid), ReadTarget("gLocal", thread=1)]
+    running = done(session.poll(targets, 50, 100))
+    there, same, elsewhere = running.first
+    assert there.value == same.value == value(session, "gLocal")
+    assert elsewhere.error is not None
+    local = {"gLocal": there.value, f"gLocal (thread {session.pid})": there.value}
+    assert [event.values for event in snapshots(session)] == [local] * running.record.samples
+
+
 POLLER = """
 import sys
 from strobe.session import SessionManager
