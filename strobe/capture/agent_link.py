@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,27 +88,27 @@ class AgentLink:
             "segmentPath": segment_path,
             "segmentBytes": segment_bytes,
         }
-        answer = self._call(self._script.exports_sync.setup, request)
+        answer = self._ask(self._script.exports_sync.setup, request)
         self._interceptor_writes = bool(answer["interceptorWrites"])
         return Setup(answer["form"], answer["catchesReturns"], answer["reason"], self._interceptor_writes)
 
     def prepare_stdio(self, stdin_path: str | None, by_line: bool) -> None:
-        self._call(self._script.exports_sync.prepare_stdio, stdin_path, by_line)
+        self._ask(self._script.exports_sync.prepare_stdio, stdin_path, by_line)
 
     def program_threads(self, threads: set[int]) -> set[int]:
         """Of these thread ids the program's own; the others are the agent's."""
-        return set(self._call(self._script.exports_sync.program_threads, sorted(threads)))
+        return set(self._ask(self._script.exports_sync.program_threads, sorted(threads)))
 
     def modules(self) -> list[LoadedModule]:
         """Without the recorder's own, which must never be hooked."""
-        found = [_module(item) for item in self._call(self._script.exports_sync.modules)]
+        found = [_module(item) for item in self._ask(self._script.exports_sync.modules)]
         return [module for module in found if module.path != str(resources.NATIVE_RECORDER)]
 
     def observe_modules(self) -> None:
-        self._call(self._script.exports_sync.observe_modules)
+        self._ask(self._script.exports_sync.observe_modules)
 
     def register_unwinder(self, addresses: list[int]) -> None:
-        self._call(self._script.exports_sync.register_unwinder, [hex(address) for address in addresses])
+        self._ask(self._script.exports_sync.register_unwinder, [hex(address) for address in addresses])
 
     def prepare_hooks(
         self, ids: list[int], addresses: list[int], sizes: list[int], plans: list[Plan]
@@ -118,14 +119,14 @@ class AgentLink:
         """
         request = {"ids": ids, "addresses": [hex(item) for item in addresses], "sizes": sizes}
         layouts = b"".join(bytes([plan.flags]) + plan.layout for plan in plans)
-        answers = self._call(self._script.exports_sync.prepare_hooks, request, layouts, seconds=INSTALL_S)
+        answers = self._ask(self._script.exports_sync.prepare_hooks, request, layouts, seconds=INSTALL_S)
         if self._interceptor_writes:
             return [answer["refusal"] for answer in answers]
         return [answer["refusal"] or _trampoline(answer) for answer in answers]
 
     def set_flags(self, plans: dict[int, Plan]) -> None:
         """Of placed hooks; their captures stay."""
-        self._call(self._script.exports_sync.set_flags, list(plans), [plan.flags for plan in plans.values()])
+        self._ask(self._script.exports_sync.set_flags, list(plans), [plan.flags for plan in plans.values()])
 
     def store(self, changes: Sequence[tuple[int, bytes, bytes]]) -> list[str]:
         """Writes (address, bytes, mask) as _core.write_memory does, but in whole aligned words, which no thread sees
@@ -135,7 +136,7 @@ class AgentLink:
         ]
         content = b"".join(one + mask for _, one, mask in changes)
         deadline = 1000 * (time.time() + ANSWER_S - _STORE_MARGIN_S)
-        answers: list[str] = self._call(self._script.exports_sync.store, places, deadline, content)
+        answers: list[str] = self._ask(self._script.exports_sync.store, places, deadline, content)
         return answers
 
     def unload(self) -> None:
@@ -148,16 +149,41 @@ class AgentLink:
         timer.daemon = True
         timer.start()
         try:
-            with cancellable:
+            with cancellable, self._told():
                 return function(*arguments)
         except frida.OperationCancelledError as error:
             raise failure("agent_unresponsive", pid=self._pid, seconds=f"{seconds:g}") from error
+        finally:
+            timer.cancel()
+
+    def _ask(self, function: Callable[..., Any], *arguments: Any, seconds: float = ANSWER_S) -> Any:
+        """An RPC, on a thread of its own: Frida 17 waits for the answer to one whatever is cancelled meanwhile."""
+        outcome: queue.SimpleQueue[tuple[Any, Exception | None]] = queue.SimpleQueue()
+
+        def ask() -> None:
+            try:
+                outcome.put((function(*arguments), None))
+            except Exception as error:
+                outcome.put((None, error))
+
+        threading.Thread(target=ask, name=f"strobe-ask-{self._pid}", daemon=True).start()
+        try:
+            answer, error = outcome.get(timeout=seconds)
+        except queue.Empty:
+            raise failure("agent_unresponsive", pid=self._pid, seconds=f"{seconds:g}") from None
+        with self._told():
+            if error is not None:
+                raise error
+        return answer
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
         except (frida.InvalidOperationError, frida.TransportError, frida.ProcessNotFoundError) as error:
             raise ProcessLookupError(str(error)) from error
         except frida.RPCException as error:
             raise failure("agent_failed", pid=self._pid, reason=str(error).split("\n")[0]) from error
-        finally:
-            timer.cancel()
 
     def _receive(self, message: Any, _data: bytes | None) -> None:
         payload = message.get("payload")

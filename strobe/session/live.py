@@ -20,7 +20,7 @@ from strobe.model import ExitStatus, LoadedModule, Sampling, TraceAnswer
 from strobe.session.answers import how_it_ended, runtime_answer
 from strobe.session.hooks import Hooks
 from strobe.session.session import Session
-from strobe.session.writes import Rows
+from strobe.session.writes import Rows, is_stopped
 from strobe.symbols import SymbolResolver
 from strobe.symbols.patterns import parse_all
 from strobe.timeline.output import HostEventSource
@@ -194,6 +194,8 @@ class LiveSession(Session):
             raise self._gone() from error
 
     def _store_inside(self, rows: Rows) -> list[str] | None:
+        if is_stopped(self._target.pid):  # it could not answer
+            return None
         try:
             return self._target.store(rows)
         except StrobeError as error:  # stopped by a signal, held by a debugger, or between fork and exec

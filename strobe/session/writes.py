@@ -7,6 +7,7 @@ import logging
 import os
 from abc import abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 
 from strobe import _core
 from strobe.errors import StrobeError
@@ -73,6 +74,15 @@ _REASONS = {
     "refused": "the kernel says that its memory may not be written any more",
     "late": "the program was stopped, and did not answer in time",
 }
+
+
+def is_stopped(pid: int) -> bool:
+    """By a signal or a debugger (proc(5), stat, field 3)."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[:1] in (["T"], ["t"])
 
 
 def _reason(error: int) -> str:
