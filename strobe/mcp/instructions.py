@@ -14,7 +14,9 @@ Usual order:
 the launch: debug_trace {projectRoot, add: [...]}, then debug_launch with the same projectRoot.
 4. debug_query {sessionId, groupBy: "function"} shows exact totals per function; then narrow by function, thread, \
 minDurationNs, returnValue or time. Nothing matched? `absence` says whether that proves that it was not called.
-5. debug_stop {sessionId, retain: true} to keep the recording, without retain to drop it.
+5. debug_read {sessionId, targets: [{variable: "gState.tempo"}]} shows variables while the program runs; with poll \
+they become variable_snapshot events.
+6. debug_stop {sessionId, retain: true} to keep the recording, without retain to drop it.
 
 Patterns: foo::bar exact, foo::* one level, foo::** all below, *::name, @usercode (all code under projectRoot), \
 @file:parser.cpp, @lib:libz.so. Begin narrow or with @usercode; thousands of functions are fine.
