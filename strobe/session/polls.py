@@ -49,6 +49,9 @@ class Journal(Protocol):
 
     def add_event(self, event_type: str, text: str) -> int: ...
     def note_poll(self, poll: PollRecord) -> None: ...
+    def poll_end(self) -> PollEnd:
+        """Why a poll ends that cannot go on."""
+
     def moment(self) -> tuple[int, int]:
         """Number of an event at this moment, and ns since session start."""
 
@@ -144,11 +147,9 @@ class Polls:
         while (poll := self._next()) is not None:
             try:
                 self._tick(poll)
-            except ProcessLookupError:
-                self.stop("program", [poll])
-            except StrobeError as error:  # the session has ended, or is deleted
+            except (ProcessLookupError, StrobeError) as error:  # the program or the session has ended
                 log.info("a poll ends: %s", error)
-                self.stop("program", [poll])
+                self.stop(self._journal.poll_end(), [poll])
             except Exception:
                 log.exception("a poll has failed")
                 self.stop("failed", [poll])

@@ -23,7 +23,7 @@ from strobe.session.answers import going_on, how_it_ended
 from strobe.session.polls import Listener, Poll, Polls, check_bounds, expected_samples
 from strobe.session.writes import Writable
 from strobe.timeline import retention
-from strobe.timeline.polls import PollRecord, note_poll, polls_of
+from strobe.timeline.polls import PollEnd, PollRecord, note_poll, polls_of
 from strobe.timeline.query import Timeline
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
@@ -130,6 +130,13 @@ class Session(Writable):
 
     def note_poll(self, poll: PollRecord) -> None:
         note_poll(self._store, self.id, poll)
+
+    def poll_end(self) -> PollEnd:
+        """Why a poll ends that cannot go on: by another process the session is stopped, or dropped, at any time."""
+        try:
+            return "stopped" if self._record().status == "stopped" else "program"
+        except StrobeError:
+            return "stopped"
 
     def moment(self) -> tuple[int, int]:
         """Number of an event at this moment, and ns since session start."""

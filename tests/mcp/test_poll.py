@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.mcp_wire import Wire
+from support.mcp_wire import Wire, wait_gone
 from support.programs import PROGRAMS
 from support.wait import wait_until
+
+from strobe.mcp import daemon
 
 Answer = dict[str, Any]
 
@@ -128,6 +130,24 @@ def test_a_poll_that_debug_stop_ends(wire: Wire, session: str) -> None:
     kept = snapshots(wire, session)
     (how,) = kept["polls"]
     assert (how["ended"], how["samples"]) == ("the session was stopped", kept["totalCount"])
+
+
+def test_the_end_of_the_daemon_leaves_the_samples(strobe_home: Path, build_program: Callable[..., Path]) -> None:
+    with Wire.to(strobe_home) as wire:
+        answer = wire.good("debug_launch", command=str(build_program("polled", "-O1")), projectRoot=str(PROGRAMS))
+        session = answer["sessionId"]
+        poll(wire, session, "gTempo", duration=30_000)
+        wait_until(lambda: snapshots(wire, session)["totalCount"] > 2, "samples")
+        killed = daemon.status(strobe_home).pid
+        assert killed is not None
+        os.kill(killed, signal.SIGKILL)
+        wait_gone(killed)
+    with Wire.to(strobe_home) as wire:
+        kept = snapshots(wire, session)
+        assert kept["totalCount"] > 2
+        (how,) = kept["polls"]
+        assert how["ended"] == "the Strobe that polled was killed"
+        wire.good("debug_stop", sessionId=session)
 
 
 def test_a_large_sample_is_cut_and_the_rest_is_in_sql(wire: Wire, session: str) -> None:
