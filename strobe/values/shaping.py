@@ -91,7 +91,7 @@ class Shaping:
             return shapes.Nothing(f"<{size} bytes: read a part of it>")
         parts = record.parts
         if parts.variants is not None:
-            return self._forms(record, parts, depth)
+            return self.forms(record, depth)
         return structures.Structure(record.name, tuple(self._members(parts, depth, set())), size, parts.is_tuple)
 
     def _members(self, parts: RecordParts, depth: int, virtual: set[int]) -> list[Member]:
@@ -123,9 +123,10 @@ class Shaping:
         name = record.name if described is None else short(without_arguments(record.name))
         return Member(name, base.offset, inner, described is None, base.vtable_offset or 0)
 
-    def _forms(self, record: types.Record, parts: RecordParts, depth: int) -> Shape:
-        variants = parts.variants
-        assert variants is not None
+    def forms(self, record: types.Record, depth: int) -> Shape:
+        variants = record.parts.variants
+        if variants is None:
+            raise Missing(f"{record.name} is no enum")
         forms = tuple(self._form(variant, depth) for variant in variants.variants)
         tag = variants.discriminant
         place, width = (0, 0) if tag is None else (tag.offset or 0, tag.type.size or 0)

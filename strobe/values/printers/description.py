@@ -48,16 +48,26 @@ LAYOUTS = {
         _ELEMENTS | {"unused": "number", "stride": "number", "at": "number"},
     ),
     "blocks": Layout({"blocks": "number", "first": "number", "per": "number", "count": "number"}, _ELEMENTS),
+    "ring": Layout({"start": "number", "first": "number", "count": "number", "places": "number"}, _ELEMENTS),
+    "btree": Layout(
+        {"root": "number", "height": "number", "count": "number", "element": "type", "key": "path"}
+        | dict.fromkeys(("parent", "index", "keys", "children"), "number"),
+        {"mapped": "path"},
+    ),
     "bits": Layout({"start": "number", "count": "number"}, {"first": "number", "valid": "number", "is_number": "flag"}),
     "value": Layout({"value": "path"}),
     "pointer": Layout({"pointer": "number"}, {"target": "type", "alive": "number"}),
     "reference": Layout({"pointer": "number"}, {"target": "type"}),
     "optional": Layout({"present": "number", "value": "path"}, {"type_of_value": "type", "absent": "text"}),
     "variant": Layout({"index": "number", "storage": "path"}, {"none": "number"}),
-    "tuple": Layout({}, {"leaves": "text", "parts": "paths"}),
+    "tuple": Layout({}, {"leaves": "path", "parts": "paths"}),
     "quantity": Layout({"value": "path", "ratio": "type"}, {"clock": "type"}),
     "words": Layout({"number": "number"}, {"words": "words", "otherwise": "text"}),
     "function": Layout({"code": "number", "pattern": "pattern"}, {"stored": "number"}),
+    "trait": Layout({"pointer": "number", "vtable": "number"}),
+    "flag": Layout({"number": "number"}),
+    "span": Layout({"seconds": "number", "nanos": "number"}),
+    "forms": Layout(),
     "fields": Layout({"fields": "fields"}),
 }
 

@@ -1,7 +1,7 @@
 """What a description calculates with: members of a value, as the language writes them, numbers and template arguments.
 
 formula = formula "?" formula ":" formula | formula operator formula | ("!" | "~" | "-") formula | "(" formula ")"
-        | number | "size" | "this" | "$" number | "sizeof(" type ")" | ["&"] path
+        | number | "size" | "this" | "$" number | "sizeof(" type ")" | "offsetof(" type "," path ")" | ["&"] path
 path    = member ((".", "->") member | "[" number "]")...
 type    = ["*"] path [".$" number] | "$" number
 """
@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|\d+)|\$(?P<argument>\d+)"
-    r"|(?P<word>[^\W\d]\w*(?:<[\w, ]*>)?(?!\w))|(?P<mark><<|>>|<=|>=|==|!=|&&|\|\||->|[-+*/%&|^<>!~?:()\[\].]))"
+    r"|(?P<word>[^\W\d]\w*(?:<[\w, ]*>)?(?!\w))|(?P<mark><<|>>|<=|>=|==|!=|&&|\|\||->|[-+*/%&|^<>!~?:()\[\].,]))"
 )
 _TYPE = re.compile(r"\s*(?P<star>\*)?\s*(?P<path>[^\W\d$][\w<>, .\->\[\]]*?)?\s*\.?(?:\$(?P<argument>\d+))?\s*$")
 # Strongest last. What is left of a comparison is made of EQUAL and LESS.
@@ -55,6 +55,13 @@ class SizeOf:
 
 
 @dataclass(frozen=True, slots=True)
+class Word:
+    """The 8 bytes at an address."""
+
+    address: Formula
+
+
+@dataclass(frozen=True, slots=True)
 class Hop:
     """One part of a path: a member's `name`, or an `index`. `is_arrow`: of what a pointer leads to."""
 
@@ -85,6 +92,14 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
+class OffsetOf:
+    """`offsetof(type, path)`: bytes from where a value of that type begins to a part of it."""
+
+    of: TypeOf
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
 class TypeOf:
     """The type of what `path` leads to, of what a pointer there points to, or of its template argument."""
 
@@ -93,7 +108,7 @@ class TypeOf:
     is_target: bool
 
 
-Formula: TypeAlias = Number | ElementSize | This | Argument | SizeOf | Path | Operation
+Formula: TypeAlias = Number | ElementSize | This | Argument | SizeOf | OffsetOf | Word | Path | Operation
 
 
 @lru_cache(4096)
@@ -182,6 +197,13 @@ class _Parser:
             raise self._error(f"'{text}' stands where a member or a number is expected")
         if text == "sizeof":
             return self._size_of()
+        if text == "word":
+            self._need("(")
+            address = self._choice()
+            self._need(")")
+            return Word(address)
+        if text == "offsetof":
+            return self._offset_of()
         if text == "size":
             return ElementSize()
         return This() if text == "this" else self._path(text)
@@ -199,11 +221,23 @@ class _Parser:
 
     def _size_of(self) -> SizeOf:
         self._need("(")
+        return SizeOf(self._type_up_to(")"))
+
+    def _offset_of(self) -> OffsetOf:
+        self._need("(")
+        of = self._type_up_to(",")
+        path = self._unary()
+        if not isinstance(path, Path) or path.is_address:
+            raise self._error("'offsetof' needs a type and a member")
+        self._need(")")
+        return OffsetOf(of, path)
+
+    def _type_up_to(self, mark: str) -> TypeOf:
         parts = []
-        while not self._take(")"):
+        while not self._take(mark):
             kind, text = self._next()
             parts.append(f"${text}" if kind == "argument" else text)
-        return SizeOf(parse_type("".join(parts)))
+        return parse_type("".join(parts))
 
     def _next(self) -> tuple[str, str]:
         if self._at == len(self._tokens):

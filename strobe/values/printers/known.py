@@ -31,8 +31,14 @@ class Printers:
         """Those that may describe a type of that name, in their order."""
         plain = without_arguments(name).strip()
         found = list(self._exact.get(plain, ()))
-        found += [pair for pair in self._patterns if any(pattern.fullmatch(plain) for pattern in pair[1].patterns)]
+        found += [pair for pair in self._patterns if _fits(pair[1], name, plain)]
         yield from (one for _, one in sorted(found, key=lambda pair: pair[0]))
+
+
+def _fits(description: Description, name: str, plain: str) -> bool:
+    """Patterns with template arguments are meant for names with these."""
+    pairs = zip(description.types, description.patterns, strict=True)
+    return any(pattern.fullmatch(name if "<" in text else plain) for text, pattern in pairs)
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from strobe.symbols import type_model as types
 from strobe.symbols.record_model import Field
-from strobe.values.printers import containers, wrappers
+from strobe.values.printers import containers, nodes, objects, wrappers
 from strobe.values.printers.description import Description
 from strobe.values.printers.formula import Formula, Path
 from strobe.values.printers.members import (
@@ -23,7 +23,7 @@ from strobe.values.printers.members import (
 )
 from strobe.values.printers.names import short
 from strobe.values.recipes import Steps
-from strobe.values.shapes import Nothing, Shape
+from strobe.values.shapes import Nothing, Scalar, Shape
 from strobe.values.structures import Member, Structure
 
 _T = TypeVar("_T")
@@ -37,6 +37,9 @@ class Shaper(Protocol):
     def shape(self, type_: types.Type, depth: int) -> Shape: ...
 
     def field(self, field: Field, depth: int) -> Shape: ...
+
+    def forms(self, record: types.Record, depth: int) -> Shape:
+        """Of a Rust enum."""
 
 
 class Building:
@@ -94,6 +97,40 @@ class Building:
         blocks, first, per = (self._number(name) for name in ("blocks", "first", "per"))
         return containers.Blocks(*common, blocks, first, per, size_of(self._members.element))
 
+    def _ring(self) -> Shape:
+        common = self._container()
+        start, first, places = (self._number(name) for name in ("start", "first", "places"))
+        return nodes.Ring(*common, start, first, places, size_of(self._members.element))
+
+    def _btree(self) -> Shape:
+        node = self._type("element").bare
+        if not isinstance(node, types.Record):
+            raise Missing(f"{node.name} is no node")
+        links = [constant_of(self._number(name)) for name in ("parent", "index", "keys", "children")]
+        if any(link >> 16 for link in links):
+            raise Missing("a node is too large")
+        parts = tuple(self._keys(name, Members(node)) for name in ("key", "mapped") if self._has(name))
+        root, height, count = (self._number(name) for name in ("root", "height", "count"))
+        common = (self._name, Nothing(""), self._has("mapped"), self._number("valid"), count, self._size)
+        return nodes.KeyTree(*common, root, height, (links[0], links[1], links[2], links[3]), parts)
+
+    def _keys(self, name: str, node: Members) -> tuple[int, int, Shape]:
+        """Where the first one of a node lies, how far it is to the next, and its shape."""
+        found = self._first(name, node.place)
+        return found.offset, size_of(found.type), self._shaper.shape(found.type, self._depth)
+
+    def _trait(self) -> Shape:
+        return objects.TraitObject(self._number("pointer"), self._number("vtable"), self._size)
+
+    def _flag(self) -> Shape:
+        return objects.Flag(self._number("number"), self._size)
+
+    def _span(self) -> Shape:
+        return objects.Span(self._number("seconds"), self._number("nanos"), self._size)
+
+    def _forms(self) -> Shape:
+        return self._shaper.forms(self._record, self._depth + 1)
+
     def _bits(self) -> Shape:
         valid, start, first, count = (self._number(name) for name in ("valid", "start", "first", "count"))
         is_number = self._has("is_number") and self._only("is_number")
@@ -148,11 +185,23 @@ class Building:
         if self._has("parts"):
             found = [self._members.place(path) for path in self._only("parts")]
         else:
-            found = [one for _, one in sorted(leaves(self._record, self._only("leaves")), key=lambda pair: pair[0])]
+            found = self._leaves(self._only("leaves"))
         if any(not one.is_inline for one in found):
             raise Missing("a part lies elsewhere")
         parts = tuple((one.offset, self._shaper.shape(one.type, self._depth)) for one in found)
         return wrappers.Together(parts, self._size)
+
+    def _leaves(self, path: Path) -> list[Found]:
+        """One for each template argument, where these are told: a base class without a field would be left out."""
+        home = self._members.place(Path(path.hops[:-1]))
+        plain = home.type.bare
+        if not home.is_inline or not isinstance(plain, types.Record):
+            raise Missing(f"{plain.name} has no base classes")
+        found = sorted(leaves(plain, path.hops[-1].name, home.offset), key=lambda pair: pair[0])
+        count = len(arguments(self._record)) or len(found)
+        if [number for number, _ in found] != list(range(count)):
+            raise Missing("not every element is there")
+        return [one for _, one in found]
 
     def _quantity(self) -> Shape:
         found, ratio = self._place("value"), self._type("ratio")
@@ -172,9 +221,9 @@ class Building:
         return wrappers.Callee(self._number("code"), self._number("stored"), self._only("pattern"), self._size)
 
     def _fields(self) -> Shape:
-        if self._depth < 1:
-            return Nothing(_BEYOND)
         members = tuple(self._field(name, wanted) for name, wanted in self._only("fields"))
+        if self._depth < 1 and not all(_is_plain(member.shape) for member in members):
+            return Nothing(_BEYOND)
         return Structure(self._name, members, self._size)
 
     def _field(self, name: str, wanted: Formula) -> Member:
@@ -248,3 +297,7 @@ class Building:
             except Missing as error:
                 missing = error
         raise missing
+
+
+def _is_plain(shape: Shape) -> bool:
+    return isinstance(shape, Scalar) or (isinstance(shape, wrappers.Inner) and isinstance(shape.inner, Scalar))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ from strobe.values.printers.names import arguments_text, without_arguments
 from strobe.values.recipes import Steps
 
 _MAX_NESTING = 32
+_SUFFIX = re.compile(r"\b(\d+)[UuLl]+\b")  # clang's of numbers
 _WIDTHS = (1, 2, 4, 8)
 _OPERATIONS = {
     "+": "PLUS",
@@ -91,6 +93,8 @@ class Members:
                 return (("PLACE", 0, 0, 0),)
             case formula.ElementSize():
                 return _constant(size_of(self.element))
+            case formula.OffsetOf(of, path):
+                return _constant(offset_of(self.type(of), path))
             case formula.SizeOf(of):
                 return _constant(size_of(self.type(of)))
             case formula.Argument(index):
@@ -98,6 +102,9 @@ class Members:
                 if not isinstance(stated, int):
                     raise Missing(f"${index} is no number")
                 return _constant(stated)
+            case formula.Word(address):
+                steps = self.number(address)
+                return (("SAVE", 0, 0, 0), *steps, ("GO", 0, 0, 0), ("NUMBER", 8, 0, 0), ("RESTORE", 0, 0, 0))
             case Path():
                 return self._of_path(wanted)
             case Operation():
@@ -144,6 +151,16 @@ def size_of(type_: types.Type | None) -> int:
     return type_.size
 
 
+def offset_of(type_: types.Type, path: Path) -> int:
+    plain = type_.bare
+    if not isinstance(plain, types.Record):
+        raise Missing(f"{plain.name} has no members")
+    found = Members(plain).place(path)
+    if not found.is_inline:
+        raise Missing(f"{path} lies elsewhere")
+    return found.offset
+
+
 def argument(type_: types.Type, index: int) -> TemplateParameter:
     found = arguments(type_)
     if index >= len(found):
@@ -171,8 +188,9 @@ def alignment_of(type_: types.Type, depth: int = 0) -> int:
     return min(plain.size or 1, 16) or 1
 
 
-def leaves(record: types.Record, name: str, depth: int = 0, base: int = 0) -> Iterator[tuple[int, Found]]:
-    """Fields called `name` of its base classes, with the first template argument of the class that has them."""
+def leaves(record: types.Record, name: str, base: int = 0, depth: int = 0) -> Iterator[tuple[int, Found]]:
+    """Fields called `name` of its base classes, with the first template argument of the class that has them. `base`:
+    where the record lies."""
     for field in record.parts.fields:
         if field.name == name and field.offset is not None:
             index = argument(record, 0).value
@@ -180,7 +198,7 @@ def leaves(record: types.Record, name: str, depth: int = 0, base: int = 0) -> It
     for one in record.parts.bases:
         plain = one.type.bare
         if isinstance(plain, types.Record) and one.offset is not None and depth < _MAX_NESTING:
-            yield from leaves(plain, name, depth + 1, base + one.offset)
+            yield from leaves(plain, name, base + one.offset, depth + 1)
 
 
 def _hop(found: Found, hop: Hop) -> Found:
@@ -231,6 +249,10 @@ def _search(record: types.Record, name: str, depth: int) -> list[Field | Base] |
     for field in record.parts.fields:
         if field.name == name and field.bit_offset is not None:
             return [field]
+    variants = () if record.parts.variants is None else record.parts.variants.variants
+    for variant in variants:
+        if variant.name == name and variant.field is not None:
+            return [variant.field]
     spread: list[Field | Base] = [one for one in record.parts.fields if not one.name and one.bit_offset is not None]
     for inner in [*spread, *record.parts.bases]:
         plain = inner.type.bare
@@ -248,7 +270,7 @@ def _is_called(base: types.Record, name: str) -> bool:
     """`_Head_base<0>` is each class of that name whose first arguments are these."""
     wanted, _, first = name.partition("<")
     own = without_arguments(base.name).rpartition("::")[2]
-    text = arguments_text(base.name)
+    text = _SUFFIX.sub(r"\1", arguments_text(base.name))
     return own == wanted and (not first or text == first[:-1] or text.startswith(f"{first[:-1]},"))
 
 
