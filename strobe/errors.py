@@ -181,6 +181,13 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "{count} calls are already running.",
         "Wait for one of them, then ask again.",
     ),
+    "watch_failed": (Code.WATCH_FAILED, "'{what}' cannot be watched: {reason}.", "{hint}"),
+    "too_many_watches": (
+        Code.LIMIT_REACHED,
+        "{count} watches are active, and {limit} are possible.",
+        "Remove one by its label.",
+    ),
+    "limit_reached": (Code.LIMIT_REACHED, "There is no room for more {what} than {limit}.", "Start a new session."),
     "too_many_polls": (
         Code.LIMIT_REACHED,
         "{count} polls of this session are already running.",

@@ -6,6 +6,8 @@
 #include "../recipe/recipe.h"
 #include "recorder.h"
 
+#define STROBE_LEAST_WORDS 2u /* of a block; each leaves as many for those that follow */
+
 struct strobe_own_memory {
     const struct strobe_recorder* recorder;
     const struct strobe_thread_state* state;
@@ -83,10 +85,22 @@ static uint32_t strobe_capture_watch(const struct strobe_recorder* recorder, con
     return 2;
 }
 
-static uint32_t strobe_pack_items(const struct strobe_recipe_output* output, uint64_t* out) {
-    uint32_t index, bytes = 0;
-    uint8_t* to = (uint8_t*)(out + 2 * output->item_count);
+/* How many of the items fit into so many words, with their bytes. */
+static uint32_t strobe_items_that_fit(const struct strobe_recipe_output* output, uint32_t room) {
+    uint32_t bytes = 0;
+    uint32_t index;
     for (index = 0; index < output->item_count; index++) {
+        bytes += output->items[index].size;
+        if (2 * (index + 1) + (bytes + 7) / 8 > room) return index;
+    }
+    return index;
+}
+
+static uint32_t strobe_pack_items(const struct strobe_recipe_output* output, uint32_t count, uint64_t* out) {
+    uint8_t* to = (uint8_t*)(out + 2 * count);
+    uint32_t bytes = 0;
+    uint32_t index;
+    for (index = 0; index < count; index++) {
         const struct strobe_recipe_item* item = &output->items[index];
         out[2 * index] = item->address;
         out[2 * index + 1] = item->size | (uint64_t)item->status << STROBE_ITEM_STATUS_SHIFT |
@@ -95,15 +109,16 @@ static uint32_t strobe_pack_items(const struct strobe_recipe_output* output, uin
         bytes += item->size;
     }
     for (index = bytes; index % 8 != 0; index++) to[index] = 0;
-    return 2 * output->item_count + (bytes + 7) / 8;
+    return 2 * count + (bytes + 7) / 8;
 }
 
 static uint32_t strobe_capture_recipe(const struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                                      const struct strobe_capture* capture, uint64_t start, uint64_t* out) {
+                                      const struct strobe_capture* capture, uint64_t start, uint32_t room,
+                                      uint64_t* out) {
     const struct strobe_stored_recipe* recipe = &recorder->recipes[capture->offset];
     struct strobe_own_memory memory;
     struct strobe_recipe_output output;
-    uint32_t status, words;
+    uint32_t status, count, words;
     memory.recorder = recorder;
     memory.state = state;
     output.bytes = state->scratch;
@@ -114,20 +129,24 @@ static uint32_t strobe_capture_recipe(const struct strobe_recorder* recorder, st
     output.item_count = 0;
     status = strobe_recipe_run(recorder->recipe_steps + recipe->first_step, recipe->step_count, start, strobe_read_own,
                                &memory, &output);
-    words = 2 + strobe_pack_items(&output, out + 2);
+    count = strobe_items_that_fit(&output, room - 2);
+    words = 2 + strobe_pack_items(&output, count, out + 2);
     out[0] = strobe_extra_header(capture, STROBE_EXTRA_RECIPE, status, words);
-    out[1] = output.item_count;
+    out[1] = count;
     return words;
 }
 
 /* Scripts are not run where one may be under way in this thread, in signal handlers. */
 static STROBE_COLD uint32_t strobe_capture_script(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                                   const struct strobe_capture* capture, uint32_t at_exit,
-                                                  const uint64_t* registers, const uint64_t* slot, uint64_t* out) {
+                                                  const uint64_t* registers, const uint64_t* slot, uint32_t room,
+                                                  uint64_t* out) {
     uint64_t bytes = 0;
     uint32_t status = STROBE_RECIPE_UNREADABLE;
     uint32_t words;
-    if (recorder->script != NULL && strobe_thread_current(recorder) == state) {
+    if (room < 2 + STROBE_SCRIPT_BYTES / 8) {
+        status = STROBE_RECIPE_FULL;
+    } else if (recorder->script != NULL && strobe_thread_current(recorder) == state) {
         bytes = strobe_call_script(recorder->script, capture->offset | at_exit << 16, registers, slot, out + 2);
         status = bytes & STROBE_SCRIPT_FAILED ? STROBE_RECIPE_MALFORMED : STROBE_RECIPE_OK;
         bytes &= STROBE_SCRIPT_FAILED - 1;
@@ -149,13 +168,15 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
     uint32_t index;
     for (index = 0; index < count; index++) {
         const struct strobe_capture* capture = &captures[index];
+        uint32_t room = extras->most_words - words - STROBE_LEAST_WORDS * (count - index - 1);
         if (capture->kind == STROBE_CAPTURE_WATCH) {
             words += strobe_capture_watch(recorder, state, capture, &page, out + words);
         } else if (capture->kind == STROBE_CAPTURE_RECIPE) {
             uint64_t start = capture->second == STROBE_ROLE_WATCH ? 0 : strobe_source(capture->source, registers, slot);
-            words += strobe_capture_recipe(recorder, state, capture, start, out + words);
+            words += strobe_capture_recipe(recorder, state, capture, start, room, out + words);
         } else {
-            words += strobe_capture_script(recorder, state, capture, (uint32_t)at_exit, registers, slot, out + words);
+            words +=
+                strobe_capture_script(recorder, state, capture, (uint32_t)at_exit, registers, slot, room, out + words);
         }
     }
     return words;

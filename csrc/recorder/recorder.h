@@ -138,7 +138,7 @@ struct strobe_stored_recipe {
 /* What more is recorded of some functions' calls: captures at the entry, then those at the return. */
 struct strobe_extras {
     uint32_t captures;
-    uint16_t most_words; /* that either of them gives */
+    uint16_t most_words; /* that either of them may give; two for each capture at least */
     uint8_t enter_count;
     uint8_t exit_count;
 };

@@ -9,12 +9,13 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import frida
 
 from strobe import resources
+from strobe.capture.extras_request import ExtrasRequest
 from strobe.errors import failure
 from strobe.model import LoadedModule
 
@@ -36,13 +37,14 @@ class Plan:
 
     flags: int  # STROBE_PLAN_*
     layout: bytes = bytes(3)
+    extras: int = 0  # the number of the set of what else is recorded, where the flags say that there is more
 
     @property
     def is_enabled(self) -> bool:
         return bool(self.flags & _PLAN_ENABLED)
 
     def disabled(self) -> Plan:
-        return Plan(self.flags & ~_PLAN_ENABLED, self.layout)
+        return replace(self, flags=self.flags & ~_PLAN_ENABLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,18 @@ class AgentLink:
         if self._interceptor_writes:
             return [answer["refusal"] for answer in answers]
         return [answer["refusal"] or _trampoline(answer) for answer in answers]
+
+    def prepare_extras(self, request: ExtrasRequest) -> list[int]:
+        """The numbers of its sets; 0 where there is no room. Raises agent_failed for an expression that is none."""
+        message, data = request.message()
+        numbers: list[int] = self._ask(self._script.exports_sync.prepare_extras, message, data, seconds=INSTALL_S)
+        return numbers
+
+    def assign_extras(self, plans: dict[int, Plan]) -> None:
+        """Which sets the functions' calls get, once their flags say that they get any."""
+        numbers = {function: plan.extras for function, plan in plans.items() if plan.extras}
+        if numbers:
+            self._ask(self._script.exports_sync.assign_extras, list(numbers), list(numbers.values()))
 
     def set_flags(self, plans: dict[int, Plan]) -> None:
         """Of placed hooks; their captures stay."""

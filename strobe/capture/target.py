@@ -21,6 +21,7 @@ from strobe.capture.attachable import ATTACH_S, wait_until_attachable
 from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.device import ROUTER
 from strobe.capture.exit_status import wait_for_end
+from strobe.capture.extras_request import ExtrasRequest
 from strobe.capture.uninjection import Injection
 from strobe.errors import StrobeError, failure
 from strobe.model import ExitStatus, LaunchSpec, LoadedModule
@@ -175,6 +176,7 @@ class Target:
         """Places hooks in one batch; for each "" or why it was not placed."""
         if self.setup.interceptor_writes and self._patches.running:
             return ["already-running"] * len(hooks)
+        self._agent.assign_extras({hook.function_id: hook.plan for hook in hooks})
         answers = self._agent.prepare_hooks(
             [hook.function_id for hook in hooks],
             [hook.address for hook in hooks],
@@ -191,8 +193,13 @@ class Target:
         reasons = [answer if isinstance(answer, str) else "" for answer in answers]
         return [refused.get(hook.function_id, why) for hook, why in zip(hooks, reasons, strict=True)]
 
+    def prepare_extras(self, request: ExtrasRequest) -> list[int]:
+        """As AgentLink.prepare_extras."""
+        return self._agent.prepare_extras(request)
+
     def change(self, plans: dict[int, Plan]) -> None:
         """Changes what placed hooks record; one whose plan is not enabled is taken out of the code."""
+        self._agent.assign_extras(plans)
         self._agent.set_flags(plans)
         self._patches.place(item for item, plan in plans.items() if plan.is_enabled)
         self._patches.take_out(item for item, plan in plans.items() if not plan.is_enabled)

@@ -17,6 +17,7 @@ def runtime_answer(hooks: Hooks, warnings: list[str], event_limit: int) -> Trace
         warnings=warnings,
         event_limit=event_limit,
         status=_status(hooks),
+        active_watches=hooks.extras.watches,
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from strobe.capture.agent_link import Plan
 from strobe.capture.target import HookRequest, Target
 from strobe.model import FunctionSymbol, LoadedModule, Sampling
+from strobe.session.extras import Extras, Pending
 from strobe.session.modules import Modules, TracedModule
 from strobe.session.plans import plan_of, recorded
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
@@ -43,6 +44,7 @@ class _Hook:
     function: FunctionSymbol
     plan: Plan
     enabled: bool
+    generation: int  # of the extras
 
 
 class Hooks:
@@ -62,6 +64,7 @@ class Hooks:
         self._loaded: dict[str, list[int]] = {}
         self._modules = Modules(target.pid, resolver)
         self._next_id = 1
+        self.extras = Extras(store.get_session(session_id).project_root, self._send_extras)
         self.patterns: dict[str, Pattern] = {}
         self.sampling: Sampling = "auto"
         self._own: list[ModuleSymbols] = []
@@ -123,7 +126,7 @@ class Hooks:
             if reason is not None:
                 by_reason.setdefault(reason, []).append(function.name)
         refusals = (_refusal(reason, names) for reason, names in by_reason.items())
-        return [*self.selection.warnings, *self._modules.warnings(), *refusals]
+        return [*self.selection.warnings, *self._modules.warnings(), *refusals, *self.extras.warnings()]
 
     def inlined_only(self) -> dict[str, int]:
         """Functions of the program's own modules that exist only as inlined copies, with the number of sites."""
@@ -139,6 +142,11 @@ class Hooks:
 
     def _select(self, modules: Sequence[LoadedModule]) -> list[TracedModule]:
         """The system's runtime libraries are read only when a pattern asks for one, or when one matched nothing."""
+        traced = self._matching(modules)
+        self.extras.find_functions(_symbols(traced))
+        return traced
+
+    def _matching(self, modules: Sequence[LoadedModule]) -> list[TracedModule]:
         patterns = list(self.patterns.values())
         if not patterns:
             self.selection = Selection()
@@ -169,7 +177,11 @@ class Hooks:
         self._note_place(module)
         self._store.add_functions(self._session_id, detailed)
         self._register_unwinder(module)
-        plans = {function_id: plan_of(item, self.sampling) for function_id, item in detailed.items()}
+        numbers = self._extras_of(found)
+        plans = {
+            function_id: plan_of(item, self.sampling, number)
+            for (function_id, item), number in zip(detailed.items(), numbers, strict=True)
+        }
         requests = [
             HookRequest(function_id, module.address(item.address), item.size, plans[function_id], code)
             for (function_id, item), code in zip(detailed.items(), codes, strict=True)
@@ -181,9 +193,16 @@ class Hooks:
             if answer:
                 self._refused[key] = answer
             else:
-                self._hooks[key] = _Hook(function_id, item, plans[function_id], True)
+                self._hooks[key] = _Hook(function_id, item, plans[function_id], True, self.extras.generation)
                 placed.append(function_id)
         self._store.open_spans(self._session_id, placed, now_ticks)
+
+    def _extras_of(self, functions: Sequence[FunctionSymbol]) -> list[int]:
+        return self.extras.numbers(functions, self._resolver) if functions else []
+
+    def _send_extras(self, pending: Pending) -> list[int]:
+        self._store.add_extras(self._session_id, pending.descriptions)
+        return self._target.prepare_extras(pending.request)
 
     def _note_place(self, module: TracedModule) -> None:
         """Where its functions are in the process: what a link-time address is short of."""
@@ -202,9 +221,12 @@ class Hooks:
     def _enable(self, keys: Sequence[Key], now_ticks: int) -> None:
         changed = {}
         opened = []
+        older = [hook for key in keys if (hook := self._hooks[key]).generation != self.extras.generation]
+        numbers = dict(zip(map(id, older), self._extras_of([hook.function for hook in older]), strict=True))
         for key in keys:
             hook = self._hooks[key]
-            plan = plan_of(hook.function, self.sampling)
+            plan = plan_of(hook.function, self.sampling, numbers.get(id(hook), hook.plan.extras))
+            hook.generation = self.extras.generation
             if not hook.enabled:
                 opened.append(hook.function_id)
             if not hook.enabled or plan != hook.plan:

@@ -16,7 +16,7 @@ from strobe.capture.children import RecordedChildren
 from strobe.capture.mapped_elf import located, unlisted
 from strobe.capture.target import Target
 from strobe.errors import StrobeError, failure
-from strobe.model import ExitStatus, LoadedModule, Sampling, TraceAnswer
+from strobe.model import ExitStatus, LoadedModule, Sampling, TraceAnswer, Watch
 from strobe.session.answers import how_it_ended, runtime_answer
 from strobe.session.hooks import Hooks
 from strobe.session.session import Session
@@ -86,11 +86,22 @@ class LiveSession(Session):
             self._store.add_warnings(self.id, [note])
         threading.Thread(target=self._follow_modules, name=f"strobe-modules-{target.pid}", daemon=True).start()
 
+    @property
+    def depth(self) -> int:
+        return self._hooks.extras.depth
+
     def resume(self) -> None:
         self._target.resume()
 
     def trace(
-        self, add: Sequence[str] = (), remove: Sequence[str] = (), sampling: Sampling | None = None
+        self,
+        add: Sequence[str] = (),
+        remove: Sequence[str] = (),
+        sampling: Sampling | None = None,
+        *,
+        watch: Sequence[Watch] = (),
+        unwatch: Sequence[str] = (),
+        depth: int | None = None,
     ) -> TraceAnswer:
         project_root = self._record().project_root
         added = {pattern.text: pattern for pattern in parse_all(add, project_root)}
@@ -102,10 +113,32 @@ class LiveSession(Session):
             kept = {text: item for text, item in self._hooks.patterns.items() if text not in remove}
             self._hooks.patterns = {**kept, **added}
             self._hooks.sampling = sampling or self._hooks.sampling
+            if depth is not None:
+                self._hooks.extras.follow(depth)
+            warnings += self._change_watches(watch, unwatch, is_all=not (add or remove or unwatch))
             self._apply()
             found = [*warnings, *self._hooks.warnings()]
             self._store.add_warnings(self.id, self._hooks.warnings())
             return runtime_answer(self._hooks, list(dict.fromkeys(found)), self._record().event_limit)
+
+    def _change_watches(self, watch: Sequence[Watch], unwatch: Sequence[str], is_all: bool) -> list[str]:
+        """What is wrong with some of them. Raises it where nothing else was asked for, and none of them is right."""
+        extras = self._hooks.extras
+        problems = [f"Watch '{name}' was not active." for name in unwatch if not extras.remove(name)]
+        failed = []
+        for one in watch:
+            try:
+                extras.add(one, lambda: self._reads().scope())
+            except ProcessLookupError as error:
+                raise self._gone() from error
+            except StrobeError as error:
+                failed.append(error)
+                told = f"{error.message} {error.next_step}".strip()
+                problems.append(f"Watch '{one.name}' was not added: {told}")
+        if is_all and failed and len(failed) == len(watch):
+            first = failed[0]
+            raise failure("watch_failed", what=watch[0].name, reason=first.message.rstrip("."), hint=first.next_step)
+        return problems
 
     def wait(self, timeout: float | None = None) -> ExitStatus | None:
         self._exited.wait(timeout)

@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from strobe import _core, config
@@ -15,10 +16,11 @@ from strobe.capture import program
 from strobe.capture.device import ROUTER
 from strobe.capture.target import Target
 from strobe.errors import failure
-from strobe.model import LaunchSpec, Sampling, SessionSummary, TraceAnswer
+from strobe.model import LaunchSpec, Sampling, SessionSummary, TraceAnswer, Watch
 from strobe.session.answers import pending_answer
 from strobe.session.live import LiveSession
 from strobe.session.session import Session
+from strobe.session.watches import staged_watches
 from strobe.symbols import ElfResolver
 from strobe.symbols.patterns import parse_all
 from strobe.timeline import placement, retention
@@ -39,10 +41,19 @@ class SessionManager:
         self._opened: dict[str, Session] = {}
         self._lock = threading.Lock()
 
-    def launch(self, spec: LaunchSpec, patterns: Sequence[str] = (), sampling: Sampling | None = None) -> Session:
+    def launch(
+        self,
+        spec: LaunchSpec,
+        patterns: Sequence[str] = (),
+        sampling: Sampling | None = None,
+        *,
+        watch: Sequence[Watch] = (),
+        depth: int | None = None,
+    ) -> Session:
         """Starts a program, or attaches to `spec.pid`, with the patterns and those staged for its project root.
 
-        Raises what `program.resolve` raises, invalid_pattern, launch_failed, attach_refused; leaves nothing then.
+        Raises what `program.resolve` raises, invalid_pattern, watch_failed, launch_failed, attach_refused; leaves
+        nothing then.
         """
         project_root = _absolute(spec.project_root)
         staged = self._store.staged(project_root) if project_root else None
@@ -59,9 +70,14 @@ class SessionManager:
             retention.drop_session(self._store, self._store.get_session(record.id))  # its segment has been placed since
             raise
         try:
-            if wanted:
+            for one in watch:
+                session.trace(watch=[one])
+            if wanted or staged or depth is not None:
                 session.launch_answer = session.trace(
-                    add=wanted, sampling=sampling or (_sampling(staged) if staged else None)
+                    add=wanted,
+                    sampling=sampling or (_sampling(staged) if staged else None),
+                    watch=staged.watches if staged else (),
+                    depth=depth if depth is not None or staged is None else staged.depth,
                 )
             self._store.add_warnings(record.id, warnings)
         except BaseException:
@@ -91,9 +107,17 @@ class SessionManager:
         return session
 
     def stage(
-        self, project_root: str | None, add: Sequence[str], remove: Sequence[str], sampling: Sampling | None = None
+        self,
+        project_root: str | None,
+        add: Sequence[str],
+        remove: Sequence[str],
+        sampling: Sampling | None = None,
+        *,
+        watch: Sequence[Watch] = (),
+        unwatch: Sequence[str] = (),
+        depth: int | None = None,
     ) -> TraceAnswer:
-        """Puts patterns aside for the next launch of a project root. Raises invalid_pattern."""
+        """Puts patterns and watches aside for the next launch of a project root. Raises invalid_pattern."""
         root = _absolute(project_root)
         if root is None:
             raise failure(
@@ -108,9 +132,13 @@ class SessionManager:
         before = list(staged.patterns) if staged else []
         warnings = [f"'{text}' was not staged." for text in remove if text not in before]
         patterns = list(dict.fromkeys([*(text for text in before if text not in remove), *add]))
-        self._store.stage(root, StagedTraces(tuple(patterns), sampling or (_sampling(staged) if staged else "auto")))
+        watches, problems = staged_watches(staged.watches if staged else (), watch, unwatch)
+        kept_depth = depth if depth is not None else staged.depth if staged else None
+        kept_sampling = sampling or (_sampling(staged) if staged else "auto")
+        self._store.stage(root, StagedTraces(tuple(patterns), kept_sampling, tuple(watches), kept_depth))
         settings, complaints = config.load_settings(root, self._store.home)
-        return pending_answer(patterns, root, warnings + complaints, settings.events_max_per_session)
+        answer = pending_answer(patterns, root, warnings + problems + complaints, settings.events_max_per_session)
+        return replace(answer, active_watches=[one.name for one in watches])
 
     def get(self, session_id: str) -> Session:
         """A session of this process, or the record of any other. Raises session_not_found."""

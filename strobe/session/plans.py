@@ -10,7 +10,7 @@ from functools import lru_cache
 from strobe.capture.agent_link import Plan
 from strobe.model import Capture, CaptureKind, FunctionSymbol, Parameter, Sampling
 
-_ENABLED, _SAMPLE, _WORDS = 1, 2, 4  # STROBE_PLAN_*
+_ENABLED, _SAMPLE, _WORDS, _EXTRAS = 1, 2, 4, 16  # STROBE_PLAN_*
 _CAPTURE = struct.Struct("<BBBBHH")  # struct strobe_capture
 _FEWEST_TEXT_WORDS = 2
 _MOST_WORDS = 200  # of a record's 255
@@ -43,10 +43,11 @@ def recorded(function: FunctionSymbol, native: bool, text_words: int) -> Functio
     return replace(function, parameters=parameters, return_captures=returned)
 
 
-def plan_of(function: FunctionSymbol, sampling: Sampling) -> Plan:
-    """Of a function as `recorded` gives it."""
+def plan_of(function: FunctionSymbol, sampling: Sampling, extras: int) -> Plan:
+    """Of a function as `recorded` gives it. `extras`: the number of its set, 0 for none."""
     enter = tuple(capture for parameter in function.parameters or () for capture in parameter.captures)
-    return _plan(enter, function.return_captures, sampling)
+    plan = _plan(enter, function.return_captures, sampling)
+    return replace(plan, flags=plan.flags & ~_WORDS | _EXTRAS, extras=extras) if extras else plan
 
 
 @lru_cache(maxsize=1 << 12)  # of thousands of functions many have the same

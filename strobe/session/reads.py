@@ -150,6 +150,12 @@ class Reads:
             maps = Path(f"/proc/{self._pid}/maps").read_text(errors="surrogateescape")
             return Writer(self._memory, self._reader).write(targets, self._current(), maps, store)
 
+    @contextmanager
+    def scope(self) -> Iterator[Scope]:
+        """What names mean now, for this thread alone. Raises as `read`."""
+        with _LOCK, self.told():
+            yield self._current()
+
     def prepare(self, targets: Sequence[ReadTarget], depth: int) -> Preparation:
         """Raises as `read`."""
         with _LOCK, self.told():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from signal import Signals
 
 from strobe.errors import StrobeError, failure
@@ -18,6 +19,7 @@ from strobe.model import (
     SessionSummary,
     Totals,
     TraceAnswer,
+    Watch,
 )
 from strobe.session.answers import going_on, how_it_ended
 from strobe.session.polls import Listener, Poll, Polls, check_bounds, expected_samples
@@ -28,6 +30,7 @@ from strobe.timeline.query import Timeline
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
 from strobe.values.reading import ReadTarget
+from strobe.values.recorded import Recorded
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +43,7 @@ class Session(Writable):
         self._store = store
         self._on_end = on_end
         self._timeline = Timeline(store, record.id, record.segment_path)
+        self._recorded = Recorded(lambda: store.extras(record.id), self._timeline.name_at)
         self._polls = Polls(self)
         self.pending_patterns_applied: list[str] = []
         self.launch_answer: TraceAnswer | None = None  # to the patterns of the launch
@@ -57,6 +61,11 @@ class Session(Writable):
         """Process ids of forked children that are recorded on, though the program itself has ended."""
         return self._record().children
 
+    @property
+    def depth(self) -> int:
+        """How many structs within each other are recorded of what arguments and results lead to."""
+        return 0
+
     def going_on(self) -> str | None:
         """A sentence about these children; None where there are none."""
         return going_on(self._record())
@@ -72,13 +81,25 @@ class Session(Writable):
         return self._record().summary()
 
     def trace(
-        self, add: Sequence[str] = (), remove: Sequence[str] = (), sampling: Sampling | None = None
+        self,
+        add: Sequence[str] = (),
+        remove: Sequence[str] = (),
+        sampling: Sampling | None = None,
+        *,
+        watch: Sequence[Watch] = (),
+        unwatch: Sequence[str] = (),
+        depth: int | None = None,
     ) -> TraceAnswer:
-        """Changes what is recorded. Raises invalid_pattern, process_exited, agent_unresponsive, owned_elsewhere."""
+        """Changes what is recorded. None: as it was. `unwatch`: names of watches. `depth`: how many structs within each
+        other are recorded of what arguments and results lead to, 0 for none. What is wrong with a watch is a warning.
+
+        Raises invalid_pattern, process_exited, agent_unresponsive, owned_elsewhere.
+        """
         raise self._not_here()
 
     def query(self, wanted: EventFilter) -> EventPage:
-        return self._timeline.query(wanted)
+        page = self._timeline.query(wanted)
+        return replace(page, events=[self._recorded.filled(event) for event in page.events])
 
     def totals(self, wanted: EventFilter, group_by: GroupBy) -> list[Totals]:
         return self._timeline.totals(wanted, group_by)
@@ -87,7 +108,7 @@ class Session(Writable):
         return self._timeline.loss()
 
     def tail(self, after: int, limit: int = 10_000) -> list[Event]:
-        return self._timeline.tail(after, limit)
+        return [self._recorded.filled(event) for event in self._timeline.tail(after, limit)]
 
     def cursor(self) -> int:
         return self._timeline.cursor()

@@ -31,6 +31,10 @@ class Words:
         self._next += count
         return taken
 
+    def rest(self) -> tuple[int, ...]:
+        """What follows."""
+        return tuple(self._words[self._next :])
+
 
 @dataclass(frozen=True, slots=True)
 class _Content:

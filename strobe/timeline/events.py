@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from strobe.model import Argument, Event, EventType, FunctionSymbol
+from strobe.model import Argument, Event, EventType, FunctionSymbol, Value
 from strobe.timeline import snapshots
 from strobe.timeline.moments import event_id, ticks_of
 from strobe.timeline.reader import SessionReader, Thread
@@ -49,7 +49,7 @@ class EventDecoder:
         thread = self._threads.get(thread_index, Thread(thread_index, self._pid, tid, ""))
         session_id = self._reader.session_id
         returns = symbol.returns if symbol else None
-        words = words_of(blob or b"")
+        arguments, value, extras = self._values(symbol, words_of(blob or b""), kind == _ENTER)
         return Event(
             id=event_id(session_id, number),
             timestamp_ns=timestamp_ns,
@@ -63,18 +63,25 @@ class EventDecoder:
             line=symbol.line if symbol else None,
             depth=depth,
             parent_event_id=None if parent is None else event_id(session_id, parent),
-            arguments=self._arguments(symbol, words) if kind == _ENTER else None,
-            return_value=None if kind == _ENTER else named(decode_return(symbol, words), self._name_of),
+            arguments=arguments,
+            return_value=value,
             return_type=returns.name if returns and kind != _ENTER else None,
             duration_ns=duration_ns,
             sampled=bool(flags & _SAMPLED),
+            extras=extras,
         )
 
-    def _arguments(self, symbol: FunctionSymbol | None, words: Sequence[int]) -> tuple[Argument, ...] | None:
-        found = decode_arguments(symbol, words)
+    def _values(
+        self, symbol: FunctionSymbol | None, words: Sequence[int], is_enter: bool
+    ) -> tuple[tuple[Argument, ...] | None, Value, tuple[int, ...]]:
+        """Arguments, what was returned, and the words of the extras."""
+        if not is_enter:
+            value, extras = decode_return(symbol, words)
+            return None, named(value, self._name_of), extras
+        found, extras = decode_arguments(symbol, words)
         if found is None:
-            return found
-        return tuple(Argument(item.name, named(item.value, self._name_of)) for item in found)
+            return None, None, extras
+        return tuple(Argument(item.name, named(item.value, self._name_of)) for item in found), None, extras
 
     def hosts_by_number(self, numbers: Sequence[int]) -> list[Event]:
         events: list[Event] = []

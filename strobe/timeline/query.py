@@ -85,6 +85,10 @@ class Timeline:
         """When the event with this number was, in ns since session start."""
         return self._reader.segment.to_ns(ticks_of(number))
 
+    def name_at(self, address: int) -> str | None:
+        """The traced function that begins there."""
+        return self._reader.code_names().get(address)
+
     def sql(self, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of a read-only statement over the view `events`. Raises `bad_sql`."""
         self._reader.store.flush()

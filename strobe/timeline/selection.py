@@ -219,7 +219,7 @@ def _value_test(
 
     def passes(function_id: int, words: bytes) -> bool:
         symbol = functions.get(function_id)
-        return symbol is None or is_what_is_asked(decode_return(symbol, words_of(words)), match)
+        return symbol is None or is_what_is_asked(decode_return(symbol, words_of(words))[0], match)
 
     return passes
 

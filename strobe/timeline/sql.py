@@ -95,7 +95,7 @@ def _create_functions(
         function_id, kind, blob = values
         if blob is None or kind != _ENTER:
             return None
-        arguments = decode_arguments(functions.get(function_id), words_of(blob))
+        arguments = decode_arguments(functions.get(function_id), words_of(blob))[0]
         if arguments is None:
             return None
         shown = {item.name: plain(named(item.value, name_of)) for item in arguments}
@@ -105,7 +105,7 @@ def _create_functions(
         function_id, kind, blob = values
         if blob is None or kind == _ENTER:
             return None
-        value = plain(named(decode_return(functions.get(function_id), words_of(blob)), name_of))
+        value = plain(named(decode_return(functions.get(function_id), words_of(blob))[0], name_of))
         if isinstance(value, (dict, list)):
             return json.dumps(value, ensure_ascii=False)
         # SQLite's integers end at 2^63 - 1

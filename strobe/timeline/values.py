@@ -16,26 +16,30 @@ def words_of(blob: bytes) -> tuple[int, ...]:
     return struct.unpack(f"<{len(blob) // 8}Q", blob)
 
 
-def decode_arguments(function: FunctionSymbol | None, words: Sequence[int]) -> tuple[Argument, ...] | None:
-    """What was captured, in the order of the parameters, with None for one of which nothing was.
+def decode_arguments(
+    function: FunctionSymbol | None, words: Sequence[int]
+) -> tuple[tuple[Argument, ...] | None, tuple[int, ...]]:
+    """What was captured, in the order of the parameters, with None for one of which nothing was; and the extras.
 
     None where neither parameters nor words are known: that there are no arguments is not known either.
     """
-    if function is None or function.parameters is None:
-        if not words:
-            return None
-        return tuple(Argument(f"arg{place}", decode(word, None)) for place, word in enumerate(words))
+    if function is None:
+        return tuple(Argument(f"arg{place}", decode(word, None)) for place, word in enumerate(words)) or None, ()
     left = Words(words)
-    return tuple(Argument(item.name, captured_value(item.captures, item.type, left)) for item in function.parameters)
+    if function.parameters is None:
+        return None, left.rest()
+    found = tuple(Argument(item.name, captured_value(item.captures, item.type, left)) for item in function.parameters)
+    return found, left.rest()
 
 
-def decode_return(function: FunctionSymbol | None, words: Sequence[int]) -> Value:
-    """None where nothing was captured."""
-    if not words:
-        return None
-    if function is None or function.returns is None:
-        return decode(words[0], None)
-    return captured_value(function.return_captures, function.returns, Words(words))
+def decode_return(function: FunctionSymbol | None, words: Sequence[int]) -> tuple[Value, tuple[int, ...]]:
+    """None where nothing was captured; and the extras."""
+    if function is None:
+        return (decode(words[0], None) if words else None), ()
+    left = Words(words)
+    if function.returns is None:
+        return None, left.rest()
+    return captured_value(function.return_captures, function.returns, left), left.rest()
 
 
 def shown(value: Value) -> str:

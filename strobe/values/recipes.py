@@ -148,6 +148,13 @@ class Recipe:
         return len(self.code) - 1
 
 
+def decoded_steps(recipe: Recipe) -> list[tuple[str, int]]:
+    """Names and operands of its steps so far."""
+    names = {number: name for name, number in _STEPS.items()}
+    rows = (_STEP.unpack(row) for row in recipe.code)
+    return [(names[op], operand) for op, _, _, _, operand in rows]
+
+
 def run(pid: int, recipes: Sequence[tuple[bytes, int, int]]) -> list[list[Item]]:
     """The items of each recipe, without those for which there was no room. Raises OSError where the process is gone or
     may not be read."""

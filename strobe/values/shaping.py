@@ -26,11 +26,23 @@ _MAX_PRINTED = 12  # types of libraries within each other
 
 
 class Shaping:
-    """One read. Pointers are followed until there would be too many items; then they are shown as addresses."""
+    """One read. Pointers are followed until there would be too many items; then they are shown as addresses.
 
-    def __init__(self, printers: Printers | None = None) -> None:
+    `names_types`: what lies beyond the depth is shown as its type, "<Node>", not as "<struct>".
+    """
+
+    def __init__(
+        self,
+        printers: Printers | None = None,
+        max_items: int = _MAX_ITEMS,
+        max_bytes: int = MAX_BYTES,
+        names_types: bool = False,
+    ) -> None:
         self._printers = built_in() if printers is None else printers
         self._printed: list[tuple[int, int]] = []  # those whose parts are being shaped
+        self._max_items = max_items
+        self._max_bytes = max_bytes
+        self._names_types = names_types
         self._items = 0
         self._bytes = 0
         self._turns = 1
@@ -86,7 +98,7 @@ class Shaping:
         if record.is_declaration:
             return shapes.Nothing(f"<incomplete {record.name}>")
         if depth < 1:
-            return shapes.Nothing(_BEYOND)
+            return self._beyond(record)
         if size > MAX_BYTES:
             return shapes.Nothing(f"<{size} bytes: read a part of it>")
         parts = record.parts
@@ -170,15 +182,18 @@ class Shaping:
     def _reference(self, reference: types.Reference, depth: int) -> Shape:
         target = reference.target.bare
         if isinstance(target, types.Record) and depth < 1:
-            return shapes.Nothing(_BEYOND)
+            return self._beyond(target)
         if isinstance(target, types.Function) or not self._count(target.size or 0):
             return shapes.Pointer()
         return shapes.Referred(self.shape(target, depth))
 
+    def _beyond(self, record: types.Record) -> Shape:
+        return shapes.Nothing(f"<{record.name}>" if self._names_types else _BEYOND)
+
     def _count(self, size: int) -> bool:
         """Whether there is room for one more item, which is then counted."""
         items, size = self._items + self._turns, self._bytes + size * self._turns
-        if items > _MAX_ITEMS or size > MAX_BYTES:
+        if items > self._max_items or size > self._max_bytes:
             return False
         self._items, self._bytes = items, size
         return True

@@ -188,8 +188,13 @@ BAD_CALLS = [
     ("debug_trace", {"sessionId": "none", "add": ["a"]}, "SESSION_NOT_FOUND: "),
     ("debug_trace", {"add": ["a"]}, "VALIDATION_ERROR: 'sessionId' is missing."),
     ("debug_trace", {"projectRoot": ROOT, "add": ["@nonsense"]}, "INVALID_PATTERN: "),
-    ("debug_trace", {"projectRoot": ROOT, "watches": {}}, "'watches' is not supported by this version"),
-    ("debug_trace", {"projectRoot": ROOT, "serializationDepth": 3}, "'serializationDepth' is not supported by"),
+    ("debug_trace", {"projectRoot": ROOT, "watches": {"add": [{}]}}, "'watches.add[0]' is {}: it is not clear"),
+    (
+        "debug_trace",
+        {"projectRoot": ROOT, "watches": {"add": [{"address": "0x10"}]}},
+        "'watches.add[0].type' is missing",
+    ),
+    ("debug_trace", {"projectRoot": ROOT, "serializationDepth": 11}, "'serializationDepth' is 11: it is out of range"),
     ("debug_trace", {"projectRoot": ROOT, "sampling": "of"}, "did you mean 'off'?"),
 ]
 

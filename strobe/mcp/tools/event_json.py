@@ -88,5 +88,6 @@ def _details(item: Event) -> dict[str, Any]:
         "arguments": None if arguments is None else [_argument(one) for one in arguments],
         "returnType": item.return_type,
         "sampled": item.sampled or None,
+        "watchValues": item.watch_values,
         "depth": item.depth,
     }

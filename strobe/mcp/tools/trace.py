@@ -6,11 +6,15 @@ from typing import Any
 
 from strobe.errors import failure
 from strobe.mcp.registry import Context, Tool
-from strobe.mcp.schema import Record, Text
-from strobe.mcp.tools.parameters import SESSION_ID, bounded, folder, patterns
-from strobe.model import TraceAnswer
+from strobe.mcp.schema import Array, Integer, Record, Text
+from strobe.mcp.tools.parameters import SESSION_ID, Address, bounded, folder, patterns
+from strobe.model import TraceAnswer, Watch
 
 _MAX_PATTERNS_SHOWN = 100
+_DEFAULT_DEPTH = 3
+_MAX_DEPTH = 10
+_MAX_WATCHES = 32
+_TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer")
 
 _PARAMETERS = Record(
     fields={
@@ -25,21 +29,75 @@ _PARAMETERS = Record(
             "exact; off: keep all",
             choices=("auto", "off"),
         ),
+        "serializationDepth": Integer(
+            description="1 to 10 (3): structs within structs recorded of what arguments and results point to",
+            low=1,
+            high=_MAX_DEPTH,
+            default=_DEFAULT_DEPTH,
+        ),
+        "watches": Record(
+            description="values recorded whenever a traced function begins and returns; see verbose watchValues",
+            fields={
+                "add": Array(
+                    description="of {variable} or {address, type} or {expr}; 32 per session",
+                    items=Record(
+                        fields={
+                            "variable": Text(min_length=1, max_length=256),
+                            "address": Address(),
+                            "type": Text(choices=_TYPES),
+                            "expr": Text(description="JavaScript; args[0], retval", min_length=1, max_length=2048),
+                            "label": Text(min_length=1, max_length=256),
+                            "on": patterns("only in these functions"),
+                        }
+                    ),
+                    max_items=_MAX_WATCHES,
+                ),
+                "remove": Array(description="labels", items=Text(min_length=1, max_length=2048)),
+            },
+        ),
     },
-    later=("watches", "serializationDepth"),
 )
 
 
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     add, remove = arguments.get("add", []), arguments.get("remove", [])
     sampling = arguments.get("sampling")  # absent: as it is
+    asked = arguments.get("watches", {})
+    watches: dict[str, Any] = {
+        "watch": [_watch(one, f"watches.add[{place}]") for place, one in enumerate(asked.get("add", []))],
+        "unwatch": asked.get("remove", []),
+        "depth": arguments.get("serializationDepth"),
+    }
     if "sessionId" in arguments:
-        return _wire(context.sessions().get(arguments["sessionId"]).trace(add, remove, sampling))
+        session = context.sessions().get(arguments["sessionId"])
+        if watches["depth"] is None and not session.depth:
+            watches["depth"] = _DEFAULT_DEPTH
+        return _wire(session.trace(add, remove, sampling, **watches))
     if "projectRoot" not in arguments:
         valid = f"{SESSION_ID.description}; or pass projectRoot, to stage for its next launch"
         raise failure("missing_field", field="sessionId", valid=valid)
     root = folder("projectRoot", arguments["projectRoot"], context.client)
-    return _wire(context.sessions().stage(root, add, remove, sampling))
+    watches["depth"] = watches["depth"] or _DEFAULT_DEPTH
+    return _wire(context.sessions().stage(root, add, remove, sampling, **watches))
+
+
+def _watch(one: dict[str, Any], path: str) -> Watch:
+    kinds = [name for name in ("variable", "address", "expr") if name in one]
+    if len(kinds) != 1:
+        valid = "one of variable, expr, or address with type"
+        raise failure("bad_value", field=path, value=", ".join(kinds) or "{}", reason="it is not clear", valid=valid)
+    if ("type" in one) != (kinds == ["address"]):
+        name = "missing_field" if kinds == ["address"] else "unknown_field"
+        valid = ", ".join(_TYPES) if kinds == ["address"] else "type goes with address alone"
+        raise failure(name, field=f"{path}.type", near="", valid=valid)
+    return Watch(
+        one.get("variable"),
+        one.get("address"),
+        one.get("type"),
+        one.get("expr"),
+        one.get("label"),
+        tuple(one.get("on", ())),
+    )
 
 
 def _wire(answer: TraceAnswer) -> dict[str, Any]:
@@ -50,7 +108,7 @@ def _wire(answer: TraceAnswer) -> dict[str, Any]:
         "matchedFunctions": answer.matched_functions,
         "hookedFunctions": answer.hooked_functions,
         "activePatterns": patterns[:_MAX_PATTERNS_SHOWN],
-        "activeWatches": [],
+        "activeWatches": answer.active_watches,
         "warnings": bounded(answer.warnings),
         "eventLimit": answer.event_limit,
     }

@@ -1,0 +1,49 @@
+"""What agent/extras.ts takes: recipes, watches, sets and scripts, packed as the recorder has them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+_WATCH = struct.Struct("<Q4qBBB21x")  # struct strobe_watch
+_STEP_BYTES = 16  # struct strobe_recipe_step
+MAX_WATCH_DEREFERENCES = 4  # STROBE_WATCH_DEREFERENCES
+
+
+@dataclass
+class ExtrasRequest:
+    recipes: list[tuple[int, int, int, int]] = field(default_factory=list)
+    watches: list[int] = field(default_factory=list)
+    sets: list[tuple[int, int, int]] = field(default_factory=list)
+    scripts: list[tuple[int, str]] = field(default_factory=list)
+    steps: list[bytes] = field(default_factory=list)
+    watch_rows: list[bytes] = field(default_factory=list)
+    captures: list[bytes] = field(default_factory=list)
+
+    def add_recipe(self, number: int, code: bytes, size: int, items: int) -> None:
+        """`size`, `items`: how many bytes and items it may give."""
+        self.recipes.append((number, size, items, len(code) // _STEP_BYTES))
+        self.steps.append(code)
+
+    def add_watch(self, number: int, address: int, offsets: Sequence[int], width: int, is_static: bool) -> None:
+        """`offsets`: one for each dereference. `is_static`: `address` is readable for as long as the process lives."""
+        padded = [*offsets, *[0] * (MAX_WATCH_DEREFERENCES - len(offsets))]
+        self.watches.append(number)
+        self.watch_rows.append(_WATCH.pack(address, *padded, len(offsets), width, is_static))
+
+    def add_set(self, entry: Sequence[bytes], leave: Sequence[bytes], words: int) -> None:
+        self.sets.append((len(entry), len(leave), words))
+        self.captures += [*entry, *leave]
+
+    def message(self) -> tuple[dict[str, Any], bytes]:
+        parts = [b"".join(rows) for rows in (self.steps, self.watch_rows, self.captures)]
+        request = {
+            "recipes": self.recipes,
+            "watches": self.watches,
+            "sets": self.sets,
+            "scripts": self.scripts,
+            "sizes": [len(part) for part in parts],
+        }
+        return request, b"".join(parts)

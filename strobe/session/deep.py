@@ -1,0 +1,105 @@
+"""What the arguments and results of a function lead to: which of them are followed, and what is recorded there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from strobe.model import Capture, CaptureKind, FunctionSymbol, ValueKind
+from strobe.symbols.damage import UNREADABLE
+from strobe.symbols.signature import SignatureTypes
+from strobe.symbols.type_model import Pointer, Record, Reference, Type
+from strobe.values.recipes import Recipe
+from strobe.values.shapes import Nothing, Shape, add_read
+from strobe.values.shaping import Shaping
+
+MAX_DEPTH = 10
+RETURN = 255  # STROBE_ROLE_RETURN
+_RAX = 6  # STROBE_SOURCE_RAX
+_MAX_BYTES = 3072  # of one value
+_MOST_STATED = 1 << 16  # if each text had its greatest length
+_MAX_ITEMS = 64
+_MAX_PARAMETERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A structure whose address is in `source`, STROBE_SOURCE_*; `role`: the parameter's number, or RETURN.
+    `is_pointer`: the value is a pointer to it, else it stands for the structure itself."""
+
+    role: int
+    source: int
+    shape: Shape
+    code: bytes
+    bytes: int
+    items: int
+    key: int
+    is_pointer: bool
+
+
+class Following:
+    """What is followed to one depth; each type is looked at once."""
+
+    def __init__(self, depth: int) -> None:
+        self._depth = depth
+        self._known: dict[int, tuple[Type, Shape, bytes, int, int] | None] = {}
+
+    def of(self, function: FunctionSymbol, types: SignatureTypes) -> tuple[list[Followed], list[Followed]]:
+        """Those of the arguments, and of the result."""
+        entry = list(self._of_parameters(function, types))
+        target = _target(types.returned, types.returns_address)
+        is_there = types.returns_address or _is_address(function.return_captures)
+        leave = self._followed(RETURN, _RAX, *target) if target is not None and is_there else None
+        return entry, [] if leave is None else [leave]
+
+    def _of_parameters(self, function: FunctionSymbol, types: SignatureTypes) -> Iterator[Followed]:
+        parameters = function.parameters or ()
+        if len(parameters) != len(types.parameters):
+            return
+        for role, (parameter, type_) in enumerate(zip(parameters[:_MAX_PARAMETERS], types.parameters, strict=False)):
+            target = _target(type_, parameter.type.kind is ValueKind.REFERENCE)
+            if target is None or not _is_address(parameter.captures):
+                continue
+            found = self._followed(role, parameter.captures[0].source, *target)
+            if found is not None:
+                yield found
+
+    def _followed(self, role: int, source: int, record: Record, is_pointer: bool) -> Followed | None:
+        known = self._shaped(record)
+        return None if known is None else Followed(role, source, *known[1:], id(record), is_pointer)
+
+    def _shaped(self, record: Record) -> tuple[Type, Shape, bytes, int, int] | None:
+        """None where nothing of it can be shown, or more than there is room for."""
+        if id(record) not in self._known:
+            try:
+                self._known[id(record)] = self._shape(record)
+            except UNREADABLE:
+                self._known[id(record)] = None
+        return self._known[id(record)]
+
+    def _shape(self, record: Record) -> tuple[Type, Shape, bytes, int, int] | None:
+        shape = Shaping(None, _MAX_ITEMS, _MOST_STATED, names_types=True).shape(record, self._depth)
+        if isinstance(shape, Nothing) or shape.size > _MAX_BYTES:
+            return None
+        recipe = Recipe()
+        add_read(recipe, shape)
+        code, size, items = recipe.finished()
+        return record, shape, code, min(size, _MAX_BYTES), min(items, _MAX_ITEMS)
+
+
+def _is_address(captures: tuple[Capture, ...]) -> bool:
+    """A word alone: text that it leads to is recorded already."""
+    return len(captures) == 1 and captures[0].kind is CaptureKind.WORD
+
+
+def _target(type_: Type, is_by_reference: bool) -> tuple[Record, bool] | None:
+    """The structure that a value's address leads to, and whether the value is a pointer."""
+    plain = type_.bare
+    if isinstance(plain, Record):
+        return (plain, False) if is_by_reference and not plain.is_declaration else None
+    if not isinstance(plain, (Pointer, Reference)):
+        return None
+    target = plain.target.bare
+    if not isinstance(target, Record) or target.is_declaration:
+        return None
+    return target, isinstance(plain, Pointer)

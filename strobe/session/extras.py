@@ -1,0 +1,184 @@
+"""What is recorded of calls beyond what their own captures give: which functions get which watches and structures.
+
+Sets of them are made in the target once and never changed; a function's calls get another set by one store, so that
+watches come and go while the program runs and no call is missed.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+
+from strobe.capture.extras_request import ExtrasRequest
+from strobe.errors import StrobeError, failure
+from strobe.model import FunctionSymbol, Watch
+from strobe.session.deep import Followed, Following
+from strobe.session.watches import MAX_WATCHES, CompiledWatch, compiled
+from strobe.symbols import ModuleSymbols, SymbolResolver
+from strobe.symbols.patterns import parse_all
+from strobe.symbols.selection import matching
+from strobe.symbols.signature import SignatureTypes
+from strobe.values import stored
+from strobe.values.scope import Scope
+
+_CAPTURE = struct.Struct("<BBBBHH")  # struct strobe_capture
+_RECIPE = 9  # STROBE_CAPTURE_RECIPE
+_MAX_WORDS = 800  # of a record's 1,023, beside what its function's own captures take; what finds no room says so
+_LAST_ID = 65_534
+
+
+@dataclass(frozen=True, slots=True)
+class _Set:
+    """Captures at the entry and at the return, and the most words that either gives."""
+
+    entry: tuple[bytes, ...]
+    leave: tuple[bytes, ...]
+    words: int
+
+
+@dataclass
+class Pending:
+    """What the target does not have yet, with what the blocks mean."""
+
+    request: ExtrasRequest = field(default_factory=ExtrasRequest)
+    descriptions: dict[int, str] = field(default_factory=dict)
+
+
+class Extras:
+    """Of one session. Not for several threads at once."""
+
+    def __init__(self, project_root: str | None, send: Callable[[Pending], list[int]]) -> None:
+        """`send`: makes what is pending known to the store and the target, and gives the numbers of the sets."""
+        self._project_root = project_root
+        self._send = send
+        self._next_id = 1
+        self._recipes: dict[tuple[bytes, str], int] = {}
+        self._sets: dict[_Set, int] = {}
+        self._pending = Pending()
+        self._following: Following | None = None
+        self._watches: dict[str, CompiledWatch] = {}
+        self._functions: dict[str, set[tuple[str, int]]] = {}  # of the watches that are not for all
+        self.depth = 0
+        self.generation = 0  # what a function's set is may have changed where this has
+
+    @property
+    def watches(self) -> list[str]:
+        return list(self._watches)
+
+    def follow(self, depth: int) -> None:
+        """How many structs within each other are recorded of what arguments and results lead to; 0: none."""
+        if depth != self.depth:
+            self.depth = depth
+            self._following = Following(depth) if depth else None
+            self.generation += 1
+
+    def add(self, spec: Watch, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
+        """One of the same name is replaced. Raises what a read of it raises, watch_failed, too_many_watches."""
+        if spec.name not in self._watches and len(self._watches) >= MAX_WATCHES:
+            raise failure("too_many_watches", count=len(self._watches), limit=MAX_WATCHES)
+        pending = Pending()
+        patterns = tuple(parse_all(spec.on, self._project_root))
+        watch = replace(compiled(spec, self._new_id(), scope, pending.request), patterns=patterns)
+        pending.descriptions[watch.number] = watch.description
+        try:
+            self._send(pending)
+        except StrobeError as error:
+            if spec.expr is None:
+                raise
+            hint = "It is an expression in JavaScript with args[0], args[1] …, at the return retval."
+            raise failure("watch_failed", what=spec.name, reason=error.message, hint=hint) from error
+        self._watches[spec.name] = watch
+        self.generation += 1
+
+    def remove(self, name: str) -> bool:
+        """Whether there was one."""
+        self.generation += 1
+        self._functions.pop(name, None)
+        return self._watches.pop(name, None) is not None
+
+    def find_functions(self, modules: Sequence[ModuleSymbols]) -> None:
+        """Which functions watches are for, now that these modules are loaded."""
+        for name, watch in self._watches.items():
+            if not watch.patterns:
+                continue
+            found = {(item.module, item.address) for pattern in watch.patterns for item in matching(pattern, modules)}
+            if found != self._functions.get(name):
+                self._functions[name] = found
+                self.generation += 1
+
+    def numbers(self, functions: Sequence[FunctionSymbol], resolver: SymbolResolver) -> list[int]:
+        """For each function the number of its set; 0: nothing more is recorded of it."""
+        if self._following is None and not self._watches:
+            return [0] * len(functions)
+        types: Sequence[SignatureTypes | None] = [None] * len(functions)
+        if self._following is not None:
+            types = resolver.signature_types(functions)
+        sets = [self._set_of(*item) for item in zip(functions, types, strict=True)]
+        self._make([item for item in dict.fromkeys(sets) if item.words and item not in self._sets])
+        return [self._sets[item] if item.words else 0 for item in sets]
+
+    def warnings(self) -> list[str]:
+        found = []
+        for name, functions in self._functions.items():
+            if not functions:
+                found.append(f"Watch '{name}' is read nowhere: no function matches its `on` patterns.")
+        return found
+
+    def _make(self, sets: Sequence[_Set]) -> None:
+        if not sets:
+            return
+        for item in sets:
+            self._pending.request.add_set(item.entry, item.leave, item.words)
+        pending, self._pending = self._pending, Pending()
+        numbers = self._send(pending)
+        if 0 in numbers:
+            raise failure("limit_reached", what="combinations of watches and recorded types", limit=_LAST_ID)
+        self._sets |= dict(zip(sets, numbers, strict=True))
+
+    def _new_id(self) -> int:
+        if self._next_id > _LAST_ID:
+            raise failure("limit_reached", what="watches and recorded types of a session", limit=_LAST_ID)
+        self._next_id += 1
+        return self._next_id - 1
+
+    def _set_of(self, function: FunctionSymbol, types: SignatureTypes | None) -> _Set:
+        place = (function.module, function.address)
+        chosen = ((watch, self._functions.get(name, ())) for name, watch in self._watches.items())
+        watches = [watch for watch, places in chosen if not watch.patterns or place in places]
+        captures = tuple(watch.capture for watch in watches)
+        words = sum(watch.words for watch in watches)
+        entry, leave = self._followed(function, types)
+        first, last = self._recipes_of(entry), self._recipes_of(leave)
+        most = words + max(sum(recipe_words(item.bytes, item.items) for item in items) for items in (entry, leave))
+        # what is watched was asked for by name, so it comes first
+        return _Set((*captures, *first), (*captures, *last), min(most, _MAX_WORDS))
+
+    def _followed(
+        self, function: FunctionSymbol, types: SignatureTypes | None
+    ) -> tuple[Sequence[Followed], Sequence[Followed]]:
+        if self._following is None or types is None:
+            return (), ()
+        return self._following.of(function, types)
+
+    def _recipes_of(self, followed: Sequence[Followed]) -> list[bytes]:
+        numbers = ((item, self._recipe(item)) for item in followed)
+        return [_CAPTURE.pack(item.source, _RECIPE, item.role, 0, number, number) for item, number in numbers]
+
+    def _recipe(self, item: Followed) -> int:
+        described = json.dumps(
+            {"shape": json.loads(stored.dump(item.shape)), "key": item.key, "pointer": item.is_pointer}
+        )
+        known = self._recipes.get((item.code, described))
+        if known is None:
+            known = self._recipes[item.code, described] = self._new_id()
+            self._pending.request.add_recipe(known, item.code, item.bytes, item.items)
+            self._pending.descriptions[known] = described
+        return known
+
+
+def recipe_words(size: int, items: int) -> int:
+    """The most that a block of a recipe takes."""
+    return 2 + 2 * items + (size + 7) // 8
