@@ -13,6 +13,7 @@ from __future__ import annotations
 import heapq
 import os
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -206,6 +207,8 @@ class ProgramSession:
         Raises READ_FAILED with the reason, VALIDATION_ERROR, PROCESS_EXITED.
         """
         (result,) = self._session.read([ReadTarget(variable, thread=thread)], _checked_depth(depth))
+        for warning in self._session.read_warnings():
+            warnings.warn(warning, stacklevel=2)
         if result.error is not None:
             raise result.error
         return result.value

@@ -33,7 +33,10 @@ def read(
         raise click.UsageError(f"{len(variables)} variables; {MAX_TARGETS} are read at once")
     targets = [ReadTarget(variable, thread=thread) for variable in variables]
     with closing(SessionManager()) as manager, telling("reading"):
-        results = manager.get(session_id).read(targets, depth)
+        session = manager.get(session_id)
+        results = session.read(targets, depth)
+        for warning in session.read_warnings():
+            click.echo(f"Warning: {warning}", err=True)
     if as_json:
         click.echo(dumps({"results": [_json(result) for result in results]}, indent=True))
     else:

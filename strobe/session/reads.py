@@ -18,13 +18,14 @@ from strobe.session.modules import Modules, TracedModule
 from strobe.symbols import ElfResolver, SymbolResolver
 from strobe.timeline import placement
 from strobe.timeline.records import SessionRecord
+from strobe.values.printers.known import ProjectPrinters
 from strobe.values.process_memory import ProcessMemory
 from strobe.values.reading import Prepared, Reader, ReadResult, ReadTarget, failed_process
 from strobe.values.scope import Module, Scope
 from strobe.values.thread_blocks import GlibcThreads
 from strobe.values.writing import Store, Writer, WriteResult, WriteTarget
 
-_LOCK = threading.Lock()  # debug information is for one thread at a time
+_LOADING = threading.Lock()  # what sessions share of debug information is made by one thread
 _MAX_NAMES = 4096  # of addresses, that are kept for one repeated read
 
 
@@ -56,8 +57,12 @@ class Readable(ABC):
         if record.status != "running":
             raise self._not_here()
         if self._reader is None:
-            self._reader = Reads(record.pid, self._symbols())
+            self._reader = Reads(record.pid, self._symbols(), record.project_root)
         return self._reader
+
+    def read_warnings(self) -> list[str]:
+        """What is wrong with the project's descriptions of types, as the last read found."""
+        return [] if self._reader is None else self._reader.warnings
 
     def keep_bytes(self, content: bytes) -> Path:
         """Puts what was read into a new file of the session's folder."""
@@ -120,7 +125,7 @@ class RepeatedRead:
         if address not in self._names:
             if len(self._names) >= _MAX_NAMES:
                 self._names.clear()
-            with _LOCK:
+            with self._reads.lock:
                 self._names[address] = self._made.scope.name_at(address)
         return self._names[address]
 
@@ -128,9 +133,11 @@ class RepeatedRead:
 class Reads:
     """Of one process. May be shared by threads. Its methods raise ProcessLookupError when the process is gone."""
 
-    def __init__(self, pid: int, resolver: SymbolResolver) -> None:
+    def __init__(self, pid: int, resolver: SymbolResolver, project_root: str | None = None) -> None:
         self.pid = self._pid = pid
+        self.lock = threading.Lock()  # of the plans and the scope, which are this process's own
         self._resolver = resolver
+        self._printers = ProjectPrinters(project_root)
         self._memory = ProcessMemory(pid)
         self._reader = Reader(self._memory)
         self._modules = Modules(pid, resolver)
@@ -141,30 +148,32 @@ class Reads:
 
     def read(self, targets: Sequence[ReadTarget], depth: int) -> list[ReadResult]:
         """A result for each target. Raises read_refused, replaced_on_disk, what the program's symbols raise."""
-        with _LOCK, self.told():
+        with self.lock, self.told():
             return self._reader.read(targets, depth, self._current())
 
     def write(self, targets: Sequence[WriteTarget], store: Store) -> list[WriteResult]:
         """A result for each target; `store` is called once, when all are checked. Raises as `read`."""
-        with _LOCK, self.told():
+        with self.lock, self.told():
             maps = Path(f"/proc/{self._pid}/maps").read_text(errors="surrogateescape")
             return Writer(self._memory, self._reader).write(targets, self._current(), maps, store)
 
     @contextmanager
     def scope(self) -> Iterator[Scope]:
         """What names mean now, for this thread alone. Raises as `read`."""
-        with _LOCK, self.told():
+        with self.lock, self.told():
             yield self._current()
 
     def prepare(self, targets: Sequence[ReadTarget], depth: int) -> Preparation:
         """Raises as `read`."""
-        with _LOCK, self.told():
+        with self.lock, self.told():
             scope = self._current()
             prepared = self._reader.prepare(targets, depth, scope)
             return Preparation(prepared, scope, self._program, self._mapped if prepared.in_library else None)
 
     def is_current(self, made: Preparation) -> bool:
-        """Whether the process still has in memory what it was made for."""
+        """Whether the process still has in memory what it was made for, and types are described as they were."""
+        if made.scope.printers is not self._printers.current():
+            return False
         with self.told():
             return self._executable() == made.program and made.libraries in (None, self._libraries())
 
@@ -196,8 +205,18 @@ class Reads:
             loaded = self._loaded([own])
             if not loaded:
                 raise failure("no_debug_information", path=path, hint="Its symbols cannot be read.")
-            self._scope = Scope(loaded[0], self._later, GlibcThreads(self._memory, self._libraries))
+            self._scope = self._scope_of(loaded[0])
+        elif self._scope.printers is not self._printers.current():
+            self._scope = self._scope_of(self._scope.program)
         return self._scope
+
+    def _scope_of(self, program: Module) -> Scope:
+        blocks = GlibcThreads(self._memory, self._libraries)
+        return Scope(program, self._later, blocks, self._printers.current())
+
+    @property
+    def warnings(self) -> list[str]:
+        return [] if self._printers.warning is None else [self._printers.warning]
 
     def _executable(self) -> tuple[int, int]:
         status = os.stat(f"/proc/{self._pid}/exe")  # noqa: PTH116 - where the link leads, even if it was deleted
@@ -218,4 +237,8 @@ class Reads:
 
     def _module(self, known: TracedModule) -> Module:
         path = known.module.path
-        return Module(path, known.module.base, known.module.size, known.symbols, self._resolver.details(path))
+        with _LOADING:
+            details = self._resolver.details(path)
+            if details is not None:
+                details.variables  # noqa: B018 - its types are the same for all sessions, and compared by identity
+        return Module(path, known.module.base, known.module.size, known.symbols, details)

@@ -11,14 +11,13 @@ from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.type_model import Function
 from strobe.values import raw
 from strobe.values.expression import parse
-from strobe.values.model import Shown
+from strobe.values.model import Mapping, Rows, Shown
 from strobe.values.places import Place, place_of, pointer_to
 from strobe.values.process_memory import ProcessMemory
 from strobe.values.recipes import NULL, Item, Recipe
 from strobe.values.scope import Scope
 from strobe.values.shapes import Decoding, Leading, Nothing, Part, Shape, add_read, read_value
 from strobe.values.shaping import Shaping
-from strobe.values.structures import Elements
 
 MAX_TARGETS = 16
 MAX_DEPTH = 5
@@ -143,7 +142,7 @@ class Reader:
 def _plan_of_variable(target: ReadTarget, depth: int, scope: Scope) -> _Plan:
     text = replace(target, variable=(target.variable or "").strip()).text
     place = place_of(parse(target.variable or ""), scope, target.thread)
-    shaping = Shaping()
+    shaping = Shaping(scope.printers)
     if isinstance(place.type.bare, Function):  # it is shown as a pointer to it
         place.is_value, place.type = True, pointer_to(place.type)
     if place.is_value:
@@ -198,7 +197,7 @@ def _result(plan: _Plan, items: list[Item], name_at: Callable[[int], str | None]
         part = Part(first.address.to_bytes(8, "little"), 0, 0, plan.text)
         return ReadResult(plan.text, None, plan.type, plan.size, plan.shape.value(part, decoding))
     value = read_value(plan.shape, Decoding(iter(items), name_at, {}), plan.text, plan.key)
-    count = plan.shape.count if isinstance(plan.shape, Elements) else None
+    count = value.total if isinstance(value, (Rows, Mapping)) else None
     return ReadResult(plan.text, first.address, plan.type, plan.size, value, count)
 
 

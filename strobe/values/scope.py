@@ -16,6 +16,7 @@ from strobe.symbols.locations import AtAddress
 from strobe.symbols.nearest import nearest_names
 from strobe.symbols.type_model import Type
 from strobe.symbols.variables import Variable
+from strobe.values.printers.known import Printers, built_in
 
 _SHOWN = 5
 
@@ -85,9 +86,14 @@ class Scope:
     """
 
     def __init__(
-        self, program: Module, others: Callable[[], Sequence[Module]], blocks: ThreadBlocks | None = None
+        self,
+        program: Module,
+        others: Callable[[], Sequence[Module]],
+        blocks: ThreadBlocks | None = None,
+        printers: Printers | None = None,
     ) -> None:
         self.program = program
+        self.printers = printers or built_in()
         self._others = others
         self._blocks = blocks
 

@@ -66,7 +66,9 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         poll = session.poll(targets, wanted_poll["intervalMs"], wanted_poll["durationMs"], depth)
         return poll_json.begun(session.id, poll)
     results = session.read(targets, depth)
-    return {"results": _bounded([_wire(result, session.keep_bytes) for result in results])}
+    warnings = session.read_warnings()
+    answer = {"results": _bounded([_wire(result, session.keep_bytes) for result in results])}
+    return answer | ({"warnings": warnings} if warnings else {})
 
 
 def _check(target: dict[str, Any], path: str) -> None:
@@ -98,7 +100,7 @@ def _wire(result: Any, keep: Callable[[bytes], Path]) -> dict[str, Any]:
         return {**shown, **_in_file(result.content, keep)}
     if result.count is not None:
         shown["count"] = result.count
-        return {**shown, "value": [text.plain(element) for element in result.value]}
+        return {**shown, "value": text.elements(result.value)}
     if isinstance(result.value, Fields):
         return {**shown, "fields": text.plain(result.value)}
     return {**shown, "value": text.plain(result.value)}

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from strobe.values.model import Bits, Problem, Rows, Shown, mapping
+from strobe.values.printers.names import without_arguments
 from strobe.values.recipes import CUT, OK, Item, Recipe, Steps
 from strobe.values.shapes import MAX_CHARACTERS, Decoding, Part, Shape, add_read, problem, read_value, text_of
 from strobe.values.structures import add_apart
@@ -388,7 +389,7 @@ def refusal(valid: Steps, type_name: str, decoding: Decoding) -> Problem | None:
 
 def none_of(type_name: str) -> Problem:
     """Memory holds something else, or not yet."""
-    return Problem(f"<no valid {type_name}>")
+    return Problem(f"<no valid {without_arguments(type_name)}>")
 
 
 def trouble_of(nodes: Item) -> Problem | None:

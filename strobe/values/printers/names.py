@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_PLAIN_TEXT = re.compile(
-    r"(?:std::__cxx11|std::__1|std)::basic_string<(\w+), ?(?:std::__1|std)::char_traits<\1>, ?"
-    r"(?:std::__1|std)::allocator<\1> ?>"
-)
 _STRINGS = {"char": "string", "wchar_t": "wstring"} | {f"char{bits}_t": f"u{bits}string" for bits in ("8", "16", "32")}
+_INLINE = re.compile(r"\bstd::(?:__1|__cxx11|__fs)::")
+_DEFAULT = re.compile(r", ?std::(?:allocator|char_traits|less|hash|equal_to|default_delete)(?=<)")
+_TEXT = re.compile(r"\bstd::basic_string<(\w+)>")
 
 
 @lru_cache(4096)
@@ -36,6 +35,24 @@ def matcher(pattern: str) -> re.Pattern[str]:
     return re.compile(".*".join(re.escape(part) for part in pattern.split("*")), re.DOTALL)
 
 
+@lru_cache(4096)
 def short(name: str) -> str:
-    """As a person calls it: `std::string`."""
-    return _PLAIN_TEXT.sub(lambda found: f"std::{_STRINGS.get(found[1], found[0])}", name)
+    """As a person calls it: `std::string`, `std::vector<int>`. Arguments that are nearly always the default go."""
+    plain = _INLINE.sub("std::", _INLINE.sub("std::", name))
+    found = _DEFAULT.search(plain)
+    while found is not None:
+        end = _behind(plain, found.end())
+        plain = plain[: found.start()] + plain[end:]
+        found = _DEFAULT.search(plain, found.start())
+    plain = re.sub(r"(?<!>) >", ">", plain)
+    return _TEXT.sub(lambda text: f"std::{_STRINGS.get(text[1], text[0])}", plain)
+
+
+def _behind(name: str, opens: int) -> int:
+    """Where the bracket at `opens` is closed; the end where it is not."""
+    depth = 0
+    for at in range(opens, len(name)):
+        depth += {"<": 1, ">": -1}.get(name[at], 0)
+        if depth == 0:
+            return at + 1
+    return len(name)

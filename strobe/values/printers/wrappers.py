@@ -250,10 +250,11 @@ class Callee(Shape):
             return "empty"
         name = decoding.name_at(code.number)
         found = None if name is None else re.search(self.pattern, name)
-        target = name if found is None else found[1]
-        if target is not None and "(*)" in target and stored.is_there and stored.number:
+        if found is None:
+            return PointerTo(code.number, name)
+        if "(*)" in found[1] and stored.is_there and stored.number:
             return PointerTo(stored.number, decoding.name_at(stored.number))
-        return f"{code.number:#x}" if target is None else target
+        return found[1]
 
 
 @dataclass(frozen=True)
