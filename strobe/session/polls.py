@@ -12,12 +12,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from strobe.errors import StrobeError, failure
+from strobe.session.samples import document, labels_of
 from strobe.timeline import snapshots
 from strobe.timeline.polls import PollEnd, PollRecord
-from strobe.values import text
 from strobe.values.reading import ReadResult, ReadTarget
 
 log = logging.getLogger(__name__)
@@ -25,8 +25,6 @@ log = logging.getLogger(__name__)
 MIN_INTERVAL_MS, MAX_INTERVAL_MS = 50, 5_000
 MIN_DURATION_MS, MAX_DURATION_MS = 100, 30_000
 MAX_POLLS = 8  # of one session at once
-MAX_TICK_BYTES = 48_000  # of an event; a value that does not fit any more is an error in it
-_PREVIEW_BYTES = 32
 
 
 class Source(Protocol):
@@ -174,11 +172,11 @@ class Polls:
                 self._miss(poll, left)
             return
         results = poll.source.read()
-        document = _document(poll.labels, results)
+        text = document(poll.labels, results)
         with self._changed:
             if poll.over.is_set():
                 return
-            number = self._journal.add_event(snapshots.EVENT_TYPE, document)
+            number = self._journal.add_event(snapshots.EVENT_TYPE, text)
             poll.record = replace(poll.record, samples=poll.record.samples + 1)
             if poll.listener is not None:
                 poll.listener.sample(number, results)
@@ -203,52 +201,3 @@ class Polls:
             log.info("the end of a poll is not noted: %s", error)
         if poll.listener is not None:
             poll.listener.end()
-
-
-def labels_of(targets: Sequence[ReadTarget]) -> list[str]:
-    """What the targets are called in events: as they were asked for, with more where two would be called the same."""
-    texts = [target.text.strip() for target in targets]
-    meant: dict[str, set[ReadTarget]] = {}
-    for label, target in zip(texts, targets, strict=True):
-        meant.setdefault(label, set()).add(target)
-    return [
-        label if len(meant[label]) == 1 or target.variable is not None else _typed(label, target)
-        for label, target in zip(texts, targets, strict=True)
-    ]
-
-
-def _typed(label: str, target: ReadTarget) -> str:
-    return f"({target.type}*){label}" if target.size is None else f"({target.type}*){label}, {target.size} bytes"
-
-
-def _document(labels: Sequence[str], results: Sequence[ReadResult]) -> str:
-    """The text of a tick's event."""
-    values: dict[str, Any] = {}
-    errors: dict[str, str] = {}
-    left = MAX_TICK_BYTES
-    for label, result in zip(labels, results, strict=True):
-        if result.error is None:
-            value = _plain(result)
-            size = len(snapshots.dump({label: value}))
-            if size <= left:
-                left -= size
-                values[label] = value
-                continue
-            hint = "Poll a part of it, or with less depth."
-            errors[label] = told(failure("too_much_read", bytes=size, limit=MAX_TICK_BYTES, hint=hint))
-        else:
-            errors[label] = told(result.error)
-    return snapshots.dump(values, errors)
-
-
-def told(error: StrobeError) -> str:
-    """The error of one target among others, in one text."""
-    return f"{error.message} {error.next_step}".strip()
-
-
-def _plain(result: ReadResult) -> Any:
-    """As JSON has it; of bytes the first ones, in hexadecimal."""
-    if result.content is None:
-        return text.plain(result.value)
-    more = " …" if len(result.content) > _PREVIEW_BYTES else ""
-    return result.content[:_PREVIEW_BYTES].hex(" ") + more

@@ -31,7 +31,7 @@ _ENDS = {
 
 def begun(session_id: str, poll: Poll) -> dict[str, Any]:
     """What debug_read answers: what is polled, what is not and why, and where the samples are to be found."""
-    from strobe.session.polls import told
+    from strobe.session.samples import told
 
     targets: list[dict[str, Any]] = []
     for result in poll.first:
