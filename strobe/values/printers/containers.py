@@ -6,18 +6,16 @@ A container reads nothing of itself but by its formulas, whose numbers are items
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from strobe.values.model import Bits, Problem, Rows, Shown, mapping
-from strobe.values.printers.names import without_arguments
+from strobe.values.model import Problem, Rows, Shown, mapping
+from strobe.values.printers.conditions import MOST, add_if, none_of, refusal
 from strobe.values.recipes import CUT, OK, Item, Recipe, Steps
-from strobe.values.shapes import MAX_CHARACTERS, Decoding, Part, Shape, add_read, problem, read_value, text_of
+from strobe.values.shapes import Decoding, Part, Shape, add_read, problem, read_value
 from strobe.values.structures import add_apart
 
 MAX_ELEMENTS = 100
 MAX_COUNTED = 10_000  # nodes of a list that does not know how many it has
-_MOST = 1 << 40  # what claims to have more elements was never made
 _PLACE, _TURN = ("PLACE", 0, 0, 0), ("TURN", 0, 0, 0)
 _PLUS, _TIMES, _DIVIDED, _MODULO = ((name, 0, 0, 0) for name in ("PLUS", "TIMES", "DIVIDED", "MODULO"))
 
@@ -77,7 +75,7 @@ class Container(Shape):
         shown = len(elements)
         if noted is not None and not noted.is_there:
             return problem(noted)
-        if total > _MOST:
+        if total > MOST:
             return none_of(self.type_name)
         if trouble is None and shown != min(total, MAX_ELEMENTS):
             trouble = Problem(f"<broken: it has {shown} elements, not {total}>")
@@ -250,114 +248,6 @@ class Blocks(Container):
         return elements, count.number, None if count.is_there else problem(count)
 
 
-@dataclass(frozen=True)
-class CountedText(Shape):
-    """Text of `count` characters from `start` on."""
-
-    type_name: str
-    width: int
-    valid: Steps
-    start: Steps
-    count: Steps
-    size: int
-
-    def add_steps(self, recipe: Recipe) -> None:
-        add_if(recipe, self.valid, lambda: self._add_text(recipe))
-
-    def _add_text(self, recipe: Recipe) -> None:
-        recipe.numbers(self.count)
-        recipe.note()
-        recipe.save()
-        recipe.numbers(self.start)
-        recipe.go()
-        recipe.read_many(MAX_CHARACTERS + 1, self.width)
-        recipe.restore()
-        recipe.drop()
-
-    def value(self, part: Part, decoding: Decoding) -> Shown:
-        refused = refusal(self.valid, self.type_name, decoding)
-        if refused is not None:
-            return refused
-        count, text = decoding.next(), decoding.next()
-        if not count.is_there:
-            return problem(count)
-        if count.number > _MOST:
-            return none_of(self.type_name)
-        return text_of(text.data, self.width) if not count.number or text.is_there else problem(text)
-
-
-@dataclass(frozen=True)
-class EndedText(Shape):
-    """Text from `start` on, up to the first zero."""
-
-    width: int
-    valid: Steps
-    start: Steps
-    size: int
-
-    def add_steps(self, recipe: Recipe) -> None:
-        add_if(recipe, self.valid, lambda: self._add_text(recipe))
-
-    def _add_text(self, recipe: Recipe) -> None:
-        recipe.save()
-        recipe.numbers(self.start)
-        recipe.go()
-        recipe.text(MAX_CHARACTERS + 1, self.width)
-        recipe.restore()
-
-    def value(self, part: Part, decoding: Decoding) -> Shown:
-        refused = refusal(self.valid, "text", decoding)
-        if refused is not None:
-            return refused
-        text = decoding.next()
-        return text_of(text.data, self.width) if text.is_there else problem(text)
-
-
-@dataclass(frozen=True)
-class BitRow(Shape):
-    """`count` bits from bit `first` of `start` on. `is_number`: shown as one number."""
-
-    type_name: str
-    valid: Steps
-    start: Steps
-    first: Steps
-    count: Steps
-    is_number: bool
-    size: int
-
-    def add_steps(self, recipe: Recipe) -> None:
-        add_if(recipe, self.valid, lambda: self._add_bits(recipe))
-
-    def _add_bits(self, recipe: Recipe) -> None:
-        most = MAX_CHARACTERS if self.is_number else MAX_ELEMENTS
-        for number in (self.count, self.first):
-            recipe.numbers(number)
-            recipe.note()
-        recipe.numbers((_PLUS, _constant(7), _PLUS, _constant(8), _DIVIDED))
-        recipe.save()
-        recipe.numbers(self.start)
-        recipe.go()
-        recipe.read_many(most // 8 + 16, 1)
-        recipe.restore()
-        recipe.drop()
-
-    def value(self, part: Part, decoding: Decoding) -> Shown:
-        refused = refusal(self.valid, self.type_name, decoding)
-        if refused is not None:
-            return refused
-        count, first, data = decoding.next(), decoding.next(), decoding.next()
-        if count.number > _MOST or first.number > 64:
-            return none_of(self.type_name)
-        bad = next((item for item in (count, first, data) if not item.is_there), None)
-        if bad is not None and (bad is not data or count.number):
-            return problem(bad)
-        whole = int.from_bytes(data.data, "little") >> first.number
-        if self.is_number:
-            return Bits(whole, min(count.number, MAX_CHARACTERS))
-        bits = [bool(whole >> at & 1) for at in range(min(count.number, MAX_ELEMENTS))]
-        return Rows(bits, count.number)
-
-
 def _constant(value: int) -> tuple[str, int, int, int]:
     return ("CONSTANT", 0, 0, value)
 
@@ -365,31 +255,6 @@ def _constant(value: int) -> tuple[str, int, int, int]:
 def _pick(depth: int) -> tuple[str, int, int, int]:
     """The number with that many others above it."""
     return ("PICK", 0, depth, 0)
-
-
-def add_if(recipe: Recipe, valid: Steps, add: Callable[[], None]) -> None:
-    if not valid:
-        add()
-        return
-    recipe.numbers(valid)
-    recipe.note()
-    with recipe.when():
-        add()
-
-
-def refusal(valid: Steps, type_name: str, decoding: Decoding) -> Problem | None:
-    """Why nothing was read but `valid`."""
-    if not valid:
-        return None
-    item = decoding.next()
-    if not item.is_there:
-        return problem(item)
-    return None if item.number else none_of(type_name)
-
-
-def none_of(type_name: str) -> Problem:
-    """Memory holds something else, or not yet."""
-    return Problem(f"<no valid {without_arguments(type_name)}>")
 
 
 def trouble_of(nodes: Item) -> Problem | None:

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from strobe.symbols import type_model as types
 from strobe.symbols.record_model import Field
-from strobe.values.printers import containers, nodes, objects, wrappers
+from strobe.values.printers import containers, nodes, objects, texts, wrappers
 from strobe.values.printers.description import Description
 from strobe.values.printers.formula import Formula, Path
 from strobe.values.printers.members import (
@@ -67,8 +67,8 @@ class Building:
         self._members.element = element
         valid, start, count = self._number("valid"), self._number("start"), self._number("count")
         if not count:
-            return containers.EndedText(width, valid, start, self._size)
-        return containers.CountedText(self._name, width, valid, start, count, self._size)
+            return texts.EndedText(width, valid, start, self._size)
+        return texts.CountedText(self._name, width, valid, start, count, self._size)
 
     def _sequence(self) -> Shape:
         common = self._container()
@@ -135,7 +135,7 @@ class Building:
         valid, start, first, count = (self._number(name) for name in ("valid", "start", "first", "count"))
         is_number = self._has("is_number") and self._only("is_number")
         first = first or (("CONSTANT", 0, 0, 0),)
-        return containers.BitRow(self._name, valid, start, first, count, is_number, self._size)
+        return texts.BitRow(self._name, valid, start, first, count, is_number, self._size)
 
     def _value(self) -> Shape:
         return self._of_place(self._place("value"), self._depth)

@@ -10,6 +10,7 @@ from strobe.symbols import type_model as types
 from strobe.symbols.record_model import Base, Field, TemplateParameter
 from strobe.values.places import row_of
 from strobe.values.printers import formula
+from strobe.values.printers.arithmetic import combined, constant, known
 from strobe.values.printers.formula import Formula, Hop, Operation, Path, TypeOf
 from strobe.values.printers.names import arguments_text, without_arguments
 from strobe.values.recipes import Steps
@@ -36,7 +37,6 @@ _OPERATIONS = {
 # What is left of the comparisons: (operation, whether its operands change places, whether it is denied)
 _COMPARISONS = {"!=": ("EQUAL", False, True), ">": ("LESS", True, False), "<=": ("LESS", True, True)}
 _COMPARISONS |= {">=": ("LESS", False, True)}
-_MASK = (1 << 64) - 1
 
 
 class Missing(Exception):
@@ -88,20 +88,20 @@ class Members:
         """Steps that push it."""
         match wanted:
             case formula.Number(value):
-                return _constant(value)
+                return constant(value)
             case formula.This():
                 return (("PLACE", 0, 0, 0),)
             case formula.ElementSize():
-                return _constant(size_of(self.element))
+                return constant(size_of(self.element))
             case formula.OffsetOf(of, path):
-                return _constant(offset_of(self.type(of), path))
+                return constant(offset_of(self.type(of), path))
             case formula.SizeOf(of):
-                return _constant(size_of(self.type(of)))
+                return constant(size_of(self.type(of)))
             case formula.Argument(index):
                 stated = argument(self.record, index).value
                 if not isinstance(stated, int):
                     raise Missing(f"${index} is no number")
-                return _constant(stated)
+                return constant(stated)
             case formula.Word(address):
                 steps = self.number(address)
                 return (("SAVE", 0, 0, 0), *steps, ("GO", 0, 0, 0), ("NUMBER", 8, 0, 0), ("RESTORE", 0, 0, 0))
@@ -122,24 +122,24 @@ class Members:
     def _of_operation(self, operation: Operation) -> Steps:
         operands = [self.number(operand) for operand in operation.operands]
         if operation.mark == "?":
-            known = _value(operands[0])
-            chosen = None if known is None else operands[1 if known else 2]
+            condition = known(operands[0])
+            chosen = None if condition is None else operands[1 if condition else 2]
             return chosen or (*operands[0], *operands[1], *operands[2], ("SELECT", 0, 0, 0))
         if len(operands) == 1:
-            left, name = {"!": (_constant(0), "EQUAL"), "~": (_constant(-1), "BIT_XOR")}.get(
-                operation.mark, (_constant(0), "MINUS")
+            left, name = {"!": (constant(0), "EQUAL"), "~": (constant(-1), "BIT_XOR")}.get(
+                operation.mark, (constant(0), "MINUS")
             )
-            return _combined(name, left, operands[0])
+            return combined(name, left, operands[0])
         left, right = operands
         name, is_turned, is_denied = _COMPARISONS.get(operation.mark, ("", False, False))
         name = name or _OPERATIONS[operation.mark]
-        found = _combined(name, right, left) if is_turned else _combined(name, left, right)
-        return _combined("EQUAL", found, _constant(0)) if is_denied else found
+        found = combined(name, right, left) if is_turned else combined(name, left, right)
+        return combined("EQUAL", found, constant(0)) if is_denied else found
 
 
 def constant_of(steps: Steps) -> int:
     """Of a formula that depends on types alone."""
-    value = _value(steps)
+    value = known(steps)
     if value is None:
         raise Missing("it is not constant")
     return value - (1 << 64) if value >> 63 else value
@@ -298,53 +298,5 @@ def _loaded_bits(found: Found, bits: Field) -> Steps:
     if width is None:
         raise Missing(f"{bits.name} has too many bits")
     loaded: Steps = (("NUMBER", width, 0, found.offset + start // 8),)
-    shifted = _combined("RIGHT", loaded, _constant(first)) if first else loaded
-    return _combined("BIT_AND", shifted, _constant((1 << count) - 1))
-
-
-def _constant(value: int) -> Steps:
-    return (("CONSTANT", 0, 0, value),)
-
-
-def _value(steps: Steps) -> int | None:
-    return steps[0][3] & _MASK if len(steps) == 1 and steps[0][0] == "CONSTANT" else None
-
-
-def _combined(name: str, left: Steps, right: Steps) -> Steps:
-    """What is known beforehand is calculated now."""
-    one, two = _value(left), _value(right)
-    if one is None or two is None or (name in ("DIVIDED", "MODULO") and not two):
-        return (*left, *right, (name, 0, 0, 0))
-    return _constant(_calculated(name, one, two) & _MASK)
-
-
-def _calculated(name: str, left: int, right: int) -> int:
-    match name:
-        case "PLUS":
-            return left + right
-        case "MINUS":
-            return left - right
-        case "TIMES":
-            return left * right
-        case "DIVIDED":
-            return left // right
-        case "MODULO":
-            return left % right
-        case "BIT_AND":
-            return left & right
-        case "BIT_OR":
-            return left | right
-        case "BIT_XOR":
-            return left ^ right
-        case "LEFT":
-            return left << right if right < 64 else 0
-        case "RIGHT":
-            return left >> min(right, 64)
-        case "EQUAL":
-            return int(left == right)
-        case "LESS":
-            return int(left < right)
-        case "AND":
-            return int(bool(left and right))
-        case _:
-            return int(bool(left or right))
+    shifted = combined("RIGHT", loaded, constant(first)) if first else loaded
+    return combined("BIT_AND", shifted, constant((1 << count) - 1))
