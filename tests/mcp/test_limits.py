@@ -165,9 +165,9 @@ WHOLE: dict[str, Arguments] = {
 }
 
 
-@pytest.mark.parametrize(("tool", "field", "arguments"), TEXTS)
-def test_what_is_empty_or_too_much(wire: Wire, tool: str, field: str, arguments: Arguments) -> None:
-    refused(wire, tool, field, **{**WHOLE[tool], **arguments})
+def test_what_is_empty_or_too_much(wire: Wire) -> None:
+    for tool, field, arguments in TEXTS:
+        refused(wire, tool, field, **{**WHOLE[tool], **arguments})
     assert wire.good("debug_list_sessions") == {"sessions": []}
 
 
@@ -226,15 +226,15 @@ def test_four_pointers_in_an_expression(wire: Wire, session: str) -> None:
     assert good["value"] == 120
 
 
-@pytest.mark.parametrize("depth", [1, 2, 4, 5])
-def test_structs_within_structs(wire: Wire, session: str, depth: int) -> None:
-    link = shown(wire, session, "gLinks[0]", depth=depth)["fields"]
-    seen = [link["value"]]
-    while isinstance(link["next"], dict) and "to" in link["next"]:
-        link = link["next"]["to"]
-        seen.append(link["value"])
-    assert seen == list(range(1, depth + 1))
-    assert str(link["next"]).startswith("0x")
+def test_structs_within_structs(wire: Wire, session: str) -> None:
+    for depth in (1, 2, 4, 5):
+        link = shown(wire, session, "gLinks[0]", depth=depth)["fields"]
+        seen = [link["value"]]
+        while isinstance(link["next"], dict) and "to" in link["next"]:
+            link = link["next"]["to"]
+            seen.append(link["value"])
+        assert seen == list(range(1, depth + 1))
+        assert str(link["next"]).startswith("0x")
 
 
 def test_a_hundred_elements(wire: Wire, session: str) -> None:
@@ -268,22 +268,26 @@ def test_polls_at_once(wire: Wire, session: str) -> None:
     assert values(wire, session, TEMPO)[0]["value"] == 120
 
 
-@pytest.mark.parametrize(
-    ("interval", "duration", "expected"),
-    [(50, 100, 2), (50, 101, 3), (5000, 100, 1), (5000, 30000, 6), (50, 30000, 600)],
-)
-def test_how_many_samples_are_expected(wire: Wire, session: str, interval: int, duration: int, expected: int) -> None:
-    assert wire.good("debug_read", sessionId=session, **polled(interval, duration))["expectedSamples"] == expected
+def test_how_many_samples_are_expected(wire: Wire, session: str) -> None:
+    for interval, duration, expected in (
+        (50, 100, 2),
+        (50, 101, 3),
+        (5000, 100, 1),
+        (5000, 30000, 6),
+        (50, 30000, 600),
+    ):
+        answer = wire.good("debug_read", sessionId=session, **polled(interval, duration))
+        assert answer["expectedSamples"] == expected
 
 
-@pytest.mark.parametrize("type_", ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer"])
-def test_sizes_of_types(wire: Wire, session: str, type_: str) -> None:
+def test_sizes_of_types(wire: Wire, session: str) -> None:
     """A type alone is one value; a size must be a multiple of it."""
-    width = 8 if type_ == "pointer" else int(type_[1:]) // 8
-    at = {"address": address_of(wire, session, "gBytes"), "type": type_}
-    one, same, two, odd = values(
-        wire, session, at, *(at | {"size": size} for size in (width, 2 * width, 2 * width - 1))
-    )
-    assert one["value"] == same["value"]
-    assert (two["count"], two["value"]) == (2, [one["value"]] * 2)
-    assert ("error" in odd) == (width > 1)
+    bytes_at = address_of(wire, session, "gBytes")
+    for type_ in ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer"):
+        width = 8 if type_ == "pointer" else int(type_[1:]) // 8
+        at = {"address": bytes_at, "type": type_}
+        sizes = (width, 2 * width, 2 * width - 1)
+        one, same, two, odd = values(wire, session, at, *(at | {"size": size} for size in sizes))
+        assert one["value"] == same["value"]
+        assert (two["count"], two["value"]) == (2, [one["value"]] * 2)
+        assert ("error" in odd) == (width > 1)
