@@ -8,7 +8,7 @@ from pathlib import Path
 from strobe.model import Event, EventFilter, EventPage, FunctionLoss, GroupBy, Loss, Totals
 from strobe.timeline import sql
 from strobe.timeline.absence import absence_of
-from strobe.timeline.moments import event_id, host_number, ticks_of
+from strobe.timeline.moments import NUMBER_MAX, event_id, host_number, ticks_of
 from strobe.timeline.pages import first_events, page_of
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.selection import check_page, select
@@ -40,7 +40,7 @@ class Timeline:
         self._reader.store.flush()
         with self._reader.lock:
             selection = select(self._reader, wanted, until)
-            events, total = page_of(self._reader, selection, wanted.limit, wanted.offset)
+            events, total = page_of(self._reader, selection, wanted.limit, min(wanted.offset, NUMBER_MAX))
             loss = self.loss()
             absence = absence_of(self._reader, wanted, selection, loss) if total == 0 else None
         more = wanted.offset + len(events) < total

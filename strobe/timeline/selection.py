@@ -114,7 +114,7 @@ def _host_conditions(reader: SessionReader, wanted: EventFilter, found: Selectio
     if wanted.event_type is not None:
         hosts.add("event_type = ?", wanted.event_type)
     if wanted.pid is not None:
-        hosts.add("pid = ?", wanted.pid)
+        hosts.add("pid = ?", min(wanted.pid, NUMBER_MAX))
     if found.tid is not None:
         hosts.add("thread_id = ?", found.tid)
     if wanted.thread_name is not None:
@@ -204,7 +204,7 @@ def _moment(reader: SessionReader, name: str, value: int | str | None) -> int | 
     if before is None:
         return min(int(value), NUMBER_MAX)
     newest_ns = reader.segment.to_ns(ticks_of(reader.newest_number()))
-    return newest_ns - before if name == "timeTo" else max(0, newest_ns - before)
+    return max(-1 if name == "timeTo" else 0, newest_ns - before)  # a window may end before the session began
 
 
 def _value_test(

@@ -152,8 +152,11 @@ class _Parser:
             return inner
         number = _NUMBER.match(self._text, start)
         if number is not None:
+            value = int(number[0], 16 if "x" in number[0].lower() else 10)
+            if not -(1 << 63) <= value < 1 << 64:
+                raise self._error("this number has more than 64 bits")
             self._at = number.end()
-            return Number(int(number[0], 0) if number[0].lstrip("-")[:2].lower() == "0x" else int(number[0]))
+            return Number(value)
         return self._name()
 
     def _name(self) -> Name:

@@ -64,6 +64,13 @@ BOUNDS = [
     Bound("debug_read", "targets[0].variable", 1, 256, lambda count: read({"variable": characters(count)}), False),
     Bound("debug_read", "targets[0].size", 1, 65536, lambda size: read(at(size))),
     Bound("debug_read", "targets[0].address", 0, 2**64 - 1, lambda at: read({"address": hex(at), "type": "u8"}), False),
+    Bound(
+        "debug_read",
+        "targets[0].threadId",
+        1,
+        None,
+        lambda thread: read({"variable": "gTempo", "threadId": thread}),
+    ),
     Bound("debug_read", "depth", 1, 5, lambda depth: read(TEMPO, depth=depth)),
     Bound("debug_read", "poll.intervalMs", 50, 5000, lambda interval: polled(interval, 100)),
     Bound("debug_read", "poll.durationMs", 100, 30000, lambda duration: polled(5000, duration)),
@@ -210,6 +217,22 @@ def test_a_page_of_events(wire: Wire) -> None:
         answer = wire.good("debug_query", **asked, offset=offset)
         assert (len(answer["events"]), answer["hasMore"], answer["totalCount"]) == (left, False, 600)
     wire.good("debug_stop", sessionId=session)
+
+
+def test_numbers_beyond_all_that_there_can_be(wire: Wire, session: str) -> None:
+    """An empty answer, with what is known about it, and no fault of Strobe."""
+    for number in (2**53, 2**63 - 1, 2**63, 2**64 - 1):
+        for kind in ({}, {"eventType": "stdout"}, {"eventType": "variable_snapshot"}):
+            for field in ("offset", "pid", "minDurationNs", "timeFrom"):
+                answer = wire.good("debug_query", sessionId=session, **{field: number}, **kind)
+                assert answer["events"] == [], (field, number, kind)
+            assert wire.good("debug_query", sessionId=session, timeTo=number, **kind)
+            for time in ("-999999999h", "-1h"):
+                assert wire.good("debug_query", sessionId=session, timeTo=time, **kind)["totalCount"] == 0
+        assert wire.good("debug_query", sessionId=session, groupBy="function", offset=number)["groups"] == []
+    last, beyond = values(wire, session, *({"variable": f"*(char*){address:#x}"} for address in (2**64 - 1, 2**64)))
+    assert last["error"].startswith("Address not readable: 0xffffffffffffffff")
+    assert "this number has more than 64 bits" in beyond["error"]
 
 
 def test_four_pointers_in_an_expression(wire: Wire, session: str) -> None:
