@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from strobe.model import Text, ValueKind, ValueType
 from strobe.timeline.captured import value_of_bytes
@@ -57,6 +58,13 @@ class Shape(ABC):
     """`size`: bytes that it needs at its place."""
 
     size: int
+
+    @cached_property
+    def has_steps(self) -> bool:
+        """Whether it reads anything beyond its own bytes."""
+        trial = Recipe()
+        self.add_steps(trial)
+        return bool(trial.code)
 
     def add_steps(self, recipe: Recipe) -> None:  # noqa: B027 - most need nothing but their bytes
         """What it reads beyond its own bytes; the recipe is at its place, and is there again afterwards."""

@@ -22,7 +22,12 @@ MAX_BYTES = 4 << 20  # that are read at once
 _MAX_ITEMS = 4096
 _BEYOND = "<struct>"
 _MAX_HOPS = 16
+_MAX_SHAPES = 10_000
 _MAX_PRINTED = 12  # types of libraries within each other
+
+
+class _TooManyError(Exception):
+    """There are more than _MAX_SHAPES parts."""
 
 
 class Shaping:
@@ -46,9 +51,31 @@ class Shaping:
         self._items = 0
         self._bytes = 0
         self._turns = 1
+        self._made: int | None = None  # shapes so far, while one is under way
 
     def shape(self, type_: types.Type, depth: int) -> Shape:
-        """Raises one of UNREADABLE where the type's description is damaged."""
+        """Less deep where there would be too many parts, as of enums that hold each other in many ways.
+
+        Raises one of UNREADABLE where the type's description is damaged.
+        """
+        if self._made is not None:
+            self._made += 1
+            if self._made > _MAX_SHAPES:
+                raise _TooManyError
+            return self._shape(type_, depth)
+        before = self._items, self._bytes
+        for less in range(depth, -1, -1):
+            self._items, self._bytes = before
+            self._made = 0
+            try:
+                return self._shape(type_, less)
+            except _TooManyError:
+                self._turns = 1
+            finally:
+                self._made = None
+        return shapes.Nothing(_BEYOND)
+
+    def _shape(self, type_: types.Type, depth: int) -> Shape:
         match type_.bare:
             case types.Record() as record:
                 return self._described(type_, record, depth) or self._record(record, depth)

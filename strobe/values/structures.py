@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from strobe.model import ValueType
 from strobe.values.model import Problem, Record, Rows, Shown, Tuple, Variant
-from strobe.values.recipes import Recipe
-from strobe.values.shapes import Decoding, Part, Scalar, Shape, add_read, read_value
+from strobe.values.recipes import Recipe, Steps
+from strobe.values.shapes import Decoding, Part, Scalar, Shape, add_read, problem, read_value
 
 
 @dataclass(frozen=True)
@@ -92,16 +92,54 @@ class Forms(Shape):
         return next((form for form in self.forms if not form.values), None)
 
     def add_steps(self, recipe: Recipe) -> None:
-        for form in self.forms:
-            if form.member is not None:
-                add_apart(recipe, form.member.shape, form.member.offset or 0)
+        """Of the form that is there, where a number tells it."""
+        deep = [(form, form.member) for form in self.forms if form.member is not None and form.member.shape.has_steps]
+        if not self._is_told:
+            for _, member in deep:
+                add_apart(recipe, member.shape, member.offset or 0)
+            return
+        if not deep:
+            return
+        recipe.numbers((("NUMBER", self.width, 0, self.place),))
+        recipe.note()
+        for form, member in deep:
+            recipe.numbers(self._is_there(form))
+            with recipe.when():
+                add_apart(recipe, member.shape, member.offset or 0)
+        recipe.drop()
+
+    @property
+    def _is_told(self) -> bool:
+        return self.width in (1, 2, 4, 8)
+
+    def _is_there(self, form: Form) -> Steps:
+        """Whether the top number, which stays, says that it is this one."""
+        if form.values:
+            return self._is_among(form.values)
+        others = tuple(one for other in self.forms for one in other.values)
+        return (*self._is_among(others), ("CONSTANT", 0, 0, 0), ("EQUAL", 0, 0, 0))
+
+    def _is_among(self, values: tuple[tuple[int, int], ...]) -> Steps:
+        mask = (1 << 8 * self.width) - 1
+        steps: list[tuple[str, int, int, int]] = [] if values else [("CONSTANT", 0, 0, 0)]
+        for number, (first, last) in enumerate(values):
+            steps += [("PICK", 0, min(number, 1), 0), ("CONSTANT", 0, 0, first), ("MINUS", 0, 0, 0)]
+            steps += [("CONSTANT", 0, 0, mask), ("BIT_AND", 0, 0, 0)]
+            steps += [("CONSTANT", 0, 0, last - first + 1), ("LESS", 0, 0, 0)]
+            steps += [("OR", 0, 0, 0)] if number else []
+        return tuple(steps)
 
     def value(self, part: Part, decoding: Decoding) -> Shown:
         number = int.from_bytes(part.at(self.place).take(self.width), "little")
+        if self._is_told and self.has_steps:
+            noted = decoding.next()
+            if not noted.is_there:
+                return problem(noted)
+            number = noted.number
         chosen = self.chosen(number)
         content: Shown = None
-        for form in self.forms:  # all are decoded: their items have to be taken
-            if form.member is None:
+        for form in self.forms:
+            if form.member is None or (self._is_told and form is not chosen):
                 continue
             place = part.at(form.member.offset or 0, f"{part.name}.{form.name}")
             found = form.member.shape.value(place, decoding)
@@ -128,7 +166,7 @@ class Elements(Shape):
         return self.shown * self.stride
 
     def add_steps(self, recipe: Recipe) -> None:
-        if not self.shown or not _has_steps(self.element):
+        if not self.shown or not self.element.has_steps:
             return
         recipe.begin(self.shown, self.stride)
         self.element.add_steps(recipe)
@@ -144,15 +182,9 @@ def _last_part(type_name: str) -> str:
     return type_name.partition("<")[0].rpartition("::")[2] if type_name[:1] != "(" else ""
 
 
-def _has_steps(shape: Shape) -> bool:
-    trial = Recipe()
-    shape.add_steps(trial)
-    return bool(trial.code)
-
-
 def add_apart(recipe: Recipe, shape: Shape, offset: int) -> None:
     """The steps of a part of a structure, if it has any."""
-    if _has_steps(shape):
+    if shape.has_steps:
         recipe.save()
         recipe.add(offset)
         shape.add_steps(recipe)

@@ -121,7 +121,7 @@ class Sequence(Container):
         recipe.numbers(self.start)
         recipe.go()
         recipe.read_many(MAX_ELEMENTS, self.stride)
-        if _has_steps(self.element):
+        if self.element.has_steps:
             with recipe.looped("REPEAT_MANY", MAX_ELEMENTS, self.stride):
                 self.element.add_steps(recipe)
         else:
@@ -259,9 +259,3 @@ def _pick(depth: int) -> tuple[str, int, int, int]:
 
 def trouble_of(nodes: Item) -> Problem | None:
     return None if nodes.status in (OK, CUT) else problem(nodes)
-
-
-def _has_steps(shape: Shape) -> bool:
-    trial = Recipe()
-    shape.add_steps(trial)
-    return bool(trial.code)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -20,6 +20,7 @@ class Printers:
     def __init__(self, descriptions: Sequence[Description]) -> None:
         self._exact: dict[str, list[tuple[int, Description]]] = {}
         self._patterns: list[tuple[int, Description]] = []
+        self._known: dict[str, tuple[Description, ...]] = {}
         for number, one in enumerate(descriptions):
             for name in one.types:
                 if "*" in name:
@@ -27,12 +28,18 @@ class Printers:
                 else:
                     self._exact.setdefault(name, []).append((number, one))
 
-    def of(self, name: str) -> Iterator[Description]:
+    def of(self, name: str) -> tuple[Description, ...]:
         """Those that may describe a type of that name, in their order."""
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = self._of(name)
+        return known
+
+    def _of(self, name: str) -> tuple[Description, ...]:
         plain = without_arguments(name).strip()
         found = list(self._exact.get(plain, ()))
         found += [pair for pair in self._patterns if _fits(pair[1], name, plain)]
-        yield from (one for _, one in sorted(found, key=lambda pair: pair[0]))
+        return tuple(one for _, one in sorted(found, key=lambda pair: pair[0]))
 
 
 def _fits(description: Description, name: str, plain: str) -> bool:
