@@ -55,6 +55,11 @@ def line(process: subprocess.Popen[str]) -> str:
     return found.partition(" s  ")[2].rstrip("\n")
 
 
+def said(error: str) -> list[str]:
+    """What it wrote to standard error, without what it says of a busy machine."""
+    return [text for text in error.splitlines() if text != "strobe: reading ..."]
+
+
 def test_a_line_for_each_change(session: Session) -> None:
     with watching(session, "gTempo", "gVoice", "*gChosen", "--interval", "50ms") as process:
         first = [line(process) for _ in range(5)]
@@ -71,7 +76,7 @@ def test_a_line_for_each_change(session: Session) -> None:
         assert line(process) == "*gChosen = 7  (was (Null pointer at gChosen.))"
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=SECONDS)
-        assert (out, error, process.returncode) == ("", "", 0)
+        assert (out, said(error), process.returncode) == ("", [], 0)
     assert session.query(EventFilter(event_type="variable_snapshot")).total_count == 0
 
 
@@ -80,7 +85,7 @@ def test_it_ends_with_the_program_and_says_so(session: Session) -> None:
         assert line(process) == "gTempo = 120"
         os.kill(session.pid, signal.SIGUSR1)
         out, error = process.communicate(timeout=SECONDS)
-        unknown, ending = error.splitlines()
+        unknown, ending = said(error)
         assert unknown.startswith(
             "strobe: READ_FAILED: Variable 'gTemp' not found in debug symbols. Names like it: gTempo"
         )
