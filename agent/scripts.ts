@@ -59,20 +59,31 @@ export class Scripts {
     private value(index: number, atExit: boolean, registers: NativePointer, slot: NativePointer): string {
         const expression = this.expressions.get(index);
         if (expression === undefined) throw new Error("it was removed");
-        const args = atExit ? noArguments() : argumentsAt(registers, slot);
         const retval = atExit ? registers.add(8 * RAX).readPointer() : undefined;
+        const before = current;
+        current = atExit ? null : { registers, slot };
         evaluating++;
         try {
-            const text = JSON.stringify(expression(args, retval) ?? null, plain);
+            const text = asJson(expression(args, retval) ?? null);
             if (text === undefined) return JSON.stringify("<no value>");
             return text.length <= MAX_BYTES / 4 ? text : JSON.stringify(text.slice(0, MAX_BYTES / 8) + "…");
         } finally {
             evaluating--;
+            current = before;
         }
     }
 }
 
+function asJson(value: unknown): string {
+    if (typeof value === "number" && Number.isFinite(value)) return String(value);
+    return JSON.stringify(value, plain);
+}
+
 function writeText(out: NativePointer, text: string): number {
+    if (/^[\x01-\x7f]*$/.test(text)) {
+        out.writeUtf8String(text);
+        return text.length;
+    }
     const bytes = utf8(text);
     out.writeByteArray(bytes);
     return bytes.length;
@@ -88,21 +99,23 @@ function plain(_name: string, value: unknown): unknown {
     return value;
 }
 
-function argumentsAt(registers: NativePointer, slot: NativePointer): NativePointer[] {
-    return new Proxy([] as NativePointer[], {
-        get(_target, name): NativePointer | undefined {
-            const index = Number(name);
-            if (!Number.isInteger(index) || index < 0) return undefined;
-            return (index < REGISTERS ? registers.add(8 * index) : slot.add(8 * (1 + index - REGISTERS))).readPointer();
-        },
-    });
-}
+/** Of the call that an expression is evaluated for; null at a return. */
+let current: { registers: NativePointer; slot: NativePointer } | null = null;
 
-function noArguments(): NativePointer[] {
-    return new Proxy([] as NativePointer[], {
-        get(): never { throw new Error("arguments are not known any more at the return: use retval, or `typeof retval`"); },
-    });
-}
+const args = new Proxy([] as NativePointer[], {
+    get(_target, name): NativePointer | undefined {
+        const index = Number(name);
+        if (!Number.isInteger(index) || index < 0) return undefined;
+        if (current === null) throw new Error("arguments are not known any more at the return: use retval, or `typeof retval`");
+        const place = index < REGISTERS ? current.registers.add(8 * index) : current.slot.add(8 * (1 + index - REGISTERS));
+        evaluating--; // it lies on the stack
+        try {
+            return place.readPointer();
+        } finally {
+            evaluating++;
+        }
+    },
+});
 
 const readv = new NativeFunction(globalExport("process_vm_readv"), "long", ["int", "pointer", "ulong", "pointer", "ulong", "ulong"]);
 

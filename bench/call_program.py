@@ -41,6 +41,11 @@ TRACED double doubles(double a, double b) { __asm__ volatile("" : "+x"(a)); retu
 TRACED int text(const char* name) { __asm__ volatile("" : "+r"(name)); return name[0]; }
 TRACED int heap(const char* name) { __asm__ volatile("" : "+r"(name)); return name[1]; }
 
+struct node { int value; const char* name; struct node* next; };
+TRACED int linked(const struct node* node) { __asm__ volatile("" : "+r"(node)); return node->value; }
+volatile int gWatched = 7;
+struct node* gWatchedNode;
+
 struct job {
     const char* wanted;
     long calls;
@@ -65,6 +70,7 @@ static void batch(struct job* job) {
         case 'w': for (i = 0; i < n; ++i) sum = two(sum, (int)i); break;
         case 's': for (i = 0; i < n; ++i) sum = six(sum, (int)i, 1, 2, 3, 4); break;
         case 'd': for (i = 0; i < n; ++i) value = doubles(value, 1.0); break;
+        case 'l': for (i = 0; i < n; ++i) sum += linked(gWatchedNode); break;
         case 'h': for (i = 0; i < n; ++i) sum += heap(allocated); break;
         default: for (i = 0; i < n; ++i) sum += text("a string of 24 letters ab"); break;
     }
@@ -99,6 +105,9 @@ static long peak_kb(void) {
 int main(int argc, char** argv) {
     int threads = argc > 3 ? atoi(argv[3]) : 1;
     struct job jobs[16];
+    gWatchedNode = calloc(1, sizeof *gWatchedNode);
+    gWatchedNode->name = "first";
+    gWatchedNode->next = calloc(1, sizeof *gWatchedNode);
     for (int i = 0; i < threads; ++i) {
         jobs[i] = (struct job){.wanted = argv[1], .calls = atol(argv[2])};
         pthread_create(&jobs[i].thread, NULL, work, &jobs[i]);

@@ -7,11 +7,15 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import harness
 from .call_program import SOURCE, Timing, timing_of
+
+if TYPE_CHECKING:
+    from strobe import ProgramSession, Watch
 
 RUN_SECONDS = 60
 _HOOK = """
@@ -39,12 +43,12 @@ def traced(
     threads: int = 1,
     form: str = "native",
     sampling: str = "off",
+    watches: Sequence[Watch] = (),
+    depth: int = 0,
 ) -> Timing:
     """Under Strobe. AssertionError where another form of the recorder was in use, or calls are missing from totals."""
-    import strobe
-
     arguments = [program, case, str(calls), str(threads)]
-    with recorder_form(form), strobe.launch(arguments, trace=[case], sampling=sampling, home=home) as run:
+    with recorder_form(form), _launched(arguments, case, sampling, home, watches, depth) as run:
         run.wait(RUN_SECONDS)
         if form == "native" and any("portable form" in text for text in run.warnings):
             raise AssertionError(f"not the native form: {run.warnings}")
@@ -52,6 +56,14 @@ def traced(
         if counted != calls * threads:
             raise AssertionError(f"{counted:,} of {calls * threads:,} calls are in the totals")
         return timing_of(run.stdout)
+
+
+def _launched(
+    arguments: Sequence[str | Path], case: str, sampling: str, home: Path, watches: Sequence[Watch], depth: int
+) -> ProgramSession:
+    import strobe
+
+    return strobe.launch(arguments, trace=[case], sampling=sampling, home=home, watch=watches, depth=depth)
 
 
 @contextlib.contextmanager

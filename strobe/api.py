@@ -35,6 +35,7 @@ from strobe.model import (
     TextMatch,
     Totals,
     TraceAnswer,
+    Watch,
 )
 from strobe.session import Session, SessionManager
 from strobe.session.polling import Polling, Sample
@@ -42,7 +43,7 @@ from strobe.symbols import Pattern
 from strobe.values.reading import MAX_DEPTH, MAX_TARGETS, ReadTarget
 from strobe.values.writing import WriteTarget
 
-__all__ = ["Call", "Polling", "ProgramSession", "Sample", "launch"]
+__all__ = ["Call", "Polling", "ProgramSession", "Sample", "Watch", "launch"]
 
 _PAGE = 10_000
 _EVERYTHING = EventFilter()
@@ -57,6 +58,8 @@ def launch(
     stdin: str | None = None,
     project_root: str | os.PathLike[str] | None = None,
     sampling: Sampling = "auto",
+    watch: Sequence[str | Watch] = (),
+    depth: int = 0,
     keep: bool = False,
     home: str | os.PathLike[str] | None = None,
 ) -> ProgramSession:
@@ -64,7 +67,9 @@ def launch(
 
     `cwd` is where it runs (default: here), `env` adds to this process's environment, `stdin` is the text fed to the
     program, then end of file. `project_root` (default: `cwd`) says what @usercode is. `sampling` "off" keeps every
-    event of hot functions. `keep` leaves the session's data for `strobe query`. `home` replaces STROBE_HOME.
+    event of hot functions. `watch`: variables that are read at each call and return, see `Call.watched`. `depth`, 0 to
+    10: how many structs within each other are recorded of what arguments and results lead to. `keep` leaves the
+    session's data for `strobe query`. `home` replaces STROBE_HOME.
 
     Use it in a with statement, or call `stop()`: that ends the program and frees what it recorded.
     Raises StrobeError when the program cannot be started, or a pattern is not valid; no process is left then.
@@ -77,7 +82,7 @@ def launch(
     spec = LaunchSpec(command, tuple(arguments), folder, dict(env or {}), project_root=root, stdin=stdin)
     manager = SessionManager(Path(home) if home is not None else None)
     try:
-        return ProgramSession(manager, manager.launch(spec, trace, sampling), keep)
+        return ProgramSession(manager, manager.launch(spec, trace, sampling, watch=_watches(watch), depth=depth), keep)
     except BaseException:
         manager.close()
         raise
@@ -158,10 +163,21 @@ class ProgramSession:
             raise TimeoutError(f"the program of session {self.id}, or a child of it, still runs after {timeout} s")
 
     def trace(
-        self, add: Sequence[str] = (), remove: Sequence[str] = (), sampling: Sampling | None = None
+        self,
+        add: Sequence[str] = (),
+        remove: Sequence[str] = (),
+        sampling: Sampling | None = None,
+        *,
+        watch: Sequence[str | Watch] = (),
+        unwatch: Sequence[str] = (),
+        depth: int | None = None,
     ) -> TraceAnswer:
-        """Adds and removes patterns while it runs; says how many functions matched. `sampling` None: as it was."""
-        return self._session.trace(add, remove, sampling)
+        """Adds and removes patterns and watches while it runs; says how many functions matched.
+
+        `sampling`, `depth` None: as it was. `watch`: variables, or Watch of an address, an expression in JavaScript, or
+        only some functions. `unwatch`: their names. What is wrong with one of several is in the answer's warnings.
+        """
+        return self._session.trace(add, remove, sampling, watch=_watches(watch), unwatch=unwatch, depth=depth)
 
     def calls(self, pattern: str | None = None, thread: str | None = None) -> list[Call]:
         """Calls so far, in order of their start.
@@ -278,6 +294,10 @@ def _checked_depth(depth: int) -> int:
         valid = f"1 to {MAX_DEPTH}"
         raise failure("bad_value", field="depth", value=depth, reason="it is out of range", valid=valid)
     return depth
+
+
+def _watches(wanted: Sequence[str | Watch]) -> list[Watch]:
+    return [Watch(one) if isinstance(one, str) else one for one in wanted]
 
 
 def _any_of(names: Sequence[str]) -> TextMatch:

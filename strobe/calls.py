@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from strobe.model import Event, Value
 
@@ -17,7 +18,8 @@ class Call:
     """One call of a traced function. Times in ns, `start_ns` since session start.
 
     `arguments` maps parameter names to values, in their order; "arg0", "arg1" … where names are not known, empty where
-    nothing is. `duration_ns` and `return_value` are None for a call that did not return (yet). `parent` and
+    nothing is. `watched` and `watched_at_return` map the names of watches to what they were then. `duration_ns` and
+    `return_value` are None for a call that did not return (yet). `parent` and
     `children` are of the same list of calls: traced functions that were not asked for are not among them.
     """
 
@@ -35,6 +37,8 @@ class Call:
     return_value: Value = None
     return_type: str | None = None
     duration_ns: int | None = None
+    watched: dict[str, Any] = field(default_factory=dict)
+    watched_at_return: dict[str, Any] = field(default_factory=dict)
     parent: Call | None = field(default=None, repr=False)
     children: list[Call] = field(default_factory=list, repr=False)
 
@@ -79,6 +83,7 @@ def _exit(event: Event, stack: list[Call]) -> None:
         call.duration_ns = event.duration_ns
         call.return_value = event.return_value
         call.return_type = event.return_type
+        call.watched_at_return = event.watch_values or {}
 
 
 def _call(event: Event) -> Call:
@@ -96,4 +101,5 @@ def _call(event: Event) -> Call:
         line=event.line,
         sampled=event.sampled,
         return_type=event.return_type,
+        watched=event.watch_values or {},
     )

@@ -105,9 +105,10 @@ static void strobe_record_end(struct strobe_thread_state* state, struct strobe_r
     strobe_record_publish(state, words, 1);
 }
 
-static void strobe_write_enter(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                               struct strobe_totals* totals, uint32_t function, uint32_t flags, uint64_t ticks,
-                               const uint64_t* slot, const uint64_t* registers) {
+/* Gives when the call began: extras take longer than many a call, and are none of its time. */
+static uint64_t strobe_write_enter(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                   struct strobe_totals* totals, uint32_t function, uint32_t flags, uint64_t ticks,
+                                   const uint64_t* slot, const uint64_t* registers) {
     const struct strobe_function_plan* plan = &recorder->plans[function];
     const struct strobe_capture* captures = &recorder->captures[plan->captures];
     const struct strobe_extras* extras = strobe_extras_of(recorder, function);
@@ -119,15 +120,19 @@ static void strobe_write_enter(struct strobe_recorder* recorder, struct strobe_t
     uint32_t index;
     if (record == NULL) {
         if (totals != NULL) totals->lost_enters++;
-        return;
+        return ticks;
     }
     if (plan->flags & STROBE_PLAN_WORDS) {
         for (index = 0; index < words; index++) payload[index] = registers[captures[index].source];
     } else {
         words = strobe_capture_values(recorder, state, captures, words, registers, slot, payload);
     }
-    if (extras != NULL) words += strobe_capture_extras(recorder, state, extras, 0, registers, slot, payload + words);
+    if (extras != NULL) {
+        words += strobe_capture_extras(recorder, state, extras, 0, registers, slot, payload + words);
+        record->ticks = strobe_next_ticks(recorder, state);
+    }
     strobe_record_end(state, record, words);
+    return record->ticks;
 }
 
 static void strobe_write_exit(struct strobe_recorder* recorder, struct strobe_thread_state* state,
@@ -203,7 +208,7 @@ static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct stro
         if (totals->sampling) flags |= STROBE_FLAG_SAMPLED;
         if (!catchable) totals->exits_missed++;
     }
-    if (!skip) strobe_write_enter(recorder, state, totals, function, flags, ticks, slot, registers);
+    if (!skip) ticks = strobe_write_enter(recorder, state, totals, function, flags, ticks, slot, registers);
     if (!catchable) return 0;
     strobe_push_frame(state, totals, slot, function, ticks, tail | (skip ? STROBE_FRAME_SKIP : 0), resume);
     return *slot;

@@ -122,14 +122,17 @@ class CallTree:
         return self._palette.function(event.function or "?")
 
     def _call(self, event: Event) -> str:
-        return f"{self._name(event)}({wording.arguments(event.arguments)})"
+        return f"{self._name(event)}({wording.arguments(event.arguments)}){self._watches(event)}"
+
+    def _watches(self, event: Event) -> str:
+        return self._palette.note(wording.watches(event.watch_values)) if event.watch_values else ""
 
     def _result(self, event: Event) -> str:
         shown = event.return_type != "void" and event.return_value is not None
         result = f" = {self._palette.value(wording.value(event.return_value))}" if shown else ""
         time = "" if event.duration_ns is None else f"  {self._palette.time(wording.duration(event.duration_ns))}"
         mark = f"  {self._palette.note('sampled')}" if event.sampled else ""
-        return result + time + mark
+        return result + time + self._watches(event) + mark
 
 
 def _returns(entered: Event, event: Event) -> bool:

@@ -38,7 +38,7 @@ def event_json(event: Event) -> dict[str, object]:
         argument["value"] = _exact(argument["value"])
     if "returnValue" in shown:
         shown["returnValue"] = _exact(shown["returnValue"])
-    for name in ("values", "previous"):
+    for name in ("values", "previous", "watchValues"):
         if name in shown:
             shown[name] = _exact(shown[name])
     return shown

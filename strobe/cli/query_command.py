@@ -129,10 +129,11 @@ def _row(event: Event) -> tuple[str, ...]:
 
 def _what(event: Event) -> str:
     if event.event_type == "function_enter":
-        return f"{event.function}({wording.arguments(event.arguments)})"
+        return f"{event.function}({wording.arguments(event.arguments)}){wording.watches(event.watch_values)}"
     if event.event_type == "function_exit":
         result = "" if event.return_value is None else f" = {wording.value(event.return_value)}"
-        return f"{event.function}{result}  {wording.duration(event.duration_ns or 0)}"
+        time = wording.duration(event.duration_ns or 0)
+        return f"{event.function}{result}  {time}{wording.watches(event.watch_values)}"
     return wording.one_line(event.text or "") if event.values is None else snapshots.line(event)
 
 

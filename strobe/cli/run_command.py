@@ -18,7 +18,7 @@ from strobe.cli.palette import Palette
 from strobe.cli.progress import telling
 from strobe.cli.run_report import JsonReport, Report, Sink, TextReport
 from strobe.errors import Code, StrobeError
-from strobe.model import LaunchSpec, Sampling
+from strobe.model import LaunchSpec, Sampling, Watch
 from strobe.session import Session, SessionManager
 
 _NOT_FOUND = 127  # the statuses that POSIX gives a shell for a command that cannot be run
@@ -29,15 +29,26 @@ Examples:
   strobe run ./server --port 8080          functions whose sources lie in this folder
   strobe run -t 'audio::**' ./player a.mid functions of a namespace
   strobe run -t '*' --summary ./solve      only totals, no call tree
+  strobe run -t play -w gTempo ./player    with a variable at each call and return
 """
 _TRACE_HELP = (
     "Functions to trace: foo::bar, foo::*, foo::**, *, @file:NAME, @lib:NAME, @usercode; may be repeated. "
     "Default: @usercode, every function whose source file lies in the project root."
 )
 
+_WATCH_HELP = (
+    "Show VARIABLE (gTempo, 'gState.voices[3].freq', 'gClock->counter') whenever a traced function begins and returns; "
+    "may be repeated."
+)
+
 
 @click.command(context_settings={"allow_interspersed_args": False}, epilog=_EPILOG)
 @click.option("-t", "--trace", "patterns", multiple=True, metavar="PATTERN", help=_TRACE_HELP)
+@click.option("-w", "--watch", "watches", multiple=True, metavar="VARIABLE", help=_WATCH_HELP)
+@click.option("--watch-js", "scripts", multiple=True, metavar="EXPRESSION", help="The same of a JavaScript expression.")
+@click.option(
+    "--depth", type=click.IntRange(0, 10), default=0, metavar="N", help="Show what arguments point to, N structs deep."
+)
 @click.option("--summary", is_flag=True, help="No call tree, only the totals at the end.")
 @click.option("-o", "--output", type=click.File("w"), metavar="FILE", help="Write to FILE, not to standard error.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line: the events, then one with the totals.")
@@ -49,6 +60,9 @@ _TRACE_HELP = (
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGS]...")
 def run(
     patterns: Sequence[str],
+    watches: Sequence[str],
+    scripts: Sequence[str],
+    depth: int,
     summary: bool,
     output: IO[str] | None,
     as_json: bool,
@@ -71,7 +85,9 @@ def run(
     # a file can be read later, so it gets everything; a person who watches gets what is happening now
     complete = as_json or output is not None
     with Forwarding() as signals, closing(SessionManager()) as manager:
-        session = _start(manager, spec, patterns or ("@usercode",), "off" if no_sampling else "auto")
+        wanted = [*(Watch(variable) for variable in watches), *(Watch(expr=script) for script in scripts)]
+        chosen = patterns or ("@usercode",)
+        session = _start(manager, spec, chosen, "off" if no_sampling else "auto", wanted, depth)
         answer = session.launch_answer
         if not patterns and answer is not None and answer.matched_functions == 0:
             hint = f"Without -t, only functions whose source files lie in {root} are traced; '-t *' traces every one."
@@ -80,11 +96,18 @@ def run(
     sys.exit(status)
 
 
-def _start(manager: SessionManager, spec: LaunchSpec, patterns: Sequence[str], sampling: Sampling) -> Session:
+def _start(
+    manager: SessionManager,
+    spec: LaunchSpec,
+    patterns: Sequence[str],
+    sampling: Sampling,
+    watches: Sequence[Watch],
+    depth: int,
+) -> Session:
     """The running program; where it cannot be started, the end of this process with a shell's exit status."""
     try:
         with telling(f"starting {Path(spec.command).name} and placing hooks"):
-            return manager.launch(spec, patterns, sampling)
+            return manager.launch(spec, patterns, sampling, watch=watches, depth=depth)
     except StrobeError as error:
         click.echo(f"strobe: {error}", err=True)
         sys.exit(failed_start(spec.command, error))

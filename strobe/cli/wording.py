@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from strobe.errors import failure
 from strobe.model import Argument, Loss, Value
 from strobe.timeline import values
+from strobe.values import model, text
 
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
 _NS_PER_UNIT = {"": 1, "ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000}
@@ -36,7 +37,13 @@ def counted(count: int, noun: str) -> str:
 
 def value(shown: Value) -> str:
     """A captured value on one line."""
-    return values.shown(shown)
+    is_deep = type(shown).__module__ == model.__name__
+    return text.shown(shown) if is_deep else values.shown(shown)
+
+
+def watches(read: dict[str, Value] | None) -> str:
+    """ "  [gTempo=120, gNode->value=2]"; empty where nothing is watched."""
+    return f"  [{', '.join(f'{name}={value(one)}' for name, one in read.items())}]" if read else ""
 
 
 def arguments(items: Iterable[Argument] | None) -> str:

@@ -10,10 +10,9 @@ from typing import Any
 
 from strobe.model import Argument, Event, Value
 from strobe.values import stored
-from strobe.values.model import Problem
+from strobe.values.model import PointerTo, Problem
 from strobe.values.recipes import FULL, NULL, OK, UNREADABLE, Item
 from strobe.values.shapes import Decoding, Part, Shape, problem, read_value
-from strobe.values.text import plain
 
 _WATCH, _RECIPE, _SCRIPT = 1, 2, 3  # STROBE_EXTRA_*
 _ROLE_WATCH, _ROLE_RETURN = 254, 255  # STROBE_ROLE_*
@@ -65,9 +64,9 @@ class Recorded:
             if block.kind == _SCRIPT:
                 watches[known.label] = _script(block)
             elif block.kind == _WATCH:
-                watches[known.label] = plain(self._watched(block, known))
+                watches[known.label] = self._watched(block, known)
             elif block.role == _ROLE_WATCH:
-                watches[known.label] = plain(self._structure(block, known, known.text))
+                watches[known.label] = self._structure(block, known, known.text)
             elif block.role == _ROLE_RETURN:
                 returned = self._followed(block, known, "result", returned)
             elif block.role < len(arguments):
@@ -106,15 +105,16 @@ class Recorded:
         joint = "->" if known.is_pointer else "."
         return read_value(known.shape, Decoding(_endless(items), self._name_at, {}), name, known.key, joint)
 
-    def _followed(self, block: _Block, known: _Description, name: str, own: Value) -> Value:
+    def _followed(self, block: _Block, known: _Description, name: str, own: Value) -> Any:
         """A null pointer, and one that leads nowhere, as it is."""
         items = _items(block.words)
         if not items or items[0].status in (NULL, UNREADABLE):
             return own
-        found: Value = plain(self._structure(block, known, name))
-        if not known.is_pointer:
-            return found
-        return {"pointer": own if isinstance(own, str) else f"{items[0].address:#x}", "to": found}
+        found = self._structure(block, known, name)
+        if not known.is_pointer or isinstance(found, Problem):
+            return found if not known.is_pointer else own
+        address = items[0].address
+        return PointerTo(address, self._name_at(address), found)
 
 
 def _blocks(words: Sequence[int]) -> Iterator[_Block]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from strobe.mcp.results import clipped
 from strobe.model import Argument, Event, Totals
-from strobe.timeline.values import plain
+from strobe.timeline import values
+from strobe.values import text
 
 _SHORTEST = 40  # characters of a value that is cut
 
@@ -73,6 +74,11 @@ def _fitting(values: dict[str, Any] | None, limit: int) -> dict[str, Any] | None
     return {name: clipped(text, share) if len(text) > share else values[name] for name, text in texts.items()}
 
 
+def plain(value: Any) -> Any:
+    """As JSON has it, what pointers lead to included; integers of more than 64 bits as text."""
+    return values.plain(text.plain(value))
+
+
 def _argument(item: Argument) -> dict[str, Any]:
     return {"name": item.name, "value": plain(item.value)}
 
@@ -88,6 +94,6 @@ def _details(item: Event) -> dict[str, Any]:
         "arguments": None if arguments is None else [_argument(one) for one in arguments],
         "returnType": item.return_type,
         "sampled": item.sampled or None,
-        "watchValues": item.watch_values,
+        "watchValues": plain(item.watch_values),
         "depth": item.depth,
     }

@@ -1,0 +1,60 @@
+"""What watches and deep arguments cost a traced call.
+
+Stresses the part of the recorder that reads the program's memory. A figure is what one evaluation adds: the best batch
+of 50,000 calls of a function with 2 int arguments, without and with watches, which are read at the call and at the
+return; so the difference is divided by twice their number. Baseline: the same call without watches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from strobe.model import Watch
+
+from . import callers
+from .call_program import Timing
+from .harness import Figure
+
+ROUNDS = 3
+CALLS = 1_000_000
+SLOW_CALLS = 50_000
+WATCHES = 8
+BAR_NS = 30.0
+
+
+def measure(folder: Path) -> list[Figure]:
+    program = callers.build(folder, "calls")
+    home = folder / "home"
+    plain = _best(program, home, CALLS)
+    numbers = [Watch("gWatched", label=f"global {number}") for number in range(WATCHES)]
+    fields = [Watch("gWatchedNode->value", label=f"field {number}") for number in range(WATCHES)]
+    scripts = [Watch(expr="1 + 1")]
+    return [
+        *_deep(program, home),
+        _figure("one of 8 watches of globals", _best(program, home, CALLS, numbers), plain, 2 * WATCHES, BAR_NS),
+        _figure("a watch of a global, alone", _best(program, home, CALLS, numbers[:1]), plain, 2, None),
+        _figure(
+            "a watch behind a pointer to the heap", _best(program, home, CALLS, fields), plain, 2 * WATCHES, BAR_NS
+        ),
+        _figure("a watch behind a pointer, alone", _best(program, home, CALLS, fields[:1]), plain, 2, None),
+        _figure("a watch in JavaScript", _best(program, home, SLOW_CALLS, scripts), plain, 2, None),
+    ]
+
+
+def _deep(program: Path, home: Path) -> list[Figure]:
+    """A list of 2 nodes with a text each, recorded whole."""
+    plain = min((callers.traced(program, home, "linked", CALLS) for _ in range(ROUNDS)), key=lambda one: one.best)
+    deep = [callers.traced(program, home, "linked", SLOW_CALLS, depth=3) for _ in range(ROUNDS)]
+    best = min(timing.best for timing in deep)
+    return [Figure("a call with a list of 2 structs and 2 texts, 3 deep", best, "ns", "its address alone", plain.best)]
+
+
+def _figure(name: str, watched: Timing, plain: Timing, evaluations: int, bar: float | None) -> Figure:
+    each = (watched.best - plain.best) / evaluations
+    return Figure(f"{name}, each evaluation", each, "ns", "the call itself", plain.best, bar=bar)
+
+
+def _best(program: Path, home: Path, calls: int, watches: Sequence[Watch] = ()) -> Timing:
+    runs = [callers.traced(program, home, "two", calls, watches=watches) for _ in range(ROUNDS)]
+    return min(runs, key=lambda timing: timing.best)
