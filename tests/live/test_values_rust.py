@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 from support import programs, rust_debug
-from support.reads import ready
+from support.reads import error, ready, shown, value
 from support.sessions import Launch, text
 
 from strobe.session import Session
 from strobe.values import ReadTarget
+from strobe.values import text as values_text
 
 ONCE_LOCK = (1, 70)  # where the library has it
 
@@ -45,3 +46,101 @@ def test_values_are_what_debug_shows(program: Session) -> None:
             assert result.error is None, f"{name}: {result.error}"
             found = rust_debug.of_ours(result.value)
             assert found == rust_debug.of_debug(expected[name]), f"{name} = {expected[name]}"
+
+
+def test_what_debug_does_not_say(program: Session) -> None:
+    unsaid = value(program, "EVERYTHING.unsaid", 5)
+    assert (len(unsaid.many), unsaid.many.total, unsaid.many[99]) == (100, 250, 99)
+    assert unsaid.long_text == "y" * 1024 + "…"
+    assert (list(unsaid.many_in_tree.items()), unsaid.many_in_tree.total) == ([(at, at + 1) for at in range(100)], 500)
+    assert (len(unsaid.many_in_map), unsaid.many_in_map.total) == (100, 500)
+    assert all(content == key + 1 for key, content in unsaid.many_in_map.items())
+    assert [unsaid.speaker.symbol, unsaid.borrowed_speaker.symbol] == ["values_rust::Dog", "values_rust::Dog"]
+    assert "closure_env" in unsaid.closure.symbol
+    assert unsaid.function.symbol == "values_rust::twice"
+    assert (unsaid.bits.real, unsaid.unsafe_cell, unsaid.lent.to, unsaid.null.address) == (1.5, -38, 39, 0)
+    point = {"x": 31, "y": 32}
+    assert [dict(unsaid.raw.to), dict(unsaid.atomic_pointer.to), dict(unsaid.by_reference.to.to)] == [point] * 3
+    assert [dict(unsaid.weak.to), dict(unsaid.weak_owner.to)] == [{"x": 34, "y": 35}] * 2
+    assert unsaid.no_weak == "expired"
+
+
+def test_what_refers_to_each_other_ends(program: Session) -> None:
+    family = value(program, "EVERYTHING.unsaid.family", 5)
+    assert family.name == "parent"
+    assert family.children[0].number == 36
+    assert family.children[0].parent == "<circular ref to EVERYTHING.unsaid.family>"
+
+
+def test_shown_as_rust_writes_it(program: Session) -> None:
+    expected = {
+        "single": "(5,)",
+        "pair": '(1, "one")',
+        "nothing": "()",
+        "metres": "Metres(2.5)",
+        "shape_circle": "Circle(1.5)",
+        "shape_line": "Line(-1, 2)",
+        "shape_named": 'Named {name = "box", sides = 4}',
+        "shape_nothing": "Nothing",
+        "nested_options": "Some(Some(Some(9)))",
+        "bad": 'Err("bad")',
+        "mode": "Below(-3)",
+        "map_of_points": "{{x = 1, y = 2}: Loop(5)}",
+        "tree_of_texts": '{"a": {x = 3, y = 4}, "b": {x = 1, y = 2}}',
+        "duration": "1.5s",
+        "path": '"/tmp/a b"',
+        "mutex": "21",
+        "atomic_flag": "true",
+    }
+    assert {name: shown(program, f"EVERYTHING.{name}", 2) for name in expected} == expected
+
+
+def test_in_json(program: Session) -> None:
+    expected = {
+        "shape_circle": {"Circle": 1.5},
+        "shape_line": {"Line": [-1, 2]},
+        "shape_named": {"Named": {"name": "box", "sides": 4}},
+        "no_option": "None",
+        "pair": [1, "one"],
+        "tree_of_texts": {"a": {"x": 3, "y": 4}, "b": {"x": 1, "y": 2}},
+        "map_of_points": [[{"x": 1, "y": 2}, "Loop(5)"]],
+        "ring": [1, 2, 3, 4],
+    }
+    found = {name: values_text.plain(value(program, f"EVERYTHING.{name}", 2)) for name in expected}
+    assert found == expected
+
+
+def test_depth_counts_structs_and_no_containers(program: Session) -> None:
+    names = ("vector_of_points", "map_of_points", "generic", "list", "shared_cell")
+    assert [shown(program, f"EVERYTHING.{name}", 1) for name in names[:3]] == [
+        "[{x = 7, y = 8}, {x = 9, y = -1}]",
+        "{{x = 1, y = 2}: Loop(5)}",
+        "{first = 1, second = <struct>}",
+    ]
+    assert value(program, "EVERYTHING.list", 2).next.Some.next.Some.to is None
+    assert value(program, "EVERYTHING.list", 3).next.Some.next.Some.next == "None"
+    assert dict(value(program, "EVERYTHING.shared_cell", 1).to) == {"x": 19, "y": 20}
+
+
+def test_expressions(program: Session) -> None:
+    expected = {
+        "crate::audio::GAIN": "0.75",
+        "values_rust::audio::mixer::GAIN": "0.25",
+        "mixer::GAIN": "0.25",
+        "values_rust.rs::CONSTANT": "-7",
+        "counted::CALLS": "42",
+        "EVERYTHING.triple.1.0": "true",
+        "EVERYTHING.triple.2[1]": "-4",
+        "EVERYTHING.points[1].y": "4",
+        "(*EVERYTHING).point.x": "-1",
+        "EVERYTHING.boxed_point.y": "13",
+        "(*EVERYTHING.boxed_point).x": "12",
+        "*EVERYTHING.boxed": "11",
+    }
+    assert {name: shown(program, name) for name in expected} == expected
+
+
+def test_names_that_are_not_clear(program: Session) -> None:
+    assert error(program, "GAIN").startswith("'GAIN' means 2 variables.")
+    assert error(program, "audio::NONE").startswith("Variable 'audio::NONE' not found")
+    assert error(program, "EVERYTHING.pair.2").startswith("(i32, &str) has no field")
