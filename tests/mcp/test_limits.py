@@ -55,7 +55,22 @@ def characters(count: int) -> str:
     return "gTempo".rjust(count) if count else ""
 
 
+def watched(**watch: Any) -> Arguments:
+    return {"watches": {"add": [watch]}}
+
+
 BOUNDS = [
+    Bound("debug_trace", "serializationDepth", 1, 10, lambda depth: {"serializationDepth": depth}),
+    Bound("debug_trace", "watches.add[0].variable", 1, 256, lambda count: watched(variable=characters(count)), False),
+    Bound("debug_trace", "watches.add[0].expr", 1, 2048, lambda count: watched(expr="1".rjust(count)[:count]), False),
+    Bound(
+        "debug_trace",
+        "watches.add[0].label",
+        1,
+        256,
+        lambda count: watched(variable="gTempo", label="l" * count),
+        False,
+    ),
     Bound("debug_query", "limit", 1, 500, lambda limit: {"limit": limit}),
     Bound("debug_query", "offset", 0, None, lambda offset: {"offset": offset}),
     Bound("debug_query", "minDurationNs", 0, None, lambda duration: {"minDurationNs": duration}),
@@ -133,9 +148,8 @@ def test_a_bound(wire: Wire, session: str, bound: Bound) -> None:
         if bound.field != "targets[0].address":  # nothing can be read at either
             assert "error" not in str(answer.get("results"))
     beyond = ([bound.low - 1] if bound.low is not None else []) + ([bound.high + 1] if bound.high is not None else [])
-    if bound.field == "targets[0].variable":
-        assert "256" in wire.bad(bound.tool, **call(257))
-        beyond = [0]
+    if bound.field.endswith(".variable"):  # an expression of one character is not to be found, yet is no bad argument
+        beyond = [0, 257]
     for number in beyond:
         text = refused(wire, bound.tool, bound.field, **call(number))
         if bound.named:
@@ -233,6 +247,34 @@ def test_numbers_beyond_all_that_there_can_be(wire: Wire, session: str) -> None:
     last, beyond = values(wire, session, *({"variable": f"*(char*){address:#x}"} for address in (2**64 - 1, 2**64)))
     assert last["error"].startswith("Address not readable: 0xffffffffffffffff")
     assert "this number has more than 64 bits" in beyond["error"]
+
+
+def test_watches_at_once(wire: Wire, session: str) -> None:
+    def watch(first: int, last: int) -> Arguments:
+        return {
+            "sessionId": session,
+            "watches": {"add": [{"variable": f"gHundred[{at}]"} for at in range(first, last)]},
+        }
+
+    for first, last in ((0, 1), (1, 31), (31, 32)):
+        assert len(wire.good("debug_trace", **watch(first, last))["activeWatches"]) == last
+    assert wire.bad("debug_trace", **watch(32, 33)).startswith(
+        "LIMIT_REACHED: 33 watches are active, and 32 are possible"
+    )
+    removed = {"sessionId": session, "watches": {"remove": ["gHundred[0]"]}}
+    assert len(wire.good("debug_trace", **removed)["activeWatches"]) == 31
+    assert len(wire.good("debug_trace", **watch(32, 33))["activeWatches"]) == 32
+    refused(wire, "debug_trace", "watches.add", **watch(0, 33))
+
+
+def test_four_pointers_in_a_watch(wire: Wire, session: str) -> None:
+    def watch(count: int) -> Arguments:
+        variable = f"gLinks[0].next{'->next' * (count - 1)}->value"
+        return {"sessionId": session, "watches": {"add": [{"variable": variable, "label": f"{count}"}]}}
+
+    for count in (1, 3, 4):
+        assert str(count) in str(wire.good("debug_trace", **watch(count))["activeWatches"])
+    assert ": More than 4 pointers are followed in one expression." in wire.bad("debug_trace", **watch(5))
 
 
 def test_four_pointers_in_an_expression(wire: Wire, session: str) -> None:
