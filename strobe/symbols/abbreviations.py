@@ -14,8 +14,8 @@ from elftools.dwarf.enums import ENUM_DW_AT, ENUM_DW_FORM, ENUM_DW_TAG
 
 _LEB = rb"[\x80-\xff]*[\x00-\x7f]"
 # DWARF 5, section 7.5.3: code, tag, children, then pairs of attribute and form up to a pair of zeros. The form
-# DW_FORM_implicit_const (0x21) has a number behind it. What a lookahead has found is not tried again shorter, which damaged
-# tables would take long for; possessive quantifiers say the same, but match wrongly before Python 3.11.5.
+# DW_FORM_implicit_const (0x21) has a number behind it. What a lookahead has found is not tried again shorter, for which
+# damaged tables would take long; possessive quantifiers say the same, but match wrongly before Python 3.11.5.
 _ENTRY = re.compile(
     rb"(?P<code>%(leb)s)(?P<tag>%(leb)s)(?P<children>[\x00\x01])"
     rb"(?=(?P<pairs>(?:(?!\x00\x00)%(leb)s(?:\x21%(leb)s|%(leb)s))*))(?P=pairs)\x00\x00" % {b"leb": _LEB}
