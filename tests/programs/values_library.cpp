@@ -1,4 +1,6 @@
 // Variables of the standard library's types: empty ones, ones with a few, 100 and 101 elements, and nested ones.
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <bitset>
@@ -35,6 +37,10 @@ struct Person {
     std::string name;
     std::vector<int> marks;
     std::shared_ptr<Person> friend_of;
+};
+struct Crowd {
+    std::vector<Person> people;
+    int count;
 };
 struct Wide {
     char bytes[300];
@@ -99,6 +105,7 @@ std::unique_ptr<FILE, int (*)(FILE*)> gFile(nullptr, &fclose);
 std::shared_ptr<Point> gShared = std::make_shared<Point>(Point{3, 4}), gNoShared;
 std::weak_ptr<Point> gWeak = gShared, gExpired, gNoWeak;
 std::shared_ptr<Person> gPerson = std::make_shared<Person>();
+Crowd gCrowd{{{"Bo", {}, nullptr}}, 1};
 std::vector<std::shared_ptr<Point>> gSharedPoints{gShared, nullptr};
 
 int doubled(int number) { return 2 * number; }
@@ -112,7 +119,7 @@ std::function<int(int)> gLambda = [](int number) { return number + 1; };
 std::chrono::milliseconds gMilliseconds = 250ms;
 std::chrono::hours gHours = 2h;
 std::chrono::duration<double> gSeconds = 1.5s;
-std::chrono::system_clock::time_point gDate(1700000000123456789ns);
+std::chrono::system_clock::time_point gDate(1700000000123456us);
 std::chrono::steady_clock::time_point gSteady(5s);
 std::atomic<int> gAtomic = 4;
 std::atomic<bool> gFlag = true;
@@ -140,7 +147,10 @@ std::list<int>& gWildList = reinterpret_cast<std::list<int>&>(gWildListMemory);
 alignas(std::string) unsigned char gWildTextMemory[sizeof(std::string)];
 std::string& gWildText = reinterpret_cast<std::string&>(gWildTextMemory);
 
-void all_set() {}
+__attribute__((noinline)) void all_set() {
+    std::puts("ready");
+    std::fflush(stdout);
+}
 
 static void fill() {
     for (int number = 0; number < 10; number++) gDeque.push_front(number);
@@ -164,8 +174,6 @@ int main() {
     fill();
     gLocked.lock();
     all_set();
-    std::puts("ready");
-    std::fflush(stdout);
-    std::getchar();
+    pause();
     gPerson->friend_of = nullptr;
 }
