@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from strobe.cli import wording
+from strobe.cli import snapshots, wording
 from strobe.cli.palette import Palette
 from strobe.model import CALL_EVENTS, Event
 
@@ -34,12 +34,15 @@ class CallTree:
         self._in_gap = False
 
     def feed(self, events: Iterable[Event]) -> list[str]:
-        """Lines for `events`; others than calls give none."""
+        """Lines for calls, and for what Strobe has written; other events give none."""
         lines: list[str] = []
         for event in events:
             if event.event_type in CALL_EVENTS:
                 self._in_gap = False
                 self._add(event, lines)
+            elif event.previous:
+                self._open_pending(lines)
+                lines.append(self._palette.note(f"strobe: {snapshots.line(event)}"))
         return lines
 
     def flush(self) -> list[str]:

@@ -49,6 +49,15 @@ def test_a_call_without_calls_is_one_line() -> None:
     ]
 
 
+def test_what_strobe_has_written_stands_where_it_happened() -> None:
+    polled = Event("s-8", 0, "variable_snapshot", 0, "", 7, values={"gTempo": 120})
+    story = Story()
+    story.enter("f", 0)
+    story.events += [polled, replace(polled, values={"gTempo": 90}, previous={"gTempo": 120})]
+    story.exit("f", 0)
+    assert lines(story) == ["f() {", "strobe: gTempo = 90 (written; it was 120)", "} f  1.50 us"]
+
+
 def test_recursion_is_nested() -> None:
     story = Story()
     story.enter("f", 0)
