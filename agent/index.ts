@@ -2,7 +2,7 @@
 
 import { type ExtrasRequest } from "./extras.js";
 import { type HookAnswer, Hooks, type HookRequest } from "./hooks.js";
-import { bufferStandardOutputByLine, redirectStandardInput } from "./libc.js";
+import { allowTracer, bufferStandardOutputByLine, readOwnMemory, redirectStandardInput } from "./libc.js";
 import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
 import { storeAll, type StorePlace } from "./memory.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest } from "./recorder.js";
@@ -62,6 +62,20 @@ rpc.exports = {
 
     assignExtras(ids: number[], sets: number[]): void {
         recorder?.extras.assign(ids, sets);
+    },
+
+    /** Lets a process read and write this one where the system allows that to relatives alone (Yama). */
+    allowTracer(pid: number): boolean {
+        return allowTracer(pid);
+    },
+
+    /** Up to `size` bytes, read by the kernel: a bad address is no fault. */
+    readMemory(address: string, size: number): ArrayBuffer {
+        return readOwnMemory(ptr(address), size);
+    },
+
+    memoryMap(): string {
+        return File.readAllText("/proc/self/maps");
     },
 
     /** `deadline`: ms since 1970; nothing is written after it. `content`: for each place its bytes, then its mask if it has one. */

@@ -12,6 +12,7 @@ const O_RDONLY = 0;
 const O_RDWR = 2;
 const IOLBF = 1;
 const MADV_POPULATE_WRITE = 23;
+const PR_SET_PTRACER = 0x59616d61;
 
 export function globalExport(name: string): NativePointer {
     return Module.getGlobalExportByName(name);
@@ -132,3 +133,20 @@ export function librarySymbol(handle: NativePointer, name: string): NativePointe
 
 /** Linux has this from 5.14 on. */
 export const canPopulate = populateForWriting(Memory.alloc(8), 8);
+
+/** False where the system has no such thing. What the program itself has allowed is replaced. */
+export function allowTracer(pid: number): boolean {
+    const prctl = new NativeFunction(globalExport("prctl"), "int", ["int", "uint64", "uint64", "uint64", "uint64"]);
+    return prctl(PR_SET_PTRACER, pid, 0, 0, 0) === 0;
+}
+
+export function readOwnMemory(address: NativePointer, size: number): ArrayBuffer {
+    const read = new NativeFunction(
+        globalExport("process_vm_readv"), "int64", ["int", "pointer", "uint64", "pointer", "uint64", "uint64"]);
+    const content = Memory.alloc(Math.max(size, 8));
+    const spans = Memory.alloc(32);
+    spans.writePointer(content).add(8).writeU64(size);
+    spans.add(16).writePointer(address).add(8).writeU64(size);
+    const count = Number(read(Process.id, spans, 1, spans.add(16), 1, 0));
+    return content.readByteArray(Math.max(count, 0)) as ArrayBuffer;
+}

@@ -5,7 +5,7 @@ A file that cannot be opened is an OSError; a file that is no segment, or a dama
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 class Dwarf:
@@ -261,10 +261,13 @@ def write_memory(pid: int, changes: Sequence[tuple[int, bytes, bytes]]) -> list[
     """
 
 def run_recipes(
-    pid: int, recipes: Sequence[tuple[bytes, int, int]]
+    pid: int,
+    recipes: Sequence[tuple[bytes, int, int]],
+    read: Callable[[int, int], bytes | None] | None = None,
 ) -> list[tuple[int, list[tuple[int, int, int, bytes]]]]:
     """Recipes (csrc/recipe/recipe.h) over the memory of a process: code, and how many bytes and items each may give.
 
     For each its status, and its items: status, address, step, content. What is at addresses known beforehand is read in
-    one call of the kernel. OSError where the process is gone or may not be read.
+    one call of the kernel. OSError where the process is gone or may not be read. `read`: what is asked instead of the
+    kernel, (address, size) -> bytes, None where not all of them can be read.
     """

@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include <cstring>
+#include <exception>
 
 #include "bindings.h"
 #include "recipe/process_reader.h"
@@ -30,13 +31,34 @@ py::tuple row_of(const strobe::RecipeResult& result) {
 
 using Row = std::tuple<py::bytes, std::uint32_t, std::uint32_t>;
 
-py::list run_rows(pid_t process, const std::vector<Row>& rows) {
+// What Python reads. No exception may pass through the interpreter, which is C: the first is kept for later.
+strobe::Fetch fetch_by(const py::object& read, std::exception_ptr* error) {
+    return [&read, error](std::uint64_t address, std::uint8_t* to, std::size_t size) {
+        try {
+            const py::object found = *error ? py::none() : read(address, size);
+            if (found.is_none()) return false;
+            const std::string content = found.cast<py::bytes>();
+            if (content.size() != size) return false;
+            std::memcpy(to, content.data(), size);
+            return true;
+        } catch (...) {
+            *error = std::current_exception();
+            return false;
+        }
+    };
+}
+
+py::list run_rows(pid_t process, const std::vector<Row>& rows, const py::object& read) {
     std::vector<strobe::BoundedRecipe> recipes;
     for (const auto& [code, bytes, items] : rows) recipes.push_back({steps_of(code), bytes, items});
     std::vector<strobe::RecipeResult> results;
-    {
+    if (read.is_none()) {
         const py::gil_scoped_release release;
         results = strobe::run_recipes(process, recipes);
+    } else {
+        std::exception_ptr error;
+        results = strobe::run_recipes(process, recipes, fetch_by(read, &error));
+        if (error) std::rethrow_exception(error);
     }
     py::list given;
     for (const strobe::RecipeResult& result : results) given.append(row_of(result));
@@ -128,7 +150,7 @@ py::dict named_statuses() {
 namespace strobe::bindings {
 
 void add_recipe(py::module_& module) {
-    module.def("run_recipes", &run_rows, py::arg("pid"), py::arg("recipes"));
+    module.def("run_recipes", &run_rows, py::arg("pid"), py::arg("recipes"), py::arg("read") = py::none());
     module.def("write_memory", &write_rows, py::arg("pid"), py::arg("changes"));
     module.attr("RECIPE_STEPS") = named_steps();
     module.attr("RECIPE_OPERATIONS") = named_operations();

@@ -33,9 +33,10 @@ Span words_around(std::uint64_t address, std::uint64_t size) {
 // The memory of one process, some of it read ahead.
 class ProcessMemory {
   public:
-    explicit ProcessMemory(pid_t process) : process_(process) {}
+    ProcessMemory(pid_t process, Fetch fetch) : process_(process), fetch_(std::move(fetch)) {}
 
     void read_ahead(std::vector<Span> wanted) {
+        if (fetch_) return;
         std::sort(wanted.begin(), wanted.end(), [](Span a, Span b) { return a.start < b.start; });
         for (const Span& span : wanted) {
             if (!ahead_.empty() && span.start <= ahead_.back().span.end)
@@ -103,6 +104,7 @@ class ProcessMemory {
 
     // Within one page.
     bool read_part(std::uint64_t address, std::uint8_t* to, std::uint64_t size) {
+        if (fetch_) return fetch_(address, to, size);
         const Span span = words_around(address, size);
         std::uint8_t page[kPage];
         const iovec local{page, span.end - span.start};
@@ -119,6 +121,7 @@ class ProcessMemory {
     }
 
     pid_t process_;
+    Fetch fetch_;
     std::vector<Ahead> ahead_;  // by address, apart from each other
     int error_ = 0;
 };
@@ -183,8 +186,8 @@ RecipeResult run_one(ProcessMemory* memory, const BoundedRecipe& recipe, Room* r
 
 }  // namespace
 
-std::vector<RecipeResult> run_recipes(pid_t process, const std::vector<BoundedRecipe>& recipes) {
-    ProcessMemory memory(process);
+std::vector<RecipeResult> run_recipes(pid_t process, const std::vector<BoundedRecipe>& recipes, Fetch fetch) {
+    ProcessMemory memory(process, std::move(fetch));
     std::vector<Span> spans;
     for (const BoundedRecipe& recipe : recipes) add_known_spans(recipe.steps, &spans);
     memory.read_ahead(std::move(spans));

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "recipe/recipe.h"
@@ -24,9 +25,12 @@ struct BoundedRecipe {
     std::uint32_t items;
 };
 
+// Another way to the memory than the kernel's: copies `size` bytes, false where not all of them can be read.
+using Fetch = std::function<bool(std::uint64_t address, std::uint8_t* to, std::size_t size)>;
+
 // What all of the recipes read at addresses that are known beforehand is read in
 // one call of the kernel, so as near to one instant as it can be. Throws std::system_error where the process is gone
 // (ESRCH) or may not be read (EPERM); memory that is not there makes items, not errors.
-std::vector<RecipeResult> run_recipes(pid_t process, const std::vector<BoundedRecipe>& recipes);
+std::vector<RecipeResult> run_recipes(pid_t process, const std::vector<BoundedRecipe>& recipes, Fetch fetch = {});
 
 }  // namespace strobe

@@ -142,6 +142,18 @@ class AgentLink:
         """Of placed hooks; their captures stay."""
         self._ask(self._script.exports_sync.set_flags, list(plans), [plan.flags for plan in plans.values()])
 
+    def allow_tracer(self, pid: int) -> bool:
+        """Has the process let another read and write it, where Yama allows that to relatives alone."""
+        return bool(self._ask(self._script.exports_sync.allow_tracer, pid))
+
+    def read_memory(self, address: int, size: int) -> bytes:
+        """Up to `size` bytes of the process's own memory; fewer where no more can be read."""
+        return bytes(self._ask(self._script.exports_sync.read_memory, hex(address), size))
+
+    def memory_map(self) -> str:
+        """/proc/PID/maps, as the process itself sees it."""
+        return str(self._ask(self._script.exports_sync.memory_map))
+
     def store(self, changes: Sequence[tuple[int, bytes, bytes]]) -> list[str]:
         """Writes (address, bytes, mask) as _core.write_memory does, but in whole aligned words, which no thread sees
         half written. For each "" or why it was not written. The agent does nothing once this has given up waiting."""

@@ -27,6 +27,7 @@ _MOST_SEGMENTS = 256
 _MOST_NOTE_BYTES = 1 << 16
 _CHUNK = 1 << 20
 
+Peek = Callable[[int, int], bytes | None]  # (address, size) -> bytes, None where not all can be read
 Read = Callable[[int, int], bytes]  # (offset or address, size) -> bytes, fewer where there are no more
 
 
@@ -70,16 +71,23 @@ class Mapping:
 class MappedElf:
     """The ELF file that process `pid` has at `base`. Raises ProcessLookupError when the process is gone."""
 
-    def __init__(self, pid: int, base: int) -> None:
+    def __init__(self, pid: int, base: int, peek: Peek | None = None) -> None:
+        """`peek`: how memory is read where the system does not permit to open it."""
         self._pid = pid
         self._base = base
+        self._peek = peek
+        self._memory = -1
         try:
             self._memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError as error:
             raise ProcessLookupError(f"process {pid}") from error
+        except PermissionError:
+            if peek is None:
+                raise
 
     def close(self) -> None:
-        os.close(self._memory)
+        if self._memory >= 0:
+            os.close(self._memory)
 
     def layout(self) -> Layout | None:
         """None where no ELF header lies at the base."""
@@ -104,10 +112,15 @@ class MappedElf:
 
     def is_file(self, device: int, inode: int) -> bool:
         """Whether what is mapped at the base is that very file."""
-        at = next((item for item in mappings(self._pid) if item.start <= self._base < item.end), None)
+        try:
+            at = next((item for item in mappings(self._pid) if item.start <= self._base < item.end), None)
+        except PermissionError:
+            return False
         return at is not None and (at.device, at.inode) == (device, inode)
 
     def _read(self, address: int, size: int) -> bytes:
+        if self._memory < 0:
+            return (self._peek(address, size) if self._peek is not None else None) or b""
         try:
             return os.pread(self._memory, size, address)
         except (OSError, OverflowError):  # nothing is mapped there
@@ -146,8 +159,13 @@ class ElfFile:
         return b""
 
 
-def mappings(pid: int) -> list[Mapping]:
-    """What a process has mapped of files, in order of address. Raises ProcessLookupError when it is gone."""
+def mappings(pid: int, text: str | None = None) -> list[Mapping]:
+    """What a process has mapped of files, in order of address. `text`: of /proc/PID/maps, where it is known already.
+
+    Raises ProcessLookupError when it is gone.
+    """
+    if text is not None:
+        return list(_parsed(text))
     try:
         text = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape")
     except (FileNotFoundError, ProcessLookupError) as error:
@@ -163,12 +181,12 @@ def located(pid: int, module: LoadedModule) -> LoadedModule:
     return module if at is None else replace(module, path=at.path)
 
 
-def unlisted(pid: int, listed: Sequence[LoadedModule]) -> list[LoadedModule]:
+def unlisted(pid: int, listed: Sequence[LoadedModule], maps: str | None = None) -> list[LoadedModule]:
     """ELF files that are mapped with code and that Frida does not list: libraries in namespaces of their own (dlmopen).
     Raises ProcessLookupError when the process is gone."""
     found: list[LoadedModule] = []
     run: list[Mapping] = []
-    for mapping in [*mappings(pid), None]:
+    for mapping in [*mappings(pid, maps), None]:
         continues = mapping is not None and run and mapping.offset > 0 and _same_file(mapping, run[0])
         if run and not continues:
             found.extend(_as_module(run))

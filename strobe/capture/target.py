@@ -204,6 +204,18 @@ class Target:
         self._patches.place(item for item, plan in plans.items() if plan.is_enabled)
         self._patches.take_out(item for item, plan in plans.items() if not plan.is_enabled)
 
+    def allow_tracer(self, pid: int) -> bool:
+        """Has the process let another read and write it, where Yama allows that to relatives alone."""
+        return self._agent.allow_tracer(pid)
+
+    def read_memory(self, address: int, size: int) -> bytes:
+        """Up to `size` bytes, read by the process itself; fewer where no more can be read."""
+        return self._agent.read_memory(address, size)
+
+    def memory_map(self) -> str:
+        """/proc/PID/maps, which another process may not be permitted to read."""
+        return self._agent.memory_map()
+
     def store(self, changes: Sequence[tuple[int, bytes, bytes]]) -> list[str]:
         """Writes (address, bytes, mask) in whole aligned words, from inside; for each "" or why it was not written."""
         return self._agent.store(changes)

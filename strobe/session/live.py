@@ -20,6 +20,7 @@ from strobe.model import ExitStatus, LoadedModule, Sampling, TraceAnswer, Watch
 from strobe.session.answers import how_it_ended, runtime_answer
 from strobe.session.hooks import Hooks
 from strobe.session.session import Session
+from strobe.session.session_memory import Inside, restricts_calls
 from strobe.session.writes import Rows, is_stopped
 from strobe.symbols import SymbolResolver
 from strobe.symbols.patterns import parse_all
@@ -226,8 +227,11 @@ class LiveSession(Session):
         except ProcessLookupError as error:
             raise self._gone() from error
 
+    def _agent(self) -> Callable[[], Inside]:
+        return lambda: self._target
+
     def _store_inside(self, rows: Rows) -> list[str] | None:
-        if is_stopped(self._target.pid):  # it could not answer
+        if is_stopped(self._target.pid) or restricts_calls(self._target.pid):  # it could not answer, or must not
             return None
         try:
             return self._target.store(rows)

@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from strobe.capture.mapped_elf import ElfFile, MappedElf
+from strobe.capture.mapped_elf import ElfFile, MappedElf, Peek
 from strobe.errors import StrobeError, failure
 from strobe.model import FunctionSymbol, LoadedModule
 from strobe.symbols import ModuleSymbols, SymbolResolver
@@ -53,8 +53,10 @@ class TracedModule:
 class Modules:
     """Not for several threads at once. Its methods raise ProcessLookupError when the process is gone."""
 
-    def __init__(self, pid: int, resolver: SymbolResolver) -> None:
+    def __init__(self, pid: int, resolver: SymbolResolver, peek: Peek | None = None) -> None:
+        """`peek`: how memory is read where /proc/PID/mem may not be."""
         self._pid = pid
+        self._peek = peek
         self._resolver = resolver
         self._known: dict[tuple[str, int], TracedModule] = {}  # by path and base
         self._refused: dict[str, str] = {}  # path -> how it differs
@@ -126,7 +128,7 @@ class Modules:
 
     def _difference(self, module: LoadedModule, file: ElfFile) -> str:
         """How memory differs from the file; empty where it does not."""
-        memory = MappedElf(self._pid, module.base)
+        memory = MappedElf(self._pid, module.base, self._peek)
         try:
             here = memory.layout()
             there = file.layout

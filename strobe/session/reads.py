@@ -6,7 +6,7 @@ import os
 import tempfile
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +15,11 @@ from strobe.capture.mapped_elf import unlisted
 from strobe.errors import StrobeError, failure
 from strobe.model import LoadedModule
 from strobe.session.modules import Modules, TracedModule
+from strobe.session.session_memory import Inside, SessionMemory
 from strobe.symbols import ElfResolver, SymbolResolver
 from strobe.timeline import placement
 from strobe.timeline.records import SessionRecord
 from strobe.values.printers.known import ProjectPrinters
-from strobe.values.process_memory import ProcessMemory
 from strobe.values.reading import Prepared, Reader, ReadResult, ReadTarget, failed_process
 from strobe.values.scope import Module, Scope
 from strobe.values.thread_blocks import GlibcThreads
@@ -57,7 +57,7 @@ class Readable(ABC):
         if record.status != "running":
             raise self._not_here()
         if self._reader is None:
-            self._reader = Reads(record.pid, self._symbols(), record.project_root)
+            self._reader = Reads(record.pid, self._symbols(), record.project_root, self._agent())
         return self._reader
 
     def read_warnings(self) -> list[str]:
@@ -75,6 +75,10 @@ class Readable(ABC):
 
     def _symbols(self) -> SymbolResolver:
         return ElfResolver()
+
+    def _agent(self) -> Callable[[], Inside] | None:
+        """How to reach the agent; None where it is another process's."""
+        return None
 
     def _gone(self) -> StrobeError:
         return failure("process_exited", session_id=self.id, how="it has just ended")
@@ -133,14 +137,21 @@ class RepeatedRead:
 class Reads:
     """Of one process. May be shared by threads. Its methods raise ProcessLookupError when the process is gone."""
 
-    def __init__(self, pid: int, resolver: SymbolResolver, project_root: str | None = None) -> None:
+    def __init__(
+        self,
+        pid: int,
+        resolver: SymbolResolver,
+        project_root: str | None = None,
+        inside: Callable[[], Inside] | None = None,
+    ) -> None:
+        """`inside`: the agent, where this process has it."""
         self.pid = self._pid = pid
         self.lock = threading.Lock()  # of the plans and the scope, which are this process's own
         self._resolver = resolver
         self._printers = ProjectPrinters(project_root)
-        self._memory = ProcessMemory(pid)
+        self._memory = SessionMemory(pid, inside)
         self._reader = Reader(self._memory)
-        self._modules = Modules(pid, resolver)
+        self._modules = Modules(pid, resolver, self._memory.peek)
         self._program: tuple[int, int] | None = None  # device and inode
         self._scope: Scope | None = None
         self._mapped: list[LoadedModule] = []
@@ -154,8 +165,8 @@ class Reads:
     def write(self, targets: Sequence[WriteTarget], store: Store) -> list[WriteResult]:
         """A result for each target; `store` is called once, when all are checked. Raises as `read`."""
         with self.lock, self.told():
-            maps = Path(f"/proc/{self._pid}/maps").read_text(errors="surrogateescape")
-            return Writer(self._memory, self._reader).write(targets, self._current(), maps, store)
+            scope = self._current()
+            return Writer(self._memory, self._reader).write(targets, scope, self._memory.maps(), store)
 
     @contextmanager
     def scope(self) -> Iterator[Scope]:
@@ -175,7 +186,7 @@ class Reads:
         if made.scope.printers is not self._printers.current():
             return False
         with self.told():
-            return self._executable() == made.program and made.libraries in (None, self._libraries())
+            return self._memory.executable()[0] == made.program and made.libraries in (None, self._libraries())
 
     @contextmanager
     def told(self) -> Iterator[None]:
@@ -192,12 +203,12 @@ class Reads:
 
     def _current(self) -> Scope:
         """The scope; a new one where the program, or a library that was asked for, is another."""
-        program = self._executable()
+        program, path = self._memory.executable()
         is_same = program == self._program and (self._others is None or self._mapped == self._libraries())
         if self._scope is None or not is_same:
             self._program, self._others = program, None
-            self._mapped = unlisted(self._pid, [])
-            path = str(Path(f"/proc/{self._pid}/exe").readlink()).removesuffix(" (deleted)")
+            self._mapped = self._libraries()
+            path = path.removesuffix(" (deleted)")
             own = next((module for module in self._mapped if module.path == path), None)
             if own is None:
                 raise failure("no_debug_information", path=path, hint="It is not mapped as a file.")
@@ -218,12 +229,8 @@ class Reads:
     def warnings(self) -> list[str]:
         return [] if self._printers.warning is None else [self._printers.warning]
 
-    def _executable(self) -> tuple[int, int]:
-        status = os.stat(f"/proc/{self._pid}/exe")  # noqa: PTH116 - where the link leads, even if it was deleted
-        return status.st_dev, status.st_ino
-
     def _libraries(self) -> list[LoadedModule]:
-        return unlisted(self._pid, [])
+        return unlisted(self._pid, [], self._memory.maps())
 
     def _later(self) -> list[Module]:
         if self._others is None:

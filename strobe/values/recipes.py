@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -155,10 +155,12 @@ def decoded_steps(recipe: Recipe) -> list[tuple[str, int]]:
     return [(names[op], operand) for op, _, _, _, operand in rows]
 
 
-def run(pid: int, recipes: Sequence[tuple[bytes, int, int]]) -> list[list[Item]]:
+def run(
+    pid: int, recipes: Sequence[tuple[bytes, int, int]], read: Callable[[int, int], bytes | None] | None = None
+) -> list[list[Item]]:
     """The items of each recipe, without those for which there was no room. Raises OSError where the process is gone or
-    may not be read."""
-    results = _core.run_recipes(pid, recipes)
+    may not be read. `read`: another way to its memory, (address, size) -> bytes, None where not all can be read."""
+    results = _core.run_recipes(pid, recipes) if read is None else _core.run_recipes(pid, recipes, read)
     broken = [status for status, _ in results if status not in (OK, FULL, _ENDLESS)]
     if broken:
         raise ValueError(f"a recipe ended with status {broken[0]}")

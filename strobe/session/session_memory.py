@@ -1,0 +1,120 @@
+"""The memory of a session's program where the system does not permit other processes to read it.
+
+Yama (`ptrace_scope` 1) lets only ancestors read a process; one that has made itself undumpable is read by root alone.
+The agent is in the process: it can permit this one (PR_SET_PTRACER), or have the kernel copy the memory for it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from strobe.model import LoadedModule
+from strobe.values.process_memory import Code, ProcessMemory
+from strobe.values.recipes import Item, run
+
+_PAGE = 4096
+
+
+class Inside(Protocol):
+    """The agent: capture's Target."""
+
+    def modules(self) -> list[LoadedModule]: ...
+    def allow_tracer(self, pid: int) -> bool: ...
+    def read_memory(self, address: int, size: int) -> bytes: ...
+    def memory_map(self) -> str: ...
+
+
+class SessionMemory(ProcessMemory):
+    """Read from outside where that is permitted; else by `inside`, the agent, where it is ours."""
+
+    def __init__(self, pid: int, inside: Callable[[], Inside] | None) -> None:
+        super().__init__(pid)
+        self._inside = inside
+        self._has_asked = False
+
+    def run(self, recipes: Sequence[Code]) -> list[list[Item]]:
+        if not recipes:
+            return []
+        try:
+            return run(self.pid, recipes)
+        except PermissionError:
+            inside = self._helper()
+            if inside is None:
+                raise
+            if self._is_permitted(inside, recipes[0]):
+                return run(self.pid, recipes)
+        return run(self.pid, recipes, _Pages(inside).read)
+
+    def maps(self) -> str:
+        """/proc/PID/maps."""
+        try:
+            return Path(f"/proc/{self.pid}/maps").read_text(errors="surrogateescape")
+        except PermissionError:
+            inside = self._helper()
+            if inside is None:
+                raise
+            return inside.memory_map()
+
+    def executable(self) -> tuple[tuple[int, int], str]:
+        """What tells the program's file from others, and its path."""
+        link = Path(f"/proc/{self.pid}/exe")
+        try:
+            status = link.stat()  # where the link leads, even if it was deleted
+            return (status.st_dev, status.st_ino), str(link.readlink())
+        except PermissionError:
+            inside = self._helper()
+            if inside is None:
+                raise
+            return (-1, 0), inside.modules()[0].path  # another program has no agent
+
+    def _helper(self) -> Inside | None:
+        """None where the program restricts its own calls of the kernel: one of ours might end it."""
+        return None if self._inside is None or restricts_calls(self.pid) else self._inside()
+
+    def _is_permitted(self, inside: Inside, recipe: Code) -> bool:
+        """After the program has been asked to permit it, which is done once."""
+        if self._has_asked:
+            return False
+        self._has_asked = True
+        if not inside.allow_tracer(os.getpid()):
+            return False
+        try:
+            run(self.pid, [recipe])
+        except PermissionError:
+            return False
+        return True
+
+
+class _Pages:
+    """Memory by whole pages, each asked for once: one read has many parts."""
+
+    def __init__(self, inside: Inside) -> None:
+        self._inside = inside
+        self._known: dict[int, bytes] = {}
+
+    def read(self, address: int, size: int) -> bytes | None:
+        first, last = address // _PAGE, (address + max(size, 1) - 1) // _PAGE
+        if address + size > 1 << 64:
+            return None
+        pages = [self._page(number) for number in range(first, last + 1)]
+        if any(len(page) < _PAGE for page in pages):
+            return None
+        start = address - first * _PAGE
+        return b"".join(pages)[start : start + size]
+
+    def _page(self, number: int) -> bytes:
+        if number not in self._known:
+            self._known[number] = self._inside.read_memory(number * _PAGE, _PAGE)
+        return self._known[number]
+
+
+def restricts_calls(pid: int) -> bool:
+    """Whether a filter decides which calls of the kernel the process may make (proc(5), status, Seccomp)."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(errors="replace")
+    except OSError:
+        return False
+    return any(line.startswith("Seccomp:") and line.split()[1:2] != ["0"] for line in status.splitlines())
