@@ -83,3 +83,32 @@ def test_a_process_that_may_not_be_read() -> None:
     assert error is not None
     assert error.code == Code.READ_FAILED
     assert "ptrace_scope" in error.next_step
+
+
+def test_a_chain_of_nodes_is_followed_and_counted() -> None:
+    nodes = (ctypes.c_void_p * 6)()
+    places = [ctypes.addressof(nodes) + 16 * at for at in range(3)]
+    nodes[0], nodes[2], nodes[4] = places[1], places[2], places[0]  # a cycle
+    nodes[1], nodes[3], nodes[5] = 7, 8, 9
+    recipe = Recipe()
+    recipe.base(places[0])
+    recipe.numbers((("CONSTANT", 0, 0, 50), ("CONSTANT", 0, 0, 0)))
+    with recipe.looped("CHAIN", 4):
+        recipe.add(8)
+        recipe.read(8)
+    ((counted, *items),) = recipes.run(os.getpid(), [recipe.finished()])
+    assert (counted.status, counted.number) == (_core.RECIPE_STATUSES["CUT"], 50)
+    assert [item.number for item in items] == [7, 8, 9, 7]
+
+
+def test_what_has_no_room_is_missing() -> None:
+    """Many loops within each other: neither more items than there is room for, nor more steps, are an error."""
+    recipe = Recipe()
+    recipe.base(ctypes.addressof((ctypes.c_int64 * 1)(5)))
+    for _ in range(4):
+        recipe.begin(100, 0)
+    recipe.read(0)
+    for _ in range(4):
+        recipe.end(100)
+    (items,) = recipes.run(os.getpid(), [recipe.finished()])
+    assert len(items) == recipes.MAX_ITEMS

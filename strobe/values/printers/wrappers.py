@@ -59,13 +59,14 @@ class Away(Shape):
     def add_steps(self, recipe: Recipe) -> None:
         recipe.numbers(self.place)
         recipe.note()
-        recipe.drop()
         add_if(recipe, self.alive, lambda: self._add_target(recipe))
+        recipe.drop()
 
     def _add_target(self, recipe: Recipe) -> None:
+        """With the place as the top number, which stays: what is shown as its address is where the rest is read."""
         if self.target is not None:
             recipe.save()
-            recipe.numbers(self.place)
+            recipe.pick(0)
             recipe.go()
             add_read(recipe, self.target)
             recipe.restore()
