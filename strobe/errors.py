@@ -234,7 +234,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "read_refused": (
         Code.READ_FAILED,
         "The system did not permit reading the memory of process {pid}.",
-        "Read it from the Strobe that started it (debug_read), or set /proc/sys/kernel/yama/ptrace_scope to 0.",
+        "Ask the Strobe that observes it: debug_read, debug_write, or Python. Or: sysctl -w kernel.yama.ptrace_scope=0",
     ),
     "bad_written_value": (
         Code.WRITE_FAILED,
