@@ -15,7 +15,7 @@ from strobe.capture.mapped_elf import unlisted
 from strobe.errors import StrobeError, failure
 from strobe.model import LoadedModule
 from strobe.session.modules import Modules, TracedModule
-from strobe.session.session_memory import Inside, SessionMemory
+from strobe.session.session_memory import Inside, Program, SessionMemory
 from strobe.symbols import ElfResolver, SymbolResolver
 from strobe.timeline import placement
 from strobe.timeline.records import SessionRecord
@@ -96,7 +96,7 @@ class Preparation:
 
     prepared: Prepared
     scope: Scope
-    program: tuple[int, int] | None
+    program: Program | None
     libraries: list[LoadedModule] | None
 
 
@@ -152,7 +152,7 @@ class Reads:
         self._memory = SessionMemory(pid, inside)
         self._reader = Reader(self._memory)
         self._modules = Modules(pid, resolver, self._memory.peek)
-        self._program: tuple[int, int] | None = None  # device and inode
+        self._program: Program | None = None
         self._scope: Scope | None = None
         self._mapped: list[LoadedModule] = []
         self._others: list[Module] | None = None

@@ -17,6 +17,8 @@ from strobe.values.recipes import Item, run
 
 _PAGE = 4096
 
+Program = tuple[int, int, bytes]  # device and inode of its file, and its auxiliary vector
+
 
 class Inside(Protocol):
     """The agent: capture's Target."""
@@ -58,17 +60,18 @@ class SessionMemory(ProcessMemory):
                 raise
             return inside.memory_map()
 
-    def executable(self) -> tuple[tuple[int, int], str]:
-        """What tells the program's file from others, and its path."""
+    def executable(self) -> tuple[Program, str]:
+        """What tells the program from another that the process becomes by exec, and the path of its file."""
         link = Path(f"/proc/{self.pid}/exe")
         try:
             status = link.stat()  # where the link leads, even if it was deleted
-            return (status.st_dev, status.st_ino), str(link.readlink())
+            started = Path(f"/proc/{self.pid}/auxv").read_bytes()  # AT_RANDOM differs each time that addresses do
+            return (status.st_dev, status.st_ino, started), str(link.readlink())
         except PermissionError:
             inside = self._helper()
             if inside is None:
                 raise
-            return (-1, 0), inside.modules()[0].path  # another program has no agent
+            return (-1, 0, b""), inside.modules()[0].path  # another program has no agent
 
     def _helper(self) -> Inside | None:
         """None where the program restricts its own calls of the kernel: one of ours might end it."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.reads import ready, value
-from support.sessions import Launch, status
+from support.sessions import Launch, status, text
 from support.wait import wait_until
 
 import strobe
@@ -235,6 +235,23 @@ def test_a_library_that_comes_and_goes(launch: Launch, build_program: Build, bui
     assert {found for found, errors in seen if errors is None} == {5}
     os.kill(session.pid, signal.SIGUSR1)
     assert status(session) == 0
+
+
+def test_a_program_that_becomes_itself_again(launch: Launch, build_program: Build) -> None:
+    """The same file at other addresses: what is known of the old ones is not used, for polls and for single reads."""
+    session = ready(launch(build_program("execs_itself")))
+    running = poll(session, "gGeneration", duration_ms=30_000)
+    assert value(session, "gGeneration") == 1
+    for generation in (2, 3):
+        os.kill(session.pid, signal.SIGUSR1)
+        wait_until(lambda: f"ready {generation}" in text(session, "stdout"), "the next generation")  # noqa: B023
+        seen = len(snapshots(session))
+        wait_until(lambda: len(snapshots(session)) > seen + 1, "samples")  # noqa: B023
+        assert snapshots(session)[-1].values == {"gGeneration": generation}
+        assert value(session, "gGeneration") == generation
+    os.kill(session.pid, signal.SIGUSR1)
+    assert status(session) == 3
+    assert done(running).record.ended_by == "program"
 
 
 def test_a_thread_local_variable(launch: Launch, build_program: Build) -> None:
