@@ -171,7 +171,7 @@ class Polls:
             with self._changed:
                 self._miss(poll, left)
             return
-        results = poll.source.read()
+        results = _read(poll)
         text = document(poll.labels, results)
         with self._changed:
             if poll.over.is_set():
@@ -201,3 +201,11 @@ class Polls:
             log.info("the end of a poll is not noted: %s", error)
         if poll.listener is not None:
             poll.listener.end()
+
+
+def _read(poll: Poll) -> list[ReadResult]:
+    """Errors of this tick alone where nothing can be read, as when the process has become a program without symbols."""
+    try:
+        return poll.source.read()
+    except StrobeError as error:
+        return [ReadResult(label, error=error) for label in poll.labels]

@@ -254,6 +254,18 @@ def test_a_program_that_becomes_itself_again(launch: Launch, build_program: Buil
     assert done(running).record.ended_by == "program"
 
 
+def test_a_program_that_becomes_another(launch: Launch, build_program: Build) -> None:
+    session = ready(launch(build_program("execs_itself"), "sleep"))
+    running = poll(session, "gGeneration", duration_ms=30_000)
+    wait_until(lambda: snapshots(session), "a sample")
+    os.kill(session.pid, signal.SIGUSR1)
+    error = wait_until(lambda: snapshots(session)[-1].errors, "an error")
+    assert error is not None
+    wait_until(lambda: running.record.samples > 3 and snapshots(session)[-1].errors, "errors that go on")
+    os.kill(session.pid, signal.SIGKILL)
+    assert done(running).record.ended_by == "program"
+
+
 def test_a_thread_local_variable(launch: Launch, build_program: Build) -> None:
     session = ready(launch(build_program("values", "-O0")))
     targets = [ReadTarget("gLocal"), ReadTarget("gLocal", thread=session.pid), ReadTarget("gLocal", thread=1)]

@@ -1,6 +1,8 @@
-/* Becomes itself again at SIGUSR1, at other addresses: the first time as generation 2, then 3, then it ends with 3. */
+/* Becomes itself again at SIGUSR1, at other addresses: the first time as generation 2, then 3, then it ends with 3.
+ * `execs_itself sleep` becomes /bin/sleep instead. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "told.h"
@@ -18,6 +20,7 @@ int main(int argc, char** argv) {
     fflush(stdout);
     while (!told) usleep(1000);
     if (argc >= 3) return 3;
+    if (argc == 2 && !strcmp(argv[1], "sleep")) execl("/bin/sleep", "sleep", "100", NULL);
     execl("/proc/self/exe", argv[0], "again", argc == 2 ? "again" : NULL, NULL);
     return 1;
 }
