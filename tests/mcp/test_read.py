@@ -38,6 +38,28 @@ def test_values_of_each_form(wire: Wire, session: str) -> None:
     assert first["fields"]["next"]["to"]["next"] == "<circular ref to gFirst>"
 
 
+def test_library_types_by_their_content(wire: Wire, build_program: Callable[..., Path], tmp_path: Path) -> None:
+    program = str(build_program("values_library", "-O0"))
+    name = wire.good("debug_launch", command=program, projectRoot=str(tmp_path))["sessionId"]
+    stdout = {"sessionId": name, "eventType": "stdout"}
+    wait_until(lambda: wire.good("debug_query", **stdout)["totalCount"], "the program to be ready", 30)
+    names = ("gVector", "gLongMap", "gMap", "gPointMap", "gOptional", "gUnique", "gMilliseconds", "gText", "gTuple")
+    targets = [{"variable": one} for one in names]
+    answer = wire.good("debug_read", sessionId=name, targets=targets, depth=2)
+    vector, longest, mapped, points, optional, unique, duration, text, together = answer["results"]
+    assert (vector["count"], vector["value"]) == (3, [1, 2, 3])
+    assert (longest["count"], len(longest["value"]), longest["value"]["7"]) == (101, 100, 49)
+    assert mapped["value"] == {"1": "a", "2": "b"}
+    assert points["value"] == [[{"x": 1, "y": 2}, "'p'"]]
+    assert (optional["value"], unique["value"]["to"], duration["value"]) == (5, 5, "250ms")
+    assert (text["value"], together["value"]) == ("short", [1, "t", 2.5])
+    (tmp_path / ".strobe").mkdir()
+    (tmp_path / ".strobe" / "printers.toml").write_text('[[printer]]\ntype = "Point"\nlayout = "number"\n')
+    answer = wire.good("debug_read", sessionId=name, targets=[{"variable": "gPoints[0]"}, {"variable": "gVector"}])
+    assert answer["results"][1]["value"] == [1, 2, 3]
+    assert "(Point): no layout is called 'number'; valid are text, " in answer["warnings"][0]
+
+
 def test_bytes_go_to_a_file(wire: Wire, session: str, strobe_home: Path) -> None:
     (many,) = wire.good("debug_read", sessionId=session, targets=[{"variable": "&gMany"}])["results"]
     address = many["value"].split()[0]
