@@ -17,6 +17,7 @@ from strobe.symbols.nearest import nearest_names
 from strobe.symbols.type_model import Type
 from strobe.symbols.variables import Variable
 from strobe.values.printers.known import Printers, built_in
+from strobe.values.rust_locals import thread_locals
 
 _SHOWN = 5
 
@@ -101,6 +102,8 @@ class Scope:
         """Raises READ_FAILED where there is none, or where several are meant."""
         for module in self.modules():
             found = [] if module.details is None else module.details.variables.find(name)
+            if not found and module.details is not None:
+                found = thread_locals(name, module.details.variables, module.path)
             plain = name.removeprefix("::")
             exact = [one for one in found if one.name == plain or one.name.endswith(f".cpp::{plain}")]
             chosen = exact or found
