@@ -19,6 +19,7 @@ from strobe.session.session_memory import Inside, Program, SessionMemory
 from strobe.symbols import ElfResolver, SymbolResolver
 from strobe.timeline import placement
 from strobe.timeline.records import SessionRecord
+from strobe.values.changes import Change
 from strobe.values.printers.known import ProjectPrinters
 from strobe.values.reading import Prepared, Reader, ReadResult, ReadTarget, failed_process
 from strobe.values.scope import Module, Scope
@@ -166,7 +167,17 @@ class Reads:
         """A result for each target; `store` is called once, when all are checked. Raises as `read`."""
         with self.lock, self.told():
             scope = self._current()
-            return Writer(self._memory, self._reader).write(targets, scope, self._memory.maps(), store)
+            return Writer(self._memory, self._reader).write(targets, scope, self._memory.maps(), self._checked(store))
+
+    def _checked(self, store: Store) -> Store:
+        """Writes nothing where the process has executed another program since its names were looked up."""
+
+        def checked(changes: Sequence[Change]) -> tuple[list[str], bool]:
+            if self._memory.executable()[0] != self._program:
+                return ["the process has become another program"] * len(changes), False
+            return store(changes)
+
+        return checked
 
     @contextmanager
     def scope(self) -> Iterator[Scope]:
