@@ -155,7 +155,7 @@ def test_an_interval_out_of_range(session: Session, interval: str) -> None:
 def test_what_cannot_be_watched(session: Session) -> None:
     told = subprocess.run(command(session, "gTemp"), capture_output=True, text=True, timeout=SECONDS)
     assert told.returncode == 1
-    assert told.stderr.startswith("strobe: READ_FAILED: ")
+    assert said(told.stderr)[0].startswith("strobe: READ_FAILED: ")
     many = subprocess.run(command(session, *["gTempo"] * 17), capture_output=True, text=True, timeout=SECONDS)
     assert many.returncode == 2
     assert "16 are read at once" in many.stderr
