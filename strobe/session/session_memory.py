@@ -17,8 +17,6 @@ from strobe.values.recipes import Item, run
 
 _PAGE = 4096
 
-Identity = tuple[int, int, bytes]  # device and inode of the program's file, and what differs at each exec of it
-
 Program = tuple[int, int, bytes]  # device and inode of its file, and its auxiliary vector
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from elftools.dwarf.die import DIE
 
 from strobe.symbols.dies import ALIASES, QUALIFIERS, block, children, constant, flag, number, target, text
+from strobe.symbols.known_records import known_record
 from strobe.symbols.later import Later
 from strobe.symbols.record_model import RecordHead, RecordParts, in_range
 from strobe.symbols.record_reader import Link, read_parts
@@ -159,11 +160,16 @@ class TypeReader:
     def _record(self, die: DIE, name: str, kind: str) -> Type:
         home = self._defined(die, name)
 
+        def known() -> tuple[RecordHead, RecordParts] | None:
+            return known_record(name) if flag(home(), "DW_AT_declaration") else None
+
         def head() -> RecordHead:
-            return self._head(home())
+            found = known()
+            return self._head(home()) if found is None else found[0]
 
         def content() -> RecordParts:
-            return read_parts(home(), self._link)
+            found = known()
+            return read_parts(home(), self._link) if found is None else found[1]
 
         alignment, lock = number(die, "DW_AT_alignment"), self._lock
         return Record(name, None, alignment, kind, Later(head, lock), Later(content, lock))

@@ -9,11 +9,10 @@ from strobe.errors import StrobeError, failure
 from strobe.symbols.later import Later
 from strobe.symbols.locations import AtAddress, ThreadLocal
 from strobe.symbols.nearest import nearest_names
-from strobe.symbols.record_model import Base, Field
+from strobe.symbols.record_model import Base, Field, Variant
 from strobe.symbols.type_model import (
     VOID,
     Array,
-    Dimension,
     Encoding,
     Pointer,
     Qualified,
@@ -23,6 +22,7 @@ from strobe.symbols.type_model import (
     Type,
     Typedef,
 )
+from strobe.values.elements import row_of
 from strobe.values.expression import (
     MAX_DEREFERENCES,
     AddressOf,
@@ -35,8 +35,10 @@ from strobe.values.expression import (
     Number,
     spelled,
 )
-from strobe.values.recipes import Recipe
+from strobe.values.printers.inside import Inside, element_of, value_in
+from strobe.values.recipes import Recipe, Steps
 from strobe.values.scope import Module, Scope
+from strobe.values.structures import Form, Forms
 
 _MAX_NESTING = 32  # anonymous records and base classes within each other
 _SCALARS = {
@@ -56,6 +58,7 @@ _SCALARS = {
 class Place:
     """`is_value`: the value is the address itself, as of `&x`; it lies nowhere. `dereferenced`: step -> which pointer.
 
+    `refused`: step -> why there is no value, of conditions: another variant, an element that is not there.
     `is_const`: it is declared so, or what it is a part of is. `is_thread_local`: where it is was found for one thread,
     and may be elsewhere at another moment.
     """
@@ -66,6 +69,7 @@ class Place:
     module: Module | None = None
     bits: Field | None = None
     dereferenced: dict[int, str] = field(default_factory=dict)
+    refused: dict[int, str] = field(default_factory=dict)
     is_const: bool = False
     is_thread_local: bool = False
 
@@ -103,7 +107,18 @@ class _Compiler:
         if isinstance(place.type.bare, Reference):
             self._follow(place, spelled(expression))
         place.is_const = place.is_const or is_const(place.type)
+        if not place.is_value:
+            self._complete(place)
         return place
+
+    def _complete(self, place: Place) -> None:
+        """A class that its own module only declares may be defined in a library, or the program."""
+        record = place.type.bare
+        if not isinstance(record, Record) or not record.is_declaration:
+            return
+        found = self._scope.definition(record.name)
+        if found is not None:
+            place.type, place.module = found
 
     def _variable(self, name: str) -> Place:
         variable, module = self._scope.variable(name)
@@ -124,6 +139,9 @@ class _Compiler:
             place.dereferenced[place.recipe.dereference()] = text
         place.is_value = place.is_const = False
         place.type = target.target
+        self._check_dereferences(place)
+
+    def _check_dereferences(self, place: Place) -> None:
         if len(place.dereferenced) > MAX_DEREFERENCES:
             raise failure("too_many_dereferences", limit=MAX_DEREFERENCES, hint="Read it in steps.")
 
@@ -131,21 +149,35 @@ class _Compiler:
         plain = place.type.bare
         if isinstance(plain, Array):
             return self._index(place, of, 0)
+        if isinstance(plain, Record) and self._go_in(place, of):
+            return place
         if not isinstance(plain, Pointer):
             raise _wrong(of, f"it is {place.type.name}, not a pointer")
         self._follow(place, spelled(of))
         return place
 
     def _member(self, place: Place, of: Expression, name: str, is_arrow: bool) -> Place:
-        if is_arrow and not isinstance(place.type.bare, Pointer):
+        if is_arrow and not isinstance(place.type.bare, Pointer) and not self._go_in(place, of):
             raise _wrong(of, f"it is {place.type.name}, not a pointer; use '.'")
         if isinstance(place.type.bare, Pointer):  # also after a dot: what is meant is clear
             self._follow(place, spelled(of))
+            self._complete(place)
         record = place.type.bare
+        for _ in range(_MAX_NESTING):  # and what smart pointers and cells hold
+            if not isinstance(record, Record) or _has(record, name):
+                break
+            if not self._go_in(place, of) and not self._into_only_field(place, record):
+                break
+            if isinstance(place.type.bare, Pointer):
+                self._follow(place, spelled(of))
+            record = place.type.bare
         if not isinstance(record, Record):
             raise _wrong(of, f"it is {place.type.name}, which has no fields")
         if record.is_declaration:
             raise _wrong(of, f"{record.name} is only declared: its fields are not known")
+        variant = _variant(record, name)
+        if variant is not None:
+            return self._into_variant(place, record, variant, of)
         path = path_to(record, name)
         if path is None:
             near = nearest_names(name, field_names(record))
@@ -153,6 +185,60 @@ class _Compiler:
         for part in path:
             self._step_into(place, part)
         return place
+
+    def _into_variant(self, place: Place, record: Record, variant: Variant, of: Expression) -> Place:
+        """Of a Rust enum, where it is the one that is there."""
+        variants = record.parts.variants
+        assert variants is not None and variant.field is not None
+        tag = variants.discriminant
+        forms = tuple(Form(one.name, one.values, None) for one in variants.variants)
+        chosen = forms[variants.variants.index(variant)]
+        place_of_tag, width = (0, 0) if tag is None else (tag.offset or 0, tag.type.size or 0)
+        told = Forms("", forms, place_of_tag, width, 0)
+        if told.is_told:
+            place.recipe.numbers((("NUMBER", width, 0, place_of_tag), *told.is_there(chosen)))
+            self._go_where(place, (("PLACE", 0, 0, 0),), f"{spelled(of)} is not {variant.name}")
+            place.recipe.drop()
+        self._step_into(place, variant.field)
+        return place
+
+    def _into_only_field(self, place: Place, record: Record) -> bool:
+        """Of a Rust struct or variant whose one field has no name: `next.Some.value`."""
+        fields = record.parts.fields
+        if len(fields) != 1 or not record.parts.is_tuple or place.is_value:
+            return False
+        self._step_into(place, fields[0])
+        return True
+
+    def _go_in(self, place: Place, of: Expression) -> bool:
+        """To what a smart pointer leads to, or what a cell holds; False where it is neither."""
+        inside = None if place.is_value else value_in(place.type, self._scope.printers)
+        if inside is not None:
+            self._go_inside(place, inside, spelled(of), f"{spelled(of)} has no value")
+        return inside is not None
+
+    def _go_inside(self, place: Place, inside: Inside, text: str, absent: str) -> None:
+        if inside.condition:
+            place.recipe.numbers(inside.condition)
+            step = self._go_where(place, inside.address, absent)
+        else:
+            place.recipe.numbers(inside.address)
+            step = place.recipe.go()
+        place.is_const = place.is_const and not inside.is_away
+        place.type = inside.type
+        if inside.is_away:
+            place.dereferenced[step] = text
+            self._check_dereferences(place)
+
+    def _go_where(self, place: Place, address: Steps, refusal: str) -> int:
+        """Where the top number, which is taken away, is not 0; else the place is bad. The step that goes."""
+        is_zero: Steps = (("CONSTANT", 0, 0, 0), ("EQUAL", 0, 0, 0))
+        place.recipe.numbers((*is_zero, *is_zero, *address, ("PICK", 0, 1, 0)))
+        place.refused[len(place.recipe.code)] = refusal
+        place.recipe.numbers((("DIVIDED", 0, 0, 0),))
+        step = place.recipe.go()
+        place.recipe.drop()
+        return step
 
     def _step_into(self, place: Place, part: Field | Base) -> None:
         if isinstance(part, Base) and part.offset is None:
@@ -169,6 +255,8 @@ class _Compiler:
             self._follow(place, spelled(of))
             place.recipe.add(index * _size(place.type, of))
             return place
+        if isinstance(plain, Record):
+            return self._element(place, of, index)
         if not isinstance(plain, Array):
             raise _wrong(of, f"it is {place.type.name}, neither an array nor a pointer")
         count = plain.dimensions[0].count if plain.dimensions else None
@@ -177,6 +265,21 @@ class _Compiler:
         place.type = row_of(plain)
         place.recipe.add(index * _size(place.type, of, plain))
         return place
+
+    def _element(self, place: Place, of: Expression, index: int) -> Place:
+        """Of a sequence of a library, or of what a smart pointer or a cell holds."""
+        for _ in range(_MAX_NESTING):
+            inside = element_of(place.type, self._scope.printers, max(index, 0))
+            if inside is not None and index < 0:
+                raise failure("not_there", reason=f"{spelled(of)} has no element {index}")
+            if inside is not None:
+                self._go_inside(place, inside, spelled(of), f"{spelled(of)} has no element {index}")
+                return place
+            if not self._go_in(place, of):
+                break
+            if not isinstance(place.type.bare, Record):
+                return self._index(place, of, index)
+        raise _wrong(of, f"it is {place.type.name}, whose elements cannot be counted to")
 
     def _address(self, place: Place, of: Expression) -> Place:
         if place.is_value or place.bits is not None:
@@ -228,15 +331,6 @@ def pointer_to(target: Type) -> Pointer:
     return Pointer("", 8, None, Later(lambda: target, nullcontext()))
 
 
-def row_of(array: Array) -> Type:
-    """The type of its elements: of several dimensions an array of the others."""
-    rest: tuple[Dimension, ...] = array.dimensions[1:]
-    if not rest:
-        return array.element
-    element = array.element
-    return Array("", None, None, Later(lambda: element, nullcontext()), rest, array.stated_stride, False)
-
-
 def path_to(record: Record, name: str, depth: int = 0) -> list[Field | Base] | None:
     """Through anonymous records and base classes; its own fields come before those of its bases."""
     parts = record.parts
@@ -252,6 +346,15 @@ def path_to(record: Record, name: str, depth: int = 0) -> list[Field | Base] | N
             if below is not None:
                 return [inner, *below]
     return None
+
+
+def _variant(record: Record, name: str) -> Variant | None:
+    variants = () if record.parts.variants is None else record.parts.variants.variants
+    return next((one for one in variants if one.name == name and one.field is not None), None)
+
+
+def _has(record: Record, name: str) -> bool:
+    return record.is_declaration or _variant(record, name) is not None or path_to(record, name) is not None
 
 
 def _spread(record: Record) -> list[Field | Base]:

@@ -14,7 +14,7 @@ from strobe.symbols import ModuleSymbols
 from strobe.symbols.details import ModuleDetails
 from strobe.symbols.locations import AtAddress
 from strobe.symbols.nearest import nearest_names
-from strobe.symbols.type_model import Type
+from strobe.symbols.type_model import Record, Type
 from strobe.symbols.variables import Variable
 from strobe.values.printers.known import Printers, built_in
 from strobe.values.rust_locals import thread_locals
@@ -128,6 +128,15 @@ class Scope:
             found = [] if module.details is None else module.details.types.find(name)
             if found:
                 return found[0]
+        return None
+
+    def definition(self, name: str) -> tuple[Type, Module] | None:
+        """The class of exactly that name, and the module that defines it."""
+        for module in self.modules():
+            found = [] if module.details is None or not name else module.details.types.find(name)
+            for one in found:
+                if isinstance(one, Record) and one.name == name and not one.is_declaration:
+                    return one, module
         return None
 
     def function(self, name: str) -> int | None:

@@ -97,7 +97,8 @@ void print() {
 
 int main() {
     print();
-    std::cout << "ready " << gConstant << gLate << gConstantText << (gNoText ? gNoText : "") << gView.size() << std::endl;
+    std::cout << "ready " << gConstant << gLate << gConstantText << (gNoText ? gNoText : "") << gView.size()
+              << std::endl;
     for (int seen = 0;; usleep(1000))
         if (gAsked != seen) {
             seen = gAsked;
