@@ -219,6 +219,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "no_such_field": (Code.READ_FAILED, "{type} has no field '{what}'.", "{hint}"),
     "no_such_element": (Code.READ_FAILED, "'{what}' has no element {index}: it has {count}.", ""),
     "no_such_type": (Code.READ_FAILED, "There is no type '{what}' in the debug symbols.", "{hint}"),
+    "not_there": (Code.READ_FAILED, "{reason}.", ""),
     "null_pointer": (Code.READ_FAILED, "Null pointer at {what}.", ""),
     "address_unreadable": (Code.READ_FAILED, "Address not readable: {address}{at}.", ""),
     "too_many_dereferences": (

@@ -16,10 +16,11 @@ from strobe.model import Text
 from strobe.symbols.nearest import nearest_names
 from strobe.symbols.record_model import Base, Field
 from strobe.symbols.type_model import Array, Encoding, Function, Pointer, Record, Reference, Scalar, Type, Void
+from strobe.values.elements import row_of
 from strobe.values.encoding import encode, number_of, refused, whole_number
 from strobe.values.model import PointerTo, Problem
 from strobe.values.model import Record as Fields
-from strobe.values.places import field_names, is_const, path_to, row_of
+from strobe.values.places import field_names, is_const, path_to
 from strobe.values.shaping import character_width
 from strobe.values.written_texts import StringObject, encoded, in_array, string_object
 

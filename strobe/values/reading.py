@@ -14,7 +14,7 @@ from strobe.values.expression import parse
 from strobe.values.model import Mapping, Rows, Shown
 from strobe.values.places import Place, place_of, pointer_to
 from strobe.values.process_memory import ProcessMemory
-from strobe.values.recipes import NULL, Item, Recipe
+from strobe.values.recipes import BROKEN, NULL, Item, Recipe
 from strobe.values.scope import Scope
 from strobe.values.shapes import Decoding, Leading, Nothing, Part, Shape, add_read, read_value
 from strobe.values.shaping import Shaping
@@ -59,7 +59,8 @@ class ReadResult:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """`dereferenced`: step -> the pointer that it followed. `is_value`: the value is the address that is reached."""
+    """`dereferenced`: step -> the pointer that it followed; `refused`: step -> why there is no value. `is_value`: the
+    value is the address that is reached."""
 
     code: tuple[bytes, int, int]
     shape: Shape
@@ -68,6 +69,7 @@ class _Plan:
     size: int | None
     key: int | None
     dereferenced: dict[int, str]
+    refused: dict[int, str]
     is_value: bool = False
     is_raw: bool = False
     in_library: bool = False
@@ -153,7 +155,7 @@ def _plan_of_variable(target: ReadTarget, depth: int, scope: Scope) -> _Plan:
     add_read(place.recipe, shape)
     plain = place.type.bare
     code = place.recipe.finished()
-    plan = _Plan(code, shape, text, place.type.name, place.type.size, id(plain), place.dereferenced)
+    plan = _Plan(code, shape, text, place.type.name, place.type.size, id(plain), place.dereferenced, place.refused)
     return _placed(plan, place, scope)
 
 
@@ -169,7 +171,7 @@ def _plan_of_value(place: Place, text: str, shaping: Shaping, depth: int) -> _Pl
     if isinstance(shape, Leading):
         shape.add_target(place.recipe)
     code = place.recipe.finished()
-    return _Plan(code, shape, text, place.type.name, 8, None, place.dereferenced, is_value=True)
+    return _Plan(code, shape, text, place.type.name, 8, None, place.dereferenced, place.refused, is_value=True)
 
 
 def _plan_of_address(target: ReadTarget) -> _Plan:
@@ -183,7 +185,7 @@ def _plan_of_address(target: ReadTarget) -> _Plan:
     recipe = Recipe()
     recipe.base(target.address or 0)
     recipe.read(size)
-    return _Plan(recipe.finished(), shape, target.text, name, size, None, {}, is_raw=True)
+    return _Plan(recipe.finished(), shape, target.text, name, size, None, {}, {}, is_raw=True)
 
 
 def _result(plan: _Plan, items: list[Item], name_at: Callable[[int], str | None]) -> ReadResult:
@@ -205,6 +207,8 @@ def _error(plan: _Plan, item: Item) -> StrobeError:
     pointer = plan.dereferenced.get(item.step, plan.text)
     if item.status == NULL:
         return failure("null_pointer", what=pointer)
+    if item.status == BROKEN and item.step in plan.refused:
+        return failure("not_there", reason=plan.refused[item.step])
     at = "" if plan.is_raw else f", for {plan.text}"
     return failure("address_unreadable", address=f"{item.address:#x}", at=at)
 

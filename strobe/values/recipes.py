@@ -106,8 +106,9 @@ class Recipe:
     def drop(self) -> None:
         self._add("DROP")
 
-    def go(self) -> None:
-        self._add("GO")
+    def go(self) -> int:
+        """The step's index: items of a bad place name it."""
+        return self._add("GO")
 
     def pick(self, depth: int) -> None:
         self._add("PICK", count=depth)

@@ -9,7 +9,7 @@ from strobe.symbols import type_model as types
 from strobe.symbols.record_model import Base, Field, RecordParts, Variant
 from strobe.symbols.value_types import value_type
 from strobe.values import shapes, structures
-from strobe.values.places import row_of
+from strobe.values.elements import row_of
 from strobe.values.printers import Printers, built_in
 from strobe.values.printers.layouts import Building
 from strobe.values.printers.members import Missing

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from strobe.model import ValueType
 from strobe.values.model import Problem, Record, Rows, Shown, Tuple, Variant
+from strobe.values.printers.names import without_arguments
 from strobe.values.recipes import Recipe, Steps
 from strobe.values.shapes import Decoding, Part, Scalar, Shape, add_read, problem, read_value
 
@@ -94,7 +95,7 @@ class Forms(Shape):
     def add_steps(self, recipe: Recipe) -> None:
         """Of the form that is there, where a number tells it."""
         deep = [(form, form.member) for form in self.forms if form.member is not None and form.member.shape.has_steps]
-        if not self._is_told:
+        if not self.is_told:
             for _, member in deep:
                 add_apart(recipe, member.shape, member.offset or 0)
             return
@@ -103,16 +104,16 @@ class Forms(Shape):
         recipe.numbers((("NUMBER", self.width, 0, self.place),))
         recipe.note()
         for form, member in deep:
-            recipe.numbers(self._is_there(form))
+            recipe.numbers(self.is_there(form))
             with recipe.when():
                 add_apart(recipe, member.shape, member.offset or 0)
         recipe.drop()
 
     @property
-    def _is_told(self) -> bool:
+    def is_told(self) -> bool:
         return self.width in (1, 2, 4, 8)
 
-    def _is_there(self, form: Form) -> Steps:
+    def is_there(self, form: Form) -> Steps:
         """Whether the top number, which stays, says that it is this one."""
         if form.values:
             return self._is_among(form.values)
@@ -131,7 +132,7 @@ class Forms(Shape):
 
     def value(self, part: Part, decoding: Decoding) -> Shown:
         number = int.from_bytes(part.at(self.place).take(self.width), "little")
-        if self._is_told and self.has_steps:
+        if self.is_told and self.has_steps:
             noted = decoding.next()
             if not noted.is_there:
                 return problem(noted)
@@ -139,7 +140,7 @@ class Forms(Shape):
         chosen = self.chosen(number)
         content: Shown = None
         for form in self.forms:
-            if form.member is None or (self._is_told and form is not chosen):
+            if form.member is None or (self.is_told and form is not chosen):
                 continue
             place = part.at(form.member.offset or 0, f"{part.name}.{form.name}")
             found = form.member.shape.value(place, decoding)
@@ -179,7 +180,7 @@ class Elements(Shape):
 
 def _last_part(type_name: str) -> str:
     """`Metres` of `ns::Metres<ns::T>`; nothing of a plain tuple's name."""
-    return type_name.partition("<")[0].rpartition("::")[2] if type_name[:1] != "(" else ""
+    return without_arguments(type_name).rpartition("::")[2] if type_name[:1] != "(" else ""
 
 
 def add_apart(recipe: Recipe, shape: Shape, offset: int) -> None:

@@ -136,6 +136,27 @@ def test_expressions(program: Session) -> None:
         "EVERYTHING.boxed_point.y": "13",
         "(*EVERYTHING.boxed_point).x": "12",
         "*EVERYTHING.boxed": "11",
+        "EVERYTHING.option.Some.0": "-5",
+        "EVERYTHING.nested_options.Some.0.Some.0.Some.0": "9",
+        "EVERYTHING.list.next.Some.value": "2",
+        "EVERYTHING.list.next.Some.0.next.Some.value": "3",
+        "EVERYTHING.shape_named.Named.name": '"box"',
+        "EVERYTHING.shape_line.Line.1": "2",
+        "EVERYTHING.only_one.Here.1": "true",
+        "EVERYTHING.generic.second.second.Some.x": "1",
+        "EVERYTHING.vector[1]": "2",
+        "EVERYTHING.vector.len": "3",
+        "EVERYTHING.vector_of_vectors[2][1]": "3",
+        "EVERYTHING.vector_of_points[1].y": "-1",
+        "EVERYTHING.slice[1]": "8",
+        "EVERYTHING.ring[0]": "1",
+        "EVERYTHING.ring[3]": "4",
+        "EVERYTHING.counted_point.x": "15",
+        "*EVERYTHING.counted": "14",
+        "EVERYTHING.shared_cell.y": "20",
+        "EVERYTHING.shared_mutex[0]": '"locked"',
+        "audio::NAMES[0]": '"first"',
+        "EVERYTHING.unsaid.weak.x": "34",
     }
     assert {name: shown(program, name) for name in expected} == expected
 
@@ -144,3 +165,14 @@ def test_names_that_are_not_clear(program: Session) -> None:
     assert error(program, "GAIN").startswith("'GAIN' means 2 variables.")
     assert error(program, "audio::NONE").startswith("Variable 'audio::NONE' not found")
     assert error(program, "EVERYTHING.pair.2").startswith("(i32, &str) has no field")
+
+
+def test_what_is_not_there_is_told(program: Session) -> None:
+    assert error(program, "EVERYTHING.no_option.Some.0") == "EVERYTHING.no_option is not Some."
+    assert error(program, "EVERYTHING.shape_named.Circle.0") == "EVERYTHING.shape_named is not Circle."
+    assert error(program, "EVERYTHING.foreign.Number.0") == "EVERYTHING.foreign is not Number."
+    assert error(program, "EVERYTHING.vector[3]") == "EVERYTHING.vector has no element 3."
+    assert error(program, "EVERYTHING.vector[-1]") == "EVERYTHING.vector has no element -1."
+    assert error(program, "EVERYTHING.ring[4]") == "EVERYTHING.ring has no element 4."
+    assert error(program, "EVERYTHING.unsaid.no_weak.x") == "EVERYTHING.unsaid.no_weak has no value."
+    assert "elements cannot be counted to" in error(program, "EVERYTHING.map[0]")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from strobe.symbols import type_model as types
 from strobe.symbols.record_model import Base, Field, TemplateParameter
-from strobe.values.places import row_of
+from strobe.values.elements import row_of
 from strobe.values.printers import formula
 from strobe.values.printers.arithmetic import combined, constant, known
 from strobe.values.printers.formula import Formula, Hop, Operation, Path, TypeOf

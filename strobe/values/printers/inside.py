@@ -1,0 +1,150 @@
+"""Where the values are that library types hold: elements of sequences, what smart pointers lead to, what cells hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from strobe.symbols import type_model as types
+from strobe.values.printers.known import Printers
+from strobe.values.printers.layouts import Building
+from strobe.values.printers.members import Found, Missing, argument, size_of
+from strobe.values.recipes import Steps
+from strobe.values.shapes import Shape
+
+_MAX_HOPS = 16
+
+
+@dataclass(frozen=True)
+class Inside:
+    """`address` pushes where the value lies. `condition`: 0 where there is none; empty: there always is one.
+
+    `is_away`: a pointer leads there.
+    """
+
+    address: Steps
+    type: types.Type
+    condition: Steps = ()
+    is_away: bool = True
+
+
+def element_of(type_: types.Type, printers: Printers, index: int) -> Inside | None:
+    """Of a container whose elements can be counted to; None where it is none."""
+    return next((found for one in _described(type_, printers) if (found := one.element(index)) is not None), None)
+
+
+def value_in(type_: types.Type, printers: Printers) -> Inside | None:
+    """What a smart pointer leads to, or what a wrapper holds; None where it is neither."""
+    return next((found for one in _described(type_, printers) if (found := one.value()) is not None), None)
+
+
+def _described(type_: types.Type, printers: Printers) -> Iterator[_Insides]:
+    record = type_.bare
+    if not isinstance(record, types.Record) or record.is_declaration:
+        return
+    for name in names_of(type_):
+        for description in printers.of(name):
+            yield _Insides(description, record, _NO_SHAPES, 0)
+
+
+def names_of(type_: types.Type) -> Iterator[str]:
+    """Those of its typedefs, then its own."""
+    for _ in range(_MAX_HOPS):
+        if isinstance(type_, types.Typedef):
+            yield type_.name
+        if not isinstance(type_, (types.Typedef, types.Qualified)):
+            break
+        type_ = type_.target
+    yield type_.name
+
+
+class _NoShapes:
+    """Nothing is shaped here."""
+
+    def shape(self, type_: types.Type, depth: int) -> Shape:
+        raise Missing("no shape is needed")
+
+    def field(self, field: object, depth: int) -> Shape:
+        raise Missing("no shape is needed")
+
+    def forms(self, record: types.Record, depth: int) -> Shape:
+        raise Missing("no shape is needed")
+
+
+_NO_SHAPES = _NoShapes()
+
+
+class _Insides(Building):
+    def element(self, index: int) -> Inside | None:
+        with suppress(Missing):
+            if self._described.layout == "sequence":
+                return self._counted(index, self._number_of("start"), _constant(index))
+            if self._described.layout == "ring":
+                first, places = self._number_of("first"), self._number_of("places")
+                at = (*first, *_constant(index), _PLUS, *places, ("MODULO", 0, 0, 0))
+                return self._counted(index, self._number_of("start"), at)
+            if self._described.layout == "blocks":
+                return self._in_block(index)
+        return None
+
+    def _in_block(self, index: int) -> Inside:
+        per, number = self._number_of("per"), (*self._number_of("first"), *_constant(index), _PLUS)
+        block = (
+            *self._number_of("blocks"),
+            *number,
+            *per,
+            ("DIVIDED", 0, 0, 0),
+            *_constant(8),
+            ("TIMES", 0, 0, 0),
+            _PLUS,
+        )
+        start = (("SAVE", 0, 0, 0), *block, ("GO", 0, 0, 0), ("NUMBER", 8, 0, 0), ("RESTORE", 0, 0, 0))
+        return self._counted(index, start, (*number, *per, ("MODULO", 0, 0, 0)))
+
+    def _counted(self, index: int, start: Steps, at: Steps) -> Inside:
+        element = self._element_type()
+        address = (*start, *at, *_constant(size_of(element)), ("TIMES", 0, 0, 0), _PLUS)
+        condition = (*_constant(index), *self._number_of("count"), ("LESS", 0, 0, 0))
+        valid = self._number_of("valid")
+        return Inside(address, element, (*valid, *condition, ("AND", 0, 0, 0)) if valid else condition)
+
+    def value(self) -> Inside | None:
+        with suppress(Missing):
+            match self._described.layout:
+                case "pointer" | "reference":
+                    target = self._type("target") if self._has("target") else argument(self._record, 0).type
+                    return Inside(self._number_of("pointer"), target, self._number_of("alive"))
+                case "value":
+                    return self._at(self._place("value"), ())
+                case "optional":
+                    found = self._place("value")
+                    own = self._type("type_of_value") if self._has("type_of_value") else found.type
+                    return self._at(Found(found.offsets, own), self._number_of("present"))
+        return None
+
+    def _at(self, found: Found, condition: Steps) -> Inside:
+        *before, last = found.offsets
+        away = tuple(("DEREF", 0, 0, offset) for offset in before)
+        place: Steps = (("PLACE", 0, 0, last),)
+        if before:
+            place = (("SAVE", 0, 0, 0), *away, *place, ("RESTORE", 0, 0, 0))
+        return Inside(place, found.type, condition, bool(before))
+
+    def _element_type(self) -> types.Type:
+        element = self._type("element") if self._has("element") else argument(self._record, 0).type
+        self._members.element = element
+        return element
+
+    def _number_of(self, name: str) -> Steps:
+        if self._members.element is None and self._described.layout in _COUNTED:
+            self._element_type()
+        return self._number(name)
+
+
+_COUNTED = ("sequence", "ring", "blocks")
+_PLUS = ("PLUS", 0, 0, 0)
+
+
+def _constant(value: int) -> Steps:
+    return (("CONSTANT", 0, 0, value),)

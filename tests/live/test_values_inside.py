@@ -1,0 +1,68 @@
+"""Expressions that go into containers, smart pointers and optionals of the C++ library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.reads import error, ready, shown, value
+from support.sessions import Launch
+
+from strobe.session import Session
+from strobe.values.writing import WriteTarget
+
+VALUES = {
+    "gVector[1]": "2",
+    "gNested[2][1]": "3",
+    "gPoints[1].x": "3",
+    "gTexts[1]": '"two"',
+    "gArray[2]": "9",
+    "gTextArray[1]": '"y"',
+    "gTextDeque[1]": '"q"',
+    "gUniquePoint->y": "2",
+    "*gUniquePoint": "{x = 1, y = 2}",
+    "*gUnique": "5",
+    "gShared->y": "4",
+    "gWeak->x": "3",
+    "*gOptional": "5",
+    "gPerson->marks[0]": "1",
+    "gSharedPoints[0]->x": "3",
+    "gSpan[1]": "2",
+    "gPair.first": "1",
+}
+ERRORS = {
+    "gVector[3]": "gVector has no element 3.",
+    "gEmptyVector[0]": "gEmptyVector has no element 0.",
+    "*gNoUnique": "Null pointer at gNoUnique.",
+    "gNoShared->y": "Null pointer at gNoShared.",
+    "gSharedPoints[1]->x": "Null pointer at gSharedPoints[1].",
+    "gExpired->x": "gExpired has no value.",
+    "*gNullopt": "gNullopt has no value.",
+}
+
+
+@pytest.fixture(params=["g++ -O0", "clang++ -O2"])
+def library(request: pytest.FixtureRequest, build_program: Callable[..., Path], launch: Launch) -> Session:
+    compiler, level = request.param.split()
+    return ready(launch(build_program("values_library", level, compiler=compiler)))
+
+
+def test_what_they_hold_is_reached(library: Session) -> None:
+    assert {name: shown(library, name) for name in VALUES} == VALUES
+
+
+def test_what_they_do_not_hold_is_told(library: Session) -> None:
+    assert {name: error(library, name) for name in ERRORS} == ERRORS
+
+
+def test_the_last_element_and_the_one_behind_it(library: Session) -> None:
+    last = value(library, "gHundredOne").total - 1
+    assert shown(library, f"gHundredOne[{last}]") == "6"
+    assert error(library, f"gHundredOne[{last + 1}]") == f"gHundredOne has no element {last + 1}."
+    assert value(library, "&gVector[2]").address == value(library, "&gVector[0]").address + 8
+
+
+def test_what_they_hold_is_written(library: Session) -> None:
+    assert library.write([WriteTarget("gVector[1]", 7)])[0].error is None
+    assert shown(library, "gVector") == "[1, 7, 3]"
