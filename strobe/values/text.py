@@ -54,7 +54,9 @@ def shown(value: Shown) -> str:
         case dict():
             return "{" + ", ".join(f"{name} = {shown(field)}" for name, field in value.items()) + "}"
         case list():
-            more = f", … {value.total} in all" if isinstance(value, Rows) and value.total > len(value) else ""
+            is_cut = isinstance(value, Rows) and value.total > len(value)
+            is_told = bool(value) and isinstance(value[-1], Problem)  # why there are no more
+            more = f", … {value.total} in all" if isinstance(value, Rows) and is_cut and not is_told else ""
             return "[" + ", ".join(map(shown, value)) + more + "]"
     return str(value)
 

@@ -212,6 +212,21 @@ def test_depth_counts_the_structs_in_containers(library: Session) -> None:
     assert str(value(library, "gNames", 1)["std::vector"]) == "['n']"
 
 
+def test_containers_that_the_program_changes_meanwhile(build_program: Callable[..., Path], launch: Launch) -> None:
+    """Whatever is met halfway is told, never raised; what is not being changed is read while that goes on."""
+    session = ready(launch(build_program("values_changing", "-O0")))
+    names = [ReadTarget(name) for name in ("gMap", "gTable", "gList", "gDeque", "gVector", "gShared", "gStill")]
+    before = value(session, "gRounds")
+    for _ in range(60):
+        results = session.read(names, 3)
+        assert [result.error for result in results] == [None] * len(names)
+        assert results[-1].value == {number: 10 * number for number in range(100)}
+        assert all(values_text.shown(result.value) for result in results)
+        json.dumps([values_text.plain(result.value) for result in results])
+    assert value(session, "gRounds") > before
+    assert session.summary().status == "running"
+
+
 @pytest.mark.parametrize("library", ["g++ -O0"], indirect=True)
 def test_what_memory_holds_by_chance_is_never_followed_into_a_fault(library: Session) -> None:
     """Containers whose bytes are anything: pointers to anywhere, counts of any size."""

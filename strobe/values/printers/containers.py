@@ -101,7 +101,10 @@ class Container(Shape):
         nodes = decoding.next()
         turns = range(min(nodes.number, MAX_ELEMENTS))
         elements = [read_value(self.element, decoding, f"{part.name}[{at}]", None) for at in turns]
-        return elements, nodes.number, trouble_of(nodes)
+        trouble = trouble_of(nodes)
+        while trouble is not None and elements and isinstance(elements[-1], Problem):
+            elements.pop()  # the node that could not be read is what ended it
+        return elements, nodes.number, trouble
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 _STRINGS = {"char": "string", "wchar_t": "wstring"} | {f"char{bits}_t": f"u{bits}string" for bits in ("8", "16", "32")}
-_INLINE = re.compile(r"\bstd::(?:__1|__cxx11|__fs)::")
+_INLINE = re.compile(r"\bstd::(?:__1|__cxx11|__fs|__cxx1998|__debug)::")
 _DEFAULT = re.compile(r", ?std::(?:allocator|char_traits|less|hash|equal_to|default_delete)(?=<)")
 _TEXT = re.compile(r"\bstd::basic_string<(\w+)>")
 
