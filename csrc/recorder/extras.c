@@ -6,6 +6,7 @@
 #include "../recipe/recipe.h"
 #include "recorder.h"
 
+#define STROBE_SIG_SETMASK 2
 #define STROBE_LEAST_WORDS 2u /* of a block; each leaves as many for those that follow */
 
 struct strobe_own_memory {
@@ -136,6 +137,17 @@ static uint32_t strobe_capture_recipe(const struct strobe_recorder* recorder, st
     return words;
 }
 
+/* A handler that came now and jumped away, or the thread's cancellation, would leave the engine's lock held for ever.
+ */
+static uint64_t strobe_call_undisturbed(const struct strobe_recorder* recorder, uint64_t number,
+                                        const uint64_t* registers, const uint64_t* slot, void* out) {
+    uint64_t all = ~(uint64_t)0, before = 0, bytes;
+    strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_SETMASK, (int64_t)&all, (int64_t)&before, 8, 0, 0);
+    bytes = strobe_call_script(recorder->script, number, registers, slot, out);
+    strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_SETMASK, (int64_t)&before, 0, 8, 0, 0);
+    return bytes;
+}
+
 /* Scripts are not run where one may be under way in this thread, in signal handlers. */
 static STROBE_COLD uint32_t strobe_capture_script(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                                   const struct strobe_capture* capture, uint32_t at_exit,
@@ -147,7 +159,7 @@ static STROBE_COLD uint32_t strobe_capture_script(struct strobe_recorder* record
     if (room < 2 + STROBE_SCRIPT_BYTES / 8) {
         status = STROBE_RECIPE_FULL;
     } else if (recorder->script != NULL && strobe_thread_current(recorder) == state) {
-        bytes = strobe_call_script(recorder->script, capture->offset | at_exit << 16, registers, slot, out + 2);
+        bytes = strobe_call_undisturbed(recorder, capture->offset | at_exit << 16, registers, slot, out + 2);
         status = bytes & STROBE_SCRIPT_FAILED ? STROBE_RECIPE_MALFORMED : STROBE_RECIPE_OK;
         bytes &= STROBE_SCRIPT_FAILED - 1;
         if (bytes > STROBE_SCRIPT_BYTES) bytes = STROBE_SCRIPT_BYTES;

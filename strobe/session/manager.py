@@ -127,7 +127,7 @@ class SessionManager:
                 reason="patterns without a session are staged for the next launch of a project",
                 valid="the project's root folder, as debug_launch will get it; or a sessionId",
             )
-        parse_all(add, root)
+        parse_all([*add, *(pattern for one in watch for pattern in one.on)], root)
         staged = self._store.staged(root)
         before = list(staged.patterns) if staged else []
         warnings = [f"'{text}' was not staged." for text in remove if text not in before]

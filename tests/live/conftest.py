@@ -12,7 +12,7 @@ from support.programs import PROGRAMS
 from support.sessions import Launch
 
 from strobe.errors import StrobeError
-from strobe.model import LaunchSpec, Sampling
+from strobe.model import LaunchSpec, Sampling, Watch
 from strobe.session import Session, SessionManager
 
 
@@ -37,9 +37,11 @@ def launch(manager: SessionManager) -> Iterator[Launch]:
         stdin: str | None = None,
         cwd: str | None = None,
         env: dict[str, str] | None = None,
+        watch: Sequence[Watch] = (),
+        depth: int | None = None,
     ) -> Session:
         spec = LaunchSpec(str(program), arguments, cwd, env or {}, project_root=str(PROGRAMS), stdin=stdin)
-        sessions.append(manager.launch(spec, patterns, sampling))
+        sessions.append(manager.launch(spec, patterns, sampling, watch=watch, depth=depth))
         return sessions[-1]
 
     yield launch

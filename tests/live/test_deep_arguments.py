@@ -1,0 +1,108 @@
+"""What arguments and results lead to, recorded with the call, in both forms of the recorder."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from support.sessions import Build, Launch, all_events, status
+
+from strobe.model import EventFilter, TextMatch
+from strobe.session import Session
+from strobe.values import PointerTo, Problem, Rows
+from strobe.values.text import shown
+
+FORMS = pytest.mark.parametrize("form", ["native", "portable"])
+
+
+def arguments(session: Session, function: str) -> list[dict[str, Any]]:
+    wanted = EventFilter(event_type="function_enter", function=TextMatch(equals=function))
+    return [{item.name: item.value for item in event.arguments or ()} for event in all_events(session, wanted)]
+
+
+def results(session: Session, function: str) -> list[Any]:
+    wanted = EventFilter(event_type="function_exit", function=TextMatch(equals=function))
+    return [event.return_value for event in all_events(session, wanted)]
+
+
+@FORMS
+def test_structures_are_followed(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    session = launch(build_program("watched", "-O0"), patterns=["play", "linked", "wild"], depth=4)
+    assert status(session) == 0
+    first, last, null = (call["node"] for call in arguments(session, "play"))
+    assert isinstance(first, PointerTo)
+    assert (first.value, first.name, first.low, first.high, first.list) == (1, "first", 5, 17, [1, 2, 3])
+    assert (first.next.value, first.next.at.x, first.next.next.value) == (3, 7, 2)
+    assert first.next.next.next == "<circular ref to node>"
+    assert last.next.name == "first"
+    assert null == "0x0"
+    made = results(session, "linked")
+    assert [(node.value, node.name, node.at.x) for node in made] == [(2, "made", 7), (3, "made", 7)]
+    assert made[0].next.address == 0
+    assert [call["node"] for call in arguments(session, "wild")] == ["0x10", "0xfffffffffffffff8"]
+
+
+@pytest.mark.parametrize(
+    ("depth", "expected"),
+    [
+        (1, "{next = 0xN}"),
+        (2, "{next = 0xN -> {next = 0xN}}"),
+        (3, "{next = 0xN -> {next = 0xN -> {next = 0xN}}}"),
+        (5, "{next = 0xN -> {next = 0xN -> {next = 0xN -> {next = 0xN -> {five = 5}}}}}"),
+        (10, "{next = 0xN -> {next = 0xN -> {next = 0xN -> {next = 0xN -> {five = 5}}}}}"),
+    ],
+)
+def test_depth(launch: Launch, build_program: Build, depth: int, expected: str) -> None:
+    session = launch(build_program("watched", "-O0"), patterns=["descend", "play"], depth=depth)
+    assert status(session) == 0
+    (call,) = arguments(session, "descend")
+    assert re.sub(r"0x[0-9a-f]+", "0xN", shown(call["one"])) == f"0xN -> {expected}"
+    if depth == 1:
+        assert arguments(session, "play")[0]["node"].at == "<point>"
+
+
+def test_what_is_long_is_cut_and_says_so(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("watched", "-O0"), patterns=["measure"], depth=1)
+    assert status(session) == 0
+    (call,) = arguments(session, "measure")
+    wide = call["wide"]
+    assert (len(wide.text), wide.text[-2:]) == (1025, "w…")
+    assert isinstance(wide.many, Rows)
+    assert (len(wide.many), wide.many.total, wide.many[99]) == (100, 101, 99)
+    assert wide.pointed == "p" * 1024 + "…"
+
+
+def test_without_depth_there_are_addresses_and_it_can_change(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("watched", "-O0"), patterns=["play"])
+    assert status(session) == 0
+    assert all(str(call["node"]).startswith("0x") for call in arguments(session, "play"))
+
+
+@FORMS
+def test_classes_of_the_library_show_what_is_in_them(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    session = launch(build_program("watched_library", "-O0", "-std=c++17"), patterns=["count", "made"], depth=3)
+    assert status(session) == 0
+    (call,) = arguments(session, "count")
+    song = call["song"]
+    assert (song.title, song.tags, song.lead.name) == ("abc", {"x": 1, "y": 2}, "lead")
+    assert [(track.name, list(track.notes)) for track in song.tracks] == [("one", [1, 2, 3]), ("two", [])]
+    assert call["by_value"] == [5, 6]
+    assert call["pointer"].title == "abc"
+    assert results(session, "made") == [[7, 7, 7]]
+    assert not isinstance(song, Problem)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_every_compiler(launch: Launch, build_program: Build, compiler: str, level: str) -> None:
+    session = launch(build_program("watched", level, compiler=compiler), patterns=["measure", "linked"], depth=2)
+    assert status(session) == 0
+    for node in results(session, "linked"):
+        assert node is None or (node.name, node.at.x) == ("made", 7)

@@ -1,0 +1,181 @@
+"""Watches: what is read whenever a traced function begins and returns, in both forms of the recorder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.sessions import Build, Launch, all_events, status
+from support.wait import wait_until
+
+from strobe.errors import StrobeError
+from strobe.model import Event, EventFilter, TextMatch, Watch
+from strobe.session import Session
+from strobe.values import PointerTo
+
+FORMS = pytest.mark.parametrize("form", ["native", "portable"])
+
+
+def values(session: Session, function: str, label: str) -> list[Any]:
+    """What the watch was, at each call of the function and at its return."""
+    return [(event.watch_values or {}).get(label) for event in events(session, function)]
+
+
+def events(session: Session, function: str) -> list[Event]:
+    return list(all_events(session, EventFilter(function=TextMatch(equals=function))))
+
+
+@FORMS
+def test_values_are_those_of_that_moment(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    numbers = "gTempo gLevel gMode gLetter gText gName gNode->value"
+    names = f"{numbers} gNode->name gFirst.high gFirst.list gFirst.at".split()
+    session = launch(build_program("watched", "-O0"), patterns=["play"], watch=[Watch(name) for name in names])
+    assert status(session) == 0
+    assert values(session, "play", "gTempo") == [120, 125, 125, 135, 135, 135]
+    assert values(session, "play", "gLevel") == [0.5, 1, 1, 2, 2, 4]
+    assert values(session, "play", "gMode")[:2] == ["MODE_IDLE", "MODE_PLAY"]
+    assert values(session, "play", "gText") == ["hello", "bye", "bye", "bye", "bye", "bye"]
+    assert values(session, "play", "gName") == ["abc"] * 6
+    null = "Null pointer"
+    assert values(session, "play", "gNode->value") == [null, 1, 1, 2, 2, null]
+    assert values(session, "play", "gNode->name") == [
+        f"{null} at gNode",
+        "first",
+        "first",
+        "made",
+        "made",
+        f"{null} at gNode",
+    ]
+    assert values(session, "play", "gFirst.high") == [17] * 6
+    assert values(session, "play", "gFirst.list") == [[1, 2, 3]] * 6
+    assert [dict(value) for value in values(session, "play", "gFirst.at")] == [{"x": 0, "y": 0.0}] * 6
+
+
+@FORMS
+def test_expressions_see_arguments_and_results(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    watch = [
+        Watch(expr="retval === undefined ? args[1].toInt32() : retval.toInt32()", label="number"),
+        Watch(expr="({by: args[1].toInt32(), text: 'hä'})", label="object"),
+        Watch(expr="ptr(16).readU32()", label="wild"),
+        Watch(expr="ptr(16).readUtf8String()", label="wild text"),
+        Watch(expr="args[0].writeInt(1)", label="writes"),
+        Watch(expr="args[0].isNull() ? null : args[0].add(8).readPointer().readUtf8String()", label="name"),
+    ]
+    session = launch(build_program("watched", "-O0"), patterns=["play"], watch=watch)
+    assert status(session) == 0
+    assert values(session, "play", "number") == [5, 1, 10, 2, 0, -1]
+    assert values(session, "play", "object")[::2] == [{"by": by, "text": "hä"} for by in (5, 10, 0)]
+    assert "arguments are not known any more" in values(session, "play", "object")[1]
+    assert values(session, "play", "wild") == ["<Error: Address not readable: 0x10>"] * 6
+    assert values(session, "play", "wild text") == ["<Error: Address not readable: 0x10>"] * 6
+    assert "may not write" in values(session, "play", "writes")[0]
+    assert values(session, "play", "name")[::2] == ["first", "made", None]
+
+
+@FORMS
+def test_bad_memory_is_a_value_and_no_fault(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    watch = [
+        Watch("*gWild"),
+        Watch(address=0, type="u8", label="null"),
+        Watch(address=0xFFFF_FFFF_FFFF_FFFC, type="u64", label="around the end"),
+        Watch("((struct node*)8)->next->value", label="far"),
+    ]
+    session = launch(build_program("watched", "-O0"), patterns=["play"], watch=watch)
+    assert status(session) == 0
+    assert values(session, "play", "*gWild") == ["Address not readable: 0x10"] * 6
+    assert values(session, "play", "null") == ["Address not readable: 0x0"] * 6
+    assert values(session, "play", "around the end") == ["Address not readable: 0xfffffffffffffffc"] * 6
+    assert all("not readable" in value for value in values(session, "play", "far"))
+
+
+def test_on_says_where(launch: Launch, build_program: Build) -> None:
+    watch = [Watch("gTempo", label="there", on=("play",)), Watch("gTempo", label="nowhere", on=("no::such",))]
+    session = launch(build_program("watched", "-O0"), patterns=["play", "linked"], watch=watch)
+    assert session.launch_answer is not None
+    assert session.launch_answer.active_watches == ["there", "nowhere"]
+    assert any("'nowhere' is read nowhere" in text for text in session.launch_answer.warnings)
+    assert status(session) == 0
+    assert None not in values(session, "play", "there")
+    assert [event.watch_values for event in events(session, "linked")] == [None] * 4
+    assert values(session, "play", "nowhere") == [None] * 6
+
+
+@FORMS
+def test_they_come_and_go_while_the_program_runs_and_no_call_is_missed(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    session = launch(build_program("watched", "-O2"), "loop", patterns=["step"], sampling="off")
+    for turn in range(10):
+        answer = session.trace(watch=[Watch("gCounter", label=f"counter {turn}")], unwatch=[f"counter {turn - 1}"])
+        assert answer.active_watches == [f"counter {turn}"]
+        seen = session.cursor()
+        wait_until(lambda seen=seen: len(session.tail(seen, 10)) == 10, "calls")  # type: ignore[misc]
+
+
+def test_each_step_is_there_once_with_the_value_before_it(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("watched", "-O2"), "loop", patterns=["step"], sampling="off")
+    for turn in range(20):
+        session.trace(watch=[Watch("gCounter", label=f"counter {turn}")])
+        session.trace(unwatch=[f"counter {turn}"])
+    found = session.tail(session.cursor() - (1 << 40), 10_000)
+    enters = [event for event in found if event.event_type == "function_enter"]
+    steps = [event.arguments[0].value for event in enters if event.arguments]
+    assert steps == list(range(steps[0], steps[0] + len(steps)))  # type: ignore[operator, arg-type, index]
+    for event in enters:
+        for value in (event.watch_values or {}).values():
+            assert event.arguments is not None
+            assert value == event.arguments[0].value - 1  # type: ignore[operator]
+
+
+def test_what_cannot_be_watched_says_why(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("watched", "-O0"), "loop", patterns=["play"])
+
+    def refusal(watch: Watch) -> str:
+        with pytest.raises(StrobeError) as caught:
+            session.trace(watch=[watch])
+        assert caught.value.code == "WATCH_FAILED"
+        return str(caught.value)
+
+    assert "'gTemp' cannot be watched: Variable 'gTemp' not found in debug symbols. Names like it: gTempo" in refusal(
+        Watch("gTemp")
+    )
+    assert "it has 257 characters, 256 are allowed" in refusal(Watch("g" * 257))
+    assert "More than 4 pointers" in refusal(Watch("gLevels->next->next->next->next->five"))
+    assert "thread-local" in refusal(Watch("tOwn"))
+    assert "SyntaxError" in refusal(Watch(expr="1 +"))
+    assert "no such type" in refusal(Watch(address=1, type="i24"))
+    answer = session.trace(watch=[Watch("gTemp"), Watch("gTempo")])
+    assert answer.active_watches == ["gTempo"]
+    assert any("Watch 'gTemp' was not added: Variable 'gTemp' not found" in text for text in answer.warnings)
+    assert any("'gone' was not active" in text for text in session.trace(unwatch=["gone"]).warnings)
+
+
+def test_at_most_32(launch: Launch, build_program: Build) -> None:
+    watches = [Watch("gTempo", label=str(number)) for number in range(31)]
+    session = launch(build_program("watched", "-O0"), "loop", patterns=["play"], watch=watches)
+    assert len(session.trace(watch=[Watch("gTempo", label="31")]).active_watches) == 32
+    with pytest.raises(StrobeError, match="32 watches are active, and 32 are possible"):
+        session.trace(watch=[Watch("gTempo", label="32")])
+    assert len(session.trace(watch=[Watch("gLevel", label="31")]).active_watches) == 32  # replaced
+    assert len(session.trace(watch=[Watch("gTempo", label="32")], unwatch=["0"]).active_watches) == 32
+
+
+def test_they_are_read_when_the_program_is_gone(launch: Launch, build_program: Build) -> None:
+    program = build_program("watched", "-O0")
+    session = launch(program, patterns=["play"], watch=[Watch("gNode"), Watch("gFirst")])
+    assert status(session) == 0
+    program.rename(program.with_name("gone"))
+    after = values(session, "play", "gNode")[1]
+    assert isinstance(after, PointerTo)
+    assert (after.value, after.name, after.to.at) == (1, "first", "<struct>")
+    assert values(session, "play", "gFirst")[0].list == [1, 2, 3]
