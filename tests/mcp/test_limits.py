@@ -174,6 +174,7 @@ TEXTS = [
     ("debug_delete_session", "sessionId", {"sessionId": ""}),
     ("debug_read", "sessionId", {"sessionId": ""}),
     ("debug_write", "sessionId", {"sessionId": ""}),
+    ("debug_write", "targets[0].value", {"targets": [TEMPO | {"value": "x" * 65535}]}),
 ]
 WHOLE: dict[str, Arguments] = {
     "debug_launch": {"command": "env", "projectRoot": ROOT},
