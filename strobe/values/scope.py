@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from strobe.values.printers.known import Printers, built_in
 from strobe.values.rust_locals import thread_locals
 
 _SHOWN = 5
+_TOOLCHAIN = re.compile(r"/rustc[-/][^/]+/library/")  # also where Debian keeps it
 
 
 class UnknownVariable(StrobeError):
@@ -107,6 +109,7 @@ class Scope:
             plain = name.removeprefix("::")
             exact = [one for one in found if one.name == plain or one.name.endswith(f".cpp::{plain}")]
             chosen = exact or found
+            chosen = [one for one in chosen if not _is_of_toolchain(one)] or chosen
             if len(chosen) == 1:
                 return chosen[0], module
             if chosen:
@@ -171,6 +174,11 @@ class Scope:
             f"Names like it: {', '.join(near)}." if near else "List what there is with: strobe symbols --variable '*'"
         )
         return UnknownVariable(name, failure("variable_not_found", what=name, hint=hint))
+
+
+def _is_of_toolchain(variable: Variable) -> bool:
+    """Of the Rust library, which every program has in itself."""
+    return variable.file is not None and _TOOLCHAIN.search(variable.file) is not None
 
 
 def _several(name: str, found: Sequence[Variable]) -> Exception:

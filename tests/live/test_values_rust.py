@@ -129,6 +129,7 @@ def test_expressions(program: Session) -> None:
         "mixer::GAIN": "0.25",
         "values_rust.rs::CONSTANT": "-7",
         "counted::CALLS": "42",
+        "INSTANCE": "43",
         "EVERYTHING.triple.1.0": "true",
         "EVERYTHING.triple.2[1]": "-4",
         "EVERYTHING.points[1].y": "4",
@@ -165,6 +166,16 @@ def test_names_that_are_not_clear(program: Session) -> None:
     assert error(program, "GAIN").startswith("'GAIN' means 2 variables.")
     assert error(program, "audio::NONE").startswith("Variable 'audio::NONE' not found")
     assert error(program, "EVERYTHING.pair.2").startswith("(i32, &str) has no field")
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_types_that_are_only_called_as_those_of_the_library(
+    level: int, build_program: Callable[..., Path], launch: Launch
+) -> None:
+    session = ready(launch(build_program("namesakes", f"-Copt-level={level}", "--crate-name=alloc")))
+    assert shown(session, "VECTOR") == "{content = 5, len = 1099511627776}"
+    assert shown(session, "TEXT") == "{vec = 6}"
+    assert shown(session, "alloc::COUNTED") == "{ptr = 7}"
 
 
 def test_what_is_not_there_is_told(program: Session) -> None:

@@ -136,6 +136,8 @@ static CONSTANT: i32 = -7;
 static TITLE: &str = "a \"title\"";
 static mut COUNTED: u64 = 9;
 #[used]
+static mut INSTANCE: u8 = 43; // Rust's library may have some of its own
+#[used]
 static mut EVERYTHING: *const Everything = std::ptr::null();
 
 macro_rules! everything {
@@ -396,6 +398,7 @@ fn main() {
         println!("audio::mixer::LEVELS = {:?}", audio::mixer::LEVELS);
         println!("COUNTED = {:?}", COUNTED);
         println!("TITLE = {:?}", TITLE);
+        println!("INSTANCE = {:?}", INSTANCE);
         #[cfg(once_lock)]
         once::set();
     }
