@@ -1,6 +1,7 @@
 /* What watches and deep arguments are read of: numbers, pointers, texts and structures that change at each call. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TRACED __attribute__((noinline))
 
@@ -101,6 +102,9 @@ static void calls(void) {
 int main(int argc, char** argv) {
     calls();
     if (argc > 1 && strcmp(argv[1], "loop") == 0)
-        for (long value = 1; !gStop; value++) step(value);
+        for (long value = 1; !gStop; value++) {
+            step(value);
+            usleep(20);
+        }
     return tOwn - 1;
 }
