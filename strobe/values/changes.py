@@ -5,21 +5,21 @@ All of a value is checked before anything is written: `changes_of` returns every
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from strobe.errors import failure
 from strobe.model import Text
 from strobe.symbols.nearest import nearest_names
 from strobe.symbols.record_model import Base, Field
-from strobe.symbols.type_model import Array, Encoding, Function, Pointer, Record, Reference, Scalar, Type, Void
+from strobe.symbols.type_model import Array, Encoding, Pointer, Record, Reference, Scalar, Type
+from strobe.values.assignable import fits, is_transparent, members_of, only_part, valid_pointer, why_no_record
 from strobe.values.elements import row_of
 from strobe.values.encoding import encode, number_of, refused, whole_number
+from strobe.values.given import as_list, as_object, as_tuple
 from strobe.values.model import PointerTo, Problem
-from strobe.values.model import Record as Fields
 from strobe.values.places import field_names, is_const, path_to
 from strobe.values.shaping import character_width
 from strobe.values.written_texts import StringObject, encoded, in_array, string_object
@@ -28,18 +28,6 @@ _ADDRESS = re.compile(r"(0[xX][0-9a-fA-F]{1,16})(?: <[^<>]*>)?")  # as a read sh
 _NULL = ("null", "nullptr", "NULL", "None", "0")
 _MOST_TEXT = 1 << 20
 _WORD = 8
-# Classes of the libraries that hold one value and nothing else
-_TRANSPARENT = (
-    "std::atomic<",
-    "std::__atomic",
-    "std::chrono::duration<",
-    "std::chrono::time_point<",
-    "core::sync::atomic::Atomic",
-    "core::cell::Cell<",
-    "core::cell::UnsafeCell<",
-    "core::num::wrapping::Wrapping<",
-    "core::mem::manually_drop::ManuallyDrop<",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +58,22 @@ def changes_of(type_: Type, bits: Field | None, address: int, value: Any, what: 
     """`bits`: of a bit-field, which begins in the byte at `address`. Raises WRITE_FAILED, READ_FAILED."""
     found = list(_Changes(memory).of(type_, bits, address, value, what))
     _check_apart(found, what)
-    return found
+    return _joined(found)
+
+
+def _joined(changes: Sequence[Change]) -> list[Change]:
+    """What follows one another is one change: it is written in words all the same, and an array has many elements."""
+    found: list[list[Change]] = []
+    end = None
+    for change in changes:
+        if found and change.address == end and not change.mask and not found[-1][0].mask:
+            found[-1].append(change)
+        else:
+            found.append([change])
+        end = change.address + len(change.data)
+    return [
+        replace(parts[0], data=b"".join(part.data for part in parts)) if len(parts) > 1 else parts[0] for parts in found
+    ]
 
 
 def _check_apart(changes: Sequence[Change], what: str) -> None:
@@ -123,13 +126,13 @@ class _Changes:
         if string is not None:
             yield from self._string(string, record, address, value, what)
             return
-        inner = _only_part(record) if record.name.startswith(_TRANSPARENT) else None
-        fields = _object(value)
+        inner = only_part(record) if is_transparent(record) else None
+        fields = as_object(value) or as_tuple(record, value)
         if inner is not None and fields is None:
             yield from self.of(inner[1], None, address + inner[0], value, what)
             return
         if fields is None or record.is_declaration or record.parts.variants is not None:
-            raise refused(what, record.name, value, _why_not(record, value), _members(record))
+            raise refused(what, record.name, value, why_no_record(record, value), members_of(record))
         for name, item in fields.items():
             yield from self._member(record, address, name, item, what)
 
@@ -137,7 +140,7 @@ class _Changes:
         path = path_to(record, name)
         if path is None:
             near = nearest_names(name, field_names(record))
-            hint = f"Names like it: {', '.join(near)}." if near else _members(record)
+            hint = f"Names like it: {', '.join(near)}." if near else members_of(record)
             raise failure("no_such_field", type=record.name, what=name, hint=hint)
         bits: Field | None = None
         for part in path:
@@ -180,7 +183,7 @@ class _Changes:
                 raise refused(what, array.name, value, "its length is not known", "its elements, by their index")
             yield Change(address, in_array(value, width, count, array.name, what), what=what)
             return
-        elements = _list(value)
+        elements = as_list(value)
         if elements is None or count is None:
             valid = f"a list of {count} values" if width is None else f"text of up to {(count or 1) - 1} bytes"
             raise refused(what, array.name, value, "it is no list", valid)
@@ -199,7 +202,7 @@ class _Changes:
         if given is not None:
             return Change(address, given.to_bytes(_WORD, "little"), what=what)
         if width is None:
-            raise refused(what, type_.name, value, "it is no address", _valid_pointer(pointer))
+            raise refused(what, type_.name, value, "it is no address", valid_pointer(pointer))
         return self._text_behind(type_, width, address, value, what)
 
     def _address(self, pointer: Pointer, type_: Type, value: Any, what: str, is_text: bool) -> int | None:
@@ -217,12 +220,12 @@ class _Changes:
         if text in _NULL and not is_text:
             number = 0
         if number is not None and not 0 <= number < 1 << 64:
-            raise refused(what, type_.name, value, "it is out of range", _valid_pointer(pointer))
+            raise refused(what, type_.name, value, "it is out of range", valid_pointer(pointer))
         return number
 
     def _expressed(self, pointer: Pointer, type_: Type, text: str, what: str) -> int:
         address, target = self._memory.address_of(text)
-        if target is not None and not _fits(pointer.target, target):
+        if target is not None and not fits(pointer.target, target):
             reason = f"it points to {target.name}"
             raise refused(what, type_.name, text, reason, f"({type_.name}){text} where that is meant")
         return address
@@ -277,84 +280,10 @@ def _of_bits(type_: Type, first: int, bits: int, address: int, value: Any, what:
 
 def _complex(scalar: Scalar, address: int, value: Any, what: str) -> Iterator[Change]:
     half = (scalar.size or 0) // 2
-    fields, elements = _object(value), _list(value)
+    fields, elements = as_object(value), as_list(value)
     parts = [fields.get("re"), fields.get("im")] if fields is not None else elements
     if parts is None or len(parts) != 2 or half not in (4, 8, 16):
         raise refused(what, scalar.name, value, "it is no complex number", '{"re": 1.0, "im": 2.0}')
     part = Scalar("long double" if half == 16 else "float", half, None, Encoding.FLOAT, None)
     for index, item in enumerate(parts):
         yield Change(address + index * half, encode(part, item, what), what=what)
-
-
-def _object(value: Any) -> dict[str, Any] | None:
-    if isinstance(value, Fields):
-        return dict(value)
-    if isinstance(value, PointerTo) and isinstance(value.to, Fields):
-        return dict(value.to)
-    return value if isinstance(value, dict) else _parsed(value, "{", dict)
-
-
-def _list(value: Any) -> list[Any] | None:
-    if isinstance(value, list | tuple):
-        return list(value)
-    found: list[Any] | None = _parsed(value, "[", list)
-    return found
-
-
-def _parsed(value: Any, mark: str, kind: type) -> Any:
-    """JSON that was given as text."""
-    if not isinstance(value, str) or not value.lstrip().startswith(mark):
-        return None
-    try:
-        found = json.loads(value)
-    except ValueError:
-        return None
-    return found if isinstance(found, kind) else None
-
-
-def _only_part(record: Record) -> tuple[int, Type] | None:
-    """Offset and type of the one part that has a size."""
-    parts: list[Field | Base] = [*record.parts.fields, *record.parts.bases]
-    sized = [part for part in parts if part.offset is not None and not _is_empty(part.type.bare)]
-    return (sized[0].offset or 0, sized[0].type) if len(sized) == 1 else None
-
-
-def _is_empty(type_: Type) -> bool:
-    if not type_.size:
-        return True
-    return (
-        isinstance(type_, Record) and not type_.parts.fields and all(_is_empty(b.type.bare) for b in type_.parts.bases)
-    )
-
-
-def _fits(wanted: Type, given: Type) -> bool:
-    """Whether a pointer to the one may be assigned to one to the other, in C++ or in C."""
-    one, other = wanted.bare, given.bare
-    if one is other or isinstance(one, Void) or isinstance(other, Void) or one.name == other.name:
-        return True
-    if isinstance(one, Record) and isinstance(other, Record):
-        bases = [base for base in other.parts.bases if base.offset == 0]
-        return any(_fits(one, base.type) for base in bases)
-    if isinstance(other, Array):
-        return _fits(wanted, row_of(other))
-    return isinstance(one, Function) and isinstance(other, Function)
-
-
-def _why_not(record: Record, value: Any) -> str:
-    if record.is_declaration:
-        return "it is only declared: its fields are not known"
-    if record.parts.variants is not None:
-        return "which variant an enum is cannot be changed"
-    text = isinstance(value, str) and not value.lstrip().startswith("{")
-    return "a text cannot be put into this type" if text else "it is no object of members"
-
-
-def _members(record: Record) -> str:
-    if record.is_declaration:
-        return "the address of what is meant, with a type"
-    names = field_names(record)[:6]
-    return "{" + ", ".join(f'"{name}": …' for name in names) + "}" if names else "nothing: it has no fields"
-
-
-def _valid_pointer(pointer: Pointer) -> str:
-    return '"0x…", null, "&function"' if isinstance(pointer.target.bare, Function) else '"0x…", null, "&gFoo"'

@@ -93,6 +93,21 @@ def test_threads_are_where_the_kernel_says(build_program: Build, launch: Launch)
         assert threads._control_block(known, tid) == _core.thread_pointer(tid)
 
 
+def test_a_thread_that_the_c_library_did_not_make(build_program: Build, launch: Launch) -> None:
+    """It is asked of the kernel; this one was made with the main thread's block."""
+    session = ready(launch(build_program("raw_thread", "-O0")))
+    (tid,) = session.read([ReadTarget("gTid")])
+    assert tid.value not in (0, session.pid)
+    assert told(session, "gLocal", tid.value) == told(session, "gLocal") == "6"
+
+
+def test_a_library_that_was_loaded_again(build_program: Build, program_cache: Path, launch: Launch) -> None:
+    """What a thread had of it before is not taken for what it has now."""
+    plugin = programs.build(PLUGIN, ("-shared", "-fPIC"), None, program_cache)
+    session = ready(launch(build_program("thread_locals", "-O0"), str(plugin), "again"))
+    assert all("is not allocated yet for thread" in text for text in of_all(session, "plugin_local"))
+
+
 def test_classes(build_program: Build, launch: Launch) -> None:
     session = ready(launch(build_program("thread_locals_classes", "-O0")))
     (tids,) = session.read([ReadTarget("gTids")])

@@ -51,6 +51,10 @@ int main(int count, char** arguments) {
     if (library != NULL) gUse = (int (*)(int))dlsym(library, "use_local");
     pthread_barrier_wait(&gBarrier);
     pthread_barrier_wait(&gBarrier);
+    if (count > 2 && library != NULL) {  // the same once more: what the threads have of it is of the one before
+        dlclose(library);
+        library = dlopen(arguments[1], RTLD_NOW);
+    }
     puts("ready");
     fflush(stdout);
     pause();

@@ -1,13 +1,16 @@
 // What can be written, and what cannot. Prints "ready", then what it has whenever gAsked changes.
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 enum class Colour : std::uint8_t { kRed = 1, kGreen = 2, kBlue = 3 };
 enum Flags : unsigned { kA = 1, kB = 2, kC = 4 };
@@ -81,6 +84,9 @@ std::string gLong(40, 'x');
 std::u16string gUtf16 = u"utf";
 std::string_view gView = gShort;
 std::atomic<int> gAtomic{4};
+std::array<int, 2> gRow{1, 2};
+std::vector<int> gNumbers{1, 2, 3};
+std::chrono::seconds gDuration{5};
 volatile int gAsked = 0;
 extern const int gConstant;
 const int gConstant = 3;
