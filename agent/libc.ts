@@ -25,6 +25,9 @@ const mmap = new NativeFunction(globalExport("mmap"), "pointer", ["pointer", "si
 const munmap = new NativeFunction(globalExport("munmap"), "int", ["pointer", "size_t"]);
 const mprotect = new NativeFunction(globalExport("mprotect"), "int", ["pointer", "size_t", "int"]);
 const madvise = new NativeFunction(globalExport("madvise"), "int", ["pointer", "size_t", "int"]);
+const prctl = new NativeFunction(globalExport("prctl"), "int", ["int", "uint64", "uint64", "uint64", "uint64"]);
+const processVmRead = new NativeFunction(
+    globalExport("process_vm_readv"), "int64", ["int", "pointer", "uint64", "pointer", "uint64", "uint64"]);
 const setvbuf = new NativeFunction(globalExport("setvbuf"), "int", ["pointer", "pointer", "int", "size_t"]);
 const keyCreate = new NativeFunction(globalExport("pthread_key_create"), "int", ["pointer", "pointer"]);
 const keyDelete = new NativeFunction(globalExport("pthread_key_delete"), "int", ["uint32"]);
@@ -136,17 +139,14 @@ export const canPopulate = populateForWriting(Memory.alloc(8), 8);
 
 /** False where the system has no such thing. What the program itself has allowed is replaced. */
 export function allowTracer(pid: number): boolean {
-    const prctl = new NativeFunction(globalExport("prctl"), "int", ["int", "uint64", "uint64", "uint64", "uint64"]);
     return prctl(PR_SET_PTRACER, pid, 0, 0, 0) === 0;
 }
 
 export function readOwnMemory(address: NativePointer, size: number): ArrayBuffer {
-    const read = new NativeFunction(
-        globalExport("process_vm_readv"), "int64", ["int", "pointer", "uint64", "pointer", "uint64", "uint64"]);
     const content = Memory.alloc(Math.max(size, 8));
     const spans = Memory.alloc(32);
     spans.writePointer(content).add(8).writeU64(size);
     spans.add(16).writePointer(address).add(8).writeU64(size);
-    const count = Number(read(Process.id, spans, 1, spans.add(16), 1, 0));
+    const count = Number(processVmRead(Process.id, spans, 1, spans.add(16), 1, 0));
     return content.readByteArray(Math.max(count, 0)) as ArrayBuffer;
 }

@@ -314,6 +314,14 @@ def test_a_stopped_program_gets_a_value_once(written: Session) -> None:
         os.kill(written.pid, signal.SIGCONT)
 
 
+def test_a_program_that_restricts_its_calls_is_not_made_to_call(build_program: Build, launch: Launch) -> None:
+    """The agent would have the kernel look at the page first, which a filter may answer by ending the program."""
+    session = ready(launch(build_program("filtered", "-O0")))
+    result = write(session, "gTempo", 140)
+    assert (result.previous, result.is_atomic, value(session, "gTempo")) == (120, False, 140)
+    wait_until(lambda: value(session, "gSeen") == 140, "the program to see it", 20)
+
+
 def test_from_python(build_program: Build, strobe_home: Path) -> None:
     with strobe.launch([build_program("written", "-O0")], home=strobe_home) as program:
         ready(program._session)
