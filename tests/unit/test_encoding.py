@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import math
 import struct
-import sys
 from contextlib import nullcontext
 
 import pytest
