@@ -67,6 +67,7 @@
 /* strobe_record.flags */
 #define STROBE_FLAG_SAMPLED 1u    /* kept while the function was being sampled */
 #define STROBE_FLAG_HAS_RETURN 2u /* EXIT: the payload has a return value */
+#define STROBE_FLAG_HAS_EXTRAS 2u /* ENTER: extras follow */
 #define STROBE_FLAG_NO_EXIT 4u    /* ENTER: the return could not be caught (see strobe_totals.exits_missed) */
 #define STROBE_FLAG_TAIL 8u       /* ENTER: reached by a jump from the traced function one level up */
 

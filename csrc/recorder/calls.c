@@ -113,8 +113,8 @@ static uint64_t strobe_write_enter(struct strobe_recorder* recorder, struct stro
     const struct strobe_capture* captures = &recorder->captures[plan->captures];
     const struct strobe_extras* extras = strobe_extras_of(recorder, function);
     uint32_t most = plan->most_words + (extras != NULL ? extras->most_words : 0u);
-    struct strobe_record* record =
-        strobe_record_begin(recorder, state, function, STROBE_RECORD_ENTER | (flags << 4), ticks, most);
+    uint32_t kind_flags = STROBE_RECORD_ENTER | (flags | (extras != NULL ? STROBE_FLAG_HAS_EXTRAS : 0u)) << 4;
+    struct strobe_record* record = strobe_record_begin(recorder, state, function, kind_flags, ticks, most);
     uint64_t* payload = (uint64_t*)(record + 1);
     uint32_t words = plan->enter_count;
     uint32_t index;

@@ -15,7 +15,7 @@ from strobe import _core
 from strobe.capture.children import RecordedChildren
 from strobe.capture.mapped_elf import located, unlisted
 from strobe.capture.target import Target
-from strobe.errors import StrobeError, failure
+from strobe.errors import Code, StrobeError, failure
 from strobe.model import ExitStatus, LoadedModule, Sampling, TraceAnswer, Watch
 from strobe.session.answers import how_it_ended, runtime_answer
 from strobe.session.hooks import Hooks
@@ -138,6 +138,8 @@ class LiveSession(Session):
                 problems.append(f"Watch '{one.name}' was not added: {told}")
         if is_all and failed and len(failed) == len(watch):
             first = failed[0]
+            if first.code is Code.LIMIT_REACHED:
+                raise first
             raise failure("watch_failed", what=watch[0].name, reason=first.message.rstrip("."), hint=first.next_step)
         return problems
 

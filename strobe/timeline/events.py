@@ -17,6 +17,7 @@ CALL_COLUMNS = (
 )
 HOST_COLUMNS = "number, event_type, text, pid, thread_id, thread_name"
 _SAMPLED = 1  # STROBE_FLAG_SAMPLED
+_HAS_MORE = 2  # STROBE_FLAG_HAS_RETURN, STROBE_FLAG_HAS_EXTRAS
 _ENTER = 1  # STROBE_RECORD_ENTER
 _BINDINGS = 10_000  # values in one statement; SQLite takes 32,766
 _HOST = 0  # a row that stands for one of the host's events
@@ -49,7 +50,7 @@ class EventDecoder:
         thread = self._threads.get(thread_index, Thread(thread_index, self._pid, tid, ""))
         session_id = self._reader.session_id
         returns = symbol.returns if symbol else None
-        arguments, value, extras = self._values(symbol, words_of(blob or b""), kind == _ENTER)
+        arguments, value, extras = self._values(symbol, words_of(blob or b""), kind == _ENTER, bool(flags & _HAS_MORE))
         return Event(
             id=event_id(session_id, number),
             timestamp_ns=timestamp_ns,
@@ -72,13 +73,13 @@ class EventDecoder:
         )
 
     def _values(
-        self, symbol: FunctionSymbol | None, words: Sequence[int], is_enter: bool
+        self, symbol: FunctionSymbol | None, words: Sequence[int], is_enter: bool, has_more: bool
     ) -> tuple[tuple[Argument, ...] | None, Value, tuple[int, ...]]:
         """Arguments, what was returned, and the words of the extras."""
         if not is_enter:
-            value, extras = decode_return(symbol, words)
+            value, extras = decode_return(symbol, words, has_more)
             return None, named(value, self._name_of), extras
-        found, extras = decode_arguments(symbol, words)
+        found, extras = decode_arguments(symbol, words, has_more)
         if found is None:
             return None, None, extras
         return tuple(Argument(item.name, named(item.value, self._name_of)) for item in found), None, extras

@@ -25,14 +25,16 @@ _ALLOWED = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQL
 # Both halves give each column the same affinity, else SQLite (3.41 and later) runs the view to its end before it orders
 # or limits anything: hence the casts of null, and coalesce, which has no affinity.
 _ENTER = 1  # STROBE_RECORD_ENTER
+_HAS_MORE = 2  # STROBE_FLAG_HAS_RETURN, STROBE_FLAG_HAS_EXTRAS
 _VIEW = """
 create temp view events as
 select {id} || c.number as id, {session} as session_id, c.timestamp_ns as timestamp_ns, c.tid as thread_id,
     coalesce(t.name, '') as thread_name, coalesce(t.pid, {pid}) as pid,
     iif(c.kind = 1, 'function_enter', 'function_exit') as event_type,
     f.name as function, f.raw_name as function_raw, f.source_file as source_file, f.line as line, c.depth as depth,
-    {id} || c.parent_number as parent_event_id, strobe_arguments(c.function_id, c.kind, c.arguments) as arguments,
-    strobe_return(c.function_id, c.kind, c.arguments) as return_value, c.duration_ns as duration_ns,
+    {id} || c.parent_number as parent_event_id,
+    strobe_arguments(c.function_id, c.kind, c.arguments, c.flags) as arguments,
+    strobe_return(c.function_id, c.kind, c.arguments, c.flags) as return_value, c.duration_ns as duration_ns,
     c.flags & 1 as sampled, null as text, c.number as number
 from strobe_calls({path}) c
     left join temp.function f on f.function_id = +c.function_id
@@ -92,20 +94,22 @@ def _create_functions(
     connection: apsw.Connection, functions: dict[int, FunctionSymbol], name_of: Callable[[int], str | None]
 ) -> None:
     def arguments_json(*values: Any) -> str | None:
-        function_id, kind, blob = values
+        function_id, kind, blob, flags = values
         if blob is None or kind != _ENTER:
             return None
-        arguments = decode_arguments(functions.get(function_id), words_of(blob))[0]
+        arguments = decode_arguments(functions.get(function_id), words_of(blob), bool(flags & _HAS_MORE))[0]
         if arguments is None:
             return None
         shown = {item.name: plain(named(item.value, name_of)) for item in arguments}
         return json.dumps(shown, ensure_ascii=False)
 
     def return_value(*values: Any) -> Value:
-        function_id, kind, blob = values
+        function_id, kind, blob, flags = values
         if blob is None or kind == _ENTER:
             return None
-        value = plain(named(decode_return(functions.get(function_id), words_of(blob))[0], name_of))
+        value = plain(
+            named(decode_return(functions.get(function_id), words_of(blob), bool(flags & _HAS_MORE))[0], name_of)
+        )
         if isinstance(value, (dict, list)):
             return json.dumps(value, ensure_ascii=False)
         # SQLite's integers end at 2^63 - 1
@@ -114,8 +118,8 @@ def _create_functions(
     def text(*values: Any) -> str:
         return decode_text(values[0])
 
-    connection.create_scalar_function("strobe_arguments", arguments_json, 3, deterministic=True)
-    connection.create_scalar_function("strobe_return", return_value, 3, deterministic=True)
+    connection.create_scalar_function("strobe_arguments", arguments_json, 4, deterministic=True)
+    connection.create_scalar_function("strobe_return", return_value, 4, deterministic=True)
     connection.create_scalar_function("strobe_text", text, 1, deterministic=True)
 
 

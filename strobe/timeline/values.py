@@ -17,28 +17,30 @@ def words_of(blob: bytes) -> tuple[int, ...]:
 
 
 def decode_arguments(
-    function: FunctionSymbol | None, words: Sequence[int]
+    function: FunctionSymbol | None, words: Sequence[int], has_extras: bool
 ) -> tuple[tuple[Argument, ...] | None, tuple[int, ...]]:
     """What was captured, in the order of the parameters, with None for one of which nothing was; and the extras.
 
     None where neither parameters nor words are known: that there are no arguments is not known either.
     """
-    if function is None:
-        return tuple(Argument(f"arg{place}", decode(word, None)) for place, word in enumerate(words)) or None, ()
     left = Words(words)
-    if function.parameters is None:
-        return None, left.rest()
+    if function is None or function.parameters is None:
+        if has_extras or not words:
+            return None, left.rest()
+        return tuple(Argument(f"arg{place}", decode(word, None)) for place, word in enumerate(words)), ()
     found = tuple(Argument(item.name, captured_value(item.captures, item.type, left)) for item in function.parameters)
     return found, left.rest()
 
 
-def decode_return(function: FunctionSymbol | None, words: Sequence[int]) -> tuple[Value, tuple[int, ...]]:
+def decode_return(
+    function: FunctionSymbol | None, words: Sequence[int], has_value: bool = True
+) -> tuple[Value, tuple[int, ...]]:
     """None where nothing was captured; and the extras."""
-    if function is None:
-        return (decode(words[0], None) if words else None), ()
     left = Words(words)
-    if function.returns is None:
+    if not has_value or not words:
         return None, left.rest()
+    if function is None or function.returns is None:
+        return decode(left.take()[0], None), left.rest()
     return captured_value(function.return_captures, function.returns, left), left.rest()
 
 
