@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import math
 import struct
+import sys
+from decimal import Decimal, localcontext
 
 from strobe.model import Value
 
 _LONG_DOUBLE_BYTES = 16
 _EXPONENT_BIAS = 16383
+_EXPONENTS = 0x7FFF
+_TEXT_DIGITS = 18
+QUADRUPLES = ("_Float128", "__float128", "__ieee128", "f128")  # names of types of that format
 _FORMATS = {2: "<e", 4: "<f", 8: "<d"}
 _DIGITS = {2: range(3, 6), 4: range(6, 10)}  # decimal digits that may be enough, and that always are
 
@@ -58,13 +63,35 @@ def _finite(value: float) -> Value:
 
 
 def _extended(data: bytes) -> Value:
-    """The 80-bit format of the x87, as near as a double comes."""
+    """The 80-bit format of the x87."""
     fraction, exponent = struct.unpack("<QH", data[:10])
-    sign = -1.0 if exponent >> 15 else 1.0
-    exponent &= 0x7FFF
-    if exponent == 0x7FFF:
+    sign = -1 if exponent >> 15 else 1
+    exponent &= _EXPONENTS
+    if exponent == _EXPONENTS:
         return _finite(sign * math.inf if fraction << 1 & (1 << 64) - 1 == 0 else math.nan)
+    return _scaled(sign, fraction, max(exponent, 1) - _EXPONENT_BIAS - 63)
+
+
+def quadruple(data: bytes) -> Value:
+    """IEEE's 128-bit format; None where there are too few bytes."""
+    if len(data) < _LONG_DOUBLE_BYTES:
+        return None
+    word = int.from_bytes(data[:_LONG_DOUBLE_BYTES], "little")
+    sign, exponent, fraction = -1 if word >> 127 else 1, word >> 112 & _EXPONENTS, word & (1 << 112) - 1
+    if exponent == _EXPONENTS:
+        return _finite(math.nan if fraction else sign * math.inf)
+    return _scaled(sign, fraction | bool(exponent) << 112, max(exponent, 1) - _EXPONENT_BIAS - 112)
+
+
+def _scaled(sign: int, fraction: int, exponent: int) -> Value:
+    """As near as a double comes; as text, "3.6e-4951", where doubles do not reach."""
     try:
-        return sign * math.ldexp(fraction, exponent - _EXPONENT_BIAS - 63)
+        value = math.ldexp(fraction, exponent)
     except OverflowError:
-        return _finite(sign * math.inf)
+        value = math.inf
+    if not fraction or sys.float_info.min <= value < math.inf:
+        return math.copysign(value, sign)
+    with localcontext(prec=3 * _TEXT_DIGITS):
+        exact = sign * Decimal(fraction) * Decimal(2) ** exponent
+    with localcontext(prec=_TEXT_DIGITS):
+        return f"{exact.normalize():e}"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from strobe.model import Text, ValueKind, ValueType
+from strobe.timeline import floats
 from strobe.timeline.captured import value_of_bytes
 from strobe.values.model import Char, PointerTo, Problem, Shown
 from strobe.values.recipes import BROKEN, FULL, MISSING, NULL, OK, Item, Recipe
@@ -98,6 +99,8 @@ class Scalar(Shape):
         data = part.take(self.size)
         if self.type.kind is ValueKind.CHAR:
             return Char(int.from_bytes(data, "little"))
+        if self.type.name in floats.QUADRUPLES:
+            return floats.quadruple(data)
         found = value_of_bytes(data.ljust(max(8, self.type.size), b"\0"), self.type)
         return "0x" + data[::-1].hex() if found is None and data else found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from strobe.model import Enumerator, Text
@@ -34,7 +33,7 @@ def shown(value: Shown) -> str:
         case Enumerator():
             return value.shown
         case Text():
-            return json.dumps(value, ensure_ascii=False)
+            return f'"{"".join(map(_escaped, value))}"'
         case PointerTo():
             target = "" if value.to is None else f" -> {shown(value.to)}"
             return f"{_pointer(value)}{target}"
@@ -82,6 +81,17 @@ def _lines_of_variant(value: Variant, indent: str) -> list[str]:
     first, *rest = lines(content[0] if is_tuple else content, indent)
     found = [f"{value._variant}({first}" if is_tuple else f"{value._variant} {first}", *rest]
     return [*found[:-1], found[-1] + ")"] if is_tuple else found
+
+
+def _escaped(letter: str) -> str:
+    """As C has it in a text; other letters that cannot be seen by their numbers."""
+    if letter == '"':
+        return '\\"'
+    if letter == "'" or letter.isprintable():
+        return "\\\\" if letter == "\\" else letter
+    code = ord(letter)
+    width, mark = (2, "x") if code < 0x100 else (4, "u") if code < 0x10000 else (8, "U")
+    return _ESCAPES.get(code) or f"\\{mark}{code:0{width}x}"
 
 
 def _entries(value: Mapping | Pairs) -> str:

@@ -7,6 +7,7 @@ import os
 import struct
 import subprocess
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,9 @@ gAtomicFlag gAtomicPointer gAtomicPointer->y gHugest gLeast gTiny gThird gFloatC
 gNotANumber gSubnormal gFloats gBools gBoolPlace *gBoolPlace gSize gDifference gBytes gOctets gEscapes gBroken gInner
 gEmptyText gRows gRows[1] gEmptyString gPoem gText16 gText32 gWidePlace gPlace16 gLetter16 gLetter32 gLetters
 gNinetyNine gHundredAgain gHundredAndOne gHundredAndOne[100] gHundredPoints gText1023 gText1024 gText1025 gLongPlace
-gSelfPlace gVector gVector[3]
+gSelfPlace gVector gVector[3] gBeyond gBeyondToo
 """
+ALONE = {"gcc": "gHalf gQuadruple gQuadruples"}  # of one compiler
 IN_CPP = """
 gPlain gDog gDiamond gAnimal gBox gBoxOfDouble gOuter gPriceReference gPlainReference gColour gNoColour
 gMember gWideText gUtf8 gLevels shop::price shop::Dog::count shop::Box<int>::last gDiamond.root gDiamond.left
@@ -95,10 +97,18 @@ def as_gdb(value: Any) -> Any:
     return str(int(value)) if isinstance(value, int) else value
 
 
+def assert_same_number(ours: float | str, size: int, gdbs: str, where: str) -> None:
+    """What doubles do not reach is text of ours, of 18 digits."""
+    if isinstance(ours, str) and size > 8 and "e" in ours:
+        assert abs(Decimal(ours) / Decimal(gdbs) - 1) < Decimal("1e-17"), where
+        return
+    form = {2: "<e", 4: "<f"}.get(size, "<d")
+    assert struct.pack(form, float(ours)) == struct.pack(form, float(gdbs)), where
+
+
 def assert_same(ours: Any, gdbs: Any, where: str) -> None:
     if isinstance(gdbs, list) and len(gdbs) == 2 and isinstance(gdbs[0], int):
-        form = {4: "<f"}.get(gdbs[0], "<d")
-        assert struct.pack(form, float(ours)) == struct.pack(form, float(gdbs[1])), where
+        assert_same_number(ours, *gdbs, where)
     elif isinstance(gdbs, dict):
         assert list(ours) == list(gdbs), where
         for name, value in gdbs.items():
@@ -128,6 +138,7 @@ def test_values_are_those_of_gdb(
     own = compiler if program == "values" else {"gcc": "g++", "clang": "clang++"}[compiler]
     more = programs.source_of(program.replace("values", "values_more"))
     built = build_program(program, level, f"-gdwarf-{version}", str(more), compiler=own)
+    names += ALONE.get(own, "")
     every = [name.replace("s_n", "s n").partition("=")[::2] for name in names.split()]
     expected = asked_of_gdb(built, [gdbs or ours for ours, gdbs in every], tmp_path)
     session = ready(launch(built))

@@ -36,7 +36,7 @@ gPair gTuple gNoTuple gSpan gFixedSpan gInitializers
 SHOWN = {
     "gEmptyText": '""',
     "gText": '"short"',
-    "gZeroText": '"a\\u0000b"',
+    "gZeroText": '"a\\0b"',
     "gText8": '"\u00e48"',
     "gView": '"a view"',
     "gVector": "[1, 2, 3]",

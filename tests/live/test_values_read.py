@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support import programs
 from support.reads import error, ready, shown, value
 from support.sessions import Launch
 
@@ -18,6 +19,11 @@ from strobe.values import ReadTarget
 @pytest.fixture
 def values(build_program: Callable[..., Path], launch: Launch) -> Session:
     return ready(launch(build_program("values", "-O0")))
+
+
+@pytest.fixture
+def more(build_program: Callable[..., Path], launch: Launch) -> Session:
+    return ready(launch(build_program("values", "-O0", str(programs.source_of("values_more")))))
 
 
 @pytest.fixture
@@ -56,6 +62,17 @@ def test_values_are_shown_as_a_person_writes_them(values: Session) -> None:
         "counted::calls": "41",
     }
     assert {name: shown(values, name) for name in expected} == expected
+
+
+def test_what_cannot_be_seen_is_escaped(more: Session) -> None:
+    expected = {
+        "gEscapes": r'''"\a\b\t\n\v\f\r\"'\\?\x1b\x7f!"''',
+        "gPoem": '"gr\u00fc\u00dfe \u65e5\u672c \U0001f600"',
+        "gBeyond": "-1.5e+4000",
+        "gNegativeZero": "-0.0",
+        "gNotANumber": "nan",
+    }
+    assert {name: shown(more, name) for name in expected} == expected
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def told(value: Any, depth: int) -> Any:
 
 def number(value: Any, type_: Any) -> Any:
     if type_.code == gdb.TYPE_CODE_FLT:
-        return [type_.sizeof, str(float(value))]
+        return [type_.sizeof, str(float(value)) if type_.sizeof <= 8 else value.format_string()]
     if type_.code == gdb.TYPE_CODE_COMPLEX:
         gdb.set_convenience_variable("complex", value)
         return {part: told(gdb.parse_and_eval(f"$_c{name}($complex)"), 1) for part, name in _PARTS}

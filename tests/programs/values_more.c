@@ -181,6 +181,8 @@ _Atomic(struct Point*) gAtomicPointer = &gPoints[0][0];
 unsigned __int128 gHugest = ~(unsigned __int128)0;
 __int128 gLeast = (__int128)1 << 127;
 long double gTiny = 3.6e-4951L;
+long double gBeyond = -1.5e4000L;
+long double gBeyondToo = 0x1p-16444L;
 long double gThird = 1.0L / 3;
 float complex gFloatComplex = 0.1f - 2.5f * I;
 long double complex gExtendedComplex = -0.5L + 1e300L * I;
@@ -222,6 +224,7 @@ _Float16 gHalf = (_Float16)-1.5f;
 #endif
 #if defined(__GNUC__) && !defined(__clang__)
 _Float128 gQuadruple = 1.25f128;
+_Float128 gQuadruples[4] = {-1.0f128 / 3, 1e-4940f128, 1e4900f128, -0.0f128};
 #endif
 typedef int Vector __attribute__((vector_size(16)));
 Vector gVector = {1, -2, 3, -4};
