@@ -36,7 +36,9 @@ static int recipe_ends_at(struct recipe_loop* loop, uint32_t status, uint64_t ad
 /* Whether there was a node there that could be read: `to` is what the pointer at node + offset leads to. */
 static int recipe_follow(struct recipe_run* run, struct recipe_loop* loop, uint64_t node, uint64_t offset,
                          uint64_t* to) {
-    struct recipe_word word = strobe_recipe_number_at(run, node + offset, 8);
+    struct recipe_word word;
+    if (strobe_recipe_is_tired(run)) return recipe_ends_at(loop, STROBE_RECIPE_FULL, node);
+    word = strobe_recipe_number_at(run, node + offset, 8);
     if (word.status != STROBE_RECIPE_OK) return recipe_ends_at(loop, word.status, word.value);
     *to = word.value;
     return 1;
@@ -166,14 +168,16 @@ static int recipe_to_used_slot(struct recipe_run* run, struct recipe_loop* loop)
             loop->start.value = base + loop->slot * (uint64_t)loop->step->operand;
             return 1;
         }
-        if (++run->executed >= STROBE_RECIPE_MAX_STEPS) return 0;
+        if (strobe_recipe_is_tired(run)) return recipe_ends_at(loop, STROBE_RECIPE_FULL, base + loop->slot);
     }
     return 0;
 }
 
 /* To the next turn's place; 0 where there is none, or what it needs cannot be read. */
 static int recipe_advance(struct recipe_run* run, struct recipe_loop* loop) {
-    run->executed++;
+    if (loop->step->op != STROBE_RECIPE_REPEAT && loop->step->op != STROBE_RECIPE_REPEAT_MANY &&
+        strobe_recipe_is_tired(run))
+        return recipe_ends_at(loop, STROBE_RECIPE_FULL, loop->start.value);
     switch (loop->step->op) {
         case STROBE_RECIPE_CHAIN:
             return recipe_to_next_in_chain(run, loop);
@@ -209,7 +213,7 @@ static void recipe_write_nodes(struct recipe_run* run, struct recipe_loop* loop,
 static void recipe_finish_loop(struct recipe_run* run, struct recipe_loop* loop, int is_over) {
     uint64_t nodes = loop->turn;
     if (recipe_has_item(loop->step)) {
-        while (!is_over && run->executed < STROBE_RECIPE_MAX_STEPS) {
+        while (!is_over && run->executed < run->most_steps) {
             is_over = !recipe_advance(run, loop);
             if (is_over || loop->step->op != STROBE_RECIPE_CHAIN || nodes >= loop->limit) break;
             nodes++;
@@ -217,6 +221,15 @@ static void recipe_finish_loop(struct recipe_run* run, struct recipe_loop* loop,
         recipe_write_nodes(run, loop, nodes, !is_over);
     }
     run->place = loop->before;
+}
+
+void strobe_recipe_abandon(struct recipe_run* run) {
+    while (run->loop_count) {
+        struct recipe_loop* loop = &run->loops[--run->loop_count];
+        if (!recipe_has_item(loop->step)) continue;
+        loop->start.status = STROBE_RECIPE_FULL;
+        recipe_write_nodes(run, loop, (uint64_t)loop->turn + 1, 0);
+    }
 }
 
 /* A loop's item is there before its turns are known. */

@@ -26,7 +26,7 @@ struct recipe_loop {
 
 struct recipe_run {
     const struct strobe_recipe_step* steps;
-    uint32_t count, at, executed;
+    uint32_t count, at, executed, most_steps;
     strobe_recipe_reader read;
     void* context;
     struct strobe_recipe_output* output;
@@ -39,6 +39,8 @@ struct recipe_run {
 
 /* The number of `width` bytes at an address, as a step sees it. */
 struct recipe_word strobe_recipe_number_at(struct recipe_run* run, uint64_t address, uint32_t width);
+/* Counts what is as much work as a step; 1 where there were as many as are allowed. */
+int strobe_recipe_is_tired(struct recipe_run* run);
 /* The next item, without bytes; null where there is no room. */
 struct strobe_recipe_item* strobe_recipe_add_item(struct recipe_run* run, struct recipe_word of);
 /* An item of 8 bytes; FULL where there is no room for an item. */
@@ -47,6 +49,9 @@ uint32_t strobe_recipe_note(struct recipe_run* run, struct recipe_word of);
 /* Each does the step at run->at, if it is one of theirs: OK, or what ends the recipe. */
 uint32_t strobe_recipe_count(struct recipe_run* run, const struct strobe_recipe_step* step);
 uint32_t strobe_recipe_turn(struct recipe_run* run, const struct strobe_recipe_step* step);
+
+/* The recipe ends within its loops: their items say how far they came. */
+void strobe_recipe_abandon(struct recipe_run* run);
 
 /* 0 where there is none, or no room. */
 int strobe_recipe_pop(struct recipe_run* run, struct recipe_word* number);

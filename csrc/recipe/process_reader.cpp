@@ -176,7 +176,7 @@ struct Room {
 
 RecipeResult run_one(ProcessMemory* memory, const BoundedRecipe& recipe, Room* room) {
     RecipeResult result{};
-    strobe_recipe_output output{room->bytes.get(), recipe.bytes, 0, room->items.get(), recipe.items, 0};
+    strobe_recipe_output output{room->bytes.get(), recipe.bytes, 0, room->items.get(), recipe.items, 0, 0};
     const auto count = static_cast<std::uint32_t>(recipe.steps.size());
     result.status = strobe_recipe_run(recipe.steps.data(), count, 0, read_process, memory, &output);
     result.bytes.assign(room->bytes.get(), room->bytes.get() + output.used);

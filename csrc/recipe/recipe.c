@@ -27,6 +27,8 @@ struct recipe_word strobe_recipe_number_at(struct recipe_run* run, uint64_t addr
     return number;
 }
 
+int strobe_recipe_is_tired(struct recipe_run* run) { return ++run->executed >= run->most_steps; }
+
 /* The word at an address; spoils the place where it cannot be read. */
 static int recipe_word_at(struct recipe_run* run, uint64_t address, uint64_t* word) {
     struct recipe_word found = strobe_recipe_number_at(run, address, 8);
@@ -194,13 +196,28 @@ static uint32_t recipe_execute(struct recipe_run* run, const struct strobe_recip
     }
 }
 
+static uint32_t recipe_execute_all(struct recipe_run* run) {
+    for (; run->at < run->count; run->executed++, run->at++) {
+        const struct strobe_recipe_step* step = &run->steps[run->at];
+        uint32_t status;
+        if (run->executed >= run->most_steps) return STROBE_RECIPE_ENDLESS;
+        if (step->op == STROBE_RECIPE_END)
+            return run->loop_count || run->kept_count || run->number_count ? STROBE_RECIPE_MALFORMED : STROBE_RECIPE_OK;
+        status = recipe_execute(run, step);
+        if (status != STROBE_RECIPE_OK) return status;
+    }
+    return STROBE_RECIPE_MALFORMED; /* without END */
+}
+
 uint32_t strobe_recipe_run(const struct strobe_recipe_step* steps, uint32_t step_count, uint64_t start,
                            strobe_recipe_reader read, void* context, struct strobe_recipe_output* output) {
     struct recipe_run run;
+    uint32_t status;
     run.steps = steps;
     run.count = step_count;
     run.at = 0;
     run.executed = 0;
+    run.most_steps = output->most_steps ? output->most_steps : STROBE_RECIPE_MAX_STEPS;
     run.read = read;
     run.context = context;
     run.output = output;
@@ -210,14 +227,7 @@ uint32_t strobe_recipe_run(const struct strobe_recipe_step* steps, uint32_t step
     run.kept_count = 0;
     run.number_count = 0;
     run.loop_count = 0;
-    for (; run.at < step_count; run.executed++, run.at++) {
-        const struct strobe_recipe_step* step = &steps[run.at];
-        uint32_t status;
-        if (run.executed >= STROBE_RECIPE_MAX_STEPS) return STROBE_RECIPE_ENDLESS;
-        if (step->op == STROBE_RECIPE_END)
-            return run.loop_count || run.kept_count || run.number_count ? STROBE_RECIPE_MALFORMED : STROBE_RECIPE_OK;
-        status = recipe_execute(&run, step);
-        if (status != STROBE_RECIPE_OK) return status;
-    }
-    return STROBE_RECIPE_MALFORMED; /* without END */
+    status = recipe_execute_all(&run);
+    strobe_recipe_abandon(&run);
+    return status;
 }

@@ -87,7 +87,7 @@ enum {
     STROBE_RECIPE_MAX_LOOPS = 16,
     STROBE_RECIPE_MAX_NUMBERS = 32,
     STROBE_RECIPE_MAX_HEIGHT = 128,   /* of a tree */
-    STROBE_RECIPE_MAX_STEPS = 1 << 20 /* that are executed; a node that is only counted is one */
+    STROBE_RECIPE_MAX_STEPS = 1 << 20 /* that are executed; each pointer that a loop follows is one more */
 };
 
 /* What an item is, and what a whole recipe ends with. */
@@ -125,6 +125,7 @@ struct strobe_recipe_output {
     struct strobe_recipe_item* items;
     uint32_t item_capacity;
     uint32_t item_count;
+    uint32_t most_steps; /* 0: STROBE_RECIPE_MAX_STEPS. A loop that has no more of them gives an item that is FULL */
 };
 
 /* Copies up to `size` bytes from `address`, returns how many: all that can be read from the start on. */

@@ -7,7 +7,8 @@
 #include "recorder.h"
 
 #define STROBE_SIG_SETMASK 2
-#define STROBE_LEAST_WORDS 2u /* of a block; each leaves as many for those that follow */
+#define STROBE_EXTRA_STEPS 4096u /* of a recipe: a call waits for them */
+#define STROBE_LEAST_WORDS 2u    /* of a block; each leaves as many for those that follow */
 
 struct strobe_own_memory {
     const struct strobe_recorder* recorder;
@@ -128,6 +129,7 @@ static uint32_t strobe_capture_recipe(const struct strobe_recorder* recorder, st
     output.items = state->scratch_items;
     output.item_capacity = recipe->items;
     output.item_count = 0;
+    output.most_steps = STROBE_EXTRA_STEPS;
     status = strobe_recipe_run(recorder->recipe_steps + recipe->first_step, recipe->step_count, start, strobe_read_own,
                                &memory, &output);
     count = strobe_items_that_fit(&output, room - 2);

@@ -1,76 +1,11 @@
-// The interpreter of recipes over a small memory, step by step, and over recipes that make no sense.
-#include "recipe/recipe.h"
-
-#include <cstring>
+// The interpreter of recipes step by step, and over recipes that make no sense.
 #include <random>
-#include <sstream>
 
-#include "check.h"
+#include "recipe_memory.h"
+
+using namespace strobe::test;
 
 namespace {
-
-constexpr std::uint64_t kStart = 0x1000;
-
-// Memory from kStart on; nothing else can be read.
-struct Memory {
-    std::vector<std::uint8_t> bytes = std::vector<std::uint8_t>(256);
-
-    void put(std::uint64_t address, std::uint64_t word) { std::memcpy(&bytes[address - kStart], &word, 8); }
-    void put(std::uint64_t address, const char* text) {
-        std::memcpy(&bytes[address - kStart], text, std::strlen(text));
-    }
-};
-
-std::uint32_t read_memory(void* context, std::uint64_t address, void* to, std::uint32_t size) {
-    const auto& bytes = static_cast<Memory*>(context)->bytes;
-    if (address < kStart || address >= kStart + bytes.size()) return 0;
-    const std::uint64_t left = kStart + bytes.size() - address;
-    const std::uint32_t count = size < left ? size : static_cast<std::uint32_t>(left);
-    std::memcpy(to, &bytes[address - kStart], count);
-    return count;
-}
-
-struct Result {
-    std::uint32_t status;
-    std::string items;  // "address status step: bytes", each ended by ';'
-};
-
-Result run(Memory& memory, const std::vector<strobe_recipe_step>& steps, std::uint32_t capacity = 256,
-           std::uint32_t item_capacity = 32) {
-    std::vector<std::uint8_t> bytes(capacity);
-    std::vector<strobe_recipe_item> items(item_capacity);
-    strobe_recipe_output output{bytes.data(), capacity, 0, items.data(), item_capacity, 0};
-    const auto count = static_cast<std::uint32_t>(steps.size());
-    std::ostringstream text;
-    const std::uint32_t status = strobe_recipe_run(steps.data(), count, 0, read_memory, &memory, &output);
-    for (std::uint32_t index = 0; index < output.item_count; index++) {
-        const strobe_recipe_item& item = items[index];
-        text << std::hex << item.address << ' ' << item.status << ' ' << item.step << ':';
-        for (std::uint32_t at = 0; at < item.size; at++) text << ' ' << +bytes[item.offset + at];
-        text << ';';
-    }
-    return {status, text.str()};
-}
-
-strobe_recipe_step step(int op, std::uint32_t count = 0, std::int64_t operand = 0, int width = 0) {
-    return {static_cast<std::uint8_t>(op), static_cast<std::uint8_t>(width), 0, count, operand};
-}
-const strobe_recipe_step kEnd = step(STROBE_RECIPE_END);
-const strobe_recipe_step kNext = step(STROBE_RECIPE_NEXT);
-strobe_recipe_step base(std::int64_t address) { return step(STROBE_RECIPE_BASE, 0, address); }
-strobe_recipe_step add(std::int64_t offset) { return step(STROBE_RECIPE_ADD, 0, offset); }
-strobe_recipe_step follow(std::int64_t offset = 0) { return step(STROBE_RECIPE_DEREF, 0, offset); }
-strobe_recipe_step bytes(std::uint32_t count, std::int64_t offset = 0) {
-    return step(STROBE_RECIPE_READ, count, offset);
-}
-strobe_recipe_step constant(std::int64_t number) { return step(STROBE_RECIPE_CONSTANT, 0, number); }
-strobe_recipe_step number(int width, std::int64_t offset = 0) { return step(STROBE_RECIPE_NUMBER, 0, offset, width); }
-strobe_recipe_step calc(int operation) { return step(STROBE_RECIPE_CALC, 0, 0, operation); }
-const strobe_recipe_step kNote = step(STROBE_RECIPE_NOTE);
-const strobe_recipe_step kDrop = step(STROBE_RECIPE_DROP);
-strobe_recipe_step repeat(std::uint32_t count, std::int64_t stride) {
-    return step(STROBE_RECIPE_REPEAT, count, stride);
-}
 
 void places_are_reached() {
     Memory memory;
@@ -179,144 +114,6 @@ void numbers_are_calculated() {
     CHECK_EQUAL(run(memory, {base(0x1000), constant(0), step(STROBE_RECIPE_GO), bytes(1), kEnd}).items, "1000 1 2:;");
 }
 
-strobe_recipe_step chain(std::uint32_t most, std::int64_t next) { return step(STROBE_RECIPE_CHAIN, most, next); }
-
-void chains_are_followed() {
-    Memory memory;
-    memory.put(0x1010, 0x1020);  // 1010 -> 1020 -> 1030 -> null
-    memory.put(0x1020, 0x1030);
-    const auto follow_chain = [&](std::uint32_t most, std::int64_t limit, std::int64_t end) {
-        return run(memory, {base(0x1010), constant(limit), constant(end), chain(most, 0), bytes(0), kNext, kEnd}).items;
-    };
-    CHECK_EQUAL(follow_chain(9, 9, 0), "0 0 3: 3 0 0 0 0 0 0 0;1010 0 4:;1020 0 4:;1030 0 4:;");
-    CHECK_EQUAL(follow_chain(9, 9, 0x1030), "0 0 3: 2 0 0 0 0 0 0 0;1010 0 4:;1020 0 4:;");
-    CHECK_EQUAL(follow_chain(9, 9, 0x1010), "0 0 3: 0 0 0 0 0 0 0 0;");
-    CHECK_EQUAL(follow_chain(2, 9, 0), "0 0 3: 3 0 0 0 0 0 0 0;1010 0 4:;1020 0 4:;");
-    CHECK_EQUAL(follow_chain(2, 2, 0), "0 4 3: 2 0 0 0 0 0 0 0;1010 0 4:;1020 0 4:;");
-    CHECK_EQUAL(follow_chain(3, 3, 0), "0 0 3: 3 0 0 0 0 0 0 0;1010 0 4:;1020 0 4:;1030 0 4:;");
-    memory.put(0x1030, 0x1010);  // a cycle
-    CHECK_EQUAL(follow_chain(1, 1000, 0), "0 4 3: e8 3 0 0 0 0 0 0;1010 0 4:;");
-    memory.put(0x1030, 0x7777);  // leads nowhere
-    CHECK_EQUAL(follow_chain(9, 9, 0), "7777 2 3: 4 0 0 0 0 0 0 0;1010 0 4:;1020 0 4:;1030 0 4:;7777 0 4:;");
-    CHECK_EQUAL(
-        run(memory, {base(0x4000), follow(), constant(9), constant(0), chain(9, 0), bytes(0), kNext, bytes(1), kEnd})
-            .items,
-        "4000 2 1:;4000 2 1:;");  // no turns, and the place is what it was
-    CHECK_EQUAL(
-        run(memory, {base(0x1000), follow(), constant(9), constant(0), chain(9, 0), bytes(0), kNext, kEnd}).items,
-        "0 0 4: 0 0 0 0 0 0 0 0;");  // from null on
-}
-
-// Nodes of 32 bytes: left, right, parent. Node n lies at 0x1000 + 32 n, the head is node 0.
-void link(Memory& memory, int node, int left, int right, int parent) {
-    const std::uint64_t place = kStart + 32 * static_cast<std::uint64_t>(node);
-    const auto at = [](int other) { return other < 0 ? 0 : kStart + 32 * static_cast<std::uint64_t>(other); };
-    memory.put(place, at(left));
-    memory.put(place + 8, at(right));
-    memory.put(place + 16, at(parent));
-}
-
-void trees_are_walked_in_order() {
-    Memory memory;
-    link(memory, 0, 1, -1, -1);  // the head: its left is the root
-    link(memory, 1, 2, 3, 0);
-    link(memory, 2, -1, 4, 1);
-    link(memory, 3, 5, -1, 1);
-    link(memory, 4, -1, -1, 2);
-    link(memory, 5, -1, -1, 3);
-    const auto walk = [&](std::int64_t first, std::uint32_t most) {
-        const std::int64_t links = 8 << 16 | std::int64_t{16} << 32;
-        return run(memory,
-                   {base(first), constant(0x1000), step(STROBE_RECIPE_TREE, most, links), bytes(0), kNext, kEnd})
-            .items;
-    };
-    CHECK_EQUAL(walk(0x1040, 9), "0 0 2: 5 0 0 0 0 0 0 0;1040 0 3:;1080 0 3:;1020 0 3:;10a0 0 3:;1060 0 3:;");
-    CHECK_EQUAL(walk(0x1040, 5), "0 0 2: 5 0 0 0 0 0 0 0;1040 0 3:;1080 0 3:;1020 0 3:;10a0 0 3:;1060 0 3:;");
-    CHECK_EQUAL(walk(0x1040, 2), "0 4 2: 2 0 0 0 0 0 0 0;1040 0 3:;1080 0 3:;");
-    CHECK_EQUAL(walk(0x1000, 9), "0 0 2: 0 0 0 0 0 0 0 0;");  // the first one is the head: empty
-    link(memory, 4, -1, -1, 3);                               // does not know its parent
-    CHECK_EQUAL(walk(0x1040, 9), "1080 5 2: 1 0 0 0 0 0 0 0;1040 0 3:;");
-    link(memory, 2, -1, 2, 1);  // its own child
-    CHECK_EQUAL(walk(0x1040, 9), "1040 5 2: 1 0 0 0 0 0 0 0;1040 0 3:;");
-    link(memory, 2, -1, 100, 1);  // leads nowhere
-    CHECK_EQUAL(walk(0x1040, 9), "1c90 2 2: 1 0 0 0 0 0 0 0;1040 0 3:;");
-}
-
-// A node of 32 bytes: parent, its index there and its count of keys, two children. Node n lies at 0x1000 + 32 n.
-void put_keys(Memory& memory, int node, int parent, int index, int keys, int first, int second) {
-    const std::uint64_t place = kStart + 32 * static_cast<std::uint64_t>(node);
-    const auto at = [](int other) { return other < 0 ? 0 : kStart + 32 * static_cast<std::uint64_t>(other); };
-    memory.put(place, at(parent));
-    memory.put(place + 8, static_cast<std::uint64_t>(index | keys << 16));
-    memory.put(place + 16, at(first));
-    memory.put(place + 24, at(second));
-}
-
-void keys_of_nodes_are_walked_in_order() {
-    Memory memory;
-    put_keys(memory, 0, -1, 9, 1, 1, 2);  // the root, of height 2
-    put_keys(memory, 1, 0, 0, 1, 3, 4);
-    put_keys(memory, 2, 0, 1, 1, 5, 6);
-    put_keys(memory, 3, 1, 0, 2, -1, -1);
-    put_keys(memory, 4, 1, 1, 1, -1, -1);
-    put_keys(memory, 5, 2, 0, 1, -1, -1);
-    put_keys(memory, 6, 2, 1, 2, -1, -1);
-    const std::int64_t links = 8 << 16 | std::int64_t{10} << 32 | std::int64_t{16} << 48;
-    const auto walk = [&](std::int64_t root, std::int64_t height, std::uint32_t most) {
-        const strobe_recipe_step slot = step(STROBE_RECIPE_SLOT);
-        return run(memory, {base(root), constant(height), step(STROBE_RECIPE_BTREE, most, links), slot, kNote, kDrop,
-                            step(STROBE_RECIPE_READ), kNext, kEnd})
-            .items;
-    };
-    const auto key = [](const char* node, const char* at) {
-        return std::string("0 0 4: ") + at + " 0 0 0 0 0 0 0;" + node + " 0 6:;";
-    };
-    const std::string first = key("1060", "0") + key("1060", "1");
-    const std::string left = first + key("1020", "0") + key("1080", "0");
-    const std::string right = key("10a0", "0") + key("1040", "0") + key("10c0", "0") + key("10c0", "1");
-    CHECK_EQUAL(walk(0x1000, 2, 20), "0 0 2: 9 0 0 0 0 0 0 0;" + left + key("1000", "0") + right);
-    CHECK_EQUAL(walk(0x1000, 2, 9), "0 0 2: 9 0 0 0 0 0 0 0;" + left + key("1000", "0") + right);
-    CHECK_EQUAL(walk(0x1000, 2, 4), "0 4 2: 4 0 0 0 0 0 0 0;" + left);
-    CHECK_EQUAL(walk(0x1000, 2, 0), "0 0 2: 0 0 0 0 0 0 0 0;");
-    CHECK_EQUAL(walk(0x1000, 1000, 9), "1000 5 2: 0 0 0 0 0 0 0 0;");  // of no such height
-    CHECK_EQUAL(walk(0x1000, 3, 9), "0 2 2: 0 0 0 0 0 0 0 0;");        // nor of this: what would be a child is none
-    put_keys(memory, 4, 1, 0, 1, -1, -1);                              // does not know which child it is
-    CHECK_EQUAL(walk(0x1000, 2, 9), "1080 5 2: 3 0 0 0 0 0 0 0;" + first + key("1020", "0"));
-    put_keys(memory, 4, 1, 1, 0, -1, -1);  // without keys
-    CHECK_EQUAL(walk(0x1000, 2, 9), "1080 5 2: 3 0 0 0 0 0 0 0;" + first + key("1020", "0"));
-    put_keys(memory, 1, 0, 0, 1, 3, 100);  // leads nowhere
-    CHECK_EQUAL(walk(0x1000, 2, 9), "1c80 2 2: 3 0 0 0 0 0 0 0;" + first + key("1020", "0"));
-    put_keys(memory, 0, -1, 0, 0, -1, -1);  // an empty root
-    CHECK_EQUAL(walk(0x1000, 0, 9), "0 0 2: 0 0 0 0 0 0 0 0;");
-}
-
-void slots_in_use_are_found() {
-    Memory memory;
-    for (int slot = 0; slot < 40; slot++) memory.bytes[64 + slot] = 0xff;
-    memory.bytes[64 + 1] = 0x11;
-    memory.bytes[64 + 17] = 0x7f;
-    memory.bytes[64 + 39] = 0;
-    const auto used = [&](std::int64_t place, std::int64_t slots, std::uint32_t most) {
-        return run(memory,
-                   {base(place), constant(slots), step(STROBE_RECIPE_SLOTS, most, -1, 0x80), bytes(0), kNext, kEnd})
-            .items;
-    };
-    CHECK_EQUAL(used(0x1040, 40, 9), "0 0 2: 3 0 0 0 0 0 0 0;103f 0 3:;102f 0 3:;1019 0 3:;");
-    CHECK_EQUAL(used(0x1040, 39, 9), "0 0 2: 2 0 0 0 0 0 0 0;103f 0 3:;102f 0 3:;");
-    CHECK_EQUAL(used(0x1040, 40, 1), "0 4 2: 1 0 0 0 0 0 0 0;103f 0 3:;");
-    CHECK_EQUAL(used(0x1040, 1, 9), "0 0 2: 0 0 0 0 0 0 0 0;");
-    CHECK_EQUAL(used(0x1040, 0, 9), "0 0 2: 0 0 0 0 0 0 0 0;");
-    CHECK_EQUAL(used(0x10f0, 20, 16),
-                "1100 2 2: 10 0 0 0 0 0 0 0;10f0 0 3:;10ef 0 3:;10ee 0 3:;10ed 0 3:;10ec 0 3:;"
-                "10eb 0 3:;10ea 0 3:;10e9 0 3:;10e8 0 3:;10e7 0 3:;10e6 0 3:;10e5 0 3:;"
-                "10e4 0 3:;10e3 0 3:;10e2 0 3:;10e1 0 3:;");
-    CHECK_EQUAL(used(0x4000, 40, 9), "4000 2 2: 0 0 0 0 0 0 0 0;");
-    CHECK_EQUAL(run(memory, {base(0x1040), constant(40), step(STROBE_RECIPE_SLOTS, 9, -1, 0x80),
-                             step(STROBE_RECIPE_TURN), kNote, kDrop, kNext, kEnd})
-                    .items,
-                "0 0 2: 3 0 0 0 0 0 0 0;0 0 4: 0 0 0 0 0 0 0 0;0 0 4: 1 0 0 0 0 0 0 0;0 0 4: 2 0 0 0 0 0 0 0;");
-}
-
 void virtual_bases() {
     Memory memory;
     memory.put(0x1000, 0x1040);  // the vtable pointer
@@ -412,10 +209,6 @@ int main() {
     texts_end_at_zero_or_are_cut();
     loops_and_conditions();
     numbers_are_calculated();
-    chains_are_followed();
-    trees_are_walked_in_order();
-    keys_of_nodes_are_walked_in_order();
-    slots_in_use_are_found();
     virtual_bases();
     nonsense_is_refused();
     random_recipes_end();

@@ -102,6 +102,8 @@ class Container(Shape):
         turns = range(min(nodes.number, MAX_ELEMENTS))
         elements = [read_value(self.element, decoding, f"{part.name}[{at}]", None) for at in turns]
         trouble = trouble_of(nodes)
+        if nodes.status == CUT and not self.count:
+            trouble = Problem(f"<more than {nodes.number}, or a cycle>")
         while trouble is not None and elements and isinstance(elements[-1], Problem):
             elements.pop()  # the node that could not be read is what ended it
         return elements, nodes.number, trouble
@@ -159,10 +161,7 @@ class Chain(Container):
             add_read(recipe, self.element)
 
     def walked(self, part: Part, decoding: Decoding) -> tuple[list[Shown], int, Problem | None]:
-        elements, counted, trouble = self._read_nodes(part, decoding)
-        if not self.count and trouble is None and counted >= MAX_COUNTED:
-            trouble = Problem(f"<more than {MAX_COUNTED}, or a cycle>")
-        return elements, counted, trouble
+        return self._read_nodes(part, decoding)
 
 
 @dataclass(frozen=True)
