@@ -9,6 +9,7 @@ from strobe.model import Capture, CaptureKind, FunctionSymbol, ValueKind
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.signature import SignatureTypes
 from strobe.symbols.type_model import Pointer, Record, Reference, Type
+from strobe.values.printers.known import Printers
 from strobe.values.recipes import Recipe
 from strobe.values.shapes import Nothing, Shape, add_read
 from strobe.values.shaping import Shaping
@@ -40,8 +41,9 @@ class Followed:
 class Following:
     """What is followed to one depth; each type is looked at once."""
 
-    def __init__(self, depth: int) -> None:
+    def __init__(self, depth: int, printers: Printers) -> None:
         self._depth = depth
+        self._printers = printers
         self._known: dict[int, tuple[Type, Shape, bytes, int, int] | None] = {}
 
     def of(self, function: FunctionSymbol, types: SignatureTypes) -> tuple[list[Followed], list[Followed]]:
@@ -78,7 +80,7 @@ class Following:
         return self._known[id(record)]
 
     def _shape(self, record: Record) -> tuple[Type, Shape, bytes, int, int] | None:
-        shape = Shaping(None, _MAX_ITEMS, _MOST_STATED, names_types=True).shape(record, self._depth)
+        shape = Shaping(self._printers, _MAX_ITEMS, _MOST_STATED, names_types=True).shape(record, self._depth)
         if isinstance(shape, Nothing) or shape.size > _MAX_BYTES:
             return None
         recipe = Recipe()

@@ -22,6 +22,7 @@ from strobe.symbols.patterns import parse_all
 from strobe.symbols.selection import matching
 from strobe.symbols.signature import SignatureTypes
 from strobe.values import stored
+from strobe.values.printers.known import ProjectPrinters
 from strobe.values.scope import Scope
 
 _CAPTURE = struct.Struct("<BBBBHH")  # struct strobe_capture
@@ -53,6 +54,7 @@ class Extras:
     def __init__(self, project_root: str | None, send: Callable[[Pending], list[int]]) -> None:
         """`send`: makes what is pending known to the store and the target, and gives the numbers of the sets."""
         self._project_root = project_root
+        self._printers = ProjectPrinters(project_root)
         self._send = send
         self._next_id = 1
         self._recipes: dict[tuple[bytes, str], int] = {}
@@ -72,7 +74,7 @@ class Extras:
         """How many structs within each other are recorded of what arguments and results lead to; 0: none."""
         if depth != self.depth:
             self.depth = depth
-            self._following = Following(depth) if depth else None
+            self._following = Following(depth, self._printers.current()) if depth else None
             self.generation += 1
 
     def add(self, spec: Watch, scope: Callable[[], AbstractContextManager[Scope]]) -> None:

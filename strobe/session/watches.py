@@ -68,7 +68,7 @@ def _of_variable(spec: Watch, variable: str, number: int, scope: Scope, request:
     if place.is_thread_local:
         reason = "it is thread-local, and threads have different ones"
         raise failure("watch_failed", what=spec.name, reason=reason, hint="Read it with debug_read and a threadId.")
-    shape = _shape(place)
+    shape = _shape(place, scope)
     described = {"shape": json.loads(stored.dump(shape)), "text": variable}
     chain = _chain(place.recipe) if _is_number(shape) and not place.is_value else None
     if chain is None:
@@ -108,8 +108,8 @@ def _compiled(
     return CompiledWatch(spec, number, _CAPTURE.pack(0, kind, role, 0, number, number), words, text)
 
 
-def _shape(place: Place) -> Shape:
-    shaping = Shaping()
+def _shape(place: Place, scope: Scope) -> Shape:
+    shaping = Shaping(scope.printers)
     if place.bits is None:
         return shaping.shape(place.type, 1)
     place.recipe.add(place.bits.offset or 0)

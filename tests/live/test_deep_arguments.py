@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.sessions import Build, Launch, all_events, status
 
-from strobe.model import EventFilter, TextMatch
-from strobe.session import Session
+from strobe.model import EventFilter, LaunchSpec, TextMatch, Watch
+from strobe.session import Session, SessionManager
 from strobe.values import PointerTo, Problem, Rows
 from strobe.values.text import shown
 
+PRINTERS = """
+[[printer]]
+type = "node"
+layout = "fields"
+fields = { number = "value", called = "name" }
+"""
 FORMS = pytest.mark.parametrize("form", ["native", "portable"])
 
 
@@ -106,3 +113,16 @@ def test_every_compiler(launch: Launch, build_program: Build, compiler: str, lev
     assert status(session) == 0
     for node in results(session, "linked"):
         assert node is None or (node.name, node.at.x) == ("made", 7)
+
+
+def test_a_projects_own_printers_hold_here_too(manager: SessionManager, build_program: Build, tmp_path: Path) -> None:
+    (tmp_path / ".strobe").mkdir()
+    (tmp_path / ".strobe" / "printers.toml").write_text(PRINTERS)
+    spec = LaunchSpec(str(build_program("watched", "-O0")), project_root=str(tmp_path))
+    session = manager.launch(spec, ["play"], watch=[Watch("gFirst")], depth=2)
+    assert status(session) == 0
+    node = arguments(session, "play")[0]["node"].to
+    assert dict(node) == {"number": 1, "called": "first"}
+    (watched, *_) = [event.watch_values for event in all_events(session, EventFilter(event_type="function_enter"))]
+    assert watched is not None
+    assert dict(watched["gFirst"]) == {"number": 1, "called": "first"}
