@@ -9,6 +9,7 @@
 enum { WANTED = 300 };
 
 static volatile sig_atomic_t handled[2];
+static volatile sig_atomic_t ready[2];
 static __thread volatile sig_atomic_t* mine;
 
 TRACED int in_handler(int value) {
@@ -29,6 +30,7 @@ static void* run(void* counter) {
     stack_t stack = {.ss_sp = malloc(65536), .ss_size = 65536};
     mine = counter;
     sigaltstack(&stack, NULL);
+    ready[mine - handled] = 1;
     for (long value = 0; *mine < WANTED; value++)
         if (busy(value) != value) abort();
     return NULL;
@@ -41,8 +43,8 @@ int main(void) {
     sigset_t block;
     sigemptyset(&block);
     for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, run, (void*)&handled[i]);
-    usleep(10000);
     for (int i = 0; i < 2; i++) {
+        while (!ready[i]) usleep(100); /* a handler needs `mine` */
         while (handled[i] < WANTED) {
             pthread_kill(threads[i], SIGUSR2);
             usleep(100);
