@@ -14,6 +14,7 @@ from strobe.values.printers import Printers, built_in
 from strobe.values.printers.layouts import Building
 from strobe.values.printers.members import Missing
 from strobe.values.printers.names import short, without_arguments
+from strobe.values.printers.texts import EndedText
 from strobe.values.shapes import MAX_CHARACTERS, Shape
 from strobe.values.structures import Form, Member
 
@@ -178,9 +179,12 @@ class Shaping:
         return Form(variant.name, variant.values, member)
 
     def _array(self, array: types.Array, depth: int) -> Shape:
-        count = (array.dimensions[0].count if array.dimensions else 0) or 0
-        row = row_of(array)
+        stated = array.dimensions[0].count if array.dimensions else None
+        count, row = stated or 0, row_of(array)
         width = character_width(row)
+        if stated is None:  # a flexible one, as the last member
+            text = None if width is None else EndedText(width, (), (("PLACE", 0, 0, 0),), 0)
+            return text or shapes.Nothing("<length not known>")
         if width is not None:
             return shapes.Characters(width, min(count * width, MAX_CHARACTERS * width + width))
         shown = min(count, MAX_ELEMENTS)

@@ -30,6 +30,7 @@ gLongest gTooLong gState.voices[3].freq gState.grid[1] gState.grid[1][2] gFirst.
 (*gStatePointerPointer)->head->value gState.bits.high gBits.wide gBits.flag *gElement gElement[1] gNodes[1]->value
 values.c::gHidden='values.c'::gHidden values_more.c::gHidden='values_more.c'::gHidden
 counted::calls counted_too::calls counted_here::calls counted_here::last measure::rows
+gFlexibleText gFlexibleText.text gNoLength
 gFlexible gFlexible.items[0] gFlexible.items[2] gPoints gPoints[1] gPoints[1][2].y gTagged gTagged[0].either.first
 gTagged[1].either gCrossing gCrossing.seventh gFields gFields.negative gFields.one
 gPacked gPacked.real gPackedRow gPackedRow[1].last gAligned gAligned.text gNested gNested.outer.inner[1][1].real

@@ -91,8 +91,10 @@ def field_of(value: Any, field: Any, depth: int, seen: set[Any]) -> Any:
 
 
 def array_of(value: Any, type_: Any, depth: int) -> Any:
-    low, high = type_.range() if type_.sizeof else (0, -1)  # of a flexible one gdb knows no end
+    low, high = type_.range()
     element = type_.target().unqualified()
+    if type_.sizeof == 0 and high >= low:  # a flexible one, of which gdb shows the place
+        return text_at(value[0].address, element.sizeof) if is_character(element) else "<length not known>"
     if is_character(element):
         codes = [int(value[index]) & ((1 << 8 * element.sizeof) - 1) for index in range(low, high + 1)]
         return text_of(codes[: codes.index(0)] if 0 in codes else codes, element.sizeof)

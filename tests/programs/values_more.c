@@ -16,6 +16,11 @@ struct Flexible {
     int items[];
 };
 
+struct FlexibleText {
+    int16_t id;
+    char text[];
+};
+
 struct Point {
     int16_t x, y;
 };
@@ -137,6 +142,11 @@ static void ends(void) {}
 
 static volatile int gHidden = 32;
 struct Flexible gFlexible = {3, {10, -20, 30}};
+struct FlexibleText gFlexibleText = {7, {"as long as it is"}};
+struct {
+    int none[0];
+    char last[];
+} gNoLength = {{}, {""}};
 struct Point gPoints[2][3] = {{{1, -1}, {2, -2}, {3, -3}}, {{4, -4}, {5, -5}, {6, -6}}};
 struct Tagged gTagged[3] = {{'a', {.point = {-1, 2}}, {.word = 1}}, {'\0', {.whole = 0xdeadbeef}, {.word = 4097}}};
 struct Crossing gCrossing = {99, -60000000, 0x5aaaaaaaa, -(1ll << 59), true, -16, DIRECTION_NORTH};
