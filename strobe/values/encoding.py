@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 import struct
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Any
 
 from strobe.errors import StrobeError, failure
@@ -17,6 +19,7 @@ MAX_SHOWN = 60
 _NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)")
 _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
 _X87_BIAS = 16383
+_MOST_DIGITS = 6000  # before or behind the point: more than any type has
 _ESCAPES = {"0": 0, "a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "'": 39, '"': 34, "\\": 92}
 _SHOWN_NAMES = 12
 _MAX_CODE = 0x10FFFF
@@ -35,7 +38,7 @@ def encode(type_: Type, value: Any, what: str) -> bytes:
     """Of a scalar or an enum. Raises WRITE_FAILED, which says what is valid."""
     plain, size = type_.bare, type_.size or 0
     if isinstance(plain, Scalar) and plain.encoding is Encoding.FLOAT:
-        return _float_bytes(_float(value, type_.name, what), plain, what, value)
+        return _float(type_, plain, value, what)
     return number_of(type_, value, what, 8 * size).to_bytes(size, "little")
 
 
@@ -123,38 +126,60 @@ def _escaped(text: str, size: int) -> int | None:
     return int(found[1], 16) if found else None
 
 
-def _float(value: Any, type_name: str, what: str) -> float:
-    try:
-        if not isinstance(value, bool | int | float | str) or isinstance(value, bool):
-            raise ValueError
-        number = whole_number(value) if isinstance(value, str) else None
-        return float(value if number is None else number)
-    except (ValueError, OverflowError):
-        raise refused(what, type_name, value, "it is no number", '1.5, 2e10, "nan", "inf", "-inf"') from None
-
-
-def _float_bytes(number: float, plain: Scalar, what: str, value: Any) -> bytes:
+def _float(type_: Type, plain: Scalar, value: Any, what: str) -> bytes:
     size = plain.size or 0
+    number = _number(value)
+    if number is None:
+        raise refused(what, type_.name, value, "it is no number", '1.5, 2e10, "nan", "inf", "-inf"')
     try:
         if size in _FLOATS:
-            return struct.pack(_FLOATS[size], number)
+            return struct.pack(_FLOATS[size], float(number))
+        if size == 16 and plain.own_name == "long double":
+            return _extended(number)
     except OverflowError:
-        raise refused(what, plain.name, value, "it is out of range", f"what {8 * size} bits hold") from None
-    if size == 16 and plain.own_name == "long double":
-        return _extended(number)
-    raise refused(what, plain.name, value, "values of this type are not written", "its bytes, at its address")
+        raise refused(what, type_.name, value, "it is out of range", "what fits into the type") from None
+    raise refused(what, type_.name, value, "values of this type are not written", "its bytes, at its address")
 
 
-def _extended(number: float) -> bytes:
-    """The 80 bits of an x87 register, and 6 bytes of padding (System V ABI for x86-64, 3.1.2)."""
-    sign = 0x8000 if math.copysign(1.0, number) < 0 else 0
-    if math.isinf(number) or math.isnan(number):
-        mantissa = 1 << 63 | (1 << 62 if math.isnan(number) else 0)
-        return struct.pack("<QH6x", mantissa, sign | 0x7FFF)
-    fraction, exponent = math.frexp(abs(number))
-    if fraction == 0:
-        return struct.pack("<QH6x", 0, sign)
-    return struct.pack("<QH6x", int(math.ldexp(fraction, 64)), sign | (exponent - 1 + _X87_BIAS))
+def _number(value: Any) -> float | Fraction | None:
+    """Exactly what was given; a float for infinities, for what is no number, and for -0."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+        return None
+    if isinstance(value, float):
+        return value
+    whole = whole_number(value) if isinstance(value, str) else None
+    try:
+        number = Decimal(value.strip() if isinstance(value, str) else value) if whole is None else Decimal(whole)
+    except InvalidOperation:
+        return None
+    if not number.is_finite() or not number:
+        return math.nan if number.is_snan() else float(number)
+    return _beyond(number) if abs(number.adjusted()) > _MOST_DIGITS else Fraction(number)
+
+
+def _beyond(number: Decimal) -> Fraction:
+    """In place of what no type holds: a fraction of a million digits would take long."""
+    size = Fraction(10) ** (_MOST_DIGITS if number.adjusted() > 0 else -_MOST_DIGITS)
+    return -size if number < 0 else size
+
+
+def _extended(number: float | Fraction) -> bytes:
+    """The 80 bits of an x87 register, and 6 bytes of padding (System V ABI for x86-64, 3.1.2). OverflowError."""
+    if isinstance(number, float) and (number == 0 or not math.isfinite(number)):
+        sign = 0x8000 if math.copysign(1.0, number) < 0 else 0
+        if number == 0:
+            return struct.pack("<QH6x", 0, sign)
+        return struct.pack("<QH6x", 1 << 63 | (1 << 62 if math.isnan(number) else 0), sign | 0x7FFF)
+    exact, sign = abs(Fraction(number)), 0x8000 if number < 0 else 0
+    exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
+    exponent -= exact < Fraction(2) ** exponent  # 2 ** exponent <= exact < 2 ** (exponent + 1)
+    exponent = max(exponent, 1 - _X87_BIAS)
+    mantissa = round(exact * Fraction(2) ** (63 - exponent))
+    if mantissa >> 64:  # rounded up
+        mantissa, exponent = mantissa >> 1, exponent + 1
+    if exponent > _X87_BIAS:
+        raise OverflowError
+    return struct.pack("<QH6x", mantissa, sign | (exponent + _X87_BIAS if mantissa >> 63 else 0))
 
 
 def _enumerated(plain: Enum, value: Any, what: str, bits: int) -> int:

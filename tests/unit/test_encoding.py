@@ -62,6 +62,26 @@ def test_long_doubles_are_those_of_the_compiler(number: float) -> None:
     assert encode(Scalar("long double", 16, None, Encoding.FLOAT, None), number, "x")[:10] == expected
 
 
+@pytest.mark.parametrize("text", ["0.1", "1e4000", "-1e-4900", "3.3e-4950", "1.18973149535723176502e+4932", "4.25"])
+def test_long_doubles_are_exact_where_text_is_given(text: str) -> None:
+    """As the C library reads it."""
+    buffer = ctypes.create_string_buffer(16)
+    scan = ctypes.CDLL(None).sscanf
+    assert scan(text.encode(), b"%Lf", buffer) == 1
+    assert encode(Scalar("long double", 16, None, Encoding.FLOAT, None), text, "x")[:10] == buffer.raw[:10]
+
+
+def test_floats_beyond_their_range() -> None:
+    for name, size, text in (("float", 4, "1e39"), ("double", 8, "1e309"), ("long double", 16, "1e4933")):
+        for given in (text, f"-{text}", "1e999999999"):
+            with pytest.raises(StrobeError, match="out of range"):
+                encode(Scalar(name, size, None, Encoding.FLOAT, None), given, "x")
+    double = Scalar("double", 8, None, Encoding.FLOAT, None)
+    assert encode(double, "1e-999999999", "x") == bytes(8)
+    with pytest.raises(StrobeError, match="out of range"):
+        encode(double, 10**400, "x")
+
+
 def test_floats() -> None:
     for size, form in ((4, "<f"), (8, "<d")):
         type_ = Scalar("float", size, None, Encoding.FLOAT, None)
