@@ -57,6 +57,8 @@ class Memory:
 def changes_of(type_: Type, bits: Field | None, address: int, value: Any, what: str, memory: Memory) -> list[Change]:
     """`bits`: of a bit-field, which begins in the byte at `address`. Raises WRITE_FAILED, READ_FAILED."""
     found = list(_Changes(memory).of(type_, bits, address, value, what))
+    if not found:
+        raise refused(what, type_.name, value, "there is nothing in it to write", "at least one element or member")
     _check_apart(found, what)
     return _joined(found)
 
@@ -176,16 +178,16 @@ class _Changes:
 
     def _array(self, array: Array, address: int, value: Any, what: str) -> Iterator[Change]:
         count = array.dimensions[0].count if array.dimensions else None
+        if count is None:
+            raise refused(what, array.name, value, "its length is not known", f"its elements, as {what}[0]")
         row = row_of(array)
         width = character_width(row)
         if width is not None and isinstance(value, str):
-            if count is None:
-                raise refused(what, array.name, value, "its length is not known", "its elements, by their index")
             yield Change(address, in_array(value, width, count, array.name, what), what=what)
             return
         elements = as_list(value)
-        if elements is None or count is None:
-            valid = f"a list of {count} values" if width is None else f"text of up to {(count or 1) - 1} bytes"
+        if elements is None:
+            valid = f"a list of {count} values" if width is None else f"text of up to {max(count - 1, 0)} characters"
             raise refused(what, array.name, value, "it is no list", valid)
         if len(elements) != count:
             reason = f"it has {count} elements, {len(elements)} are given"

@@ -179,6 +179,8 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("gOverlaid", {"first": 2, "left": 3, "right": 4}, "lie in the same memory"),
     ("gGrid", [[1, 2, 3]], "it has 2 elements, 1 are given."),
     ("gGrid", 5, "it is no list."),
+    ("gVoice", {}, "it is no object of members."),
+    ("gDouble", "1e400", "it is out of range."),
     ("gGrid[2]", [1, 2, 3], "has no element 2"),
     ("gText", "longer than the buffer", "and the text there now has 11."),
     ("gNoText", "text", "it is a null pointer."),
