@@ -43,6 +43,6 @@ def _parsed(value: Any, mark: str, kind: type) -> Any:
         return None
     try:
         found = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, kind) else None
