@@ -82,7 +82,7 @@ def _field(die: DIE, link: Link, access: str) -> Field:
         text(die),
         link(target(die)),
         _bit_offset(die, bits, link),
-        bits,
+        bits or None,  # rustc 1.63: what has no size of its own has 0
         _access(die, access),
         flag(die, "DW_AT_artificial"),
         number(die, "DW_AT_alignment"),

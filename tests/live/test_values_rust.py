@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +15,11 @@ from support.reads import error, ready, shown, value
 from support.sessions import Launch, text
 
 from strobe.session import Session
+from strobe.symbols import ElfResolver
 from strobe.values import ReadTarget
 from strobe.values import text as values_text
 
+LIBRARY_TYPE = re.compile(r"(?:std|alloc|core|hashbrown)::[\w:<>, ]{1,200}")
 ONCE_LOCK = (1, 70)  # where the library has it
 
 
@@ -166,6 +170,23 @@ def test_names_that_are_not_clear(program: Session) -> None:
     assert error(program, "GAIN").startswith("'GAIN' means 2 variables.")
     assert error(program, "audio::NONE").startswith("Variable 'audio::NONE' not found")
     assert error(program, "EVERYTHING.pair.2").startswith("(i32, &str) has no field")
+
+
+def test_memory_of_other_types_is_no_danger(build_program: Callable[..., Path], launch: Launch) -> None:
+    """Every type of the library that the program has, over memory that holds something else."""
+    path = build_program("values_rust", *flags_of(0))
+    session = ready(launch(path))
+    details = ElfResolver().details(str(path))
+    assert details is not None
+    named = [name for name in dict.fromkeys(details.types.names()) if LIBRARY_TYPE.fullmatch(name)]
+    assert len(named) > 300
+    start, chance, good = int(value(session, "&EVERYTHING.small")), random.Random(9), 0
+    for name in named:
+        (result,) = session.read([ReadTarget(f"*({name}*){start + 8 * chance.randrange(500):#x}")], 3)
+        assert result.error is not None or values_text.shown(result.value)
+        good += result.error is None
+    assert good > 100
+    assert value(session, "EVERYTHING.small") == -128
 
 
 @pytest.mark.parametrize("level", [0, 2])
