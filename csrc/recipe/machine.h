@@ -37,6 +37,11 @@ struct recipe_run {
     uint32_t kept_count, number_count, loop_count;
 };
 
+/* As strobe_recipe_run, on a machine that the caller has room for: in a target the stack may be small. */
+uint32_t strobe_recipe_run_on(struct recipe_run* run, const struct strobe_recipe_step* steps, uint32_t step_count,
+                              uint64_t start, strobe_recipe_reader read, void* context,
+                              struct strobe_recipe_output* output);
+
 /* The number of `width` bytes at an address, as a step sees it. */
 struct recipe_word strobe_recipe_number_at(struct recipe_run* run, uint64_t address, uint32_t width);
 /* Counts what is as much work as a step; 1 where there were as many as are allowed. */

@@ -209,25 +209,25 @@ static uint32_t recipe_execute_all(struct recipe_run* run) {
     return STROBE_RECIPE_MALFORMED; /* without END */
 }
 
-uint32_t strobe_recipe_run(const struct strobe_recipe_step* steps, uint32_t step_count, uint64_t start,
-                           strobe_recipe_reader read, void* context, struct strobe_recipe_output* output) {
-    struct recipe_run run;
+uint32_t strobe_recipe_run_on(struct recipe_run* run, const struct strobe_recipe_step* steps, uint32_t step_count,
+                              uint64_t start, strobe_recipe_reader read, void* context,
+                              struct strobe_recipe_output* output) {
     uint32_t status;
-    run.steps = steps;
-    run.count = step_count;
-    run.at = 0;
-    run.executed = 0;
-    run.most_steps = output->most_steps ? output->most_steps : STROBE_RECIPE_MAX_STEPS;
-    run.read = read;
-    run.context = context;
-    run.output = output;
-    run.place.value = start;
-    run.place.status = STROBE_RECIPE_OK;
-    run.place.step = 0;
-    run.kept_count = 0;
-    run.number_count = 0;
-    run.loop_count = 0;
-    status = recipe_execute_all(&run);
-    strobe_recipe_abandon(&run);
+    run->steps = steps;
+    run->count = step_count;
+    run->at = 0;
+    run->executed = 0;
+    run->most_steps = output->most_steps ? output->most_steps : STROBE_RECIPE_MAX_STEPS;
+    run->read = read;
+    run->context = context;
+    run->output = output;
+    run->place.value = start;
+    run->place.status = STROBE_RECIPE_OK;
+    run->place.step = 0;
+    run->kept_count = 0;
+    run->number_count = 0;
+    run->loop_count = 0;
+    status = recipe_execute_all(run);
+    strobe_recipe_abandon(run);
     return status;
 }

@@ -3,7 +3,6 @@
  * of scripts. Each is a block that says itself what it is (STROBE_EXTRA_* of the ABI), so that what is asked for may
  * change at any time: a function's set of them is changed by one store.
  */
-#include "../recipe/recipe.h"
 #include "recorder.h"
 
 #define STROBE_SIG_SETMASK 2
@@ -130,8 +129,8 @@ static uint32_t strobe_capture_recipe(const struct strobe_recorder* recorder, st
     output.item_capacity = recipe->items;
     output.item_count = 0;
     output.most_steps = STROBE_EXTRA_STEPS;
-    status = strobe_recipe_run(recorder->recipe_steps + recipe->first_step, recipe->step_count, start, strobe_read_own,
-                               &memory, &output);
+    status = strobe_recipe_run_on(&state->machine, recorder->recipe_steps + recipe->first_step, recipe->step_count,
+                                  start, strobe_read_own, &memory, &output);
     count = strobe_items_that_fit(&output, room - 2);
     words = 2 + strobe_pack_items(&output, count, out + 2);
     out[0] = strobe_extra_header(capture, STROBE_EXTRA_RECIPE, status, words);

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "../abi/strobe_abi.h"
-#include "../recipe/recipe.h"
+#include "../recipe/machine.h"
 #include "arch/cpu.h"
 
 /* What a call seldom needs is kept apart from what it always needs, or gcc gives that up registers for it. */
@@ -104,7 +104,8 @@ struct strobe_thread_state {
     struct strobe_thread_state* nested; /* of the same thread: records while this one is busy, in signal handlers */
     uint64_t totals_chain;              /* first of this state's totals entries, 0 for none */
     struct strobe_left_return left_returns[STROBE_LEFT_RETURNS];   /* by stub and slot, the newest of each place */
-    struct strobe_recipe_item scratch_items[STROBE_SCRATCH_ITEMS]; /* of a recipe that is running */
+    struct recipe_run machine;                                     /* of a recipe that is running: 3 KB */
+    struct strobe_recipe_item scratch_items[STROBE_SCRATCH_ITEMS]; /* what it gives */
     uint8_t scratch[STROBE_SCRATCH_BYTES];
     uint32_t totals_index[STROBE_FUNCTION_CAPACITY]; /* function id -> totals entry, 0 for none yet */
 };
