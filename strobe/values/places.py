@@ -9,7 +9,7 @@ from strobe.errors import StrobeError, failure
 from strobe.symbols.later import Later
 from strobe.symbols.locations import AtAddress, ThreadLocal
 from strobe.symbols.nearest import nearest_names
-from strobe.symbols.record_model import Base, Field, Variant
+from strobe.symbols.record_model import Base, Field
 from strobe.symbols.type_model import (
     VOID,
     Array,
@@ -35,10 +35,10 @@ from strobe.values.expression import (
     Number,
     spelled,
 )
-from strobe.values.printers.inside import Inside, element_of, value_in
-from strobe.values.recipes import Recipe, Steps
+from strobe.values.inward import go_inside, into_only_field, into_variant, step_into, variant_of
+from strobe.values.printers.inside import element_of, value_in
+from strobe.values.recipes import Recipe
 from strobe.values.scope import Module, Scope
-from strobe.values.structures import Form, Forms
 
 _MAX_NESTING = 32  # anonymous records and base classes within each other
 _SCALARS = {
@@ -166,7 +166,7 @@ class _Compiler:
         for _ in range(_MAX_NESTING):  # and what smart pointers and cells hold
             if not isinstance(record, Record) or _has(record, name):
                 break
-            if not self._go_in(place, of) and not self._into_only_field(place, record):
+            if not self._go_in(place, of) and not into_only_field(place, record):
                 break
             if isinstance(place.type.bare, Pointer):
                 self._follow(place, spelled(of))
@@ -175,79 +175,26 @@ class _Compiler:
             raise _wrong(of, f"it is {place.type.name}, which has no fields")
         if record.is_declaration:
             raise _wrong(of, f"{record.name} is only declared: its fields are not known")
-        variant = _variant(record, name)
+        variant = variant_of(record, name)
         if variant is not None:
-            return self._into_variant(place, record, variant, of)
+            into_variant(place, record, variant, spelled(of))
+            return place
         path = path_to(record, name)
         if path is None:
             near = nearest_names(name, field_names(record))
             raise failure("no_such_field", type=record.name, what=name, hint=_near(near) or _all(record))
         for part in path:
-            self._step_into(place, part)
+            step_into(place, part)
         return place
-
-    def _into_variant(self, place: Place, record: Record, variant: Variant, of: Expression) -> Place:
-        """Of a Rust enum, where it is the one that is there."""
-        variants = record.parts.variants
-        assert variants is not None and variant.field is not None
-        tag = variants.discriminant
-        forms = tuple(Form(one.name, one.values, None) for one in variants.variants)
-        chosen = forms[variants.variants.index(variant)]
-        place_of_tag, width = (0, 0) if tag is None else (tag.offset or 0, tag.type.size or 0)
-        told = Forms("", forms, place_of_tag, width, 0)
-        if told.is_told:
-            place.recipe.numbers((("NUMBER", width, 0, place_of_tag), *told.is_there(chosen)))
-            self._go_where(place, (("PLACE", 0, 0, 0),), f"{spelled(of)} is not {variant.name}")
-            place.recipe.drop()
-        self._step_into(place, variant.field)
-        return place
-
-    def _into_only_field(self, place: Place, record: Record) -> bool:
-        """Of a Rust struct or variant whose one field has no name: `next.Some.value`."""
-        fields = record.parts.fields
-        if len(fields) != 1 or not record.parts.is_tuple or place.is_value:
-            return False
-        self._step_into(place, fields[0])
-        return True
 
     def _go_in(self, place: Place, of: Expression) -> bool:
         """To what a smart pointer leads to, or what a cell holds; False where it is neither."""
         inside = None if place.is_value else value_in(place.type, self._scope.printers)
         if inside is not None:
-            self._go_inside(place, inside, spelled(of), f"{spelled(of)} has no value")
-        return inside is not None
-
-    def _go_inside(self, place: Place, inside: Inside, text: str, absent: str) -> None:
-        if inside.condition:
-            place.recipe.numbers(inside.condition)
-            step = self._go_where(place, inside.address, absent)
-        else:
-            place.recipe.numbers(inside.address)
-            step = place.recipe.go()
-        place.is_const = place.is_const and not inside.is_away
-        place.type = inside.type
-        if inside.is_away:
-            place.dereferenced[step] = text
+            go_inside(place, inside, spelled(of), f"{spelled(of)} has no value")
             self._check_dereferences(place)
-
-    def _go_where(self, place: Place, address: Steps, refusal: str) -> int:
-        """Where the top number, which is taken away, is not 0; else the place is bad. The step that goes."""
-        is_zero: Steps = (("CONSTANT", 0, 0, 0), ("EQUAL", 0, 0, 0))
-        place.recipe.numbers((*is_zero, *is_zero, *address, ("PICK", 0, 1, 0)))
-        place.refused[len(place.recipe.code)] = refusal
-        place.recipe.numbers((("DIVIDED", 0, 0, 0),))
-        step = place.recipe.go()
-        place.recipe.drop()
-        return step
-
-    def _step_into(self, place: Place, part: Field | Base) -> None:
-        if isinstance(part, Base) and part.offset is None:
-            place.recipe.virtual_base(part.vtable_offset or 0)
-        elif isinstance(part, Field) and part.bit_size is not None:
-            place.bits = part
-        else:
-            place.recipe.add(part.offset or 0)
-        place.type = part.type
+            self._complete(place)
+        return inside is not None
 
     def _index(self, place: Place, of: Expression, index: int) -> Place:
         plain = place.type.bare
@@ -273,7 +220,8 @@ class _Compiler:
             if inside is not None and index < 0:
                 raise failure("not_there", reason=f"{spelled(of)} has no element {index}")
             if inside is not None:
-                self._go_inside(place, inside, spelled(of), f"{spelled(of)} has no element {index}")
+                go_inside(place, inside, spelled(of), f"{spelled(of)} has no element {index}")
+                self._check_dereferences(place)
                 return place
             if not self._go_in(place, of):
                 break
@@ -348,13 +296,8 @@ def path_to(record: Record, name: str, depth: int = 0) -> list[Field | Base] | N
     return None
 
 
-def _variant(record: Record, name: str) -> Variant | None:
-    variants = () if record.parts.variants is None else record.parts.variants.variants
-    return next((one for one in variants if one.name == name and one.field is not None), None)
-
-
 def _has(record: Record, name: str) -> bool:
-    return record.is_declaration or _variant(record, name) is not None or path_to(record, name) is not None
+    return record.is_declaration or variant_of(record, name) is not None or path_to(record, name) is not None
 
 
 def _spread(record: Record) -> list[Field | Base]:
