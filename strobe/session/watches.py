@@ -96,7 +96,7 @@ def _of_recipe(
     code, size, items = place.recipe.finished()
     size, items = min(size, _MAX_BYTES), min(items, _MAX_ITEMS)
     request.add_recipe(number, code, size, items)
-    names = {str(step): text for step, text in place.dereferenced.items()}
+    names = {str(step): text for step, text in (place.dereferenced | place.refused).items()}
     words = 2 + 2 * items + (size + 7) // 8
     return _compiled(spec, number, _RECIPE, _ROLE_WATCH, words, {**described, "pointers": names})
 

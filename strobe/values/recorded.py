@@ -11,7 +11,7 @@ from typing import Any
 from strobe.model import Argument, Event, Value
 from strobe.values import stored
 from strobe.values.model import PointerTo, Problem
-from strobe.values.recipes import FULL, NULL, OK, UNREADABLE, Item
+from strobe.values.recipes import BROKEN, FULL, NULL, OK, UNREADABLE, Item
 from strobe.values.shapes import Decoding, Part, Shape, problem, read_value
 
 _WATCH, _RECIPE, _SCRIPT = 1, 2, 3  # STROBE_EXTRA_*
@@ -33,7 +33,8 @@ class _Block:
 @dataclass(frozen=True, slots=True)
 class _Description:
     """What blocks of one number are. `label`: of a watch; `text`: what it is read of. `is_pointer`: the argument is a
-    pointer to it. `pointers`: by the step that follows them."""
+    pointer to it. `pointers`: by the step that follows them; by the step that finds it out, what is
+    not there."""
 
     shape: Shape | None
     label: str = ""
@@ -101,6 +102,8 @@ class Recorded:
         first = items[0]
         if not first.is_there:
             pointer = dict(known.pointers).get(first.step)
+            if first.status == BROKEN and pointer:
+                return Problem(pointer)
             return Problem(f"Null pointer at {pointer}") if first.status == NULL and pointer else problem(first)
         joint = "->" if known.is_pointer else "."
         return read_value(known.shape, Decoding(_endless(items), self._name_at, {}), name, known.key, joint)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from support.reads import error, ready, shown, value
-from support.sessions import Launch
+from support.sessions import Launch, all_events, status
 
+from strobe.model import EventFilter, TextMatch, Watch
 from strobe.session import Session
 from strobe.values.writing import WriteTarget
 
@@ -66,3 +67,20 @@ def test_the_last_element_and_the_one_behind_it(library: Session) -> None:
 def test_what_they_hold_is_written(library: Session) -> None:
     assert library.write([WriteTarget("gVector[1]", 7)])[0].error is None
     assert shown(library, "gVector") == "[1, 7, 3]"
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_what_they_hold_is_watched(
+    build_program: Callable[..., Path], launch: Launch, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """Read in the program itself, at the beginning and the end of each call."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    names = ("gVector[3]", "*gShared", "*gOptional", "gVector")
+    session = launch(build_program("watched_library"), patterns=["tick"], watch=[Watch(name) for name in names])
+    assert status(session) == 0
+    calls = all_events(session, EventFilter(function=TextMatch(equals="tick")))
+    watched = [event.watch_values or {} for event in calls]
+    assert [values["gVector[3]"] for values in watched] == ["gVector has no element 3"] * 3 + [77] * 3
+    assert [values["*gShared"] for values in watched] == ["Null pointer at gShared"] * 3 + [5] * 3
+    assert [values["*gOptional"] for values in watched] == ["gOptional has no value"] * 3 + [9] * 3
+    assert [values["gVector"] for values in watched] == [[1, 2, 3]] * 3 + [[1, 2, 3, 77]] * 3
