@@ -182,13 +182,16 @@ struct strobe_capture {
 #define STROBE_EXTRA_ID_SHIFT 32     /* 16 bits: what the host calls it; never used for anything else in a session */
 #define STROBE_EXTRA_ROLE_SHIFT 48   /* 8 bits */
 #define STROBE_EXTRA_WATCH 1u        /* one word follows: the value, or where it failed what could not be read */
-#define STROBE_EXTRA_RECIPE 2u       /* the number of items, two words for each, then their bytes one after the other */
-#define STROBE_EXTRA_SCRIPT 3u       /* JSON: a word with its length in bytes, then these */
+#define STROBE_EXTRA_RECIPE \
+    2u /* the number of items, one or two words for each, then their bytes one after the other */
+#define STROBE_EXTRA_SCRIPT 3u /* JSON: a word with its length in bytes, then these */
 /* strobe_capture.role: the number of a parameter, or */
 #define STROBE_ROLE_RETURN 255u
 #define STROBE_ROLE_WATCH 254u
-/* An item: its address, and a word with its size in the low 16 bits, its status in 8, its step in the high 32. */
-#define STROBE_ITEM_STATUS_SHIFT 16
+/* An item: a word with its size in the low 12 bits and its status in 4, then, where that is OK, its address in 48; else
+   its step in the high 32, and a second word with the address. */
+#define STROBE_ITEM_STATUS_SHIFT 12
+#define STROBE_ITEM_ADDRESS_SHIFT 16
 #define STROBE_ITEM_STEP_SHIFT 32
 
 /*

@@ -86,31 +86,44 @@ static uint32_t strobe_capture_watch(const struct strobe_recorder* recorder, con
     return 2;
 }
 
+static uint32_t strobe_item_words(const struct strobe_recipe_item* item) {
+    return item->status == STROBE_RECIPE_OK ? 1 : 2; /* what can be read lies below 2 to the power of 47 */
+}
+
 /* How many of the items fit into so many words, with their bytes. */
 static uint32_t strobe_items_that_fit(const struct strobe_recipe_output* output, uint32_t room) {
-    uint32_t bytes = 0;
+    uint32_t bytes = 0, words = 0;
     uint32_t index;
     for (index = 0; index < output->item_count; index++) {
+        words += strobe_item_words(&output->items[index]);
         bytes += output->items[index].size;
-        if (2 * (index + 1) + (bytes + 7) / 8 > room) return index;
+        if (words + (bytes + 7) / 8 > room) return index;
     }
     return index;
 }
 
 static uint32_t strobe_pack_items(const struct strobe_recipe_output* output, uint32_t count, uint64_t* out) {
-    uint8_t* to = (uint8_t*)(out + 2 * count);
-    uint32_t bytes = 0;
+    uint32_t bytes = 0, words = 0;
     uint32_t index;
+    uint8_t* to;
     for (index = 0; index < count; index++) {
         const struct strobe_recipe_item* item = &output->items[index];
-        out[2 * index] = item->address;
-        out[2 * index + 1] = item->size | (uint64_t)item->status << STROBE_ITEM_STATUS_SHIFT |
-                             (uint64_t)item->step << STROBE_ITEM_STEP_SHIFT;
+        uint64_t first = item->size | (uint64_t)item->status << STROBE_ITEM_STATUS_SHIFT;
+        if (strobe_item_words(item) == 1) {
+            out[words++] = first | item->address << STROBE_ITEM_ADDRESS_SHIFT;
+        } else {
+            out[words++] = first | (uint64_t)item->step << STROBE_ITEM_STEP_SHIFT;
+            out[words++] = item->address;
+        }
+    }
+    to = (uint8_t*)(out + words);
+    for (index = 0; index < count; index++) {
+        const struct strobe_recipe_item* item = &output->items[index];
         strobe_copy(to + bytes, (uint64_t)(output->bytes + item->offset), item->size);
         bytes += item->size;
     }
     for (index = bytes; index % 8 != 0; index++) to[index] = 0;
-    return 2 * count + (bytes + 7) / 8;
+    return words + (bytes + 7) / 8;
 }
 
 static uint32_t strobe_capture_recipe(const struct strobe_recorder* recorder, struct strobe_thread_state* state,

@@ -9,9 +9,10 @@ from strobe.model import Capture, CaptureKind, FunctionSymbol, ValueKind
 from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.signature import SignatureTypes
 from strobe.symbols.type_model import Pointer, Record, Reference, Type
+from strobe.values import stored
 from strobe.values.printers.known import Printers
 from strobe.values.recipes import Recipe
-from strobe.values.shapes import Nothing, Shape, add_read
+from strobe.values.shapes import Nothing, add_read
 from strobe.values.shaping import Shaping
 
 MAX_DEPTH = 10
@@ -20,22 +21,27 @@ _RAX = 6  # STROBE_SOURCE_RAX
 _MAX_BYTES = 3072  # of one value
 _MOST_STATED = 1 << 16  # if each text had its greatest length
 _MAX_ITEMS = 64
+_MAX_SHAPES = 500  # parts of one value; what has more is followed less deep
 _MAX_PARAMETERS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
     """A structure whose address is in `source`, STROBE_SOURCE_*; `role`: the parameter's number, or RETURN.
-    `is_pointer`: the value is a pointer to it, else it stands for the structure itself."""
+    `described`: the shape, stored. `is_pointer`: the value is a pointer to it, else it stands for the structure
+    itself."""
 
     role: int
     source: int
-    shape: Shape
     code: bytes
     bytes: int
     items: int
     key: int
+    described: str
     is_pointer: bool
+
+
+_Known = tuple[bytes, int, int, int, str]  # code to described of a Followed
 
 
 class Following:
@@ -44,7 +50,8 @@ class Following:
     def __init__(self, depth: int, printers: Printers) -> None:
         self._depth = depth
         self._printers = printers
-        self._known: dict[int, tuple[Type, Shape, bytes, int, int] | None] = {}
+        self._known: dict[int, _Known | None] = {}
+        self._records: list[Record] = []  # they stay, so that no other gets the id of one
 
     def of(self, function: FunctionSymbol, types: SignatureTypes) -> tuple[list[Followed], list[Followed]]:
         """Those of the arguments, and of the result."""
@@ -68,9 +75,9 @@ class Following:
 
     def _followed(self, role: int, source: int, record: Record, is_pointer: bool) -> Followed | None:
         known = self._shaped(record)
-        return None if known is None else Followed(role, source, *known[1:], id(record), is_pointer)
+        return None if known is None else Followed(role, source, *known, is_pointer)
 
-    def _shaped(self, record: Record) -> tuple[Type, Shape, bytes, int, int] | None:
+    def _shaped(self, record: Record) -> _Known | None:
         """None where nothing of it can be shown, or more than there is room for."""
         if id(record) not in self._known:
             try:
@@ -79,14 +86,17 @@ class Following:
                 self._known[id(record)] = None
         return self._known[id(record)]
 
-    def _shape(self, record: Record) -> tuple[Type, Shape, bytes, int, int] | None:
-        shape = Shaping(self._printers, _MAX_ITEMS, _MOST_STATED, names_types=True).shape(record, self._depth)
+    def _shape(self, record: Record) -> _Known | None:
+        shape = Shaping(self._printers, _MAX_ITEMS, _MOST_STATED, _MAX_SHAPES, names_types=True).shape(
+            record, self._depth
+        )
         if isinstance(shape, Nothing) or shape.size > _MAX_BYTES:
             return None
         recipe = Recipe()
         add_read(recipe, shape)
         code, size, items = recipe.finished()
-        return record, shape, code, min(size, _MAX_BYTES), min(items, _MAX_ITEMS)
+        self._records.append(record)
+        return code, min(size, _MAX_BYTES), min(items, _MAX_ITEMS), id(record), stored.dump(shape)
 
 
 def _is_address(captures: tuple[Capture, ...]) -> bool:

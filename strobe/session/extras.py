@@ -21,7 +21,6 @@ from strobe.symbols import ModuleSymbols, SymbolResolver
 from strobe.symbols.patterns import parse_all
 from strobe.symbols.selection import matching
 from strobe.symbols.signature import SignatureTypes
-from strobe.values import stored
 from strobe.values.printers.known import ProjectPrinters
 from strobe.values.scope import Scope
 
@@ -29,15 +28,17 @@ _CAPTURE = struct.Struct("<BBBBHH")  # struct strobe_capture
 _RECIPE = 9  # STROBE_CAPTURE_RECIPE
 _MAX_WORDS = 800  # of a record's 1,023, beside what its function's own captures take; what finds no room says so
 _LAST_ID = 65_534
+_MANY = 500  # functions
 
 
 @dataclass(frozen=True, slots=True)
 class _Set:
-    """Captures at the entry and at the return, and the most words that either gives."""
+    """Captures at the entry and at the return, and the most words that either gives. `follows`: structures, too."""
 
     entry: tuple[bytes, ...]
     leave: tuple[bytes, ...]
     words: int
+    follows: bool
 
 
 @dataclass
@@ -63,6 +64,7 @@ class Extras:
         self._following: Following | None = None
         self._watches: dict[str, CompiledWatch] = {}
         self._functions: dict[str, set[tuple[str, int]]] = {}  # of the watches that are not for all
+        self._followed_functions = 0
         self.depth = 0
         self.generation = 0  # what a function's set is may have changed where this has
 
@@ -74,6 +76,7 @@ class Extras:
         """How many structs within each other are recorded of what arguments and results lead to; 0: none."""
         if depth != self.depth:
             self.depth = depth
+            self._followed_functions = 0
             self._following = Following(depth, self._printers.current()) if depth else None
             self.generation += 1
 
@@ -119,11 +122,18 @@ class Extras:
         if self._following is not None:
             types = resolver.signature_types(functions)
         sets = [self._set_of(*item) for item in zip(functions, types, strict=True)]
+        self._followed_functions += sum(item.follows for item in sets)
         self._make([item for item in dict.fromkeys(sets) if item.words and item not in self._sets])
         return [self._sets[item] if item.words else 0 for item in sets]
 
     def warnings(self) -> list[str]:
         found = []
+        if self._followed_functions > _MANY:
+            count = f"{self._followed_functions:,} functions, {self.depth} structs deep"
+            found.append(
+                f"What arguments lead to is recorded of {count}: events take kilobytes, so fewer are kept. "
+                "A smaller serializationDepth or fewer functions keep more."
+            )
         for name, functions in self._functions.items():
             if not functions:
                 found.append(f"Watch '{name}' is read nowhere: no function matches its `on` patterns.")
@@ -156,7 +166,7 @@ class Extras:
         first, last = self._recipes_of(entry), self._recipes_of(leave)
         most = words + max(sum(recipe_words(item.bytes, item.items) for item in items) for items in (entry, leave))
         # what is watched was asked for by name, so it comes first
-        return _Set((*captures, *first), (*captures, *last), min(most, _MAX_WORDS))
+        return _Set((*captures, *first), (*captures, *last), min(most, _MAX_WORDS), bool(first or last))
 
     def _followed(
         self, function: FunctionSymbol, types: SignatureTypes | None
@@ -170,9 +180,8 @@ class Extras:
         return [_CAPTURE.pack(item.source, _RECIPE, item.role, 0, number, number) for item, number in numbers]
 
     def _recipe(self, item: Followed) -> int:
-        described = json.dumps(
-            {"shape": json.loads(stored.dump(item.shape)), "key": item.key, "pointer": item.is_pointer}
-        )
+        about = json.dumps({"key": item.key, "pointer": item.is_pointer})
+        described = f'{{"shape":{item.described},{about[1:]}'
         known = self._recipes.get((item.code, described))
         if known is None:
             known = self._recipes[item.code, described] = self._new_id()

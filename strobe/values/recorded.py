@@ -134,13 +134,22 @@ def _blocks(words: Sequence[int]) -> Iterator[_Block]:
 
 
 def _items(words: Sequence[int]) -> list[Item]:
-    count = min(words[0], (len(words) - 1) // 2) if words else 0
-    data = b"".join(word.to_bytes(_WORD, "little") for word in words[1 + 2 * count :])
-    items, at = [], 0
-    for address, facts in zip(words[1 : 1 + 2 * count : 2], words[2 : 2 + 2 * count : 2], strict=True):
-        size = facts & 0xFFFF
-        items.append(Item(facts >> 16 & 0xFF, address, facts >> 32, data[at : at + size]))
-        at += size
+    heads, at = [], 1
+    for _ in range(words[0] if words else 0):
+        if at >= len(words):
+            return []
+        first, at = words[at], at + 1
+        size, status = first & 0xFFF, first >> 12 & 0xF
+        if status == OK:
+            heads.append((status, first >> 16, 0, size))
+        elif at < len(words):
+            heads.append((status, words[at], first >> 32, size))
+            at += 1
+    data = b"".join(word.to_bytes(_WORD, "little") for word in words[at:])
+    items, start = [], 0
+    for status, address, step, size in heads:
+        items.append(Item(status, address, step, data[start : start + size]))
+        start += size
     return items
 
 

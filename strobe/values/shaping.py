@@ -28,7 +28,7 @@ _MAX_PRINTED = 12  # types of libraries within each other
 
 
 class _TooManyError(Exception):
-    """There are more than _MAX_SHAPES parts."""
+    """There are more parts than are made."""
 
 
 class Shaping:
@@ -42,12 +42,14 @@ class Shaping:
         printers: Printers | None = None,
         max_items: int = _MAX_ITEMS,
         max_bytes: int = MAX_BYTES,
+        max_shapes: int = _MAX_SHAPES,
         names_types: bool = False,
     ) -> None:
         self._printers = built_in() if printers is None else printers
         self._printed: list[tuple[int, int]] = []  # those whose parts are being shaped
         self._max_items = max_items
         self._max_bytes = max_bytes
+        self._max_shapes = max_shapes
         self._names_types = names_types
         self._items = 0
         self._bytes = 0
@@ -61,7 +63,7 @@ class Shaping:
         """
         if self._made is not None:
             self._made += 1
-            if self._made > _MAX_SHAPES:
+            if self._made > self._max_shapes:
                 raise _TooManyError
             return self._shape(type_, depth)
         before = self._items, self._bytes
