@@ -1,4 +1,5 @@
 // Variables of the standard library's types: empty ones, ones with a few, 100 and 101 elements, and nested ones.
+#include <pthread.h>
 #include <unistd.h>
 
 #include <array>
@@ -8,6 +9,7 @@
 #include <complex>
 #include <cstdio>
 #include <deque>
+#include <filesystem>
 #include <forward_list>
 #include <functional>
 #include <list>
@@ -17,6 +19,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <stack>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -136,6 +139,16 @@ std::complex<double> gComplex(1.5, -2);
 std::initializer_list<int> gInitializers = {4, 5};
 std::reference_wrapper<int> gReference = gVector[0];
 Names gNames;
+std::filesystem::path gPath("/tmp/a");
+std::stack<int> gStack;
+std::vector<int>::iterator gIterator = gVector.begin() + 1;
+pthread_mutex_t gPlainMutex = PTHREAD_MUTEX_INITIALIZER;
+std::atomic_flag gOnce;
+std::chrono::duration<int, std::ratio<1, 60>> gFrames(3);
+std::pair<const std::string, std::unique_ptr<int>> gOwningPair("key", nullptr);
+std::optional<std::vector<std::optional<int>>> gDeepOptional{{1, std::nullopt}};
+std::variant<std::monostate, std::vector<int>> gMonostate, gVectorVariant = std::vector<int>{1};
+std::unordered_map<std::string, std::map<int, std::list<std::string>>> gDeepMap{{"a", {{1, {"x", "y"}}}}};
 
 // Memory that is no container, or not any more.
 alignas(std::vector<int>) unsigned char gHalfVector[sizeof(std::vector<int>)];
@@ -166,6 +179,7 @@ static void fill() {
     gPerson->friend_of = gPerson;
     gExpired = std::make_shared<Point>();
     gNames.push_back("n");
+    gStack.push(4);
     for (auto* memory : {&gHalfVector[0], &gWildMemory[0], &gWildListMemory[0], &gWildTextMemory[0]})
         for (unsigned at = 0; at < sizeof(std::vector<int>); at++) memory[at] = static_cast<unsigned char>(17 * at + 1);
 }
@@ -173,6 +187,7 @@ static void fill() {
 int main() {
     fill();
     gLocked.lock();
+    pthread_mutex_lock(&gPlainMutex);
     all_set();
     pause();
     gPerson->friend_of = nullptr;
