@@ -76,7 +76,7 @@ def test_what_they_hold_is_watched(
     """Read in the program itself, at the beginning and the end of each call."""
     monkeypatch.setenv("STROBE_RECORDER", form)
     names = ("gVector[3]", "*gShared", "*gOptional", "gVector")
-    session = launch(build_program("watched_library"), patterns=["tick"], watch=[Watch(name) for name in names])
+    session = launch(build_program("ticking_library"), patterns=["tick"], watch=[Watch(name) for name in names])
     assert status(session) == 0
     calls = all_events(session, EventFilter(function=TextMatch(equals="tick")))
     watched = [event.watch_values or {} for event in calls]
