@@ -51,6 +51,12 @@ struct Wide {
 struct alignas(64) Aligned {
     int value;
 };
+struct __attribute__((packed)) Packed {
+    char first;
+    int second;
+    bool operator<(const Packed& other) const { return first < other.first; }
+};
+typedef float Quad __attribute__((vector_size(16)));
 struct Names : std::vector<std::string> {
     int extra = 7;
 };
@@ -139,6 +145,15 @@ std::complex<double> gComplex(1.5, -2);
 std::initializer_list<int> gInitializers = {4, 5};
 std::reference_wrapper<int> gReference = gVector[0];
 Names gNames;
+std::set<Packed> gPackedSet{{1, 2}, {3, 4}};
+std::map<char, Packed> gPackedMap{{'a', {5, 6}}};
+std::map<short, char> gSmallMap{{1, 'x'}, {2, 'y'}};
+std::set<short> gShortSet{3, 4};
+std::set<long double> gLongDoubleSet{1.5L, 2.5L};
+std::forward_list<Aligned> gAlignedForward{{7}, {8}};
+std::map<char, Aligned> gAlignedMap{{'a', {9}}};
+std::unordered_map<char, Aligned> gAlignedTable{{'a', {10}}};
+std::forward_list<Quad> gQuads(1, Quad{1, 2, 3, 4});
 std::filesystem::path gPath("/tmp/a");
 std::stack<int> gStack;
 std::vector<int>::iterator gIterator = gVector.begin() + 1;

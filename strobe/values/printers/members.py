@@ -178,14 +178,23 @@ def alignment_of(type_: types.Type, depth: int = 0) -> int:
     plain = type_.bare
     if type_.alignment or plain.alignment:
         return type_.alignment or plain.alignment or 1
-    if isinstance(plain, types.Array):
+    if isinstance(plain, types.Array) and not plain.is_vector:
         return alignment_of(plain.element, depth)
     if isinstance(plain, types.Record) and depth < _MAX_NESTING:
-        inner = [field.type for field in plain.parts.fields] + [base.type for base in plain.parts.bases]
-        inner_most = max((alignment_of(one, depth + 1) for one in inner), default=1)
-        stated = max((field.alignment or 1 for field in plain.parts.fields), default=1)
-        return max(inner_most, stated)
-    return min(plain.size or 1, 16) or 1
+        return _alignment_of_record(plain, depth)
+    return min(plain.size or 1, 64 if isinstance(plain, types.Array) else 16) or 1
+
+
+def _alignment_of_record(record: types.Record, depth: int) -> int:
+    """That of its parts; less where it is packed, which only their places tell."""
+    parts = [(one.offset or 0, alignment_of(one.type, depth + 1)) for one in record.parts.bases]
+    for field in record.parts.fields:
+        own = field.alignment or alignment_of(field.type, depth + 1)
+        parts.append((0 if field.bit_size is not None else field.offset or 0, own))
+    found = max((own for _, own in parts), default=1)
+    while found > 1 and ((record.size or 0) % found or any(offset % min(own, found) for offset, own in parts)):
+        found //= 2
+    return found
 
 
 def leaves(record: types.Record, name: str, base: int = 0, depth: int = 0) -> Iterator[tuple[int, Found]]:
