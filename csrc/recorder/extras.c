@@ -57,7 +57,7 @@ static int strobe_load_watched(const struct strobe_recorder* recorder, const str
 static uint32_t strobe_capture_watch(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                                      const struct strobe_capture* capture, uint64_t* page, uint64_t* out) {
     const struct strobe_watch* watch = &recorder->watches[capture->offset];
-    uint64_t address = watch->address;
+    uint64_t address = watch->address + (watch->is_thread_local ? strobe_thread_pointer() : 0);
     uint32_t status = STROBE_RECIPE_OK;
     uint32_t index;
     if (watch->dereferences == 0 && watch->is_static) {

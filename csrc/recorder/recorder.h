@@ -126,7 +126,8 @@ struct strobe_watch {
     uint8_t dereferences;
     uint8_t width;
     uint8_t is_static;
-    uint8_t reserved[21];
+    uint8_t is_thread_local; /* `address` counts from the thread pointer */
+    uint8_t reserved[20];
 };
 
 struct strobe_stored_recipe {

@@ -65,22 +65,32 @@ def compiled(
 
 def _of_variable(spec: Watch, variable: str, number: int, scope: Scope, request: ExtrasRequest) -> CompiledWatch:
     place = place_of(parse(variable), scope)
-    if place.is_thread_local:
-        reason = "it is thread-local, and threads have different ones"
-        raise failure("watch_failed", what=spec.name, reason=reason, hint="Read it with debug_read and a threadId.")
     shape = _shape(place, scope)
     described = {"shape": json.loads(stored.dump(shape)), "text": variable}
     chain = _chain(place.recipe) if _is_number(shape) and not place.is_value else None
+    pointer = scope.thread_pointer(place.module) if place.is_thread_local and place.module is not None else None
+    if place.is_thread_local and (chain is None or pointer is None):
+        reason = (
+            "of thread-local variables, numbers and pointers are watched, of modules that were loaded with the program"
+        )
+        raise failure("watch_failed", what=spec.name, reason=reason, hint="Read it with debug_read and a threadId.")
     if chain is None:
         return _of_recipe(spec, number, place, shape, request, described)
-    request.add_watch(number, chain.address, chain.offsets, shape.size, _is_static(chain.address, scope))
+    request.add_watch(
+        number,
+        chain.address - (pointer or 0),
+        chain.offsets,
+        shape.size,
+        is_static=pointer is not None or _is_static(chain.address, scope),
+        is_thread_local=pointer is not None,
+    )
     return _compiled(spec, number, _WATCH, 0, 2, described)
 
 
 def _of_address(spec: Watch, number: int, request: ExtrasRequest) -> CompiledWatch:
     width = raw.width_of(spec.type or "")
     shape = raw.raw_shape(spec.type or "", width)
-    request.add_watch(number, spec.address or 0, (), width, is_static=False)
+    request.add_watch(number, spec.address or 0, (), width, is_static=False, is_thread_local=False)
     return _compiled(spec, number, _WATCH, 0, 2, {"shape": json.loads(stored.dump(shape)), "text": spec.name})
 
 

@@ -38,6 +38,9 @@ class ThreadBlocks(Protocol):
     def block(self, module: Module, thread: int | None, what: str) -> int:
         """Address of the module's block of a thread, by id; None: the main one. Raises READ_FAILED, about `what`."""
 
+    def thread_pointer(self, module: Module) -> int | None:
+        """The main thread's, where the module's blocks lie as far from every thread's; else None."""
+
 
 @dataclass
 class Module:
@@ -125,6 +128,10 @@ class Scope:
             reason = "the threads of this process are not known"
             raise failure("thread_local_unread", what=variable.name, thread=thread or "", reason=reason)
         return self._blocks.block(module, thread, variable.name) + offset
+
+    def thread_pointer(self, module: Module) -> int | None:
+        """As ThreadBlocks.thread_pointer."""
+        return None if self._blocks is None else self._blocks.thread_pointer(module)
 
     def type(self, name: str) -> Type | None:
         for module in self.modules():

@@ -98,6 +98,14 @@ class GlibcThreads:
             raise failure("thread_local_unallocated", what=what, thread=tid, module=name)
         return address
 
+    def thread_pointer(self, module: Module) -> int | None:
+        """As scope.ThreadBlocks."""
+        known = self._structures or self._find_structures()
+        block = None if known is None else self._block(known, module)
+        if known is None or block is None or not _is_fixed(block):
+            return None
+        return self._control_block(known, self._memory.pid)
+
     def _check_alive(self, tid: int) -> None:
         tasks = Path(f"/proc/{self._memory.pid}/task")
         if (tasks / str(tid)).exists():
@@ -164,7 +172,7 @@ class GlibcThreads:
 
     def _address(self, known: _Structures, control: int, block: _Block) -> int | None:
         """None where the thread has no copy yet."""
-        if platform.machine() == "x86_64" and 0 < block.distance < 1 << 63:
+        if _is_fixed(block):
             return control - block.distance
         word = self._memory.word
         vector = word(control + known.offset("pthread_dtvp"))
@@ -205,6 +213,11 @@ class GlibcThreads:
             return None
         bits, _, offset = (int.from_bytes(data[at : at + 4], "little", signed=True) for at in (0, 4, 8))
         return bits // 8, offset
+
+
+def _is_fixed(block: _Block) -> bool:
+    """Of a module that was loaded with the program."""
+    return platform.machine() == "x86_64" and 0 < block.distance < 1 << 63
 
 
 def _unread(what: str, thread: int, reason: str) -> StrobeError:

@@ -132,6 +132,16 @@ def test_each_step_is_there_once_with_the_value_before_it(
         assert value == event.arguments[0].value - 1  # type: ignore[operator]
 
 
+@FORMS
+def test_a_thread_local_one_is_that_of_the_calling_thread(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    session = launch(build_program("watched", "-O0", "-pthread"), patterns=["own"], watch=[Watch("tOwn")])
+    assert status(session) == 0
+    assert values(session, "own", "tOwn") == [1, 11, 11, 21, 21, 31, 1, 21, 21, 41, 41, 61, 1, 31, 31, 61, 61, 91]
+
+
 def test_what_cannot_be_watched_says_why(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("watched", "-O0"), "loop", patterns=["play"])
 
@@ -146,7 +156,7 @@ def test_what_cannot_be_watched_says_why(launch: Launch, build_program: Build) -
     )
     assert "it has 257 characters, 256 are allowed" in refusal(Watch("g" * 257))
     assert "More than 4 pointers" in refusal(Watch("gLevels->next->next->next->next->five"))
-    assert "thread-local" in refusal(Watch("tOwn"))
+    assert "of thread-local variables, numbers and pointers" in refusal(Watch("tText"))
     assert "SyntaxError" in refusal(Watch(expr="1 +"))
     assert "no such type" in refusal(Watch(address=1, type="i24"))
     answer = session.trace(watch=[Watch("gTemp"), Watch("gTempo")])

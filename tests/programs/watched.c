@@ -1,4 +1,5 @@
 /* What watches and deep arguments are read of: numbers, pointers, texts and structures that change at each call. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,6 +51,7 @@ struct node gFirst = {.value = 1, .name = "first", .list = {1, 2, 3}, .low = 5, 
 struct level1* gLevels;
 int* gWild = (int*)16;
 _Thread_local int tOwn = 1;
+_Thread_local char tText[8] = "text";
 volatile long gCounter;
 volatile int gStop;
 
@@ -72,6 +74,14 @@ TRACED struct node* linked(int value, struct node* next) {
 TRACED int descend(struct level1* one) { return one->next->next->next->next->five; }
 TRACED int measure(const struct wide* wide) { return wide->many[100]; }
 TRACED int wild(struct node* node) { return node != NULL; }
+TRACED int own(int value) {
+    tOwn += value;
+    return tOwn;
+}
+static void* work(void* argument) {
+    for (int turn = 0; turn < 3; turn++) own((int)(long)argument);
+    return NULL;
+}
 TRACED long step(long value) { return gCounter = value; }
 
 static void calls(void) {
@@ -97,6 +107,11 @@ static void calls(void) {
     measure(&wide);
     wild((struct node*)16);
     wild((struct node*)-8);
+    for (long value = 10; value <= 30; value += 10) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, work, (void*)value);
+        pthread_join(thread, NULL);
+    }
 }
 
 int main(int argc, char** argv) {
