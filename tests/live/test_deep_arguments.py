@@ -94,7 +94,7 @@ def test_classes_of_the_library_show_what_is_in_them(
     launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     monkeypatch.setenv("STROBE_RECORDER", form)
-    session = launch(build_program("songs", "-O0", "-std=c++17"), patterns=["count", "made"], depth=3)
+    session = launch(build_program("watched_library", "-O0", "-std=c++17"), patterns=["count", "made"], depth=3)
     assert status(session) == 0
     (call,) = arguments(session, "count")
     song = call["song"]
