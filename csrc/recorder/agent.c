@@ -73,7 +73,11 @@ void strobe_agent_add_flags(uint32_t count, const uint32_t* functions, uint8_t f
 /* The watch at `index`; no function's set has named it yet. */
 void strobe_agent_set_watch(uint32_t index, const struct strobe_watch* watch) {
     uint64_t bytes = sizeof(struct strobe_watch);
-    if (index < STROBE_EXTRAS) strobe_copy((uint8_t*)&strobe_recorder.watches[index], (uint64_t)watch, (uint32_t)bytes);
+    struct strobe_watch* own = &strobe_recorder.watches[index];
+    if (index >= STROBE_EXTRAS) return;
+    strobe_copy((uint8_t*)own, (uint64_t)watch, (uint32_t)bytes);
+    /* between the segments of a module there may be nothing */
+    own->is_static = own->is_static && strobe_is_known(&strobe_recorder, own->address, 8);
 }
 
 /* The recipe at `index`. 0 where there is no room for its steps. */

@@ -20,6 +20,15 @@ static uint64_t strobe_known_end(const struct strobe_recorder* recorder, const s
     return 0;
 }
 
+int strobe_is_known(const struct strobe_recorder* recorder, uint64_t address, uint32_t bytes) {
+    uint32_t index;
+    for (index = 0; index < recorder->range_count; index++)
+        if (recorder->ranges[index][0] <= address && address < recorder->ranges[index][1] &&
+            bytes <= recorder->ranges[index][1] - address)
+            return 1;
+    return 0;
+}
+
 /* Asks to change the signal mask in a way that there is none: the kernel reads the new mask first, and a bad address is
    another error than a bad request. A tenth of the time of process_vm_readv. */
 static int64_t strobe_ask_for_memory(uint64_t address) {

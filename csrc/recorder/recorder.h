@@ -228,6 +228,8 @@ uint32_t strobe_capture_values(const struct strobe_recorder* recorder, const str
    says that there was one. Aligned numbers are read at once. */
 uint32_t strobe_read(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, uint64_t address,
                      uint8_t* into, uint32_t bytes, uint32_t unit, int* ended);
+/* Whether it can be read for as long as the process lives. */
+int strobe_is_known(const struct strobe_recorder* recorder, uint64_t address, uint32_t bytes);
 void strobe_copy(uint8_t* into, uint64_t from, uint32_t bytes);
 uint64_t strobe_source(uint32_t source, const uint64_t* registers, const uint64_t* slot);
 

@@ -96,6 +96,7 @@ class Extras:
             hint = "It is an expression in JavaScript with args[0], args[1] …, at the return retval."
             raise failure("watch_failed", what=spec.name, reason=error.message, hint=hint) from error
         self._watches[spec.name] = watch
+        self._functions.pop(spec.name, None)
         self.generation += 1
 
     def remove(self, name: str) -> bool:

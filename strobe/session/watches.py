@@ -81,7 +81,7 @@ def _of_variable(spec: Watch, variable: str, number: int, scope: Scope, request:
         chain.address - (pointer or 0),
         chain.offsets,
         shape.size,
-        is_static=pointer is not None or _is_static(chain.address, scope),
+        is_static=pointer is None and _is_static(chain.address, scope),
         is_thread_local=pointer is not None,
     )
     return _compiled(spec, number, _WATCH, 0, 2, described)

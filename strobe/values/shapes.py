@@ -15,7 +15,7 @@ from strobe.model import Text, ValueKind, ValueType
 from strobe.timeline import floats
 from strobe.timeline.captured import value_of_bytes
 from strobe.values.model import Char, PointerTo, Problem, Shown
-from strobe.values.recipes import BROKEN, FULL, MISSING, NULL, OK, Item, Recipe
+from strobe.values.recipes import BROKEN, CUT, FULL, MISSING, NULL, OK, Item, Recipe
 
 MAX_CHARACTERS = 1024
 _ENCODINGS = {1: "utf-8", 2: "utf-16-le", 4: "utf-32-le"}
@@ -153,7 +153,7 @@ class TextPointer(Leading):
     def value(self, part: Part, decoding: Decoding) -> Shown:
         item = decoding.next()
         address = int.from_bytes(part.take(8), "little")
-        return text_of(item.data, self.width) if item.is_there else PointerTo(address)
+        return text_of(item.data, self.width, item.status == CUT) if item.is_there else PointerTo(address)
 
 
 @dataclass(frozen=True)
@@ -228,9 +228,9 @@ def problem(item: Item) -> Problem:
     return Problem(f"Address not readable: {item.address:#x}")
 
 
-def text_of(data: bytes, width: int) -> Text:
-    """Characters of `width` bytes; what has more than MAX_CHARACTERS is cut."""
-    is_cut = len(data) > MAX_CHARACTERS * width
+def text_of(data: bytes, width: int, is_cut: bool = False) -> Text:
+    """Characters of `width` bytes; what has more than MAX_CHARACTERS is cut. `is_cut`: there was more already."""
+    is_cut = is_cut or len(data) > MAX_CHARACTERS * width
     whole = data[: min(len(data) // width, MAX_CHARACTERS) * width]
     text = whole.decode(_ENCODINGS[width], "backslashreplace" if width == 1 else "replace")
     return Text(text + _CUT if is_cut else text)

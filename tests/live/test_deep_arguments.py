@@ -83,6 +83,16 @@ def test_what_is_long_is_cut_and_says_so(launch: Launch, build_program: Build) -
     assert wide.pointed == "p" * 1024 + "…"
 
 
+def test_what_finds_no_room_in_the_event_says_so(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("watched", "-O0"), patterns=["name_all"], depth=1)
+    assert status(session) == 0
+    (call,) = arguments(session, "name_all")
+    texts = [call["names"].to[name] for name in "abcd"]
+    assert texts[0] == texts[1] == "p" * 1024 + "…"
+    assert texts[2] == "p" * (3072 - 2 * 1025 - 32) + "…"
+    assert isinstance(texts[3], PointerTo)
+
+
 def test_without_depth_there_are_addresses_and_it_can_change(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("watched", "-O0"), patterns=["play"])
     assert status(session) == 0

@@ -38,6 +38,9 @@ struct wide {
     int many[101];
     const char* pointed;
 };
+struct names {
+    const char *a, *b, *c, *d;
+};
 enum mode { MODE_IDLE, MODE_PLAY = 7 };
 
 int gTempo = 120;
@@ -73,6 +76,7 @@ TRACED struct node* linked(int value, struct node* next) {
 }
 TRACED int descend(struct level1* one) { return one->next->next->next->next->five; }
 TRACED int measure(const struct wide* wide) { return wide->many[100]; }
+TRACED int name_all(const struct names* names) { return names->a == names->b; }
 TRACED int wild(struct node* node) { return node != NULL; }
 TRACED int own(int value) {
     tOwn += value;
@@ -105,6 +109,7 @@ static void calls(void) {
     wide.pointed = pointed;
     wide.many[99] = 99;
     measure(&wide);
+    name_all(&(struct names){pointed, pointed, pointed, pointed});
     wild((struct node*)16);
     wild((struct node*)-8);
     for (long value = 10; value <= 30; value += 10) {
