@@ -165,6 +165,11 @@ class AgentLink:
         answers: list[str] = self._ask(self._script.exports_sync.store, places, deadline, content)
         return answers
 
+    def close(self) -> None:
+        """Frida keeps a script as long as this process lives, and with it who listens to it: nobody does any more."""
+        with contextlib.suppress(ValueError):  # closed already
+            self._script.off("message", self._receive)
+
     def unload(self) -> None:
         """The target's own bytes are back everywhere when this returns."""
         self._call(self._script.unload)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import threading
 import weakref
 from pathlib import Path
 
@@ -24,7 +25,8 @@ class RecordedChildren:
         self._segment = f" {segment_path}"
         self._since = _started(pid) or 0
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        weakref.finalize(self, os.close, self._wake)
+        self._lock = threading.Lock()
+        self._closing = weakref.finalize(self, os.close, self._wake)
 
     def living(self) -> list[int]:
         """Process ids, in order."""
@@ -47,7 +49,14 @@ class RecordedChildren:
 
     def wake(self) -> None:
         """For any thread: the current `wait`, and each later one, ends at once."""
-        os.eventfd_write(self._wake, 1)
+        with self._lock:
+            if self._closing.alive:
+                os.eventfd_write(self._wake, 1)
+
+    def close(self) -> None:
+        """No `wait` follows."""
+        with self._lock:
+            self._closing()
 
     def _is_recorded(self, pid: int) -> bool:
         if (_started(pid) or 0) < self._since:

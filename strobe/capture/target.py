@@ -239,6 +239,7 @@ class Target:
             self._agent.unload()
             self._session.detach()
             self._injection.wait_for_end()
+        self._agent.close()
 
     def forget(self, module: LoadedModule) -> None:
         """It was unloaded, and its hooks with it."""
@@ -274,6 +275,7 @@ class Target:
         self._ended.set()
         self._events.on_exit(status)
         ROUTER.disconnect(self.pid, self._receive_output)
+        self._agent.close()
 
 
 class _killed_on_failure(contextlib.AbstractContextManager[None]):

@@ -61,7 +61,9 @@ class Sink:
             try:
                 data = data[os.write(self._descriptor, data) :]
             except BlockingIOError:
-                select.select([], [self._descriptor], [])
+                room = select.poll()  # select takes no descriptor above 1,023
+                room.register(self._descriptor, select.POLLOUT)
+                room.poll()
             except OSError:
                 return
 

@@ -291,6 +291,8 @@ class LiveSession(Session):
             self._status = status
             self._exited.set()
             self._children.wait(pids)
+        if self._children is not None:
+            self._children.close()
 
     def _end(self, status: ExitStatus | None) -> None:
         """Everything that was recorded is readable when this returns. `status` None: the program goes on without us."""
