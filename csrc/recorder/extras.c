@@ -170,15 +170,19 @@ static STROBE_COLD uint32_t strobe_capture_script(struct strobe_recorder* record
     uint64_t bytes = 0;
     uint32_t status = STROBE_RECIPE_UNREADABLE;
     uint32_t words;
-    if (room < 2 + STROBE_SCRIPT_BYTES / 8) {
-        status = STROBE_RECIPE_FULL;
-    } else if (recorder->script != NULL && strobe_thread_current(recorder) == state) {
-        bytes = strobe_call_undisturbed(recorder, capture->offset | at_exit << 16, registers, slot, out + 2);
+    if (recorder->script != NULL && strobe_thread_current(recorder) == state) {
+        bytes = strobe_call_undisturbed(recorder, capture->offset | at_exit << 16, registers, slot, state->scratch);
         status = bytes & STROBE_SCRIPT_FAILED ? STROBE_RECIPE_MALFORMED : STROBE_RECIPE_OK;
         bytes &= STROBE_SCRIPT_FAILED - 1;
         if (bytes > STROBE_SCRIPT_BYTES) bytes = STROBE_SCRIPT_BYTES;
     }
     words = 2 + (uint32_t)(bytes + 7) / 8;
+    if (words > room) {
+        status = STROBE_RECIPE_FULL;
+        bytes = 0;
+        words = 2;
+    }
+    strobe_copy((uint8_t*)(out + 2), (uint64_t)state->scratch, 8 * (words - 2));
     out[0] = strobe_extra_header(capture, STROBE_EXTRA_SCRIPT, status, words);
     out[1] = bytes;
     return words;

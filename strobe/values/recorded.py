@@ -164,6 +164,8 @@ def _script(block: _Block) -> Any:
     """JSON; or why there is none."""
     size = block.words[0] if block.words else 0
     text = b"".join(word.to_bytes(_WORD, "little") for word in block.words[1:])[:size].decode("utf-8", "replace")
+    if block.status == FULL:
+        return problem(Item(FULL, 0, 0, b""))
     if block.status == UNREADABLE:
         return "<not evaluated: in a signal handler, or in a forked child>"
     try:

@@ -175,6 +175,13 @@ def test_at_most_32(launch: Launch, build_program: Build) -> None:
     assert len(session.trace(watch=[Watch("gTempo", label="32")], unwatch=["0"]).active_watches) == 32
 
 
+def test_32_scripts_find_room(launch: Launch, build_program: Build) -> None:
+    watches = [Watch(expr=f"args[1].toInt32() + {number}", label=str(number)) for number in range(32)]
+    session = launch(build_program("watched", "-O0", "-pthread"), patterns=["play"], watch=watches)
+    assert status(session) == 0
+    assert events(session, "play")[0].watch_values == {str(number): 5 + number for number in range(32)}
+
+
 def test_they_are_read_when_the_program_is_gone(launch: Launch, build_program: Build) -> None:
     program = build_program("watched", "-O0")
     session = launch(program, patterns=["play"], watch=[Watch("gNode"), Watch("gFirst")])

@@ -211,8 +211,40 @@ class Slots(Container):
         return self._read_nodes(part, decoding)
 
 
+class Numbered(Container):
+    """Elements whose places follow from their numbers."""
+
+    @property
+    def is_noted(self) -> bool:
+        return False
+
+    def add_walk(self, recipe: Recipe) -> None:
+        numbers = self.bases()
+        for number in (*numbers, self.count):
+            recipe.numbers(number)
+        recipe.note()
+        with recipe.looped("REPEAT_MANY", MAX_ELEMENTS):
+            self.add_element(recipe)
+        for _ in numbers:
+            recipe.drop()
+
+    def walked(self, part: Part, decoding: Decoding) -> tuple[list[Shown], int, Problem | None]:
+        count = decoding.next()
+        turns = range(min(count.number, MAX_ELEMENTS))
+        elements = [read_value(self.element, decoding, f"{part.name}[{at}]", None) for at in turns]
+        return elements, count.number, None if count.is_there else problem(count)
+
+    @abstractmethod
+    def bases(self) -> tuple[Steps, ...]:
+        """The numbers that its place is calculated with."""
+
+    @abstractmethod
+    def add_element(self, recipe: Recipe) -> None:
+        """With these as the top numbers, which stay."""
+
+
 @dataclass(frozen=True)
-class Blocks(Container):
+class Blocks(Numbered):
     """Elements in blocks of `per`, which the pointers from `blocks` on lead to; the first element is number `first`."""
 
     blocks: Steps
@@ -220,21 +252,10 @@ class Blocks(Container):
     per: Steps
     stride: int
 
-    @property
-    def is_noted(self) -> bool:
-        return False
+    def bases(self) -> tuple[Steps, ...]:
+        return self.blocks, self.per, self.first
 
-    def add_walk(self, recipe: Recipe) -> None:
-        for number in (self.blocks, self.per, self.first, self.count):
-            recipe.numbers(number)
-        recipe.note()
-        with recipe.looped("REPEAT_MANY", MAX_ELEMENTS):
-            self._add_element(recipe)
-        for _ in range(3):
-            recipe.drop()
-
-    def _add_element(self, recipe: Recipe) -> None:
-        """With blocks, per and first as the top numbers, which stay."""
+    def add_element(self, recipe: Recipe) -> None:
         recipe.numbers((_TURN, _pick(1), _PLUS))  # now that number and, below it: first, per, blocks
         recipe.numbers((_pick(3), _pick(1), _pick(4), _DIVIDED, _constant(8), _TIMES, _PLUS))
         recipe.go()
@@ -242,12 +263,6 @@ class Blocks(Container):
         recipe.numbers((_pick(2), _MODULO, _constant(self.stride), _TIMES, _PLACE, _PLUS))
         recipe.go()
         add_read(recipe, self.element)
-
-    def walked(self, part: Part, decoding: Decoding) -> tuple[list[Shown], int, Problem | None]:
-        count = decoding.next()
-        turns = range(min(count.number, MAX_ELEMENTS))
-        elements = [read_value(self.element, decoding, f"{part.name}[{at}]", None) for at in turns]
-        return elements, count.number, None if count.is_there else problem(count)
 
 
 def _constant(value: int) -> tuple[str, int, int, int]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from strobe.values.model import Problem, Shown
-from strobe.values.printers.containers import MAX_ELEMENTS, Container, trouble_of
+from strobe.values.printers.containers import MAX_ELEMENTS, Container, Numbered, trouble_of
 from strobe.values.recipes import Recipe, Steps
-from strobe.values.shapes import Decoding, Part, Shape, add_read, problem, read_value
+from strobe.values.shapes import Decoding, Part, Shape, add_read, read_value
 
 _PLACE, _TURN, _SLOT = ("PLACE", 0, 0, 0), ("TURN", 0, 0, 0), ("SLOT", 0, 0, 0)
 _PLUS, _TIMES, _MODULO = ((name, 0, 0, 0) for name in ("PLUS", "TIMES", "MODULO"))
 
 
 @dataclass(frozen=True)
-class Ring(Container):
+class Ring(Numbered):
     """Elements from `start` on, where number `first` is the first one and 0 follows the last of all `places`."""
 
     start: Steps
@@ -22,31 +22,14 @@ class Ring(Container):
     places: Steps
     stride: int
 
-    @property
-    def is_noted(self) -> bool:
-        return False
+    def bases(self) -> tuple[Steps, ...]:
+        return self.start, self.first, self.places
 
-    def add_walk(self, recipe: Recipe) -> None:
-        for number in (self.start, self.first, self.places, self.count):
-            recipe.numbers(number)
-        recipe.note()
-        with recipe.looped("REPEAT_MANY", MAX_ELEMENTS):
-            self._add_element(recipe)
-        for _ in range(3):
-            recipe.drop()
-
-    def _add_element(self, recipe: Recipe) -> None:
-        """With start, first and places as the top numbers, which stay."""
+    def add_element(self, recipe: Recipe) -> None:
         recipe.numbers((_pick(2), _pick(2), _TURN, _PLUS, _pick(2), _MODULO))
         recipe.numbers((("CONSTANT", 0, 0, self.stride), _TIMES, _PLUS))
         recipe.go()
         add_read(recipe, self.element)
-
-    def walked(self, part: Part, decoding: Decoding) -> tuple[list[Shown], int, Problem | None]:
-        count = decoding.next()
-        turns = range(min(count.number, MAX_ELEMENTS))
-        elements = [read_value(self.element, decoding, f"{part.name}[{at}]", None) for at in turns]
-        return elements, count.number, None if count.is_there else problem(count)
 
 
 @dataclass(frozen=True)
