@@ -219,6 +219,8 @@ class Reads:
         if self._scope is None or not is_same:
             self._program, self._others = program, None
             self._mapped = self._libraries()
+            if not self._mapped:
+                raise ProcessLookupError(f"process {self._pid} is ending: nothing is mapped any more")
             path = path.removesuffix(" (deleted)")
             own = next((module for module in self._mapped if module.path == path), None)
             if own is None:

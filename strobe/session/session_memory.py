@@ -66,6 +66,8 @@ class SessionMemory(ProcessMemory):
         try:
             status = link.stat()  # where the link leads, even if it was deleted
             started = Path(f"/proc/{self.pid}/auxv").read_bytes()  # AT_RANDOM differs each time that addresses do
+            if not started:
+                raise ProcessLookupError(f"process {self.pid} is ending: it has no memory any more")
             return (status.st_dev, status.st_ino, started), str(link.readlink())
         except PermissionError:
             inside = self._helper()
