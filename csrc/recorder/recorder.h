@@ -44,7 +44,7 @@
 #define STROBE_FUNCTION_CAPACITY 262144u
 #define STROBE_PAGE_BYTES 4096u
 #define STROBE_THREAD_BLOCK_BYTES 2048u /* less than glibc's struct pthread has */
-#define STROBE_TEXT_PIECE 64u /* bytes of wide text that are read before its end is looked for */
+#define STROBE_TEXT_PIECE 64u           /* bytes of wide text that are read before its end is looked for */
 #define STROBE_WATCH_DEREFERENCES 4u
 #define STROBE_EXTRAS 65536u /* sets of them, watches, recipes */
 #define STROBE_RECIPE_STEPS (1u << 20)
@@ -54,9 +54,9 @@
 #define STROBE_SCRIPT_FAILED 0x80000000ull
 
 /* strobe_recorder.fault_catching: what a load by the recorder that faults leads to */
-#define STROBE_FAULTS_END_THE_PROGRAM 0u  /* its end, so memory is read by the kernel */
-#define STROBE_FAULTS_CAUGHT 1u           /* our handler, always */
-#define STROBE_FAULTS_MASKED_AT_TIMES 2u  /* the program's end where a thread has the signal blocked: it is asked */
+#define STROBE_FAULTS_END_THE_PROGRAM 0u /* its end, so memory is read by the kernel */
+#define STROBE_FAULTS_CAUGHT 1u          /* our handler, always */
+#define STROBE_FAULTS_MASKED_AT_TIMES 2u /* the program's end where a thread has the signal blocked: it is asked */
 
 #define STROBE_FRAME_SKIP 1u /* the entry was sampled out, so the exit is too */
 #define STROBE_FRAME_TAIL                                                                       \
@@ -169,8 +169,8 @@ struct strobe_recorder {
     struct strobe_capture* captures; /* STROBE_CAPTURE_CAPACITY */
     uint32_t captures_used;
     uint32_t reserved1;
-    uint8_t* stubs;                  /* as many stubs of STROBE_STUB_BYTES, then the common return path */
-    uint32_t return_path_pops;         /* where in the return path the registers are restored */
+    uint8_t* stubs;            /* as many stubs of STROBE_STUB_BYTES, then the common return path */
+    uint32_t return_path_pops; /* where in the return path the registers are restored */
     uint32_t return_path_bytes;
     uint8_t* unwind_table; /* .eh_frame for all stubs, to be given to __register_frame */
     uint64_t start_ticks;
@@ -188,8 +188,8 @@ struct strobe_recorder {
     uint64_t filtered_name[2];   /* of the thread that has set up the filter, once may_call_kernel is 0 */
     uint64_t main_stack_low;
     uint64_t main_stack_high;
-    uint64_t thread_slot;        /* where the C library keeps this key's value, from the thread pointer; 0: not known */
-    uint64_t exit_function;      /* what control->exit_handler is while the recorder is on */
+    uint64_t thread_slot;   /* where the C library keeps this key's value, from the thread pointer; 0: not known */
+    uint64_t exit_function; /* what control->exit_handler is while the recorder is on */
     struct strobe_watch* watches; /* by id, as the recipes */
     struct strobe_stored_recipe* recipes;
     struct strobe_recipe_step* recipe_steps;

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from strobe.capture.task_status import filters_calls
 from strobe.model import LoadedModule
 from strobe.values.process_memory import Code, ProcessMemory
 from strobe.values.recipes import Item, run

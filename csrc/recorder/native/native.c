@@ -7,8 +7,6 @@
  */
 #define STROBE_CATCHES_FAULTS 1
 
-#include "x86_64/checked.h"
-
 #include "../../recipe/loops.c"
 #include "../../recipe/numbers.c"
 #include "../../recipe/recipe.c"
@@ -26,6 +24,7 @@
 #include "observed.c"
 #include "plain_calls.c"
 #include "vectors.h"
+#include "x86_64/checked.h"
 
 struct strobe_recorder strobe_recorder __attribute__((aligned(4096), visibility("hidden")));
 

@@ -1,8 +1,8 @@
 /*
  * Functions of the C library whose calls the recorder must know of, whatever is traced: those that set handlers and
  * block signals (native/faults.c), and those that begin to filter system calls. Each begins with a jump to a trampoline
- * as traced functions do, which leads to strobe_native_observe (x86_64/observe.c) instead of strobe_native_enter. Nothing
- * is recorded; the function goes on with the registers that are left here.
+ * as traced functions do, which leads to strobe_native_observe (x86_64/observe.c) instead of strobe_native_enter.
+ * Nothing is recorded; the function goes on with the registers that are left here.
  *
  * A program that makes these system calls itself, not through the C library, is not seen.
  */
