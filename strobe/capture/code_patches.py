@@ -61,6 +61,16 @@ class CodePatches:
         """None: all of them."""
         self._write(self._known(list(self._patches) if function_ids is None else function_ids), False)
 
+    def missing(self, memory: FileIO) -> set[int]:
+        """Function ids of jumps that were placed and whose bytes are others now. `memory`: /proc/PID/mem.
+
+        Raises ProcessLookupError when the process is gone. Where nothing is mapped a library was unloaded.
+        """
+        placed = [(item, patch) for item, patch in list(self._patches.items()) if patch.placed]
+        return {
+            item for item, patch in placed if _bytes_at(memory, patch.address, _JUMP_BYTES) not in (patch.jump, b"")
+        }
+
     def forget(self, start: int, size: int) -> None:
         """The library there was unloaded."""
         for item, patch in list(self._patches.items()):

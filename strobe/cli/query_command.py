@@ -105,9 +105,11 @@ def query(
 
 def _totals(session: Session, wanted: EventFilter, group_by: GroupBy, as_json: bool) -> list[str]:
     groups = session.totals(wanted, group_by)
+    absence = None if groups else session.absence(wanted)
     if as_json:
-        return [dumps({"groups": [totals_json(group, group_by) for group in groups]}, indent=True)]
-    return totals_table(groups, group_by, Palette.of(sys.stdout))
+        document: dict[str, object] = {"groups": [totals_json(group, group_by) for group in groups]}
+        return [dumps(document if absence is None else document | {"absence": absence}, indent=True)]
+    return totals_table(groups, group_by, Palette.of(sys.stdout)) if absence is None else [absence]
 
 
 def _events(session: Session, wanted: EventFilter, as_json: bool) -> list[str]:

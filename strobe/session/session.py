@@ -98,11 +98,18 @@ class Session(Writable):
         raise self._not_here()
 
     def query(self, wanted: EventFilter) -> EventPage:
-        page = self._timeline.query(wanted)
+        page = self._timeline.query(wanted, self.confirm)
         return replace(page, events=[self._recorded.filled(event) for event in page.events])
 
     def totals(self, wanted: EventFilter, group_by: GroupBy) -> list[Totals]:
         return self._timeline.totals(wanted, group_by)
+
+    def absence(self, wanted: EventFilter) -> str:
+        """Why there are no totals: whether that proves that nothing happened."""
+        return self._timeline.absence(wanted, self.confirm)
+
+    def confirm(self) -> None:
+        """Looks whether the hooks stand and the recorder is on, where this process observes the program."""
 
     def loss(self) -> Loss:
         return self._timeline.loss()

@@ -86,7 +86,17 @@ create table extras(                    -- what blocks beyond arguments and resu
 alter table staged_traces add column watches text not null default '[]';  -- JSON list
 alter table staged_traces add column depth integer;
 """
-_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS)
+_LOADS = """
+create table loads(                     -- when a module was in the process
+    session integer not null,
+    module text not null,               -- its path
+    base integer not null,
+    from_ticks integer not null,
+    to_ticks integer,
+    primary key (session, module, base, from_ticks)
+) strict, without rowid;
+"""
+_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS, _LOADS)
 
 
 def open_database(home: Path) -> apsw.Connection:

@@ -50,7 +50,10 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     note: dict[str, Any] = {} if going_on is None else {"note": going_on}
     if "groupBy" in arguments:
         totals = session.totals(wanted, arguments["groupBy"])
-        return _groups(totals, session.loss(), arguments["groupBy"], wanted, budget) | note
+        answer = _groups(totals, session.loss(), arguments["groupBy"], wanted, budget)
+        if not totals:
+            answer["absence"] = session.absence(wanted)
+        return answer | note
     if wanted.event_type == "variable_snapshot" and (polls := poll_json.of_session(session)):
         note |= {"polls": polls}
         budget -= len(results.encode(polls))
