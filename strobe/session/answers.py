@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from strobe.model import TraceAnswer
 from strobe.session.hooks import Hooks
 from strobe.symbols import Selection
@@ -29,6 +31,22 @@ def pending_answer(patterns: list[str], project_root: str, warnings: list[str], 
         else f"Nothing is staged for {project_root}."
     )
     return TraceAnswer("pending", patterns, 0, 0, warnings, event_limit, status)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a session's program ended, as far as it is known. `how`: the same in words."""
+
+    exit_code: int | None
+    signal: str | None  # "SIGSEGV"
+    how: str
+
+
+def ending_of(record: SessionRecord) -> Ending | None:
+    """None while the program itself runs."""
+    if record.status == "running" and record.exit_code is None and record.signal is None:
+        return None
+    return Ending(record.exit_code, record.signal, how_it_ended(record))
 
 
 def how_it_ended(record: SessionRecord) -> str:

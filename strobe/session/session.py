@@ -21,7 +21,7 @@ from strobe.model import (
     TraceAnswer,
     Watch,
 )
-from strobe.session.answers import going_on, how_it_ended
+from strobe.session.answers import Ending, ending_of, going_on, how_it_ended
 from strobe.session.polls import Listener, Poll, Polls, check_bounds, expected_samples
 from strobe.session.writes import Writable
 from strobe.timeline import retention
@@ -72,10 +72,12 @@ class Session(Writable):
 
     def ending(self) -> str | None:
         """How the program itself ended, in words; None while it runs."""
-        record = self._record()
-        if record.status == "running" and record.exit_code is None and record.signal is None:
-            return None
-        return how_it_ended(record)
+        ended = self.ended()
+        return None if ended is None else ended.how
+
+    def ended(self) -> Ending | None:
+        """How the program itself ended; None while it runs."""
+        return ending_of(self._record())
 
     def summary(self) -> SessionSummary:
         return self._record().summary()

@@ -59,7 +59,7 @@ create table hook_spans(                -- when a function's calls were being re
     to_ticks integer,
     primary key (session, function_id, from_ticks)
 ) strict, without rowid;
-create table host_events(               -- events that the host saw: output lines, and later crashes, snapshots, pauses
+create table host_events(               -- events that the host saw: output lines, snapshots of variables
     session integer not null,
     number integer not null,            -- as in the segment: ticks << 12 | 4095
     event_type text not null,
