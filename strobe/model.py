@@ -188,6 +188,7 @@ class TraceAnswer:
     event_limit: int
     status: str
     active_watches: list[str] = field(default_factory=list)
+    unmatched: dict[str, str] = field(default_factory=dict)  # patterns of which nothing is recorded, and why
 
 
 @dataclass(frozen=True, slots=True)

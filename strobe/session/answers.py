@@ -20,6 +20,7 @@ def runtime_answer(hooks: Hooks, warnings: list[str], event_limit: int) -> Trace
         event_limit=event_limit,
         status=_status(hooks),
         active_watches=hooks.extras.watches,
+        unmatched={text: _nothing_of(hooks, text) for text in hooks.unmatched()},
     )
 
 
@@ -78,6 +79,15 @@ def _status(hooks: Hooks) -> str:
     if hooks.enabled < hooks.matched:
         return f"Recording {hooks.enabled} of {_count(hooks.matched, 'function')}; the warnings say which are left out."
     return f"Recording all of {_count(hooks.matched, 'function')}."
+
+
+def _nothing_of(hooks: Hooks, pattern: str) -> str:
+    """Why nothing of a pattern is recorded: what it may have meant, or the warnings about what it matches."""
+    if not hooks.selection.matches.get(pattern) and not hooks.selection.warnings:
+        return _nothing_matched(hooks.selection, pattern)
+    if nearest := hooks.selection.nearest.get(pattern):
+        return f"No function matches '{pattern}'. Nearest names: {', '.join(nearest)}."
+    return " ".join([f"Nothing of '{pattern}' can be recorded.", *hooks.warnings()])
 
 
 def _nothing_matched(selection: Selection, pattern: str) -> str:

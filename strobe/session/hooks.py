@@ -142,6 +142,16 @@ class Hooks:
         self._overwritten = gone
         return [enabled[item] for item in sorted(fresh)]
 
+    def unmatched(self) -> list[str]:
+        """Active patterns that match nothing, or nothing that could be hooked."""
+        hooked = {(hook.function.module, hook.function.address) for hook in self._hooks.values() if hook.enabled}
+        matches = self.selection.matches
+        return [
+            text
+            for text in self.patterns
+            if not any((item.module, item.address) in hooked for item in matches.get(text, ()))
+        ]
+
     def refused(self) -> dict[str, str]:
         """Functions that match and could not be hooked, and why."""
         found = {item.name: self._refused[key] for key, item in self._wanted.items() if key in self._refused}

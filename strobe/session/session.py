@@ -113,6 +113,10 @@ class Session(Writable):
     def confirm(self) -> None:
         """Looks whether the hooks stand and the recorder is on, where this process observes the program."""
 
+    def traced_names(self) -> list[str]:
+        """Names of the functions whose calls are, or were, recorded."""
+        return self._timeline.traced_names()
+
     def loss(self) -> Loss:
         return self._timeline.loss()
 

@@ -121,6 +121,12 @@ class Timeline:
         """The traced function that begins there."""
         return self._reader.code_names().get(address)
 
+    def traced_names(self) -> list[str]:
+        """Names of the functions whose calls are, or were, recorded."""
+        functions = self._reader.functions()
+        spans = self._reader.store.hook_spans(self._reader.session_id)
+        return list(dict.fromkeys(functions[item].name for item in spans if item in functions))
+
     def sql(self, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of a read-only statement over the view `events`. Raises `bad_sql`."""
         self._reader.store.flush()

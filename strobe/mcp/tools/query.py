@@ -144,9 +144,9 @@ TOOL = Tool(
     name="debug_query",
     title="Query the timeline",
     description="Read what a session recorded, oldest first: calls, output, snapshots of variables, with filters; or "
-    "totals with groupBy (count, total, min, mean, p50, p99, max). Works while it runs and after, when `ended` says how "
-    "the program ended (exitCode or signal). An answer is cut at about 12 KB unless limit is given: `cursor` goes on "
-    "as afterEventId, or nextOffset as offset. `absence` says whether an empty answer proves that nothing happened.",
+    "totals with groupBy (count, total, min, mean, p50, p99, max). Works while it runs and after, when `ended` says "
+    "how the program ended (exitCode or signal). An answer is cut at about 12 KB unless limit is given: `cursor` goes "
+    "on as afterEventId, or nextOffset as offset. `absence` says whether an empty answer proves that nothing happened.",
     parameters=_PARAMETERS,
     run=run,
     read_only=True,
