@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 
 from strobe import _core
 from strobe.capture.target import Target
@@ -36,7 +37,9 @@ class Confirmation:
         lock: threading.RLock,
         start_ticks: int,
         segment_path: str,
+        is_over: Callable[[], bool],
     ) -> None:
+        """`is_over`: whether the program has ended or is let go; asked under the lock."""
         self._store = store
         self._session_id = session_id
         self._target = target
@@ -44,6 +47,7 @@ class Confirmation:
         self._lock = lock
         self._start_ticks = start_ticks
         self._segment_path = segment_path
+        self._is_over = is_over
         self.last_ticks = 0  # when all was seen to be well
         self._is_off = False
 
@@ -60,11 +64,12 @@ class Confirmation:
         if not self._lock.acquire(timeout=_LOCK_S):
             return
         try:
-            self._look()
+            if not self._is_over():
+                self._look()
         except ProcessLookupError:
             pass
-        except OSError as error:
-            log.info("session %s: its hooks cannot be looked at: %s", self._session_id, error)
+        except Exception as error:  # what was not seen is not claimed; the next look may see it
+            log.warning("session %s: its hooks cannot be looked at: %s", self._session_id, error)
         finally:
             self._lock.release()
 

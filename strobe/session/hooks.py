@@ -16,6 +16,7 @@ from strobe.session.modules import Modules, TracedModule
 from strobe.session.plans import plan_of, recorded
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
 from strobe.symbols.hooking import is_system_runtime
+from strobe.symbols.selection import called
 from strobe.timeline.store import Store
 
 _SHOWN = 5  # names in one warning
@@ -151,6 +152,15 @@ class Hooks:
             for text in self.patterns
             if not any((item.module, item.address) in hooked for item in matches.get(text, ()))
         ]
+
+    def namesakes(self) -> dict[str, int]:
+        """Names of traced functions that others have, too, which no pattern asks for, and how many those are."""
+        if all(pattern.kind == "name" for pattern in self.patterns.values()):
+            return {}  # which match all of a name
+        wanted = {(item.module, item.address) for item in self.selection.functions}
+        names = {item.name for item in self.selection.functions}
+        others = Counter(item.name for item in called(names, self._own) if (item.module, item.address) not in wanted)
+        return dict(others.most_common(_INLINED_NOTED))
 
     def refused(self) -> dict[str, str]:
         """Functions that match and could not be hooked, and why."""

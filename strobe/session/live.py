@@ -80,9 +80,9 @@ class LiveSession(Session):
         record = self._store.update_session(self.id, pid=target.pid)
         self._store.add_notes(self.id, {"form": target.setup.form})
         self._store.open_loads(self.id, self._modules.values(), 0)
-        path = str(record.segment_path)
+        watched = (target, self._hooks, self._lock, self._start_ticks, str(record.segment_path))
         self._confirmation = Confirmation(
-            self._store, self.id, target, self._hooks, self._lock, self._start_ticks, path
+            self._store, self.id, *watched, lambda: self._stopping or self._exited.is_set()
         )
         if target.setup.form == "native":
             self._children = RecordedChildren(target.pid, str(record.segment_path))
@@ -108,8 +108,7 @@ class LiveSession(Session):
         self._target.resume()
 
     def confirm(self) -> None:
-        if not self._exited.is_set():
-            self._confirmation.look()
+        self._confirmation.look()
 
     def trace(
         self,
@@ -175,8 +174,8 @@ class LiveSession(Session):
 
     def stop(self, retain: bool = False) -> int:
         with self._lock:
-            self._stopping = True
             self.confirm()
+            self._stopping = True
             self._polls.stop("stopped")
             if self._children is not None:
                 self._children.wake()
@@ -226,9 +225,10 @@ class LiveSession(Session):
         found: dict[str, object] = {name: note for name, note in notes.items() if note}
         if left_out := self._hooks.partly_inlined_left_out():
             found["partly_inlined_left_out"] = left_out
-        refused = self._hooks.refused()
-        if refused or "refused" in self._record().notes:
-            found["refused"] = refused
+        known = self._record().notes
+        for name, left in (("refused", self._hooks.refused()), ("namesakes", self._hooks.namesakes())):
+            if left or name in known:
+                found[name] = left
         if found:
             self._store.add_notes(self.id, found)
 

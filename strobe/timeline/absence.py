@@ -65,7 +65,10 @@ def _verdict(wanted: EventFilter, found: _Findings, counts: _Counts) -> str:
     if found.doubts:
         return "This does not prove that it did not happen."
     asks_for_calls = not is_narrowed(wanted) and wanted.event_type != "function_exit"
-    return "It was not called." if counts.calls == 0 and asks_for_calls else "It did not happen."
+    is_named = wanted.function is not None and wanted.function.equals is not None
+    if counts.calls == 0 and asks_for_calls:
+        return "It was not called." if is_named else "No traced function that matches was called."
+    return "It did not happen." if is_named else "It did not happen in the traced functions."
 
 
 def _add_window(found: _Findings, reader: SessionReader, window: Window) -> None:
@@ -221,6 +224,9 @@ def _add_not_seen(found: _Findings, reader: SessionReader, wanted: EventFilter, 
     if wanted.function is not None:
         for name, reason in list(_noted(record, "refused", wanted).items())[:_PERIODS_SHOWN]:
             found.doubts.append(f"Not hooked: {name}: {reason}.")
+        for name, count in list(_noted(record, "namesakes", wanted).items())[:_PERIODS_SHOWN]:
+            others = "another function" if count == 1 else f"{count} other functions"
+            found.doubts.append(f"There is {others} called {name}, whose calls are not recorded.")
         if everywhere := _noted(record, "inlined_only", wanted):
             names = _with_sites(everywhere)
             found.doubts.append(

@@ -158,6 +158,25 @@ def test_nothing_is_said_of_what_is_not_hooked(launch: Callable[..., Asked], pro
     assert short.startswith(NOT_PROVEN)
 
 
+def test_another_function_of_the_name_may_have_been_called(launch: Callable[..., Asked], build_program: Build) -> None:
+    asked = launch(build_program("overloads", "-O1"), trace=("@file:overloads.cpp",))
+    asked.wait_for_end()
+    found = asked.absence("convert")
+    assert found.startswith(NOT_PROVEN + "There is another function called convert, whose calls are not recorded."), (
+        found
+    )
+    both = launch(build_program("overloads", "-O1"), trace=("convert",))
+    both.wait_for_end()
+    assert both.calls("convert") == 1
+
+
+def test_several_are_not_spoken_of_as_one(launch: Callable[..., Asked], program: Path) -> None:
+    asked = launch(program, "once", trace=("unused", "overwrite"))
+    asked.wait_for_end()
+    answer = asked.wire.good("debug_query", sessionId=asked.session, function={"contains": "unu"})
+    assert answer["absence"].startswith("No traced function that matches was called. ")
+
+
 def test_a_hook_that_was_written_over_is_noticed(launch: Callable[..., Asked], program: Path) -> None:
     asked = launch(program, "overwrite", trace=("used", "unused"))
     asked.wait_for_output("ready")
