@@ -143,8 +143,13 @@ def _add_sight(found: _Findings, reader: SessionReader, wanted: EventFilter, win
             if not found.doubts
             else f"The recorder was last seen to be on at {seen} ns."
         )
-    else:
+    elif window.checked_until >= window.to_ticks:
         found.facts.append("The recorder was seen to be on, with its hooks in place, to the end of it.")
+    else:
+        before = to_ns(window.to_ticks) - to_ns(window.checked_until)
+        found.facts.append(
+            f"The recorder was seen to be on to the end of it; {before} ns before, its hooks were seen in place."
+        )
 
 
 def _add_calls(found: _Findings, reader: SessionReader, wanted: EventFilter, counts: _Counts) -> None:

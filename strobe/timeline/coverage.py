@@ -23,6 +23,7 @@ class Window:
 
     `begin`: when a program that was launched began to run; 0 where it ran before the session did. `end`: the moment of
     the question, or the end of the recording. `seen_until`: the recorder was seen to be on up to then; 0: never.
+    `checked_until`: so were the hooks seen to stand.
     """
 
     from_ticks: int
@@ -31,6 +32,7 @@ class Window:
     end: int
     is_running: bool
     seen_until: int
+    checked_until: int
 
     @property
     def is_empty(self) -> bool:
@@ -65,7 +67,7 @@ def window_of(reader: SessionReader, selection: Selection, moment: int) -> Windo
     until = end if selection.to_ns is None else min(end, segment.ticks_until_ns(selection.to_ns))
     if selection.to_ns is not None and selection.to_ns < 0:
         until = -1
-    return Window(start, until, begin, end, is_running, _seen_until(reader, record, end, newest))
+    return Window(start, until, begin, end, is_running, _seen_until(reader, record, end, newest), segment.checked_ticks)
 
 
 def coverage_of(reader: SessionReader, selection: Selection, window: Window) -> Coverage:

@@ -15,6 +15,8 @@ from support.mcp_wire import Wire
 from support.programs import PROGRAMS
 from support.wait import wait_until
 
+from strobe.mcp import daemon
+
 Build = Callable[..., Path]
 
 ROOT = str(PROGRAMS)
@@ -110,6 +112,7 @@ def test_hooked_before_main_and_never_called(
         assert ended.startswith(
             "It was not called. unused was traced for the whole window, from before main to the end of the recording ("
         )
+        assert "The recorder was seen to be on to the end of it; " in ended
         assert asked.absence("used", timeFrom=10**15).startswith(NOT_PROVEN + "The time asked for begins after ")
         early = asked.absence("used", timeTo=1)
         assert early.startswith("It did not happen. The program began to run at ")
@@ -189,6 +192,24 @@ def test_a_hook_that_was_written_over_is_noticed(launch: Callable[..., Asked], p
     os.kill(asked.pid, signal.SIGUSR1)
     asked.wait_for_end()
     assert asked.absence("unused").startswith(NOT_PROVEN)
+
+
+def test_a_killed_daemon_has_seen_no_end(strobe_home: Path, program: Path) -> None:
+    with Wire.to(strobe_home) as wire:
+        wire.good("debug_trace", projectRoot=ROOT, add=["used", "unused"])
+        answer = wire.good("debug_launch", command=str(program), projectRoot=ROOT)
+        asked = Asked(wire, answer["sessionId"], answer["pid"])
+        asked.wait_for_output("ready")
+        wait_until(lambda: asked.calls("used") > 10, "calls", 20)
+        os.kill(daemon.status(strobe_home).pid or 0, signal.SIGKILL)
+    with Wire.to(strobe_home) as wire:
+        asked = Asked(wire, asked.session, asked.pid)
+        last = asked.wire.good("debug_query", sessionId=asked.session, timeFrom="-1ms", limit=500)["events"][-1]
+        found = asked.absence("unused")
+        end = f"from before main to the end of the recording ({last['timestampNs']} ns)"
+        assert found.startswith("It was not called. ") and end in found, found
+        assert asked.absence("unused", timeFrom=last["timestampNs"] + 10**6).startswith(NOT_PROVEN)
+        wire.good("debug_delete_session", sessionId=asked.session)
 
 
 def test_a_crash_is_no_proof_beyond_what_was_seen(launch: Callable[..., Asked], program: Path) -> None:
