@@ -163,9 +163,13 @@ def _add_calls(found: _Findings, reader: SessionReader, wanted: EventFilter, cou
         if wanted.event_type == "function_exit" or wanted.return_value or wanted.min_duration_ns is not None:
             _add_returns(found, counts)
         return
-    found.facts.append("The exact totals count no call of them.")
     other = f"and {every} calls of other functions" if every else "nor of any other traced function"
-    found.facts[-1] = f"The exact totals count no call of them, {other}."
+    found.facts.append(f"The exact totals count no call of them, {other}.")
+    if not every and reader.record().notes.get("attached"):  # threads that ran before have yet to be seen to record
+        found.doubts.append(
+            "No call was recorded since Strobe attached, so it is not known that the program's threads record any:"
+            " trace a function as well that is surely called."
+        )
 
 
 def _add_returns(found: _Findings, counts: _Counts) -> None:

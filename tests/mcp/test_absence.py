@@ -226,10 +226,16 @@ def test_an_attached_program_ran_before(wire: Wire, program: Path) -> None:
         try:
             answer = wire.good("debug_launch", command=str(program), projectRoot=ROOT, pid=process.pid)
             asked = Asked(wire, answer["sessionId"], process.pid)
-            asked.trace("used", "unused")
+            asked.trace("unused")
             found = asked.absence("unused")
             assert found.startswith(NOT_PROVEN + "unused was not traced for the whole window (only from ")
             assert "The program ran before Strobe attached to it." in found
+            since = int(found.partition("only from ")[2].partition(" ns")[0])
+            alone = asked.absence("unused", timeFrom=since + 1000)
+            assert alone.startswith(NOT_PROVEN + "No call was recorded since Strobe attached"), alone
+            asked.trace("used")
+            wait_until(lambda: asked.calls("used"), "a call", 20)
+            assert asked.absence("unused", timeFrom=since + 1000).startswith("It did not happen. ")
             nothing = wire.good("debug_query", sessionId=asked.session, eventType="stdout")
             assert nothing["absence"] == "Nothing is known of stdout: it is not captured in this session."
             wire.good("debug_stop", sessionId=asked.session, retain=True)
