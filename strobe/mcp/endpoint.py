@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import select
 import signal
 import socket
 import sys
@@ -67,14 +66,12 @@ def establish(home: str, wait_s: float = CONNECT_SECONDS) -> socket.socket:
 def _start_and_connect(home: str, start_lock: int, deadline: float) -> socket.socket:
     """Of several clients at once the one that gets the lock starts the daemon, the others wait for it."""
     start_at = 0.0
-    started = 0
     while time.monotonic() < deadline:
         link = connect(home, deadline)
         if link is not None:
             return link
-        # one that is slow to start is not joined by another, which would serve the home when that one has ended
-        if time.monotonic() >= start_at and _is_ours(start_lock) and not _is_running(started):
-            started = _start(home)
+        if time.monotonic() >= start_at and _is_ours(start_lock):
+            _start(home)
             start_at = time.monotonic() + _START_AGAIN_SECONDS
         time.sleep(_RETRY_SECONDS)
     raise Unreachable(f"nothing answers on {os.path.join(home, SOCKET_NAME)}")
@@ -86,22 +83,6 @@ def _is_ours(start_lock: int) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def _is_running(pid: int) -> bool:
-    """Zombies are not: nobody may reap them here."""
-    if pid == 0:
-        return False
-    try:
-        process = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return False
-    try:
-        ended = select.poll()
-        ended.register(process, select.POLLIN)
-        return not ended.poll(0)
-    finally:
-        os.close(process)
 
 
 def connect(home: str, deadline: float | None = None) -> socket.socket | None:
@@ -174,22 +155,16 @@ def greeting() -> bytes:
     return b"%s %s %d\n" % (GREETING, GREETING_FORM, len(payload)) + payload
 
 
-def _start(home: str) -> int:
-    """Starts a daemon for `home` that outlives us and shares none of our descriptors. Its process id, 0 for none."""
-    answer, asked = os.pipe()
+def _start(home: str) -> None:
+    """Starts a daemon for `home` that outlives us and shares none of our descriptors."""
     child = os.fork()
     if child:
-        os.close(asked)
         os.waitpid(child, 0)
-        daemon_pid = os.read(answer, 20)
-        os.close(answer)
-        return int(daemon_pid or b"0")
+        return
     try:
         os.setsid()
-        daemon = os.fork()
-        if daemon == 0:  # not a session leader: it can never get a controlling terminal
+        if os.fork() == 0:  # not a session leader: it can never get a controlling terminal
             _become_daemon(home)
-        os.write(asked, b"%d" % daemon)
     finally:
         os._exit(1)
 

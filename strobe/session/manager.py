@@ -105,8 +105,6 @@ class SessionManager:
             self._store.add_notes(record.id, {"attached": True})
             target = Target.attach(spec.pid or 0, str(path), session)
         else:
-            if spec.stdio == "inherit":
-                self._store.add_notes(record.id, {"output_inherited": True})
             target = Target.spawn(spec, resolved, str(path), _input_file(spec, record.folder), session)
         session.begin(target)
         return session

@@ -32,7 +32,7 @@ def host_absence(reader: SessionReader, wanted: EventFilter, selection: Selectio
 
 def captures_output(record: SessionRecord) -> bool:
     """A program that Strobe attached to, or that writes to Strobe's own output, keeps it to itself."""
-    return not record.notes.get("attached") and not record.notes.get("output_inherited")
+    return not record.notes.get("attached") and not record.notes.get("inherits_stdio")
 
 
 def _snapshot_absence(reader: SessionReader, wanted: EventFilter, selection: Selection) -> str:

@@ -6,8 +6,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
-from strobe.model import Event, EventFilter, EventPage, FunctionLoss, GroupBy, Loss, Totals
+from strobe.errors import failure
+from strobe.model import Event, EventFilter, EventPage, EventType, FunctionLoss, GroupBy, Loss, Totals
 from strobe.timeline import sql
 from strobe.timeline.absence import absence_of
 from strobe.timeline.moments import NUMBER_MAX, event_id, host_number, ticks_of
@@ -43,6 +45,7 @@ class Timeline:
         Raises `bad_value`, `bad_regex`, `bad_cursor`, `events_unreadable`.
         """
         check_page(wanted)
+        _check_type(wanted)
         page, selection = self._page(wanted)
         if page.total_count:
             return page
@@ -142,6 +145,14 @@ class Timeline:
 
     def _pids(self) -> list[int]:
         return sorted({thread.pid for thread in self._reader.threads().values()} | {self._reader.record().pid} - {0})
+
+
+def _check_type(wanted: EventFilter) -> None:
+    """Raises `bad_value` for a type of events that does not exist."""
+    types = get_args(EventType)
+    if wanted.event_type is not None and wanted.event_type not in types:
+        kind, valid = wanted.event_type, ", ".join(types)
+        raise failure("bad_value", field="eventType", value=kind, reason="there are no such events", valid=valid)
 
 
 def _fixed(wanted: EventFilter, selection: Selection) -> EventFilter:

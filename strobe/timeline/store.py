@@ -98,7 +98,7 @@ class Store:
         how many of them were too many to be noted; `refused`: {name: why it could not be hooked},
         `namesakes`: {name: how many others have it and are not traced}; `children`: process
         ids that were last seen to be recorded after the end of the session's own process; `polls`: see polls.py;
-        `attached`: true, else the session has started the program; `output_inherited`: true where it is not captured;
+        `attached`: true, else the session has started the program; `inherits_stdio`: true where output is not captured;
         `form`: of the recorder; in ticks `resumed_ticks`, `ended_ticks`: when a program that was launched began to run,
         when recording ended; `recorder_off`: [last seen on, seen off], `overwritten`: {name: the same of its hook}.
         """

@@ -187,6 +187,13 @@ def test_a_program_that_goes_on_is_not_waited_for_without_end(build_program: Bui
         run.stop()
 
 
+def test_a_type_of_events_that_does_not_exist_is_an_error(build_program: Build) -> None:
+    with strobe.launch([build_program("hello")]) as run:
+        run.wait(SECONDS)
+        with pytest.raises(StrobeError, match="'eventType' is crash: there are no such events"):
+            run.query(EventFilter(event_type="crash"))  # type: ignore[arg-type]
+
+
 def test_a_kept_session_outlives_the_block(build_program: Build) -> None:
     from strobe.session import SessionManager
 

@@ -39,19 +39,6 @@ def test_start_status_stop(strobe_home: Path) -> None:
     assert "Traceback" not in log(strobe_home)
 
 
-def test_one_that_is_slow_to_start_is_started_once(
-    strobe_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "slow").mkdir()
-    starts = tmp_path / "starts"
-    (tmp_path / "slow" / "sitecustomize.py").write_text(
-        f"import time\nwith open({str(starts)!r}, 'a') as file: file.write('x')\ntime.sleep(5)\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "slow"))
-    with Wire.to(strobe_home):
-        assert starts.read_text() == "x"
-
-
 def test_all_agree_on_where_the_home_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
