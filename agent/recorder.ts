@@ -29,6 +29,8 @@ export interface RecorderAnswer {
     catchesReturns: boolean;
     /** Interceptor writes the jumps, not the host: see hooks.ts. */
     interceptorWrites: boolean;
+    /** Address of struct strobe_recorder. */
+    recorder: string;
     /** Why it is not the native form; empty when it is, or when the portable one was wanted. */
     reason: string;
 }
@@ -92,9 +94,11 @@ export class Recorder {
         this.registerStandardUnwinder();
         this.reportExit(tools, form);
         const catches = new NativeFunction(form.strobe_agent_catches_returns, "int", []);
+        const place = new NativeFunction(form.strobe_agent_recorder, "pointer", [])() as NativePointer;
         const reason = library === null && request.library !== "" ? `${request.library} cannot be loaded there` : "";
         this.answer = {
-            form: library === null ? "portable" : "native", catchesReturns: catches() !== 0, interceptorWrites: INTERCEPTOR_WRITES, reason,
+            form: library === null ? "portable" : "native", catchesReturns: catches() !== 0, interceptorWrites: INTERCEPTOR_WRITES,
+            recorder: place.toString(), reason,
         };
     }
 
@@ -189,7 +193,7 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
         "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_script", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_on_thread_end",
         "strobe_native_begin", "strobe_native_after_fork", "strobe_native_observe", "strobe_native_observed_name",
-        "strobe_native_catch_faults", "strobe_native_leave_faults"];
+        "strobe_native_catch_faults", "strobe_native_leave_faults", "strobe_agent_recorder"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));
 }
 

@@ -148,6 +148,16 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "Start the program again to trace what is on disk now, or put the old file back.",
     ),
     "invalid_pattern": (Code.INVALID_PATTERN, "The pattern '{pattern}' is not valid: {reason}.", "{hint}"),
+    "nothing_traced": (
+        Code.INVALID_PATTERN,
+        "{reason}",
+        "Where that is right, as for a library that is loaded later, say missing_ok=True.",
+    ),
+    "links_gone": (
+        Code.PROCESS_EXITED,
+        "Session '{session_id}' is closed: the parents and children of a filtered list of calls can no longer be read.",
+        "Use them inside the with block, or before stop().",
+    ),
     "no_debug_symbols": (
         Code.NO_DEBUG_SYMBOLS,
         "'{path}' has no debug information and no function names to match.",

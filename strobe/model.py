@@ -10,17 +10,7 @@ from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
-EventType = Literal[
-    "function_enter",
-    "function_exit",
-    "stdout",
-    "stderr",
-    "crash",
-    "variable_snapshot",
-    "pause",
-    "logpoint",
-    "condition_error",
-]
+EventType = Literal["function_enter", "function_exit", "stdout", "stderr", "variable_snapshot"]
 CALL_EVENTS: tuple[EventType, ...] = ("function_enter", "function_exit")
 GroupBy = Literal["function", "thread", "file"]
 Sampling = Literal["auto", "off"]
@@ -198,6 +188,7 @@ class TraceAnswer:
     event_limit: int
     status: str
     active_watches: list[str] = field(default_factory=list)
+    unmatched: dict[str, str] = field(default_factory=dict)  # patterns of which nothing is recorded, and why
 
 
 @dataclass(frozen=True, slots=True)

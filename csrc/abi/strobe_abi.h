@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STROBE_ABI_VERSION 3u
+#define STROBE_ABI_VERSION 4u
 #define STROBE_ABI_OLDEST 2u               /* that can still be read: it has no extras */
 #define STROBE_MAGIC 0x31424f5254530000ull /* "\0\0STROB1", little endian */
 
@@ -112,7 +112,9 @@ struct strobe_header {
     uint64_t lost_no_chunk;   /* no chunk could be claimed */
     uint64_t lost_no_totals;  /* calls that no totals entry could count */
     uint64_t evicted_records; /* ENTER and EXIT records in chunks that were taken over */
-    uint8_t reserved3[3712];  /* zero */
+    uint64_t forked_children; /* atomic add; forks after which the child went on recording */
+    uint64_t checked_ticks;   /* by the host: when it last saw that the hooks stood and the recorder was on; 0: never */
+    uint8_t reserved3[3696];  /* zero */
 };
 
 /* A thread that recorded at least one call. Written by that thread; `tid` last. */

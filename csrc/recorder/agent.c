@@ -27,6 +27,9 @@ void* strobe_agent_unwind_table(void) { return strobe_recorder.unwind_table; }
 
 int strobe_agent_catches_returns(void) { return (int)strobe_recorder.catch_returns; }
 
+/* Where the host finds whether it is on, and which segment it writes to. */
+void* strobe_agent_recorder(void) { return &strobe_recorder; }
+
 void strobe_agent_end(void) { strobe_recorder_end(&strobe_recorder); }
 
 /* `plans`: for each function its flags, enter_count, exit_count and most_words, a byte each, then its captures.

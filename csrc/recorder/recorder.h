@@ -156,7 +156,8 @@ struct strobe_extras {
 typedef uint64_t strobe_script_function(uint64_t number, const uint64_t* registers, const uint64_t* slot, void* out);
 
 struct strobe_recorder {
-    struct strobe_control* control;
+    struct strobe_control*
+        control; /* as the next one read by the host from outside: strobe/capture/recorder_state.py */
     struct strobe_header* header;
     struct strobe_thread* threads;
     struct strobe_function_plan* plans;
@@ -201,6 +202,10 @@ struct strobe_recorder {
     void* (*get_specific)(uint32_t key);
     int (*set_specific)(uint32_t key, const void* value);
 };
+
+STROBE_STATIC_ASSERT(offsetof(struct strobe_recorder, control) == 0, "the host reads it");
+STROBE_STATIC_ASSERT(offsetof(struct strobe_recorder, header) == 8, "the host reads it");
+STROBE_STATIC_ASSERT(offsetof(struct strobe_control, alive) == 8, "the host reads it");
 
 /* The one of this process. Portable form: memory that outlives the script, bound by the agent. */
 extern struct strobe_recorder strobe_recorder;

@@ -51,12 +51,14 @@ class Plan:
 class Setup:
     """`form`: which form of the recorder is in use. `catches_returns`: False where the CPU forbids replacing return
     addresses (shadow stack), so that only entries are recorded. `reason`: why it is not the native form.
+    `recorder`: address of its struct strobe_recorder.
     `interceptor_writes`: Frida writes the hooks while threads run, so it may only do so before any does."""
 
     form: str
     catches_returns: bool
     reason: str = ""
     interceptor_writes: bool = False
+    recorder: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ class AgentLink:
         }
         answer = self._ask(self._script.exports_sync.setup, request)
         self._interceptor_writes = bool(answer["interceptorWrites"])
-        return Setup(answer["form"], answer["catchesReturns"], answer["reason"], self._interceptor_writes)
+        recorder = int(answer["recorder"], 16)
+        return Setup(answer["form"], answer["catchesReturns"], answer["reason"], self._interceptor_writes, recorder)
 
     def prepare_stdio(self, stdin_path: str | None, by_line: bool) -> None:
         self._ask(self._script.exports_sync.prepare_stdio, stdin_path, by_line)

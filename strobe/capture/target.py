@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import select
 import signal
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -22,6 +24,7 @@ from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.device import ROUTER
 from strobe.capture.exit_status import wait_for_end
 from strobe.capture.extras_request import ExtrasRequest
+from strobe.capture.recorder_state import is_recording
 from strobe.capture.task_status import blocked_signals, filters_calls
 from strobe.capture.uninjection import Injection
 from strobe.errors import StrobeError, failure
@@ -226,6 +229,32 @@ class Target:
         self._patches.place(item for item in prepared if item not in refused)
         reasons = [answer if isinstance(answer, str) else "" for answer in answers]
         return [refused.get(hook.function_id, why) for hook, why in zip(hooks, reasons, strict=True)]
+
+    def look(self, start_ticks: int) -> set[int] | None:
+        """Function ids of hooks that something has written over; None where the recorder is off, or records elsewhere
+        than into the segment that began at `start_ticks`. Nothing runs in the process for it.
+
+        Raises ProcessLookupError when the process is gone, PermissionError where its memory may not be read.
+        """
+        try:
+            memory = FileIO(f"/proc/{self.pid}/mem")
+        except FileNotFoundError as error:
+            raise ProcessLookupError(str(error)) from error
+        with memory:
+            missing = self._patches.missing(memory)
+            if is_recording(memory, self.setup.recorder, start_ticks):
+                return missing
+        if self._is_gone():
+            raise ProcessLookupError("it has ended")
+        return None
+
+    def _is_gone(self) -> bool:
+        with self._pidfd_lock:
+            if self._pidfd < 0:
+                return True
+            ended = select.poll()
+            ended.register(self._pidfd, select.POLLIN)
+            return bool(ended.poll(0))
 
     def prepare_extras(self, request: ExtrasRequest) -> list[int]:
         """As AgentLink.prepare_extras."""

@@ -19,6 +19,7 @@ from strobe.capture.task_status import filters_calls
 from strobe.errors import Code, StrobeError, failure
 from strobe.model import ExitStatus, LoadedModule, Sampling, TraceAnswer, Watch
 from strobe.session.answers import how_it_ended, runtime_answer
+from strobe.session.confirmation import Confirmation
 from strobe.session.hooks import Hooks
 from strobe.session.session import Session
 from strobe.session.session_memory import Inside
@@ -65,6 +66,7 @@ class LiveSession(Session):
         self._ended = threading.Event()  # with all of its children that are recorded
         self._children: RecordedChildren | None = None
         self._stopping = False
+        self._recorded_until = 0  # ticks; 0: to the end
         self._modules: dict[int, LoadedModule] = {}  # by base
         self._unlisted: dict[int, LoadedModule] = {}
         self._module_changes: queue.SimpleQueue[_ModuleChange | None] = queue.SimpleQueue()
@@ -74,9 +76,15 @@ class LiveSession(Session):
     def begin(self, target: Target) -> None:
         """Takes over a target that has not been resumed yet."""
         self._target = target
-        self._hooks = Hooks(self._store, self.id, target, self._resolver, self._text_bytes)
+        self._hooks = Hooks(self._store, self.id, target, self._resolver, self._text_bytes, self._now_ticks)
         self._modules = {module.base: located(target.pid, module) for module in target.modules()}
         record = self._store.update_session(self.id, pid=target.pid)
+        self._store.add_notes(self.id, {"form": target.setup.form})
+        self._store.open_loads(self.id, self._modules.values(), 0)
+        watched = (target, self._hooks, self._lock, self._start_ticks, str(record.segment_path))
+        self._confirmation = Confirmation(
+            self._store, self.id, *watched, lambda: self._stopping or self._exited.is_set()
+        )
         if target.setup.form == "native":
             self._children = RecordedChildren(target.pid, str(record.segment_path))
         self._source = HostEventSource(self._store, self.id, target.pid, self._now_ticks)
@@ -87,13 +95,21 @@ class LiveSession(Session):
             note = f"The portable form of the recorder is in use, several times slower: {target.setup.reason}."
             self._store.add_warnings(self.id, [note])
         threading.Thread(target=self._follow_modules, name=f"strobe-modules-{target.pid}", daemon=True).start()
+        name = f"strobe-confirm-{target.pid}"
+        threading.Thread(target=self._confirmation.follow, args=(self._exited,), name=name, daemon=True).start()
 
     @property
     def depth(self) -> int:
         return self._hooks.extras.depth
 
     def resume(self) -> None:
+        if not self._target.attached:
+            self._confirmation.look()  # the hooks that were placed before the program runs
+            self._store.add_notes(self.id, {"resumed_ticks": self._now_ticks()})
         self._target.resume()
+
+    def confirm(self) -> None:
+        self._confirmation.look()
 
     def trace(
         self,
@@ -159,11 +175,13 @@ class LiveSession(Session):
 
     def stop(self, retain: bool = False) -> int:
         with self._lock:
+            self.confirm()
             self._stopping = True
             self._polls.stop("stopped")
             if self._children is not None:
                 self._children.wake()
             if self._target.attached and not self._exited.is_set():
+                self._recorded_until = self._confirmation.last_ticks or self._now_ticks()
                 self._target.detach()
                 self._end(None)
             else:
@@ -199,13 +217,20 @@ class LiveSession(Session):
     def on_module_removed(self, module: LoadedModule) -> None:
         self._module_changes.put(_ModuleChange(module, None))
 
-    def _apply(self) -> None:
+    def _apply(self, arrived: dict[int, int] | None = None) -> None:
         try:
-            self._hooks.apply([*self._modules.values(), *self._find_unlisted()], self._now_ticks())
+            self._hooks.apply([*self._modules.values(), *self._find_unlisted()], arrived or {})
         except ProcessLookupError as error:
             raise self._gone() from error
         notes = {"inlined_only": self._hooks.inlined_only(), "partly_inlined": self._hooks.partly_inlined()}
-        if found := {name: note for name, note in notes.items() if note}:
+        found: dict[str, object] = {name: note for name, note in notes.items() if note}
+        if left_out := self._hooks.partly_inlined_left_out():
+            found["partly_inlined_left_out"] = left_out
+        known = self._record().notes
+        for name, left in (("refused", self._hooks.refused()), ("namesakes", self._hooks.namesakes())):
+            if left or name in known:
+                found[name] = left
+        if found:
             self._store.add_notes(self.id, found)
 
     def _located(self, module: LoadedModule) -> LoadedModule:
@@ -220,7 +245,10 @@ class LiveSession(Session):
         for base, module in self._unlisted.items():
             if found.get(base) != module:
                 self._target.forget(module)
-                self._hooks.forget(module, self._now_ticks())
+                self._forget_module(module)
+        fresh = [module for base, module in found.items() if self._unlisted.get(base) != module]
+        if fresh:
+            self._store.open_loads(self.id, fresh, 0)  # nobody has said when they came
         self._unlisted = found
         return list(found.values())
 
@@ -274,11 +302,19 @@ class LiveSession(Session):
             return
         if change.ready is None:
             self._modules.pop(module.base, None)
-            self._hooks.forget(module, self._now_ticks())
+            self._forget_module(module)
         else:
-            self._modules[module.base] = self._located(module)
+            arrived_ticks = self._now_ticks()  # the thread that loads it waits, so none of its code has run
+            module = self._located(module)
+            self._modules[module.base] = module
+            self._store.open_loads(self.id, [module], arrived_ticks)
             if self._hooks.patterns:
-                self._apply()
+                self._apply({module.base: arrived_ticks})
+
+    def _forget_module(self, module: LoadedModule) -> None:
+        gone_ticks = self._now_ticks()
+        self._hooks.forget(module, gone_ticks)
+        self._store.close_load(self.id, module.base, gone_ticks)
 
     def _follow_children(self, status: ExitStatus) -> None:
         """What the program has forked is recorded on, by itself; the session lasts as long as that, or until `stop`."""
@@ -306,7 +342,9 @@ class LiveSession(Session):
         self._supply.stop()
         if self._source is not None:
             self._source.close()
-        self._store.close_spans(self.id, None, self._now_ticks())
+        until_ticks = self._recorded_until or self._now_ticks()
+        self._store.close_spans(self.id, None, until_ticks)
+        self._store.add_notes(self.id, {"ended_ticks": until_ticks})
         ended = datetime.now().astimezone().isoformat(timespec="seconds")
         how = {} if status is None or self._stopping else _how(status)
         self._store.flush()

@@ -49,11 +49,12 @@ class SessionManager:
         *,
         watch: Sequence[Watch] = (),
         depth: int | None = None,
+        missing_ok: bool = True,
     ) -> Session:
         """Starts a program, or attaches to `spec.pid`, with the patterns and those staged for its project root.
 
-        Raises what `program.resolve` raises, invalid_pattern, watch_failed, launch_failed, attach_refused; leaves
-        nothing then.
+        `missing_ok` False: each of `patterns` must give something to record. Raises what `program.resolve` raises,
+        invalid_pattern, nothing_traced, watch_failed, launch_failed, attach_refused; leaves nothing then.
         """
         project_root = _absolute(spec.project_root)
         staged = self._store.staged(project_root) if project_root else None
@@ -79,6 +80,8 @@ class SessionManager:
                     watch=staged.watches if staged else (),
                     depth=depth if depth is not None or staged is None else staged.depth,
                 )
+                if not missing_ok:
+                    _check_traced(session.launch_answer, patterns)
             self._store.add_warnings(record.id, warnings)
         except BaseException:
             session.abort()
@@ -196,6 +199,13 @@ class SessionManager:
         with self._lock:
             self._live.pop(session.id, None)
             self._opened.pop(session.id, None)
+
+
+def _check_traced(answer: TraceAnswer, patterns: Sequence[str]) -> None:
+    """Raises nothing_traced where one of the patterns gives nothing to record."""
+    wanted = {text.strip() for text in patterns}
+    if reasons := [why for text, why in answer.unmatched.items() if text in wanted]:
+        raise failure("nothing_traced", reason=" ".join(dict.fromkeys(reasons)))
 
 
 def _absolute(folder: str | None) -> str | None:

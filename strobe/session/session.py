@@ -21,7 +21,7 @@ from strobe.model import (
     TraceAnswer,
     Watch,
 )
-from strobe.session.answers import going_on, how_it_ended
+from strobe.session.answers import Ending, ending_of, going_on, how_it_ended
 from strobe.session.polls import Listener, Poll, Polls, check_bounds, expected_samples
 from strobe.session.writes import Writable
 from strobe.timeline import retention
@@ -72,10 +72,12 @@ class Session(Writable):
 
     def ending(self) -> str | None:
         """How the program itself ended, in words; None while it runs."""
-        record = self._record()
-        if record.status == "running" and record.exit_code is None and record.signal is None:
-            return None
-        return how_it_ended(record)
+        ended = self.ended()
+        return None if ended is None else ended.how
+
+    def ended(self) -> Ending | None:
+        """How the program itself ended; None while it runs."""
+        return ending_of(self._record())
 
     def summary(self) -> SessionSummary:
         return self._record().summary()
@@ -98,11 +100,22 @@ class Session(Writable):
         raise self._not_here()
 
     def query(self, wanted: EventFilter) -> EventPage:
-        page = self._timeline.query(wanted)
+        page = self._timeline.query(wanted, self.confirm)
         return replace(page, events=[self._recorded.filled(event) for event in page.events])
 
     def totals(self, wanted: EventFilter, group_by: GroupBy) -> list[Totals]:
         return self._timeline.totals(wanted, group_by)
+
+    def absence(self, wanted: EventFilter) -> str:
+        """Why there are no totals: whether that proves that nothing happened."""
+        return self._timeline.absence(wanted, self.confirm)
+
+    def confirm(self) -> None:
+        """Looks whether the hooks stand and the recorder is on, where this process observes the program."""
+
+    def traced_names(self) -> list[str]:
+        """Names of the functions whose calls are, or were, recorded."""
+        return self._timeline.traced_names()
 
     def loss(self) -> Loss:
         return self._timeline.loss()

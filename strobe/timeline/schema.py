@@ -59,7 +59,7 @@ create table hook_spans(                -- when a function's calls were being re
     to_ticks integer,
     primary key (session, function_id, from_ticks)
 ) strict, without rowid;
-create table host_events(               -- events that the host saw: output lines, and later crashes, snapshots, pauses
+create table host_events(               -- events that the host saw: output lines, snapshots of variables
     session integer not null,
     number integer not null,            -- as in the segment: ticks << 12 | 4095
     event_type text not null,
@@ -86,7 +86,17 @@ create table extras(                    -- what blocks beyond arguments and resu
 alter table staged_traces add column watches text not null default '[]';  -- JSON list
 alter table staged_traces add column depth integer;
 """
-_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS)
+_LOADS = """
+create table loads(                     -- when a module was in the process
+    session integer not null,
+    module text not null,               -- its path
+    base integer not null,
+    from_ticks integer not null,
+    to_ticks integer,
+    primary key (session, module, base, from_ticks)
+) strict, without rowid;
+"""
+_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS, _LOADS)
 
 
 def open_database(home: Path) -> apsw.Connection:

@@ -15,7 +15,7 @@ import apsw
 
 from strobe import config
 from strobe.errors import failure
-from strobe.model import FunctionSymbol, Watch
+from strobe.model import FunctionSymbol, LoadedModule, Watch
 from strobe.timeline import symbol_json
 from strobe.timeline.host_events import HostEvent, HostEventQueue, insert_event
 from strobe.timeline.records import SessionRecord, StagedTraces, process_start_time, session_record
@@ -25,7 +25,7 @@ _UPDATABLE = frozenset(
     {"binary_path", "pid", "ended_at", "status", "exit_code", "signal", "segment_path", "retained", "event_limit"}
     | {"owner_pid", "owner_start_time"}
 )
-_PER_SESSION_TABLES = ("functions", "hook_spans", "host_events", "extras")
+_PER_SESSION_TABLES = ("functions", "hook_spans", "host_events", "extras", "loads")
 
 
 class Store:
@@ -94,8 +94,13 @@ class Store:
         """Merges facts about the session that answers are to mention, one JSON value per key.
 
         `inlined_only`: {function name: inlined sites} of functions that exist only as inlined copies;
-        `partly_inlined`: the same of functions that are traced and have a copy of their own; `children`: process ids
-        that were last seen to be recorded after the end of the session's own process; `polls`: see polls.py.
+        `partly_inlined`: the same of functions that are traced and have a copy of their own, `partly_inlined_left_out`:
+        how many of them were too many to be noted; `refused`: {name: why it could not be hooked},
+        `namesakes`: {name: how many others have it and are not traced}; `children`: process
+        ids that were last seen to be recorded after the end of the session's own process; `polls`: see polls.py;
+        `attached`: true, else the session has started the program; `inherits_stdio`: true where output is not captured;
+        `form`: of the recorder; in ticks `resumed_ticks`, `ended_ticks`: when a program that was launched began to run,
+        when recording ended; `recorder_off`: [last seen on, seen off], `overwritten`: {name: the same of its hook}.
         """
         self.change_notes(session_id, lambda known: known | dict(notes))
 
@@ -174,12 +179,12 @@ class Store:
     def close_spans(self, session_id: str, function_ids: Iterable[int] | None, to_ticks: int) -> None:
         """Notes that they are no longer recorded; None means every function of the session."""
         key = self.get_session(session_id).key
-        where = "where session = ? and to_ticks is null"
+        change = "update hook_spans set to_ticks = max(from_ticks, ?) where session = ? and to_ticks is null"
         if function_ids is None:
-            self._write(f"update hook_spans set to_ticks = ? {where}", (to_ticks, key))
+            self._write(change, (to_ticks, key))
         else:
             rows = [(to_ticks, key, function_id) for function_id in function_ids]
-            self._write_many(f"update hook_spans set to_ticks = ? {where} and function_id = ?", rows)
+            self._write_many(f"{change} and function_id = ?", rows)
 
     def hook_spans(self, session_id: str) -> dict[int, list[tuple[int, int | None]]]:
         """For each function id its spans of recording, (from ticks, to ticks or None while it goes on), in order."""
@@ -189,6 +194,27 @@ class Store:
         for function_id, from_ticks, to_ticks in self._read(statement, (key,)):
             spans.setdefault(int(str(function_id)), []).append((int(str(from_ticks)), to_ticks))  # type: ignore[arg-type]
         return spans
+
+    def open_loads(self, session_id: str, modules: Iterable[LoadedModule], from_ticks: int) -> None:
+        """Notes that these modules are in the process from then on; 0: since before the session began."""
+        key = self.get_session(session_id).key
+        rows = [(key, module.path, module.base, from_ticks) for module in modules]
+        self._write_many("insert or ignore into loads values (?,?,?,?,null)", rows)
+
+    def close_load(self, session_id: str, base: int, to_ticks: int) -> None:
+        """Notes that the module at this base was unloaded."""
+        key = self.get_session(session_id).key
+        change = "update loads set to_ticks = max(from_ticks, ?) where session = ? and base = ? and to_ticks is null"
+        self._write(change, (to_ticks, key, base))
+
+    def loads(self, session_id: str) -> dict[str, list[tuple[int, int | None]]]:
+        """For each module's path when it was in the process, (from ticks, to ticks or None), in order."""
+        key = self.get_session(session_id).key
+        found: dict[str, list[tuple[int, int | None]]] = {}
+        statement = "select module, from_ticks, to_ticks from loads where session = ? order by 1, 2"
+        for module, from_ticks, to_ticks in self._read(statement, (key,)):
+            found.setdefault(str(module), []).append((int(str(from_ticks)), to_ticks))  # type: ignore[arg-type]
+        return found
 
     def add_extras(self, session_id: str, descriptions: Mapping[int, str]) -> None:
         """Says what blocks of these ids are, before any is recorded."""

@@ -16,9 +16,23 @@ from strobe.model import LaunchSpec, Watch
 from strobe.session import Session, SessionManager
 
 FORMS = ["native", "portable"]
-WAYS = (
-    "handlers blocked masked suspends ignored reset overflows vforks raw-mask raw-action bus forks faults sent sent-bus"
-).split()
+WAYS = [
+    "handlers",
+    "blocked",
+    "masked",
+    "suspends",
+    "ignored",
+    "reset",
+    "overflows",
+    "vforks",
+    "raw-mask",
+    "raw-action",
+    "bus",
+    "forks",
+    "faults",
+    "sent",
+    "sent-bus",
+]
 LONG = os.environ.get("STROBE_LONG") == "1"
 
 
