@@ -116,6 +116,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "There is no session '{session_id}'.",
         "{hint}",
     ),
+    "not_kept": (
+        Code.INTERNAL,
+        "What session '{session_id}' recorded could not be kept: {reason}.",
+        "Free space, or set STROBE_HOME to a folder with more of it.",
+    ),
     "session_running": (
         Code.SESSION_EXISTS,
         "Session '{session_id}' is still running.",
@@ -290,6 +295,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "'{path}' cannot be used as Strobe's home: {reason}.",
         "Set STROBE_HOME to a folder that this user can write.",
     ),
+    "database_failed": (Code.INTERNAL, "Strobe's database '{path}' could not be {used}: {reason}.", "{hint}"),
     "newer_database": (
         Code.VALIDATION_ERROR,
         "'{path}' was written by a newer Strobe (format {version}, this one knows {known}).",

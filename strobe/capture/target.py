@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 import frida
 
-from strobe import _core
+from strobe import _core, threads
 from strobe.capture import program
 from strobe.capture.agent_link import AgentLink, Plan, Trampoline
 from strobe.capture.attachable import ATTACH_S, wait_until_attachable
@@ -47,6 +47,8 @@ class TargetEvents(Protocol):
 
     def on_module_added(self, module: LoadedModule, ready: Callable[[], None]) -> None: ...
     def on_module_removed(self, module: LoadedModule) -> None: ...
+    def on_failure(self, what: str, error: BaseException) -> None:
+        """`what` of the observation has failed, for good: the program goes on, and less of it is seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,8 @@ class Target:
         self._output_ended = threading.Event()
         self._session: Any = None
         self._agent: AgentLink
+        # one object, by which the router knows it again
+        self._receiver = threads.guarded("output", self._receive_output, self._fail("the program's output"))
 
     @staticmethod
     def spawn(
@@ -99,7 +103,7 @@ class Target:
         with _killed_on_failure(pid):
             target = Target(pid, False, segment_path, events)
             if stdio == "pipe":
-                ROUTER.connect(pid, target._receive_output)
+                ROUTER.connect(pid, target._receiver)
             else:
                 target._open_streams.clear()
             target._begin(device)
@@ -129,12 +133,18 @@ class Target:
         self._injection.note()
         if self.attached:
             self._injection.wait_for_beginning()
-        self._agent = AgentLink(self._session, self.pid, self._events.on_module_added, self._remove_module)
+        self._agent = AgentLink(
+            self._session,
+            self.pid,
+            self._events.on_module_added,
+            self._remove_module,
+            self._fail("libraries that are loaded later"),
+        )
         self.setup = self._agent.setup(self._segment_path, Path(self._segment_path).stat().st_size)
         if self.attached:
             self._keep_signals_to_the_program()
         self._agent.observe_modules()
-        threading.Thread(target=self._watch_end, name=f"strobe-end-{self.pid}", daemon=True).start()
+        threads.start(f"strobe-end-{self.pid}", self._watch_end, self._fail("how the program ended"))
 
     def _attach(self, device: Any) -> Any:
         cancellable = frida.Cancellable()  # type: ignore[no-untyped-call]
@@ -265,17 +275,27 @@ class Target:
         if not self._open_streams:
             self._output_ended.set()
 
+    def _fail(self, what: str) -> threads.Failed:
+        return lambda error: self._events.on_failure(what, error)
+
     def _watch_end(self) -> None:
-        status = wait_for_end(self.pid, self._pidfd, self._segment_path)
-        if self._open_streams:
-            self._output_ended.wait(_OUTPUT_END_S)
+        status = ExitStatus()
+        try:
+            status = wait_for_end(self.pid, self._pidfd, self._segment_path)
+        finally:  # whatever has failed: it ends once, and nothing stays open
+            with contextlib.ExitStack() as last:
+                last.callback(self._agent.close)
+                last.callback(ROUTER.disconnect, self.pid, self._receiver)
+                last.callback(self._events.on_exit, status)
+                last.callback(self._close_pidfd)
+                if self._open_streams:
+                    self._output_ended.wait(_OUTPUT_END_S)
+
+    def _close_pidfd(self) -> None:
         with self._pidfd_lock:
             os.close(self._pidfd)
             self._pidfd = -1
         self._ended.set()
-        self._events.on_exit(status)
-        ROUTER.disconnect(self.pid, self._receive_output)
-        self._agent.close()
 
 
 class _killed_on_failure(contextlib.AbstractContextManager[None]):

@@ -182,8 +182,10 @@ class SessionManager:
                 session.stop()
         for kept in opened:
             kept.close()
-        self._store.close()
-        ROUTER.clean_up()
+        try:
+            self._store.close()
+        finally:
+            ROUTER.clean_up()
 
     def _drop(self, session_id: str) -> None:
         with self._lock:

@@ -57,6 +57,11 @@ class Session(Writable):
         return list(self._record().warnings)
 
     @property
+    def failures(self) -> tuple[str, ...]:
+        """What of the observation has failed, one sentence each; they are among the `warnings`, too."""
+        return ()
+
+    @property
     def children(self) -> tuple[int, ...]:
         """Process ids of forked children that are recorded on, though the program itself has ended."""
         return self._record().children
@@ -202,15 +207,26 @@ class Session(Writable):
         self._timeline.close()
 
     def _finish(self, retain: bool) -> int:
-        collected = self._timeline.query(EventFilter(limit=1)).total_count + self._timeline.loss().evicted
-        self._timeline.close()
-        record = self._record()
-        if not retain:
-            retention.drop_session(self._store, record)
-        elif not record.retained:
-            retention.keep_session(self._store, self.id)
-        self._on_end(self)
+        try:
+            collected = self._count()
+            record = self._record()
+            if not retain:
+                retention.drop_session(self._store, record)
+            elif not record.retained:
+                retention.keep_session(self._store, self.id)
+        finally:
+            self._on_end(self)
         return collected
+
+    def _count(self) -> int:
+        """How many events were collected, as far as they can be read; closes the timeline."""
+        try:
+            return self._timeline.query(EventFilter(limit=1)).total_count + self._timeline.loss().evicted
+        except StrobeError as error:  # the segment is gone
+            log.warning("session %s: %s", self.id, error)
+            return 0
+        finally:
+            self._timeline.close()
 
     def _record(self) -> SessionRecord:
         return self._store.get_session(self.id)

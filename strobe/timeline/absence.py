@@ -143,6 +143,8 @@ def _missing(selection: Selection, loss: Loss) -> str:
         parts.append(f"{loss.sampled_out} events of hot functions were left out by sampling")
     if loss.lost:
         parts.append(f"{loss.lost} events found no room")
+    if loss.unwritten:
+        parts.append(f"{loss.unwritten} lines of output could not be written ({loss.unwritten_reason})")
     return (
         f"Missing from the events: {'; '.join(parts)}."
         if parts

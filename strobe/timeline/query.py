@@ -53,11 +53,14 @@ class Timeline:
     def loss(self) -> Loss:
         counts = self._reader.segment.loss()
         until_ns = counts["evicted_until_ns"]
+        unwritten, reason = self._reader.store.unwritten(self._reader.key)
         return Loss(
             evicted=counts["evicted"],
             evicted_until_ns=until_ns if until_ns >= 0 else None,
             sampled_out=counts["sampled_out"],
             lost=counts["lost_no_thread"] + counts["lost_reentrant"] + counts["lost_no_chunk"],
+            unwritten=unwritten,
+            unwritten_reason=reason,
         )
 
     def function_losses(self) -> list[FunctionLoss]:

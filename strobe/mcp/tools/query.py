@@ -48,6 +48,8 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     budget = (results.ASKED_BYTES if "limit" in arguments else results.DEFAULT_BYTES) - _ENVELOPE_BYTES
     going_on = session.going_on()
     note: dict[str, Any] = {} if going_on is None else {"note": going_on}
+    if session.failures:
+        note["warnings"] = list(session.failures)
     if "groupBy" in arguments:
         totals = session.totals(wanted, arguments["groupBy"])
         return _groups(totals, session.loss(), arguments["groupBy"], wanted, budget) | note
@@ -133,6 +135,8 @@ def _loss(loss: Loss) -> dict[str, Any]:
         told["eventsSampledOut"] = loss.sampled_out
     if loss.lost:
         told["eventsLost"] = loss.lost
+    if loss.unwritten:
+        told |= {"outputUnwritten": loss.unwritten, "outputUnwrittenReason": loss.unwritten_reason}
     return told
 
 
