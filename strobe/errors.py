@@ -213,6 +213,16 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "The events of session '{session_id}' cannot be read: {reason}.",
         "Its output and settings are still there; delete it with debug_delete_session when it is of no use.",
     ),
+    "sql_too_long": (
+        Code.LIMIT_REACHED,
+        "The statement did not end within {seconds} s.",
+        "Give it conditions that leave less to look at, or more time.",
+    ),
+    "sql_too_much": (
+        Code.LIMIT_REACHED,
+        "The statement has more than {rows} rows.",
+        "Give it a limit, or let it count: select function, count(*) … group by 1.",
+    ),
     "bad_sql": (Code.VALIDATION_ERROR, "SQLite rejected the statement: {reason}.", "The view is called 'events'."),
     "bad_expression": (
         Code.VALIDATION_ERROR,

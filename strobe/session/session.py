@@ -28,6 +28,7 @@ from strobe.timeline import retention
 from strobe.timeline.polls import PollEnd, PollRecord, note_poll, polls_of
 from strobe.timeline.query import Timeline
 from strobe.timeline.records import SessionRecord
+from strobe.timeline.sql import TIMEOUT_S
 from strobe.timeline.store import Store
 from strobe.values.reading import ReadTarget
 from strobe.values.recorded import Recorded
@@ -172,8 +173,12 @@ class Session(Writable):
         """When the event with this number was, in ns since session start."""
         return self._timeline.moment_ns(number)
 
-    def sql(self, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
-        return self._timeline.sql(statement)
+    def sql(self, statement: str, timeout_s: float = TIMEOUT_S) -> tuple[list[str], list[tuple[object, ...]]]:
+        """Columns and rows, at most a million, of a read-only statement over the view `events`.
+
+        Raises bad_sql, sql_too_long after `timeout_s`, sql_too_much.
+        """
+        return self._timeline.sql(statement, timeout_s)
 
     def wait(self, timeout: float | None = None) -> ExitStatus | None:
         """How the program ended, None while it runs. `timeout` in seconds, None without bound.

@@ -92,10 +92,10 @@ class Timeline:
         """The traced function that begins there."""
         return self._reader.code_names().get(address)
 
-    def sql(self, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
-        """Columns and rows of a read-only statement over the view `events`. Raises `bad_sql`."""
+    def sql(self, statement: str, timeout_s: float = sql.TIMEOUT_S) -> tuple[list[str], list[tuple[object, ...]]]:
+        """Columns and rows of a read-only statement over the view `events`. Raises as sql.run."""
         self._reader.store.flush()
-        return sql.run(self._reader, statement)
+        return sql.run(self._reader, statement, timeout_s)
 
     def _settled_number(self) -> int | None:
         """Events up to this number are complete when this returns; None where nothing is written any more."""
