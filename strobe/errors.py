@@ -176,6 +176,16 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "'{field}' is not supported by this version of Strobe.",
         "Leave it out. Valid: {valid}.",
     ),
+    "limit_too_low": (
+        Code.LIMIT_REACHED,
+        "The limit of {what} (ulimit {option}) is {limit}; Strobe needs {needed}.",
+        "Raise it with ulimit {option}, here and for the program, which has the same limit.",
+    ),
+    "no_segment": (
+        Code.INTERNAL,
+        "There is no room to record events: {reason}.",
+        "Free space in /dev/shm or STROBE_HOME, raise ulimit -f and -v, or set events.maxPerSession lower.",
+    ),
     "call_too_long": (
         Code.LIMIT_REACHED,
         "{tool} did not finish within {seconds} s; it goes on in the background.",

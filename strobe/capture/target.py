@@ -19,7 +19,7 @@ from strobe.capture import program
 from strobe.capture.agent_link import AgentLink, Plan, Trampoline
 from strobe.capture.attachable import ATTACH_S, wait_until_attachable
 from strobe.capture.code_patches import CodePatches, PatchRequest
-from strobe.capture.device import ROUTER
+from strobe.capture.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.exit_status import wait_for_end
 from strobe.capture.extras_request import ExtrasRequest
 from strobe.capture.uninjection import Injection
@@ -125,6 +125,8 @@ class Target:
             raise failure("attach_refused", pid=pid, reason=error) from error
         except frida.ProcessNotFoundError as error:
             raise failure("no_such_process", pid=pid) from error
+        except FRIDA_ERRORS as error:
+            raise failure("attach_refused", pid=pid, reason=error) from error
         return target
 
     def _begin(self, device: Any) -> None:
@@ -308,10 +310,11 @@ class _killed_on_failure(contextlib.AbstractContextManager[None]):
         with contextlib.suppress(frida.ProcessNotFoundError, frida.InvalidOperationError):
             ROUTER.device().kill(self._pid)
         ROUTER.disconnect(self._pid)
+        program = f"process {self._pid}"
         if isinstance(error, ProcessLookupError):
-            raise failure(
-                "launch_failed", path=f"process {self._pid}", reason="it ended before it was ready"
-            ) from error
+            raise failure("launch_failed", path=program, reason="it ended before it was ready") from error
+        if isinstance(error, FRIDA_ERRORS):
+            raise failure("launch_failed", path=program, reason=error) from error
 
 
 def _spawn_hint(error: Exception) -> str:

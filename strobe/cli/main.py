@@ -31,7 +31,11 @@ def main() -> None:
         from strobe.cli.outcome import outcome_of
     except (ImportError, MemoryError, OSError) as error:  # no room, or no descriptor, for as much as that
         sys.exit(f"strobe: it cannot be loaded: {str(error) or 'there is not enough memory'}")
-    sys.exit(outcome_of(_run))
+    status = outcome_of(_run)
+    # as at the beginning: the interpreter's own end takes time as well
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+    sys.exit(status)
 
 
 def _run() -> int | None:

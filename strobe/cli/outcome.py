@@ -78,12 +78,13 @@ def _say(error: BaseException, log: Path) -> int:
 
 
 def _system(error: OSError) -> str:
-    """Without a file, it was standard output: everything else says what it is about."""
+    """Where nothing but the error's own words is known, it was standard output: everything else says of what it is."""
     why = error.strerror or str(error)
     if error.filename is not None:
         return f"'{os.fsdecode(error.filename)}': {why}"
     about_output = error.errno in (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT)
-    return f"standard output could not be written: {why}" if about_output else why
+    is_bare = error.errno is not None and why == os.strerror(error.errno)
+    return f"standard output could not be written: {why}" if about_output and is_bare else why
 
 
 def _log_to(path: Path) -> None:

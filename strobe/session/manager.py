@@ -98,8 +98,11 @@ class SessionManager:
         path = placement.place_segment(record)
         self._placed.append(path)
         record = self._store.update_session(record.id, segment_path=str(path))
-        _core.create_segment(str(path), record.event_limit)
-        session = LiveSession(self._store, record, self._resolver, self._forget, text_bytes)
+        try:
+            _core.create_segment(str(path), record.event_limit)
+            session = LiveSession(self._store, record, self._resolver, self._forget, text_bytes)
+        except OSError as error:
+            raise failure("no_segment", reason=error) from error
         if resolved is None:
             self._store.add_notes(record.id, {"attached": True})
             target = Target.attach(spec.pid or 0, str(path), session)
