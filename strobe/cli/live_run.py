@@ -77,7 +77,7 @@ class LiveRun:
     def _report_new(self) -> None:
         """For a moment, so that the program's end is noticed soon whatever it records."""
         until = time.monotonic() + _PRINTING_S
-        while time.monotonic() < until and not self.signals.given_up:
+        while time.monotonic() < until and not self._is_over():
             events = self._next()
             if not events:
                 self.report.idle()
@@ -92,10 +92,16 @@ class LiveRun:
         pressed = self.signals.interrupts
         while events := self._next():
             self._take(events)
-            given_up = self.signals.interrupts > pressed or self.signals.given_up
-            if given_up or (deadline is not None and time.monotonic() > deadline):
+            if (
+                self.signals.interrupts > pressed
+                or self._is_over()
+                or (deadline is not None and time.monotonic() > deadline)
+            ):
                 self.report.gap()
                 return
+
+    def _is_over(self) -> bool:
+        return self.signals.given_up or self.report.is_broken
 
     def _next(self) -> list[Event]:
         """The next events; what was evicted before it could be printed is a gap in the listing."""

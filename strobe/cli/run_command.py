@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
-import stat
 import sys
 from collections.abc import Sequence
 from contextlib import closing
@@ -86,8 +84,8 @@ def run(
     stream = output or sys.stderr
     sink = Sink(stream.fileno())
     report: Report = JsonReport(sink) if as_json else TextReport(sink, Palette.of(stream))
-    # a file can be read later, so it gets everything; a person who watches gets what is happening now
-    complete = as_json or output is not None or stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    # a file of ours can be read later, so it gets everything; who watches, or redirects, gets what is happening now
+    complete = as_json or output is not None
     with Forwarding() as signals, closing(SessionManager()) as manager:
         if not keep:
             signals.at_last = manager.remove_segments

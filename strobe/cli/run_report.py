@@ -37,6 +37,10 @@ class RunEnd:
 
 
 class Report(Protocol):
+    @property
+    def is_broken(self) -> bool:
+        """Nothing more can be written, or nobody reads it."""
+
     def begin(self, answer: TraceAnswer | None, warnings: Sequence[str]) -> None:
         """The program was started; what was said of the patterns."""
 
@@ -91,6 +95,10 @@ class TextReport:
         self._tree = CallTree(palette)
         self._warned: set[str] = set()
 
+    @property
+    def is_broken(self) -> bool:
+        return self._sink.error is not None
+
     def begin(self, answer: TraceAnswer | None, warnings: Sequence[str]) -> None:
         if answer is not None:
             self._sink.lines([f"strobe: {answer.status}"])
@@ -125,6 +133,10 @@ class JsonReport:
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self._status: str | None = None
+
+    @property
+    def is_broken(self) -> bool:
+        return self._sink.error is not None
 
     def begin(self, answer: TraceAnswer | None, warnings: Sequence[str]) -> None:
         self._status = None if answer is None else answer.status
