@@ -19,6 +19,9 @@ Spans = dict[int, list[tuple[int, int | None]]]  # function id -> (from, to) in 
 def absence_of(reader: SessionReader, wanted: EventFilter, selection: Selection, loss: Loss) -> str:
     """What is known about the absence of events that the filter selects."""
     if wanted.event_type is not None and wanted.event_type not in CALL_EVENTS:
+        if loss.unwritten:
+            lines = f"{loss.unwritten} lines of output, or of what else is seen from outside"
+            return f"Nothing can be said of that yet: {lines}, could not be written ({loss.unwritten_reason})."
         return _host_absence(reader, wanted, selection)
     spans = reader.store.hook_spans(reader.session_id)
     hooked = _hooked_functions(spans, selection)

@@ -219,7 +219,8 @@ class HostEventQueue:
             if not self._closing:
                 return True
             if time.monotonic() >= self._give_up_s:
-                log.error("%d host events are lost: %s", len(self._waiting), self._problem)
+                lost = (len(self._waiting), len(self._deferred), self._problem)
+                log.error("%d host events and %d changes of the database are lost: %s", *lost)
                 self._settled_count += len(self._waiting)
                 self._waiting = []
                 self._changed.notify_all()

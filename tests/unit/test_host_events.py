@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 import pytest
-from support import filesystems
+from support import databases, filesystems
 from support.wait import wait_until
 
 from strobe.errors import StrobeError
@@ -19,15 +17,6 @@ from strobe.timeline.schema import DATABASE_FILE, write_transaction
 from strobe.timeline.store import Store
 
 HOME_BYTES = 8 << 20
-# takes the write lock of a database, says so, and holds it until its input ends
-HOLDER = """
-import sys, apsw
-connection = apsw.Connection(sys.argv[1])
-connection.execute("begin immediate")
-print("held", flush=True)
-sys.stdin.read()
-connection.execute("rollback")
-"""
 
 
 def lines_in(home: Path) -> list[bytes]:
@@ -44,17 +33,6 @@ def source_of(store: Store) -> tuple[HostEventSource, int]:
 def small_home(tmp_path: Path) -> Iterator[Path]:
     with filesystems.small(tmp_path / "small", HOME_BYTES) as folder:
         yield folder
-
-
-def hold(home: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", HOLDER, str(home / DATABASE_FILE)]
-    holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert holder.stdout is not None and holder.stdout.readline() == "held\n"
-    return holder
-
-
-def release(holder: subprocess.Popen[str]) -> None:
-    holder.communicate(timeout=60)
 
 
 def test_what_a_full_disk_refuses_is_written_when_there_is_room(small_home: Path) -> None:
@@ -93,13 +71,12 @@ def test_a_disk_that_stays_full_stops_neither_the_program_nor_the_end(
 def test_another_process_that_writes_is_waited_for(tmp_path: Path) -> None:
     store = Store(tmp_path)
     source, key = source_of(store)
-    holder = hold(tmp_path)
-    source.output("stdout", b"one\n")
-    wait_until(lambda: store.unwritten(key)[0], "a failed attempt")
-    assert store.unwritten(key) == (1, "database is locked")
-    # who only reads is not held up
-    assert store.get_session(store.list_sessions()[0].id).key == key
-    release(holder)
+    with databases.locked(tmp_path):
+        source.output("stdout", b"one\n")
+        wait_until(lambda: store.unwritten(key)[0], "a failed attempt")
+        assert store.unwritten(key) == (1, "database is locked")
+        # who only reads is not held up
+        assert store.get_session(store.list_sessions()[0].id).key == key
     store.flush()
     assert lines_in(tmp_path) == [b"one\n"]
     source.close()
@@ -126,14 +103,12 @@ def test_a_failed_rollback_hides_nothing() -> None:
         raise ZeroDivisionError
 
 
-def test_the_end_of_a_session_is_noted_as_soon_as_it_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_a_session_is_noted_as_soon_as_it_can_be(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store._connection.set_busy_timeout(50)
     record = store.add_session("/bin/app", None, 1000)
-    holder = hold(tmp_path)
-    with pytest.raises(StrobeError, match="database is locked"):
+    with databases.locked(tmp_path), pytest.raises(StrobeError, match="database is locked"):
         store.end_session(record.id, 5, status="exited", exit_code=3)
-    release(holder)
     wait_until(lambda: store.get_session(record.id).exit_code == 3, "the end in the database")
     store.close()
 
