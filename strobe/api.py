@@ -258,9 +258,12 @@ class ProgramSession:
                 raise _not_traced(named.equals or named.contains or named.matches or "", traced)
         return found
 
-    def sql(self, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
-        """Column names and rows of a read-only statement over the view `events`."""
-        return self._session.sql(statement)
+    def sql(self, statement: str, timeout: float = 60.0) -> tuple[list[str], list[tuple[object, ...]]]:
+        """Column names and rows, at most a million, of a read-only statement over the view `events`.
+
+        Raises StrobeError, LIMIT_REACHED where it takes longer than `timeout` seconds or has more rows.
+        """
+        return self._session.sql(statement, timeout)
 
     def read(self, variable: str, depth: int = 3, thread: int | None = None) -> Any:
         """The value of a variable, or of a part of one, at this moment: `gTempo`, `gState.voices[3].freq`, `*p`.

@@ -304,10 +304,12 @@ class Loss:
     evicted_until_ns: int | None = None
     sampled_out: int = 0
     lost: int = 0  # found no room: too many threads at once, or a full file system
+    unwritten: int = 0  # lines of output, and what else the host sees, that the database does not have, or not yet;
+    unwritten_reason: str = ""  # and why
 
     @property
     def total(self) -> int:
-        return self.evicted + self.sampled_out + self.lost
+        return self.evicted + self.sampled_out + self.lost + self.unwritten
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 import frida
 
-from strobe import resources
+from strobe import resources, threads
 from strobe.capture.extras_request import ExtrasRequest
 from strobe.errors import failure
 from strobe.model import LoadedModule
@@ -75,14 +75,17 @@ class AgentLink:
     """The agent of one process. Its methods raise agent_unresponsive, agent_failed, and ProcessLookupError when the
     process is gone."""
 
-    def __init__(self, session: Any, pid: int, on_added: ModuleAdded, on_removed: ModuleRemoved) -> None:
+    def __init__(
+        self, session: Any, pid: int, on_added: ModuleAdded, on_removed: ModuleRemoved, failed: threads.Failed
+    ) -> None:
         self._pid = pid
         self._on_added = on_added
         self._on_removed = on_removed
         self._interceptor_writes = False
         source = resources.AGENT.read_text()
         self._script = self._call(lambda: session.create_script(source, name="strobe", runtime="qjs"))
-        self._script.on("message", self._receive)
+        self._receiver = threads.guarded("a message of the agent", self._receive, failed)
+        self._script.on("message", self._receiver)
         self._call(self._script.load)
 
     def setup(self, segment_path: str, segment_bytes: int) -> Setup:
@@ -183,7 +186,7 @@ class AgentLink:
     def close(self) -> None:
         """Frida keeps a script as long as this process lives, and with it who listens to it: nobody does any more."""
         with contextlib.suppress(ValueError):  # closed already
-            self._script.off("message", self._receive)
+            self._script.off("message", self._receiver)
 
     def unload(self) -> None:
         """The target's own bytes are back everywhere when this returns."""
@@ -204,15 +207,13 @@ class AgentLink:
 
     def _ask(self, function: Callable[..., Any], *arguments: Any, seconds: float = ANSWER_S) -> Any:
         """An RPC, on a thread of its own: Frida 17 waits for the answer to one whatever is cancelled meanwhile."""
-        outcome: queue.SimpleQueue[tuple[Any, Exception | None]] = queue.SimpleQueue()
+        outcome: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
 
-        def ask() -> None:
-            try:
-                outcome.put((function(*arguments), None))
-            except Exception as error:
-                outcome.put((None, error))
-
-        threading.Thread(target=ask, name=f"strobe-ask-{self._pid}", daemon=True).start()
+        threads.start(
+            f"strobe-ask-{self._pid}",
+            lambda: outcome.put((function(*arguments), None)),
+            lambda error: outcome.put((None, error)),
+        )
         try:
             answer, error = outcome.get(timeout=seconds)
         except queue.Empty:

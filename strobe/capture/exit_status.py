@@ -70,5 +70,8 @@ def _by_kernel(pidfd: int) -> ExitStatus | None:
 
 
 def _by_recorder(segment_path: str) -> ExitStatus | None:
-    state, code = _core.Segment(segment_path).exit_state()
+    try:
+        state, code = _core.Segment(segment_path).exit_state()
+    except (OSError, ValueError):  # it was removed, or damaged
+        return None
     return ExitStatus(code=code & 0xFF) if state == _EXIT_CALLED else None

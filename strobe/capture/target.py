@@ -16,12 +16,12 @@ from typing import Any, Literal, Protocol
 
 import frida
 
-from strobe import _core
+from strobe import _core, threads
 from strobe.capture import program
 from strobe.capture.agent_link import AgentLink, Plan, Trampoline
 from strobe.capture.attachable import ATTACH_S, wait_until_attachable
 from strobe.capture.code_patches import CodePatches, PatchRequest
-from strobe.capture.device import ROUTER
+from strobe.capture.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.exit_status import wait_for_end
 from strobe.capture.extras_request import ExtrasRequest
 from strobe.capture.recorder_state import is_recording
@@ -53,6 +53,8 @@ class TargetEvents(Protocol):
 
     def on_module_added(self, module: LoadedModule, ready: Callable[[], None]) -> None: ...
     def on_module_removed(self, module: LoadedModule) -> None: ...
+    def on_failure(self, what: str, error: BaseException) -> None:
+        """`what` of the observation has failed, for good: the program goes on, and less of it is seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,8 @@ class Target:
         self._output_ended = threading.Event()
         self._session: Any = None
         self._agent: AgentLink
+        # one object, by which the router knows it again
+        self._receiver = threads.guarded("output", self._receive_output, self._fail("the program's output"))
 
     @staticmethod
     def spawn(
@@ -106,7 +110,7 @@ class Target:
         with _killed_on_failure(pid):
             target = Target(pid, False, segment_path, events)
             if stdio == "pipe":
-                ROUTER.connect(pid, target._receive_output)
+                ROUTER.connect(pid, target._receiver)
             else:
                 target._open_streams.clear()
             target._begin(device)
@@ -130,6 +134,8 @@ class Target:
             raise failure("attach_refused", pid=pid, reason=error) from error
         except frida.ProcessNotFoundError as error:
             raise failure("no_such_process", pid=pid) from error
+        except FRIDA_ERRORS as error:
+            raise failure("attach_refused", pid=pid, reason=error) from error
         return target
 
     def _begin(self, device: Any) -> None:
@@ -138,13 +144,19 @@ class Target:
         self._injection.note()
         if self.attached:
             self._injection.wait_for_beginning()
-        self._agent = AgentLink(self._session, self.pid, self._events.on_module_added, self._remove_module)
+        self._agent = AgentLink(
+            self._session,
+            self.pid,
+            self._events.on_module_added,
+            self._remove_module,
+            self._fail("libraries that are loaded later"),
+        )
         self.setup = self._agent.setup(self._segment_path, Path(self._segment_path).stat().st_size)
         if self.attached:
             self._keep_signals_to_the_program()
         self._observe()
         self._agent.observe_modules()
-        threading.Thread(target=self._watch_end, name=f"strobe-end-{self.pid}", daemon=True).start()
+        threads.start(f"strobe-end-{self.pid}", self._watch_end, self._fail("how the program ended"))
 
     def _observe(self) -> None:
         """From now on the recorder knows of the signal handlers and masks that the program sets, so that it can catch
@@ -329,17 +341,27 @@ class Target:
         if not self._open_streams:
             self._output_ended.set()
 
+    def _fail(self, what: str) -> threads.Failed:
+        return lambda error: self._events.on_failure(what, error)
+
     def _watch_end(self) -> None:
-        status = wait_for_end(self.pid, self._pidfd, self._segment_path)
-        if self._open_streams:
-            self._output_ended.wait(_OUTPUT_END_S)
+        status = ExitStatus()
+        try:
+            status = wait_for_end(self.pid, self._pidfd, self._segment_path)
+        finally:  # whatever has failed: it ends once, and nothing stays open
+            with contextlib.ExitStack() as last:
+                last.callback(self._agent.close)
+                last.callback(ROUTER.disconnect, self.pid, self._receiver)
+                last.callback(self._events.on_exit, status)
+                last.callback(self._close_pidfd)
+                if self._open_streams:
+                    self._output_ended.wait(_OUTPUT_END_S)
+
+    def _close_pidfd(self) -> None:
         with self._pidfd_lock:
             os.close(self._pidfd)
             self._pidfd = -1
         self._ended.set()
-        self._events.on_exit(status)
-        ROUTER.disconnect(self.pid, self._receive_output)
-        self._agent.close()
 
 
 class _killed_on_failure(contextlib.AbstractContextManager[None]):
@@ -352,10 +374,11 @@ class _killed_on_failure(contextlib.AbstractContextManager[None]):
         with contextlib.suppress(frida.ProcessNotFoundError, frida.InvalidOperationError):
             ROUTER.device().kill(self._pid)
         ROUTER.disconnect(self._pid)
+        program = f"process {self._pid}"
         if isinstance(error, ProcessLookupError):
-            raise failure(
-                "launch_failed", path=f"process {self._pid}", reason="it ended before it was ready"
-            ) from error
+            raise failure("launch_failed", path=program, reason="it ended before it was ready") from error
+        if isinstance(error, FRIDA_ERRORS):
+            raise failure("launch_failed", path=program, reason=error) from error
 
 
 def _spawn_hint(error: Exception) -> str:

@@ -8,10 +8,11 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from signal import Signals
 from typing import Literal
 
-from strobe import _core
+from strobe import _core, threads
 from strobe.capture.children import RecordedChildren
 from strobe.capture.mapped_elf import located, unlisted
 from strobe.capture.target import Target
@@ -67,6 +68,8 @@ class LiveSession(Session):
         self._children: RecordedChildren | None = None
         self._stopping = False
         self._recorded_until = 0  # ticks; 0: to the end
+        self._failures: list[str] = []
+        self._failures_lock = threading.Lock()
         self._modules: dict[int, LoadedModule] = {}  # by base
         self._unlisted: dict[int, LoadedModule] = {}
         self._module_changes: queue.SimpleQueue[_ModuleChange | None] = queue.SimpleQueue()
@@ -94,9 +97,17 @@ class LiveSession(Session):
         if target.setup.reason:
             note = f"The portable form of the recorder is in use, several times slower: {target.setup.reason}."
             self._store.add_warnings(self.id, [note])
-        threading.Thread(target=self._follow_modules, name=f"strobe-modules-{target.pid}", daemon=True).start()
-        name = f"strobe-confirm-{target.pid}"
-        threading.Thread(target=self._confirmation.follow, args=(self._exited,), name=name, daemon=True).start()
+        threads.start(f"strobe-modules-{target.pid}", self._follow_modules, self._later_failed)
+        follow = self._confirmation.follow
+        threads.start(f"strobe-confirm-{target.pid}", lambda: follow(self._exited), self._later_failed)
+
+    @property
+    def warnings(self) -> list[str]:
+        return list(dict.fromkeys([*super().warnings, *self._failures]))
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        return tuple(self._failures)
 
     @property
     def depth(self) -> int:
@@ -182,7 +193,7 @@ class LiveSession(Session):
                 self._children.wake()
             if self._target.attached and not self._exited.is_set():
                 self._recorded_until = self._confirmation.last_ticks or self._now_ticks()
-                self._target.detach()
+                self._attempt("the removal of the hooks", self._target.detach)
                 self._end(None)
             else:
                 self._target.kill()
@@ -192,12 +203,12 @@ class LiveSession(Session):
     def abort(self) -> None:
         """Takes back a launch that failed: no process, no data."""
         if self._target.attached:
-            self._target.detach()
+            self._attempt("the removal of the hooks", self._target.detach)
             self._end(None)
         else:
             self._target.kill_at_once()
         self._ended.wait(10)
-        self._finish(retain=False)
+        self._attempt("the removal of its data", lambda: self._finish(retain=False))
 
     # --- TargetEvents, called on threads of the capture layer
 
@@ -208,8 +219,17 @@ class LiveSession(Session):
     def on_exit(self, status: ExitStatus) -> None:
         if self._ended.is_set():  # it was let go of
             return
-        self._follow_children(status)
+        self._attempt("the recording of its children", lambda: self._follow_children(status))
         self._end(status)
+
+    def on_failure(self, what: str, error: BaseException) -> None:
+        text = f"{what[0].upper()}{what[1:]} has failed: {threads.reason(error)}."
+        with self._failures_lock:
+            if text in self._failures:
+                return
+            self._failures.append(text)
+        log.error("session %s: %s", self.id, text, exc_info=error)
+        self._store.add_warning_later(self.id, text)
 
     def on_module_added(self, module: LoadedModule, ready: Callable[[], None]) -> None:
         self._module_changes.put(_ModuleChange(module, ready))
@@ -290,11 +310,17 @@ class LiveSession(Session):
             try:
                 with self._lock:
                     self._change_module(change)
-            except StrobeError as error:
-                log.warning("session %s: no hooks in %s: %s", self.id, change.module.path, error)
+            except Exception as error:
+                if not self._exited.is_set() and not self._stopping:
+                    self.on_failure(f"tracing of {change.module.path}", error)
             finally:
                 if change.ready is not None:
-                    change.ready()
+                    self._attempt(f"loading of {change.module.path}", change.ready)
+
+    def _later_failed(self, error: BaseException) -> None:
+        """Nobody waits for a thread that is no more."""
+        self.on_failure("tracing of libraries that are loaded later", error)
+        self._module_changes.put(None)
 
     def _change_module(self, change: _ModuleChange) -> None:
         module = change.module
@@ -321,9 +347,9 @@ class LiveSession(Session):
         known: list[int] = []
         while self._children is not None and not self._stopping and (pids := self._children.living()):
             if not known:
-                self._store.update_session(self.id, **_how(status))
+                self._attempt("the session's record", lambda: self._store.update_session(self.id, **_how(status)))
             if pids != known:
-                self._store.add_notes(self.id, {"children": pids})
+                self._attempt("the session's record", partial(self._store.add_notes, self.id, {"children": pids}))
             known = pids
             self._status = status
             self._exited.set()
@@ -335,24 +361,34 @@ class LiveSession(Session):
         """Everything that was recorded is readable when this returns. `status` None: the program goes on without us."""
         with self._end_lock:  # who stops it may come together with its own end
             if not self._ended.is_set():
-                self._close_recording(status)
+                try:
+                    self._close_recording(status)
+                finally:
+                    self._status = status or ExitStatus()
+                    self._ended.set()
+                    self._exited.set()
+                    self._module_changes.put(None)
 
     def _close_recording(self, status: ExitStatus | None) -> None:
-        self._polls.stop("program")
-        self._supply.stop()
+        """Each step, whatever has become of the one before."""
+        self._attempt("the end of its polls", lambda: self._polls.stop("program"))
+        self._attempt("the recording", self._supply.stop)
         if self._source is not None:
-            self._source.close()
+            self._attempt("the program's output", self._source.close)
+        self._attempt("the program's output", self._store.flush)
         until_ticks = self._recorded_until or self._now_ticks()
-        self._store.close_spans(self.id, None, until_ticks)
-        self._store.add_notes(self.id, {"ended_ticks": until_ticks})
+        self._attempt("the session's record", lambda: self._store.add_notes(self.id, {"ended_ticks": until_ticks}))
         ended = datetime.now().astimezone().isoformat(timespec="seconds")
         how = {} if status is None or self._stopping else _how(status)
-        self._store.flush()
-        self._store.update_session(self.id, status="stopped" if self._stopping else "exited", ended_at=ended, **how)
-        self._status = status or ExitStatus()
-        self._ended.set()
-        self._exited.set()
-        self._module_changes.put(None)
+        fields = {"status": "stopped" if self._stopping else "exited", "ended_at": ended, **how}
+        self._attempt("the session's record", lambda: self._store.end_session(self.id, until_ticks, **fields))
+
+    def _attempt(self, what: str, step: Callable[[], object]) -> None:
+        """A step without which the session can do, and says so."""
+        try:
+            step()
+        except Exception as error:
+            self.on_failure(what, error)
 
 
 def _how(status: ExitStatus) -> dict[str, str | int | None]:

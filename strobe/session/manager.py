@@ -40,6 +40,7 @@ class SessionManager:
         self._live: dict[str, LiveSession] = {}
         self._opened: dict[str, Session] = {}
         self._lock = threading.Lock()
+        self._placed: list[Path] = []
 
     def launch(
         self,
@@ -98,9 +99,13 @@ class SessionManager:
         self, spec: LaunchSpec, resolved: program.Program | None, record: SessionRecord, text_bytes: int
     ) -> LiveSession:
         path = placement.place_segment(record)
+        self._placed.append(path)
         record = self._store.update_session(record.id, segment_path=str(path))
-        _core.create_segment(str(path), record.event_limit)
-        session = LiveSession(self._store, record, self._resolver, self._forget, text_bytes)
+        try:
+            _core.create_segment(str(path), record.event_limit)
+            session = LiveSession(self._store, record, self._resolver, self._forget, text_bytes)
+        except OSError as error:
+            raise failure("no_segment", reason=error) from error
         if resolved is None:
             self._store.add_notes(record.id, {"attached": True})
             target = Target.attach(spec.pid or 0, str(path), session)
@@ -174,6 +179,12 @@ class SessionManager:
         for record in retention.adopt_abandoned(self._store):
             log.info("recovered session %s", record.id)
 
+    def remove_segments(self) -> None:
+        """Removes the segments of all sessions that were begun here, for a process that leaves at once: no lock is
+        taken, and the sessions are not ended."""
+        for path in self._placed:
+            path.unlink(missing_ok=True)
+
     def close(self) -> None:
         """Ends the programs this process started; sessions that were not kept are dropped."""
         with self._lock:
@@ -185,8 +196,10 @@ class SessionManager:
                 session.stop()
         for kept in opened:
             kept.close()
-        self._store.close()
-        ROUTER.clean_up()
+        try:
+            self._store.close()
+        finally:
+            ROUTER.clean_up()
 
     def _drop(self, session_id: str) -> None:
         with self._lock:

@@ -28,6 +28,7 @@ from strobe.timeline import retention
 from strobe.timeline.polls import PollEnd, PollRecord, note_poll, polls_of
 from strobe.timeline.query import Timeline
 from strobe.timeline.records import SessionRecord
+from strobe.timeline.sql import TIMEOUT_S
 from strobe.timeline.store import Store
 from strobe.values.reading import ReadTarget
 from strobe.values.recorded import Recorded
@@ -55,6 +56,11 @@ class Session(Writable):
     @property
     def warnings(self) -> list[str]:
         return list(self._record().warnings)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What of the observation has failed, one sentence each; they are among the `warnings`, too."""
+        return ()
 
     @property
     def children(self) -> tuple[int, ...]:
@@ -180,8 +186,12 @@ class Session(Writable):
         """When the event with this number was, in ns since session start."""
         return self._timeline.moment_ns(number)
 
-    def sql(self, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
-        return self._timeline.sql(statement)
+    def sql(self, statement: str, timeout_s: float = TIMEOUT_S) -> tuple[list[str], list[tuple[object, ...]]]:
+        """Columns and rows, at most a million, of a read-only statement over the view `events`.
+
+        Raises bad_sql, sql_too_long after `timeout_s`, sql_too_much.
+        """
+        return self._timeline.sql(statement, timeout_s)
 
     def wait(self, timeout: float | None = None) -> ExitStatus | None:
         """How the program ended, None while it runs. `timeout` in seconds, None without bound.
@@ -215,15 +225,26 @@ class Session(Writable):
         self._timeline.close()
 
     def _finish(self, retain: bool) -> int:
-        collected = self._timeline.query(EventFilter(limit=1)).total_count + self._timeline.loss().evicted
-        self._timeline.close()
-        record = self._record()
-        if not retain:
-            retention.drop_session(self._store, record)
-        elif not record.retained:
-            retention.keep_session(self._store, self.id)
-        self._on_end(self)
+        try:
+            collected = self._count()
+            record = self._record()
+            if not retain:
+                retention.drop_session(self._store, record)
+            elif not record.retained:
+                retention.keep_session(self._store, self.id)
+        finally:
+            self._on_end(self)
         return collected
+
+    def _count(self) -> int:
+        """How many events were collected, as far as they can be read; closes the timeline."""
+        try:
+            return self._timeline.query(EventFilter(limit=1)).total_count + self._timeline.loss().evicted
+        except StrobeError as error:  # the segment is gone
+            log.warning("session %s: %s", self.id, error)
+            return 0
+        finally:
+            self._timeline.close()
 
     def _record(self) -> SessionRecord:
         return self._store.get_session(self.id)

@@ -43,6 +43,9 @@ def absence_of(reader: SessionReader, wanted: EventFilter, selection: Selection,
     """What is known about the absence of events that the filter selects. `moment`: ticks of the question; all that was
     recorded up to then has been looked at."""
     if wanted.event_type is not None and wanted.event_type not in CALL_EVENTS:
+        if loss.unwritten:
+            lines = f"{loss.unwritten} lines of output, or of what else is seen from outside"
+            return f"Nothing can be said of that yet: {lines}, could not be written ({loss.unwritten_reason})."
         return host_absence(reader, wanted, selection)
     window = window_of(reader, selection, moment)
     coverage = coverage_of(reader, selection, window)

@@ -88,11 +88,14 @@ class Timeline:
     def loss(self) -> Loss:
         counts = self._reader.segment.loss()
         until_ns = counts["evicted_until_ns"]
+        unwritten, reason = self._reader.store.unwritten(self._reader.key)
         return Loss(
             evicted=counts["evicted"],
             evicted_until_ns=until_ns if until_ns >= 0 else None,
             sampled_out=counts["sampled_out"],
             lost=counts["lost_no_thread"] + counts["lost_reentrant"] + counts["lost_no_chunk"],
+            unwritten=unwritten,
+            unwritten_reason=reason,
         )
 
     def function_losses(self) -> list[FunctionLoss]:
@@ -130,10 +133,10 @@ class Timeline:
         spans = self._reader.store.hook_spans(self._reader.session_id)
         return list(dict.fromkeys(functions[item].name for item in spans if item in functions))
 
-    def sql(self, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
-        """Columns and rows of a read-only statement over the view `events`. Raises `bad_sql`."""
+    def sql(self, statement: str, timeout_s: float = sql.TIMEOUT_S) -> tuple[list[str], list[tuple[object, ...]]]:
+        """Columns and rows of a read-only statement over the view `events`. Raises as sql.run."""
         self._reader.store.flush()
-        return sql.run(self._reader, statement)
+        return sql.run(self._reader, statement, timeout_s)
 
     def _settled_number(self) -> int | None:
         """Events up to this number are complete when this returns; None where nothing is written any more."""

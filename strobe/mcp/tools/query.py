@@ -49,6 +49,8 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     going_on = session.going_on()
     note = ended_json.of(session.ended())  # before the query: where it had ended then, the answer is complete
     note |= {} if going_on is None else {"note": going_on}
+    if session.failures:
+        note["warnings"] = list(session.failures)
     if "groupBy" in arguments:
         totals = session.totals(wanted, arguments["groupBy"])
         answer = _groups(totals, session.loss(), arguments["groupBy"], wanted, budget)
@@ -137,6 +139,8 @@ def _loss(loss: Loss) -> dict[str, Any]:
         told["eventsSampledOut"] = loss.sampled_out
     if loss.lost:
         told["eventsLost"] = loss.lost
+    if loss.unwritten:
+        told |= {"outputUnwritten": loss.unwritten, "outputUnwrittenReason": loss.unwritten_reason}
     return told
 
 
