@@ -22,7 +22,7 @@ class RecordedChildren:
 
     def __init__(self, pid: int, segment_path: str) -> None:
         self._own = pid
-        self._segment = f" {segment_path}"
+        self._segment = (f" {segment_path}", f" {segment_path} (deleted)")  # as proc(5) names a removed file
         self._since = _started(pid) or 0
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._lock = threading.Lock()

@@ -20,7 +20,7 @@ from strobe.capture.agent_link import AgentLink, Plan, Trampoline
 from strobe.capture.attachable import ATTACH_S, wait_until_attachable
 from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.device import ROUTER
-from strobe.capture.exit_status import wait_for_end
+from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.extras_request import ExtrasRequest
 from strobe.capture.uninjection import Injection
 from strobe.errors import StrobeError, failure
@@ -80,6 +80,7 @@ class Target:
         self._output_ended = threading.Event()
         self._session: Any = None
         self._agent: AgentLink
+        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
 
     @staticmethod
     def spawn(
@@ -124,6 +125,14 @@ class Target:
         return target
 
     def _begin(self, device: Any) -> None:
+        try:
+            self._enter(device)
+        except BaseException:
+            self._let_go()
+            raise
+        threading.Thread(target=self._watch_end, name=f"strobe-end-{self.pid}", daemon=True).start()
+
+    def _enter(self, device: Any) -> None:
         self._injection = Injection(self.pid)
         self._session = self._attach(device)
         self._injection.note()
@@ -134,7 +143,26 @@ class Target:
         if self.attached:
             self._keep_signals_to_the_program()
         self._agent.observe_modules()
-        threading.Thread(target=self._watch_end, name=f"strobe-end-{self.pid}", daemon=True).start()
+
+    def _let_go(self) -> None:
+        """After a failure on the way in: nothing of the process is open here, and one attached to is as before."""
+        agent = getattr(self, "_agent", None)
+        with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
+            if self.attached and agent is not None:
+                agent.unload()
+            if self.attached and self._session is not None:
+                self._session.detach()
+                self._injection.wait_for_end()
+        if agent is not None:
+            agent.close()
+        self._close()
+
+    def give_up(self) -> None:
+        """Ends a process that was started and never ran; leaves another one running."""
+        if self.attached:
+            self.detach()
+        else:
+            self.kill_at_once()
 
     def _attach(self, device: Any) -> Any:
         cancellable = frida.Cancellable()  # type: ignore[no-untyped-call]
@@ -240,6 +268,9 @@ class Target:
             self._session.detach()
             self._injection.wait_for_end()
         self._agent.close()
+        with self._pidfd_lock:
+            if self._pidfd >= 0:
+                os.eventfd_write(self._wake, 1)
 
     def forget(self, module: LoadedModule) -> None:
         """It was unloaded, and its hooks with it."""
@@ -266,16 +297,23 @@ class Target:
             self._output_ended.set()
 
     def _watch_end(self) -> None:
+        if self.attached and not wait_unless(self._pidfd, self._wake):
+            self._close()  # detached: what becomes of the process is not our business any more
+            return
         status = wait_for_end(self.pid, self._pidfd, self._segment_path)
         if self._open_streams:
             self._output_ended.wait(_OUTPUT_END_S)
-        with self._pidfd_lock:
-            os.close(self._pidfd)
-            self._pidfd = -1
+        self._close()
         self._ended.set()
         self._events.on_exit(status)
         ROUTER.disconnect(self.pid, self._receive_output)
         self._agent.close()
+
+    def _close(self) -> None:
+        with self._pidfd_lock:
+            os.close(self._pidfd)
+            os.close(self._wake)
+            self._pidfd = -1
 
 
 class _killed_on_failure(contextlib.AbstractContextManager[None]):

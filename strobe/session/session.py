@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from signal import Signals
 
+import apsw
+
 from strobe.errors import StrobeError, failure
 from strobe.model import (
     Event,
@@ -202,7 +204,7 @@ class Session(Writable):
         self._timeline.close()
 
     def _finish(self, retain: bool) -> int:
-        collected = self._timeline.query(EventFilter(limit=1)).total_count + self._timeline.loss().evicted
+        collected = self._collected()
         self._timeline.close()
         record = self._record()
         if not retain:
@@ -211,6 +213,14 @@ class Session(Writable):
             retention.keep_session(self._store, self.id)
         self._on_end(self)
         return collected
+
+    def _collected(self) -> int:
+        """How many events; what cannot be read any more does not keep a session from its end."""
+        try:
+            return self._timeline.query(EventFilter(limit=1)).total_count + self._timeline.loss().evicted
+        except (StrobeError, apsw.Error) as error:
+            log.warning("session %s: its events were not counted: %s", self.id, error)
+            return 0
 
     def _record(self) -> SessionRecord:
         return self._store.get_session(self.id)
