@@ -139,7 +139,7 @@ class Target:
         if self.attached:
             self._injection.wait_for_beginning()
         self._agent = AgentLink(self._session, self.pid, self._events.on_module_added, self._remove_module)
-        self.setup = self._agent.setup(self._segment_path, Path(self._segment_path).stat().st_size)
+        self.setup = self._agent.setup(self._segment_path)
         if self.attached:
             self._keep_signals_to_the_program()
         self._agent.observe_modules()

@@ -43,15 +43,19 @@ class Timeline:
             events, total = page_of(self._reader, selection, wanted.limit, min(wanted.offset, NUMBER_MAX))
             loss = self.loss()
             absence = absence_of(self._reader, wanted, selection, loss) if total == 0 else None
+            self._reader.check_whole()
         more = wanted.offset + len(events) < total
         return EventPage(events, total, more, loss, self._pids(), absence)
 
     def totals(self, wanted: EventFilter, group_by: GroupBy) -> list[Totals]:
         """Totals of the calls that the filter selects, per group, most calls first; see totals.py for what is exact."""
-        return totals_of(self._reader, wanted, group_by)
+        found = totals_of(self._reader, wanted, group_by)
+        self._reader.check_whole()
+        return found
 
     def loss(self) -> Loss:
         counts = self._reader.segment.loss()
+        self._reader.check_whole()
         until_ns = counts["evicted_until_ns"]
         return Loss(
             evicted=counts["evicted"],
@@ -70,7 +74,9 @@ class Timeline:
         self._reader.store.flush()
         wanted = EventFilter(after_event_id=event_id(self._reader.session_id, max(0, after)))
         with self._reader.lock:
-            return first_events(self._reader, select(self._reader, wanted, until), limit)
+            events = first_events(self._reader, select(self._reader, wanted, until), limit)
+            self._reader.check_whole()
+            return events
 
     def cursor(self) -> int:
         """Event number of this moment: `tail(cursor())` gives what comes later."""
@@ -92,7 +98,9 @@ class Timeline:
     def sql(self, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of a read-only statement over the view `events`. Raises `bad_sql`."""
         self._reader.store.flush()
-        return sql.run(self._reader, statement)
+        found = sql.run(self._reader, statement)
+        self._reader.check_whole()
+        return found
 
     def _settled_number(self) -> int | None:
         """Events up to this number are complete when this returns; None where nothing is written any more."""
