@@ -112,6 +112,38 @@ def test_a_start_that_was_killed_leaves_no_session(manager: SessionManager, stro
     store.close()
 
 
+HOST = """
+import sys
+from strobe.capture.device import ROUTER
+from strobe.model import LaunchSpec
+from strobe.session import SessionManager
+manager = SessionManager()
+session = manager.launch(LaunchSpec(sys.argv[1]), [])
+ROUTER._helper._started.wait(30)
+print(session.pid, flush=True)
+sys.stdin.readline()
+manager.close()
+"""
+
+
+def test_what_frida_left_for_a_killed_process_is_removed(build_program: Build, tmp_path: Path) -> None:
+    """The helper of a process that was killed goes with the next start, however soon that is."""
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", HOST, str(build_program("steady"))]
+    for ending in ("killed", "killed", "in order"):
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+            assert process.stdout is not None
+            pid = int(process.stdout.readline())
+            left = list(tmp_path.glob("frida-*"))
+            assert len(left) <= 1, f"what the killed process had is still there: {left}"
+            if ending == "killed":
+                process.kill()
+                os.kill(pid, signal.SIGKILL)
+            else:
+                process.communicate(b"\n", TIMEOUT)
+    assert list(tmp_path.glob("frida-*")) == []
+
+
 def test_a_segment_of_no_session_is_removed(manager: SessionManager, launch: Launch, build_program: Build) -> None:
     living = launch(build_program("steady"), patterns=["*"])
     (segment,) = segments(manager._store.home)
