@@ -16,6 +16,7 @@ RANKS = {
     "": 0,  # strobe/__init__.py: imports lazily, for a client waits on it
     "errors": 0,
     "model": 0,
+    "private_folder": 0,
     "config": 1,
     "calls": 1,
     "_core": 1,
