@@ -10,6 +10,8 @@ const MAP_FIXED_NOREPLACE = 0x100000;
 const PROT_READ_EXEC = 5;
 const O_RDONLY = 0;
 const O_RDWR = 2;
+const O_CLOEXEC = 0x80000;
+const O_NOFOLLOW = Process.arch === "arm64" ? 0x8000 : 0x20000;
 const IOLBF = 1;
 const MADV_POPULATE_WRITE = 23;
 const PR_SET_PTRACER = 0x59616d61;
@@ -19,6 +21,8 @@ export function globalExport(name: string): NativePointer {
 }
 
 const open_ = new NativeFunction(globalExport("open"), "int", ["pointer", "int"]);
+const fstatExport = Module.findGlobalExportByName("fstat"); // glibc has it from 2.33 on
+const fstat = fstatExport === null ? null : new NativeFunction(fstatExport, "int", ["int", "pointer"]);
 const close_ = new NativeFunction(globalExport("close"), "int", ["int"]);
 const dup2 = new NativeFunction(globalExport("dup2"), "int", ["int", "int"]);
 const mmap = new NativeFunction(globalExport("mmap"), "pointer", ["pointer", "size_t", "int", "int", "int", "int64"]);
@@ -46,9 +50,20 @@ function checkMapped(address: NativePointer, what: string): NativePointer {
     return address;
 }
 
-/** Maps a whole file for reading and writing, shared; outlives the script. */
-export function mapShared(path: string, bytes: number): NativePointer {
-    const fd = openFile(path, O_RDWR);
+/** Whether that is the file with this number; where the C library cannot say, it is taken for it. */
+function isInode(fd: number, inode: string): boolean {
+    const status = Memory.alloc(256);
+    if (fstat === null) return true;
+    return fstat(fd, status) === 0 && status.add(8).readU64().equals(uint64(inode)); // st_ino, of both CPUs
+}
+
+/** Maps a whole file for reading and writing, shared; outlives the script. `inode`: of the file that the host has made there. */
+export function mapShared(path: string, bytes: number, inode: string): NativePointer {
+    const fd = openFile(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (!isInode(fd, inode)) {
+        close_(fd);
+        throw new Error(`${path} is another file in the target than it is for Strobe (a container?)`);
+    }
     const address = mmap(NULL, bytes, PROT_READ_WRITE, MAP_SHARED, fd, 0) as NativePointer;
     close_(fd);
     return checkMapped(address, path);

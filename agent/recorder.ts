@@ -22,6 +22,8 @@ export interface RecorderRequest {
     library: string;
     segmentPath: string;
     segmentBytes: number;
+    /** Its inode's number, in digits. */
+    segmentInode: string;
 }
 
 export interface RecorderAnswer {
@@ -113,7 +115,7 @@ export class Recorder {
     private initialise(symbols: Record<string, NativePointer>, request: RecorderRequest): void {
         const init = new NativeFunction(
             symbols.strobe_agent_init, "int64", ["pointer", "pointer", "pointer", "uint64"]);
-        const segment = mapShared(request.segmentPath, request.segmentBytes);
+        const segment = mapShared(request.segmentPath, request.segmentBytes, request.segmentInode);
         const result = init(
             segment, globalExport("pthread_getspecific"), globalExport("pthread_setspecific"), mainStackAddress());
         if (Number(result) !== 0) throw new Error(`the recorder could not start: error ${-Number(result)}`);

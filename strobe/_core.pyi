@@ -125,6 +125,8 @@ class Segment:
     @property
     def used_chunks(self) -> int:
         """Chunks that were ever claimed."""
+    def damage(self) -> str:
+        """What is left of a file that was cut short, in words; "" while it is whole. What is gone reads as zeros."""
     def to_ns(self, ticks: int) -> int:
         """Nanoseconds that so many ticks take, rounded down."""
     def ticks_from_ns(self, ns: int) -> int:

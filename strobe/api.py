@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import heapq
 import os
-import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -374,4 +373,4 @@ def _watches(wanted: Sequence[str | Watch]) -> list[Watch]:
 def _any_of(names: Sequence[str]) -> TextMatch:
     if len(names) == 1:
         return TextMatch(equals=names[0])
-    return TextMatch(matches=f"^(?:{'|'.join(map(re.escape, names))})$")
+    return TextMatch(one_of=frozenset(names))

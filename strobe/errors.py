@@ -221,7 +221,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "bad_regex": (
         Code.VALIDATION_ERROR,
         "The regular expression '{regex}' is not valid: {reason}.",
-        "Use Python syntax, or 'contains' for plain text.",
+        "The syntax is RE2's, without backreferences, lookahead and lookbehind. Use 'contains' for plain text.",
     ),
     "bad_cursor": (
         Code.VALIDATION_ERROR,
@@ -323,7 +323,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "home_unusable": (
         Code.VALIDATION_ERROR,
         "'{path}' cannot be used as Strobe's home: {reason}.",
-        "Set STROBE_HOME to a folder that this user can write.",
+        "Set STROBE_HOME to a folder of this user, or give it to this user (chown) with mode 0700.",
     ),
     "database_failed": (Code.INTERNAL, "Strobe's database '{path}' could not be {used}: {reason}.", "{hint}"),
     "newer_database": (

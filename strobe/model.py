@@ -195,7 +195,8 @@ class TraceAnswer:
 class TextMatch:
     equals: str | None = None
     contains: str | None = None
-    matches: str | None = None
+    matches: str | None = None  # a regular expression in RE2's syntax
+    one_of: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,7 @@ void add_segment(py::module_& module) {
         .def("ticks_from_ns", &Segment::ticks_from_ns, py::arg("ns"))
         .def("ticks_until_ns", &Segment::ticks_until_ns, py::arg("ns"))
         .def("now_ticks", &Segment::now_ticks)
+        .def("damage", &Segment::damage)
         .def("threads", &threads)
         .def("exit_state",
              [](const Segment& segment) {

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import frida
@@ -88,12 +89,14 @@ class AgentLink:
         self._script.on("message", self._receiver)
         self._call(self._script.load)
 
-    def setup(self, segment_path: str, segment_bytes: int) -> Setup:
+    def setup(self, segment_path: str) -> Setup:
+        segment = Path(segment_path).lstat()
         request = {
             "source": resources.RECORDER.read_text(),
             "library": _library(),
             "segmentPath": segment_path,
-            "segmentBytes": segment_bytes,
+            "segmentBytes": segment.st_size,
+            "segmentInode": str(segment.st_ino),
         }
         answer = self._ask(self._script.exports_sync.setup, request)
         self._interceptor_writes = bool(answer["interceptorWrites"])

@@ -22,7 +22,7 @@ from strobe.capture.agent_link import AgentLink, Plan, Trampoline
 from strobe.capture.attachable import ATTACH_S, wait_until_attachable
 from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.device import FRIDA_ERRORS, ROUTER
-from strobe.capture.exit_status import wait_for_end
+from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.extras_request import ExtrasRequest
 from strobe.capture.recorder_state import is_recording
 from strobe.capture.task_status import blocked_signals, filters_calls
@@ -91,6 +91,7 @@ class Target:
         self._agent: AgentLink
         # one object, by which the router knows it again
         self._receiver = threads.guarded("output", self._receive_output, self._fail("the program's output"))
+        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
 
     @staticmethod
     def spawn(
@@ -139,6 +140,14 @@ class Target:
         return target
 
     def _begin(self, device: Any) -> None:
+        try:
+            self._enter(device)
+        except BaseException:
+            self._let_go()
+            raise
+        threads.start(f"strobe-end-{self.pid}", self._watch_end, self._fail("how the program ended"))
+
+    def _enter(self, device: Any) -> None:
         self._injection = Injection(self.pid)
         self._session = self._attach(device)
         self._injection.note()
@@ -151,12 +160,11 @@ class Target:
             self._remove_module,
             self._fail("libraries that are loaded later"),
         )
-        self.setup = self._agent.setup(self._segment_path, Path(self._segment_path).stat().st_size)
+        self.setup = self._agent.setup(self._segment_path)
         if self.attached:
             self._keep_signals_to_the_program()
         self._observe()
         self._agent.observe_modules()
-        threads.start(f"strobe-end-{self.pid}", self._watch_end, self._fail("how the program ended"))
 
     def _observe(self) -> None:
         """From now on the recorder knows of the signal handlers and masks that the program sets, so that it can catch
@@ -184,6 +192,28 @@ class Target:
         except OSError:
             return True
         return any(mask & _FAULTS for mask in masks)
+
+    def _let_go(self) -> None:
+        """After a failure on the way in: nothing of the process is open here, and one attached to is as before."""
+        agent = getattr(self, "_agent", None)
+        with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
+            if self.attached:
+                self._observers.take_out()
+            if self.attached and agent is not None:
+                agent.unload()
+            if self.attached and self._session is not None:
+                self._session.detach()
+                self._injection.wait_for_end()
+        if agent is not None:
+            agent.close()
+        self._close()
+
+    def give_up(self) -> None:
+        """Ends a process that was started and never ran; leaves another one running."""
+        if self.attached:
+            self.detach()
+        else:
+            self.kill_at_once()
 
     def _attach(self, device: Any) -> Any:
         cancellable = frida.Cancellable()  # type: ignore[no-untyped-call]
@@ -316,6 +346,9 @@ class Target:
             self._session.detach()
             self._injection.wait_for_end()
         self._agent.close()
+        with self._pidfd_lock:
+            if self._pidfd >= 0:
+                os.eventfd_write(self._wake, 1)
 
     def forget(self, module: LoadedModule) -> None:
         """It was unloaded, and its hooks with it."""
@@ -345,6 +378,9 @@ class Target:
         return lambda error: self._events.on_failure(what, error)
 
     def _watch_end(self) -> None:
+        if self.attached and not wait_unless(self._pidfd, self._wake):
+            self._close()  # detached: what becomes of the process is not our business any more
+            return
         status = ExitStatus()
         try:
             status = wait_for_end(self.pid, self._pidfd, self._segment_path)
@@ -353,15 +389,18 @@ class Target:
                 last.callback(self._agent.close)
                 last.callback(ROUTER.disconnect, self.pid, self._receiver)
                 last.callback(self._events.on_exit, status)
-                last.callback(self._close_pidfd)
+                last.callback(self._ended.set)
+                last.callback(self._close)
                 if self._open_streams:
                     self._output_ended.wait(_OUTPUT_END_S)
 
-    def _close_pidfd(self) -> None:
+        self._ended.set()
+
+    def _close(self) -> None:
         with self._pidfd_lock:
             os.close(self._pidfd)
+            os.close(self._wake)
             self._pidfd = -1
-        self._ended.set()
 
 
 class _killed_on_failure(contextlib.AbstractContextManager[None]):

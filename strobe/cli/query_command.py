@@ -45,7 +45,7 @@ def _read(parse: Callable[[str, str], _T], text: str, param: click.Parameter) ->
 @click.argument("session_id", metavar="SESSION")
 @click.option("--function", metavar="NAME", help="Functions of exactly this name.")
 @click.option("--contains", metavar="TEXT", help="Functions whose name contains TEXT.")
-@click.option("--matches", metavar="REGEX", help="Functions whose name a regular expression finds.")
+@click.option("--matches", metavar="REGEX", help="Functions whose name a regular expression (RE2) finds.")
 @click.option("--file", "source_file", metavar="TEXT", help="Functions whose source file contains TEXT.")
 @click.option("--type", "event_type", type=click.Choice(_TYPES), help="Only events of this type.")
 @click.option("--thread", metavar="TEXT", help="Threads whose name contains TEXT.")

@@ -193,22 +193,45 @@ class LiveSession(Session):
                 self._children.wake()
             if self._target.attached and not self._exited.is_set():
                 self._recorded_until = self._confirmation.last_ticks or self._now_ticks()
-                self._attempt("the removal of the hooks", self._target.detach)
-                self._end(None)
+                self._detach()
             else:
                 self._target.kill()
         self._ended.wait(10)
         return self._finish(retain)
 
+    @property
+    def has_ended(self) -> bool:
+        """The program and its children that are recorded."""
+        return self._ended.is_set()
+
+    def give_up(self, target: Target | None) -> None:
+        """Takes back a launch that failed before `begin` returned: nothing is held, and no process is left."""
+        self._ended.set()
+        self._exited.set()
+        if target is not None:
+            target.give_up()
+        self._supply.stop()
+        if self._source is not None:
+            self._source.close()
+        if self._children is not None:
+            self._children.close()
+        self._module_changes.put(None)
+        self._timeline.close()
+
     def abort(self) -> None:
         """Takes back a launch that failed: no process, no data."""
         if self._target.attached:
-            self._attempt("the removal of the hooks", self._target.detach)
-            self._end(None)
+            self._detach()
         else:
             self._target.kill_at_once()
         self._ended.wait(10)
         self._attempt("the removal of its data", lambda: self._finish(retain=False))
+
+    def _detach(self) -> None:
+        self._attempt("the removal of the hooks", self._target.detach)
+        self._end(None)
+        if self._children is not None:
+            self._children.close()
 
     # --- TargetEvents, called on threads of the capture layer
 

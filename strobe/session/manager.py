@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
-import signal
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,6 +17,7 @@ from strobe.errors import failure
 from strobe.model import LaunchSpec, Sampling, SessionSummary, TraceAnswer, Watch
 from strobe.session.answers import pending_answer
 from strobe.session.live import LiveSession
+from strobe.session.recovery import INHERITS, RESUMED, recover
 from strobe.session.session import Session
 from strobe.session.watches import staged_watches
 from strobe.symbols import ElfResolver
@@ -29,6 +28,7 @@ from strobe.timeline.store import Store
 
 log = logging.getLogger(__name__)
 _NO_INPUT = "/dev/null"
+_NAMES_TRIED = 8
 
 
 class SessionManager:
@@ -41,6 +41,7 @@ class SessionManager:
         self._opened: dict[str, Session] = {}
         self._lock = threading.Lock()
         self._placed: list[Path] = []
+        self.recover()
 
     def launch(
         self,
@@ -63,6 +64,7 @@ class SessionManager:
         parse_all(wanted, project_root)
         settings, warnings = config.load_settings(project_root, self._store.home)
         retention.enforce(self._store, settings)
+        self._close_deleted()
         resolved = None if spec.pid is not None else program.resolve(spec)
         path = resolved.named if resolved is not None else program.check_running(spec.pid or 0)
         record = self._store.add_session(path, project_root, settings.events_max_per_session, spec.pid or 0)
@@ -84,6 +86,7 @@ class SessionManager:
                 if not missing_ok:
                     _check_traced(session.launch_answer, patterns)
             self._store.add_warnings(record.id, warnings)
+            self._store.add_notes(record.id, {RESUMED: True})
         except BaseException:
             session.abort()
             raise
@@ -98,21 +101,38 @@ class SessionManager:
     def _begin(
         self, spec: LaunchSpec, resolved: program.Program | None, record: SessionRecord, text_bytes: int
     ) -> LiveSession:
-        path = placement.place_segment(record)
-        self._placed.append(path)
-        record = self._store.update_session(record.id, segment_path=str(path))
+        facts = {RESUMED: False, "attached": resolved is None, INHERITS: spec.stdio != "capture"}
+        self._store.add_notes(record.id, {name: value for name, value in facts.items() if value or name == RESUMED})
+        record = self._create_segment(record)
+        path = str(record.segment_path)
+        session = LiveSession(self._store, record, self._resolver, self._forget, text_bytes)
+        target = None
         try:
-            _core.create_segment(str(path), record.event_limit)
-            session = LiveSession(self._store, record, self._resolver, self._forget, text_bytes)
-        except OSError as error:
-            raise failure("no_segment", reason=error) from error
-        if resolved is None:
-            self._store.add_notes(record.id, {"attached": True})
-            target = Target.attach(spec.pid or 0, str(path), session)
-        else:
-            target = Target.spawn(spec, resolved, str(path), _input_file(spec, record.folder), session)
-        session.begin(target)
+            if resolved is None:
+                target = Target.attach(spec.pid or 0, path, session)
+            else:
+                target = Target.spawn(spec, resolved, path, _input_file(spec, record.folder), session)
+            session.begin(target)
+        except BaseException:
+            session.give_up(target)
+            raise
         return session
+
+    def _create_segment(self, record: SessionRecord) -> SessionRecord:
+        """The record with the place of its segment, which is there then."""
+        for _ in range(_NAMES_TRIED):
+            path = placement.place_segment(record)
+            self._placed.append(path)
+            record = self._store.update_session(record.id, segment_path=str(path))
+            try:
+                _core.create_segment(str(path), record.event_limit)
+            except FileExistsError:  # somebody else's: it is not touched
+                self._placed.remove(path)
+                continue
+            except OSError as error:
+                raise failure("no_segment", reason=error) from error
+            return record
+        raise failure("launch_failed", path=record.binary_path, reason=f"'{record.segment_path}' exists already")
 
     def stage(
         self,
@@ -150,10 +170,15 @@ class SessionManager:
 
     def get(self, session_id: str) -> Session:
         """A session of this process, or the record of any other. Raises session_not_found."""
+        self._close_deleted()
         with self._lock:
             live = self._live.get(session_id)
             if live is not None:
                 return live
+            record = self._store.get_session(session_id)
+        if record.status == "running" and not record.owner_alive():
+            self.recover()
+        with self._lock:
             record = self._store.get_session(session_id)
             opened = self._opened.get(session_id)
             if opened is None:
@@ -161,6 +186,8 @@ class SessionManager:
             return opened
 
     def list(self) -> list[SessionSummary]:
+        self.recover()
+        self._close_deleted()
         return [record.summary() for record in self._store.list_sessions()]
 
     def delete(self, session_id: str) -> None:
@@ -171,13 +198,24 @@ class SessionManager:
         self.get(session_id).stop(retain=False) if session_id in self._live else self._drop(session_id)
 
     def recover(self) -> None:
-        """Sessions whose Strobe process was killed: their programs, cut off from their output, are ended, and what they
-        recorded is kept."""
-        for record in self._store.abandoned_sessions():
-            if record.status == "running" and not record.notes.get("attached"):
-                _end_orphan(record)
-        for record in retention.adopt_abandoned(self._store):
-            log.info("recovered session %s", record.id)
+        """Sessions whose Strobe process was killed: what they recorded is kept, as sessions that have ended. Their
+        programs are ended too where they are cut off from their output."""
+        try:
+            recover(self._store)
+        except Exception:  # nobody's command fails because of another one's session
+            log.exception("sessions of killed processes could not be looked after")
+
+    def _close_deleted(self) -> None:
+        """Sessions that retention or another process has dropped: nothing of them is held open any more."""
+        with self._lock:
+            held = [*self._opened.values(), *(live for live in self._live.values() if live.has_ended)]
+        if not held:
+            return
+        known = self._store.session_ids()
+        for session in held:
+            if session.id not in known:
+                session.close()
+                self._forget(session)
 
     def remove_segments(self) -> None:
         """Removes the segments of all sessions that were begun here, for a process that leaves at once: no lock is
@@ -236,14 +274,3 @@ def _input_file(spec: LaunchSpec, folder: Path) -> str | None:
         file.write_text(spec.stdin, encoding="utf-8", errors="surrogateescape")
         return str(file)
     return _NO_INPUT if spec.stdio == "capture" else None
-
-
-def _end_orphan(record: SessionRecord) -> None:
-    """Only the very process that has this session's segment mapped: its id may have been given to another one since."""
-    try:
-        maps = Path(f"/proc/{record.pid}/maps").read_text(errors="replace")
-    except OSError:
-        return
-    if record.pid > 0 and str(record.segment_path) in maps:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(record.pid, signal.SIGKILL)

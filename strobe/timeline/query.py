@@ -64,12 +64,15 @@ class Timeline:
             selection = select(self._reader, wanted, until)
             events, total = page_of(self._reader, selection, wanted.limit, min(wanted.offset, NUMBER_MAX))
             loss = self.loss()
+            self._reader.check_whole()
         more = wanted.offset + len(events) < total
         return EventPage(events, total, more, loss, self._pids()), selection
 
     def totals(self, wanted: EventFilter, group_by: GroupBy) -> list[Totals]:
         """Totals of the calls that the filter selects, per group, most calls first; see totals.py for what is exact."""
-        return totals_of(self._reader, wanted, group_by)
+        found = totals_of(self._reader, wanted, group_by)
+        self._reader.check_whole()
+        return found
 
     def absence(self, wanted: EventFilter, confirm: Callable[[], None] = _nothing) -> str:
         """What is known about the absence of calls that the filter selects. Raises as `query`."""
@@ -87,6 +90,7 @@ class Timeline:
 
     def loss(self) -> Loss:
         counts = self._reader.segment.loss()
+        self._reader.check_whole()
         until_ns = counts["evicted_until_ns"]
         unwritten, reason = self._reader.store.unwritten(self._reader.key)
         return Loss(
@@ -108,7 +112,9 @@ class Timeline:
         self._reader.store.flush()
         wanted = EventFilter(after_event_id=event_id(self._reader.session_id, max(0, after)))
         with self._reader.lock:
-            return first_events(self._reader, select(self._reader, wanted, until), limit)
+            events = first_events(self._reader, select(self._reader, wanted, until), limit)
+            self._reader.check_whole()
+            return events
 
     def cursor(self) -> int:
         """Event number of this moment: `tail(cursor())` gives what comes later."""
@@ -136,7 +142,9 @@ class Timeline:
     def sql(self, statement: str, timeout_s: float = sql.TIMEOUT_S) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of a read-only statement over the view `events`. Raises as sql.run."""
         self._reader.store.flush()
-        return sql.run(self._reader, statement, timeout_s)
+        found = sql.run(self._reader, statement, timeout_s)
+        self._reader.check_whole()
+        return found
 
     def _settled_number(self) -> int | None:
         """Events up to this number are complete when this returns; None where nothing is written any more."""

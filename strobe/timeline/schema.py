@@ -98,7 +98,14 @@ create table loads(                     -- when a module was in the process
     primary key (session, module, base, from_ticks)
 ) strict, without rowid;
 """
-_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS, _LOADS)
+_CLAIMED = """
+create table claimed(                   -- ids and keys that were given to sessions, deleted ones included
+    stem text primary key,              -- what ids begin with; '' for the keys
+    last integer not null               -- the greatest number behind it
+) strict, without rowid;
+insert into claimed select '', coalesce(max(key), 0) from sessions;
+"""
+_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS, _LOADS, _CLAIMED)
 
 
 _OTHER_FOLDER = "or set STROBE_HOME to another folder."
@@ -176,6 +183,29 @@ def _migrate(connection: apsw.Connection, path: Path) -> None:
         for statements in _MIGRATIONS[version:]:
             connection.execute(statements)
         connection.pragma("user_version", len(_MIGRATIONS))
+
+
+def claim_key(connection: apsw.Connection) -> int:
+    """A key that no session of this database has, or had. Within a transaction."""
+    return _claim(connection, "")
+
+
+def claim_folder(connection: apsw.Connection, sessions: Path, stem: str) -> Path:
+    """A path in `sessions` whose name is an id that no session of this database has, or had. Within a transaction.
+
+    Nothing lies there: folders outlive a database that somebody has removed.
+    """
+    while True:
+        number = _claim(connection, stem)
+        folder = sessions / (stem if number == 1 else f"{stem}-{number}")
+        taken = connection.execute("select 1 from sessions where id = ?", (folder.name,)).fetchall()
+        if not taken and not folder.exists():
+            return folder
+
+
+def _claim(connection: apsw.Connection, stem: str) -> int:
+    statement = "insert into claimed values (?, 1) on conflict do update set last = last + 1 returning last"
+    return int(str(connection.execute(statement, (stem,)).fetchall()[0][0]))
 
 
 class write_transaction:

@@ -12,15 +12,13 @@ from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
-import apsw
-
 from strobe import config
 from strobe.errors import StrobeError, failure
 from strobe.model import FunctionSymbol, LoadedModule, Watch
 from strobe.timeline import symbol_json
 from strobe.timeline.host_events import HostEvent, HostEventQueue, insert_event
 from strobe.timeline.records import SessionRecord, StagedTraces, process_start_time, session_record
-from strobe.timeline.schema import database_errors, open_database, write_transaction
+from strobe.timeline.schema import claim_folder, claim_key, database_errors, open_database, write_transaction
 
 _UPDATABLE = frozenset(
     {"binary_path", "pid", "ended_at", "status", "exit_code", "signal", "segment_path", "retained", "event_limit"}
@@ -59,27 +57,41 @@ class Store:
     def add_session(self, binary_path: str, project_root: str | None, event_limit: int, pid: int = 0) -> SessionRecord:
         """Claims an id for a session that starts now: "<program>-YYYY-MM-DD-HHhMM", with -2, -3 … where taken.
 
-        The session's folder is not created; `segment_path` begins as the place of a kept segment.
+        An id is given once, and so is the key: whoever still has one of a deleted session gets nobody else's. The
+        session's folder is not created; `segment_path` begins as the place of a kept segment.
         """
         now = datetime.now().astimezone()
         stem = f"{_program_name(binary_path)}-{now:%Y-%m-%d-%Hh%M}"
         fixed = (binary_path, project_root, pid, now.isoformat(timespec="seconds"))
         owner = (os.getpid(), process_start_time(os.getpid()))
-        attempt = 1
-        while True:
-            session_id = stem if attempt == 1 else f"{stem}-{attempt}"
-            folder = self.home / "sessions" / session_id
-            paths = (str(folder), str(folder / "segment"))
-            try:
-                self._write(
-                    "insert into sessions(id, binary_path, project_root, pid, started_at, status, folder, segment_path,"
-                    " owner_pid, owner_start_time, retained, event_limit, warnings, notes)"
-                    " values (?,?,?,?,?,'running',?,?,?,?,0,?,'[]','{}')",
-                    (session_id, *fixed, *paths, *owner, event_limit),
-                )
-                return self.get_session(session_id)
-            except apsw.ConstraintError:
-                attempt += 1
+        with self._lock, write_transaction(self._connection):
+            folder = claim_folder(self._connection, self.home / "sessions", stem)
+            self._connection.execute(
+                "insert into sessions(key, id, binary_path, project_root, pid, started_at, status, folder,"
+                " segment_path, owner_pid, owner_start_time, retained, event_limit, warnings, notes)"
+                " values (?,?,?,?,?,?,'running',?,?,?,?,0,?,'[]','{}')",
+                (
+                    claim_key(self._connection),
+                    folder.name,
+                    *fixed,
+                    str(folder),
+                    f"{folder}/segment",
+                    *owner,
+                    event_limit,
+                ),
+            )
+        return self.get_session(folder.name)
+
+    def take_over(self, record: SessionRecord) -> bool:
+        """Makes this process the owner of a session whose owner was killed; False where another one was first."""
+        mine = (os.getpid(), process_start_time(os.getpid()))
+        with self._lock:
+            self._connection.execute(
+                "update sessions set owner_pid = ?, owner_start_time = ?"
+                " where key = ? and owner_pid = ? and owner_start_time = ?",
+                (*mine, record.key, record.owner_pid, record.owner_start_time),
+            )
+            return bool(self._connection.changes())
 
     def update_session(self, session_id: str, **fields: str | int | None) -> SessionRecord:
         """Sets columns of a session: pid, status, ended_at, exit_code, signal, segment_path, retained, …"""
@@ -142,7 +154,15 @@ class Store:
 
     def abandoned_sessions(self) -> list[SessionRecord]:
         """Sessions that are not kept and whose Strobe process is gone: it was killed before it could end them."""
-        return [item for item in self.list_sessions() if not item.retained and not item.owner_alive()]
+        rows = self._read("select * from sessions where not retained order by key desc")
+        return [item for item in map(session_record, rows) if not item.owner_alive()]
+
+    def session_ids(self) -> set[str]:
+        return {str(row[0]) for row in self._read("select id from sessions")}
+
+    def segment_paths(self) -> set[str]:
+        """Where the segments of all sessions lie, or will lie."""
+        return {str(row[0]) for row in self._read("select segment_path from sessions")}
 
     def delete_session(self, session_id: str) -> None:
         """Drops the session's rows; its files are `retention.delete_session`'s business.

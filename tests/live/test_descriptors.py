@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
 from support.sessions import Build, Launch, status
+from support.wait import wait_until
 
-from strobe.model import Watch
+from strobe.errors import StrobeError
+from strobe.model import LaunchSpec, Watch
+from strobe.session import SessionManager
 from strobe.values import ReadTarget
 
 ROUNDS = 5
+FAILURES = 25
 
 
 def open_files() -> int:
@@ -36,3 +47,47 @@ def test_nor_do_those_that_were_stopped(launch: Launch, build_program: Build) ->
         session.stop()
         counts.append(open_files())
     assert counts[-1] <= counts[1], counts
+
+
+@contextlib.contextmanager
+def living(program: Path) -> Iterator[int]:
+    """Process id of a program that runs."""
+    with subprocess.Popen([program], stdout=subprocess.DEVNULL) as process:
+        try:
+            yield process.pid
+        finally:
+            process.kill()
+
+
+def attach(manager: SessionManager, pid: int, watch: str | None = None) -> None:
+    with pytest.raises(StrobeError):
+        manager.launch(LaunchSpec("", pid=pid), ["*"], watch=[Watch(watch)] if watch else [])
+
+
+def open_in_all() -> tuple[int, int]:
+    """Descriptors and threads of this process."""
+    return open_files(), threading.active_count()
+
+
+def stays_flat(fail: Callable[[], None]) -> None:
+    for _ in range(3):  # what is opened once for all
+        fail()
+    before = open_in_all()
+    for _ in range(FAILURES):
+        fail()
+    wait_until(lambda: open_in_all() <= before, f"{before}, not {open_in_all()}", 10)
+
+
+def test_a_refused_attach_leaves_nothing_open(manager: SessionManager, build_program: Build) -> None:
+    with living(build_program("steady")) as pid:
+        os.kill(pid, signal.SIGSTOP)
+        wait_until(lambda: b") T " in Path(f"/proc/{pid}/stat").read_bytes(), "it to stop")
+        stays_flat(lambda: attach(manager, pid))
+    assert manager.list() == []
+
+
+def test_nor_does_one_that_is_taken_back(manager: SessionManager, build_program: Build) -> None:
+    """The agent was in already when the watch turned out to be wrong."""
+    with living(build_program("steady")) as pid:
+        stays_flat(lambda: attach(manager, pid, watch="no_such_variable"))
+    assert manager.list() == []

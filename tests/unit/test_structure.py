@@ -17,6 +17,7 @@ RANKS = {
     "errors": 0,
     "model": 0,
     "threads": 1,
+    "private_folder": 0,
     "config": 1,
     "calls": 1,
     "_core": 1,

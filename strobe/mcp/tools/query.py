@@ -22,7 +22,7 @@ _PARAMETERS = Record(
         "sessionId": SESSION_ID,
         "eventType": Text(choices=get_args(EventType)),
         "function": Record(
-            fields={"equals": _EQUALS, "contains": _CONTAINS, "matches": Text(description="regex")},
+            fields={"equals": _EQUALS, "contains": _CONTAINS, "matches": Text(description="regex (RE2)")},
             description="by demangled name",
         ),
         "sourceFile": Record(fields={"equals": _EQUALS, "contains": _CONTAINS}),
