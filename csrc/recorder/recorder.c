@@ -78,7 +78,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->chunks = segment + header->chunk_offset;
     recorder->start_ticks = header->start_ticks;
     recorder->clock_kind = header->clock_kind;
-    recorder->sampling_window_ticks = (uint64_t)(int64_t)(10000000.0 / header->ns_per_tick);
+    recorder->sampling_window_ticks = (uint64_t)(int64_t)(STROBE_SAMPLING_WINDOW_NS / header->ns_per_tick);
     recorder->catch_returns = (uint32_t)strobe_returns_can_be_caught();
     recorder->asks_for_memory = (uint32_t)strobe_memory_can_be_asked_for(recorder, strobe_unreadable_page());
     recorder->pid = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);
