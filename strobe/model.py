@@ -336,8 +336,10 @@ class EventPage:
 class Totals:
     """Totals of one group; `key` is the function's name, the thread's name or the source file.
 
-    Durations in ns over completed calls; `self_ns` is `total_ns` without the time of traced callees, None where that
-    is not known (`exact` is False). `evicted`, `sampled_out` and `lost` count calls without their enter.
+    Times in ns over completed calls. `total_ns` counts each moment once: of a function its outermost calls where it
+    calls itself, of a thread or file the own times of its functions together. `self_ns` is the time without traced
+    callees, None where that is not known (`exact` is False). The others are of the durations of single calls.
+    `evicted`, `sampled_out` and `lost` count calls without their enter.
     `exact` is False where they are added up from the events that were kept, as a time, duration or return value was
     asked for.
     """
