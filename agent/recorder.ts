@@ -8,6 +8,7 @@ import { cpuRoutines } from "./aarch64_routines.js";
 import {
     callInForkedChildren, createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, mapAnonymous, mapShared,
 } from "./libc.js";
+import { ProcessHooks } from "./process_hooks.js";
 
 const RECORDER_BYTES = 4096;
 const MAX_RANGES = 64; // STROBE_RANGES
@@ -22,6 +23,8 @@ export interface RecorderRequest {
     library: string;
     segmentPath: string;
     segmentBytes: number;
+    /** The kernel does not say how a program ended, so that the target has to. */
+    notesExit: boolean;
 }
 
 export interface RecorderAnswer {
@@ -53,6 +56,7 @@ export class Recorder {
     private readonly module: CModule;
     private readonly unwindTable: NativePointer;
     private readonly unwinders = new Set<string>();
+    private readonly processHooks = new ProcessHooks();
     readonly extras: Extras;
     readonly answer: RecorderAnswer;
 
@@ -87,7 +91,9 @@ export class Recorder {
         if (library !== null) callInForkedChildren(form.strobe_native_after_fork);
         this.unwindTable = new NativeFunction(form.strobe_agent_unwind_table, "pointer", [])() as NativePointer;
         this.registerStandardUnwinder();
-        this.reportExit(tools, form);
+        if (request.notesExit) this.noteExit(tools, form);
+        const writeGuard = new NativeFunction(form.strobe_agent_loader_guard, "uint32", ["pointer", "pointer"]);
+        this.processHooks.guardLoader(this, (memory, leadsTo) => writeGuard(memory, leadsTo) as number);
         const catches = new NativeFunction(form.strobe_agent_catches_returns, "int", []);
         const reason = library === null && request.library !== "" ? `${request.library} cannot be loaded there` : "";
         this.answer = {
@@ -107,7 +113,9 @@ export class Recorder {
         new NativeFunction(form.strobe_agent_set_ranges, "void", ["uint32", "pointer"])(ranges.length, values);
     }
 
-    private reportExit(tools: Record<string, NativePointer>, form: Record<string, NativePointer>): void {
+    private noteExit(tools: Record<string, NativePointer>, form: Record<string, NativePointer>): void {
+        const write = new NativeFunction(form.strobe_agent_exit_routine, "uint32", ["pointer"]);
+        if (this.processHooks.noteExit(this, memory => write(memory) as number)) return;
         const offsets = new NativeFunction(tools.strobe_agent_probe_offsets, "uint32", [])() as number;
         const makeProbe = new NativeFunction(form.strobe_agent_exit_probe, "pointer", ["uint32", "uint32"]);
         const probe = makeProbe(offsets & 0xffff, offsets >>> 16) as NativePointer;
@@ -186,6 +194,7 @@ export class Recorder {
 
     /** Switches recording off for good; the return stubs already on stacks go on working. */
     end(): void {
+        this.processHooks.restore(this);
         this.extras.end();
         this.end_();
         deleteThreadKey(this.threadKey);
@@ -196,7 +205,8 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
     const names = ["strobe_agent_init", "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
         "strobe_agent_add_flags", "strobe_agent_set_ranges", "strobe_agent_set_watch", "strobe_agent_set_recipe",
         "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_script", "strobe_agent_end",
-        "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_on_thread_end",
+        "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
+        "strobe_agent_loader_guard", "strobe_on_thread_end",
         "strobe_native_begin", "strobe_native_after_fork"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));
 }

@@ -23,6 +23,12 @@ void* strobe_agent_exit_probe(uint32_t cpu_offset, uint32_t rdi_offset) {
     return strobe_exit_probe_write(&strobe_recorder, cpu_offset, rdi_offset);
 }
 
+uint32_t strobe_agent_exit_routine(uint8_t* memory) { return strobe_exit_routine_write(&strobe_recorder, memory); }
+
+uint32_t strobe_agent_loader_guard(uint8_t* memory, uint64_t leads_to) {
+    return strobe_loader_guard_write(&strobe_recorder, memory, leads_to);
+}
+
 void* strobe_agent_unwind_table(void) { return strobe_recorder.unwind_table; }
 
 int strobe_agent_catches_returns(void) { return (int)strobe_recorder.catch_returns; }

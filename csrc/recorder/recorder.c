@@ -87,7 +87,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->exit_function = (uint64_t)strobe_exit;
     recorder->control->exit_handler = recorder->exit_function;
     recorder->control->alive = 1;
-    recorder->control->reports_exit = 1;
+    recorder->control->has_agent = 1;
     return 0;
 }
 

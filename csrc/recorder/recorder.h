@@ -115,7 +115,7 @@ struct strobe_thread_state {
 struct strobe_control {
     uint64_t exit_handler; /* address of strobe_exit; 0: return stubs only return */
     uint32_t alive;
-    uint32_t reports_exit;
+    uint32_t has_agent; /* never set again in a child, whatever is recorded there */
 };
 
 /* The number of `width` bytes at `address`; after each dereference, first of the word at `address`, so many bytes
@@ -295,8 +295,12 @@ int strobe_stack_is_alternate(void);
 int strobe_returns_can_be_caught(void);
 int64_t strobe_stubs_write(struct strobe_recorder* recorder, uint32_t state_index);
 void strobe_return_path_write(struct strobe_recorder* recorder);
-/* Ends the writing of code: the page can be executed from then on. */
+/* A probe of Interceptor's for _exit; NULL for a CPU that has the following. */
 void* strobe_exit_probe_write(struct strobe_recorder* recorder, uint32_t cpu_offset, uint32_t rdi_offset);
+/* What the agent has _exit, and the dynamic linker's notification, jump to: their code, at `memory`. How many bytes; 0
+   for a CPU that has none. `leads_to`: Frida's own hook. */
+uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* memory);
+uint32_t strobe_loader_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to);
 /* After the return path. */
 void strobe_unwind_table_write(struct strobe_recorder* recorder);
 

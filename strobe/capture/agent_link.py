@@ -15,6 +15,7 @@ from typing import Any
 import frida
 
 from strobe import resources
+from strobe.capture import exit_status
 from strobe.capture.extras_request import ExtrasRequest
 from strobe.errors import failure
 from strobe.model import LoadedModule
@@ -89,6 +90,7 @@ class AgentLink:
             "library": _library(),
             "segmentPath": segment_path,
             "segmentBytes": segment_bytes,
+            "notesExit": not exit_status.kernel_tells(),
         }
         answer = self._ask(self._script.exports_sync.setup, request)
         self._interceptor_writes = bool(answer["interceptorWrites"])
