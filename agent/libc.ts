@@ -3,8 +3,10 @@
  * paused inside a constructor that dlopen runs, everything that ends in dlsym would block.
  */
 
+const PROT_READ = 1;
 const PROT_READ_WRITE = 3;
 const MAP_SHARED = 1;
+const MAP_FIXED = 0x10;
 const MAP_PRIVATE_ANONYMOUS = 0x22;
 const MAP_FIXED_NOREPLACE = 0x100000;
 const PROT_READ_EXEC = 5;
@@ -45,12 +47,20 @@ function checkMapped(address: NativePointer, what: string): NativePointer {
     return address;
 }
 
-/** Maps a whole file for reading and writing, shared; outlives the script. */
-export function mapShared(path: string, bytes: number): NativePointer {
+/** Maps a whole file for reading and writing, shared; outlives the script. `place`: what is there is replaced; NULL: anywhere. */
+export function mapShared(path: string, bytes: number, place: NativePointer): NativePointer {
     const fd = openFile(path, O_RDWR);
-    const address = mmap(NULL, bytes, PROT_READ_WRITE, MAP_SHARED, fd, 0) as NativePointer;
+    const flags = place.isNull() ? MAP_SHARED : MAP_SHARED | MAP_FIXED;
+    const address = mmap(place, bytes, PROT_READ_WRITE, flags, fd, 0) as NativePointer;
     close_(fd);
     return checkMapped(address, path);
+}
+
+/** Maps the first page of a file, for others to see in /proc/PID/maps; outlives the script. */
+export function mapMark(path: string): void {
+    const fd = openFile(path, O_RDONLY);
+    mmap(NULL, Process.pageSize, PROT_READ, MAP_SHARED, fd, 0);
+    close_(fd);
 }
 
 /** Zeroed memory that outlives the script. */

@@ -6,7 +6,7 @@
 import { Extras } from "./extras.js";
 import { cpuRoutines } from "./aarch64_routines.js";
 import {
-    callInForkedChildren, createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, mapAnonymous, mapShared,
+    callInForkedChildren, createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, mapAnonymous, mapMark, mapShared,
 } from "./libc.js";
 import { ProcessHooks } from "./process_hooks.js";
 
@@ -25,6 +25,8 @@ export interface RecorderRequest {
     segmentBytes: number;
     /** The kernel does not say how a program ended, so that the target has to. */
     notesExit: boolean;
+    /** The program is Strobe's own, and to be known as this session's even after the recorder has ended. */
+    isOwnProgram: boolean;
 }
 
 export interface RecorderAnswer {
@@ -38,7 +40,8 @@ export interface RecorderAnswer {
 
 export class Recorder {
     readonly onEnter: NativePointer;
-    private readonly threadKey: number;
+    /** Null where threads keep their values of it: the next agent goes on with the same one. */
+    private threadKey: number | null = null;
     private readonly end_: () => void;
     private readonly setPlans_: (count: number, functions: NativePointer, plans: NativePointer) => void;
     private readonly setFlags_: (count: number, functions: NativePointer, flags: NativePointer) => void;
@@ -55,7 +58,7 @@ export class Recorder {
     readonly storeBits: (address: NativePointer, bytes: NativePointer, mask: NativePointer, count: number) => void;
     private readonly module: CModule;
     private readonly unwindTable: NativePointer;
-    private readonly unwinders = new Set<string>();
+    private readonly addUnwinder_: (registerFrame: NativePointer) => number;
     private readonly processHooks = new ProcessHooks();
     readonly extras: Extras;
     readonly answer: RecorderAnswer;
@@ -84,11 +87,16 @@ export class Recorder {
         this.extras = new Extras(form);
         this.initialise(form, request);
         this.setRanges(form);
-        this.threadKey = createThreadKey(form.strobe_on_thread_end);
-        new NativeFunction(form.strobe_agent_set_thread_key, "void", ["uint32"])(this.threadKey);
+        const isFirst = new NativeFunction(form.strobe_agent_has_thread_key, "int", [])() === 0;
+        if (isFirst) {
+            const key = createThreadKey(form.strobe_on_thread_end);
+            new NativeFunction(form.strobe_agent_set_thread_key, "void", ["uint32"])(key);
+            if (library === null) this.threadKey = key; // its destructor goes with the script
+        }
         this.nativeEnter =
             library === null ? null : new NativeFunction(form.strobe_native_begin, "pointer", [])() as NativePointer;
-        if (library !== null) callInForkedChildren(form.strobe_native_after_fork);
+        if (library !== null && isFirst) callInForkedChildren(form.strobe_native_after_fork);
+        this.addUnwinder_ = new NativeFunction(form.strobe_agent_add_unwinder, "int", ["pointer"]);
         this.unwindTable = new NativeFunction(form.strobe_agent_unwind_table, "pointer", [])() as NativePointer;
         this.registerStandardUnwinder();
         if (request.notesExit) this.noteExit(tools, form);
@@ -125,10 +133,14 @@ export class Recorder {
 
     private initialise(symbols: Record<string, NativePointer>, request: RecorderRequest): void {
         const init = new NativeFunction(
-            symbols.strobe_agent_init, "int64", ["pointer", "pointer", "pointer", "uint64"]);
-        const segment = mapShared(request.segmentPath, request.segmentBytes);
+            symbols.strobe_agent_init, "int64", ["pointer", "uint64", "pointer", "pointer", "uint64"]);
+        const begin = new NativeFunction(symbols.strobe_agent_begin, "pointer", ["uint64"]);
+        const place = begin(request.segmentBytes) as NativePointer;
+        if (place.equals(ptr(-1))) throw new Error("another session records it");
+        const segment = mapShared(request.segmentPath, request.segmentBytes, place);
+        if (request.isOwnProgram) mapMark(request.segmentPath);
         const result = init(
-            segment, globalExport("pthread_getspecific"), globalExport("pthread_setspecific"), mainStackAddress());
+            segment, request.segmentBytes, globalExport("pthread_getspecific"), globalExport("pthread_setspecific"), mainStackAddress());
         if (Number(result) !== 0) throw new Error(`the recorder could not start: error ${-Number(result)}`);
     }
 
@@ -146,8 +158,7 @@ export class Recorder {
 
     /** `address`: of an unwinder's `__register_frame`. */
     registerUnwinder(address: NativePointer): void {
-        if (this.unwinders.has(address.toString())) return;
-        this.unwinders.add(address.toString());
+        if (this.addUnwinder_(address) === 0) return;
         new NativeFunction(address, "void", ["pointer"])(this.unwindTable);
     }
 
@@ -197,12 +208,13 @@ export class Recorder {
         this.processHooks.restore(this);
         this.extras.end();
         this.end_();
-        deleteThreadKey(this.threadKey);
+        if (this.threadKey !== null) deleteThreadKey(this.threadKey);
     }
 }
 
 function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
-    const names = ["strobe_agent_init", "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
+    const names = ["strobe_agent_begin", "strobe_agent_init", "strobe_agent_has_thread_key", "strobe_agent_add_unwinder",
+        "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
         "strobe_agent_add_flags", "strobe_agent_set_ranges", "strobe_agent_set_watch", "strobe_agent_set_recipe",
         "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_script", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",

@@ -84,13 +84,14 @@ class AgentLink:
         self._script.on("message", self._receive)
         self._call(self._script.load)
 
-    def setup(self, segment_path: str, segment_bytes: int) -> Setup:
+    def setup(self, segment_path: str, segment_bytes: int, is_own_program: bool) -> Setup:
         request = {
             "source": resources.RECORDER.read_text(),
             "library": _library(),
             "segmentPath": segment_path,
             "segmentBytes": segment_bytes,
             "notesExit": not exit_status.kernel_tells(),
+            "isOwnProgram": is_own_program,
         }
         answer = self._ask(self._script.exports_sync.setup, request)
         self._interceptor_writes = bool(answer["interceptorWrites"])

@@ -121,7 +121,16 @@ class Target:
             raise failure("attach_refused", pid=pid, reason=error) from error
         except frida.ProcessNotFoundError as error:
             raise failure("no_such_process", pid=pid) from error
+        except StrobeError:  # such as another session, which came in the same moment
+            target._let_go()
+            raise
         return target
+
+    def _let_go(self) -> None:
+        if self._session is not None:
+            with contextlib.suppress(frida.InvalidOperationError, frida.TransportError):
+                self._session.detach()
+                self._injection.wait_for_end()
 
     def _begin(self, device: Any) -> None:
         self._injection = Injection(self.pid)
@@ -130,7 +139,8 @@ class Target:
         if self.attached:
             self._injection.wait_for_beginning()
         self._agent = AgentLink(self._session, self.pid, self._events.on_module_added, self._remove_module)
-        self.setup = self._agent.setup(self._segment_path, Path(self._segment_path).stat().st_size)
+        segment_bytes = Path(self._segment_path).stat().st_size
+        self.setup = self._agent.setup(self._segment_path, segment_bytes, is_own_program=not self.attached)
         if self.attached:
             self._keep_signals_to_the_program()
         self._agent.observe_modules()
