@@ -14,6 +14,8 @@ const O_RDONLY = 0;
 const O_RDWR = 2;
 const IOLBF = 1;
 const MADV_POPULATE_WRITE = 23;
+const ATTRIBUTES_BYTES = 64; // pthread_attr_t
+const SIGNAL_SET_BYTES = 128; // sigset_t
 const PR_SET_PTRACER = 0x59616d61;
 
 export function globalExport(name: string): NativePointer {
@@ -129,6 +131,22 @@ export function callInForkedChildren(handler: NativePointer): void {
     }
     const other = Module.findGlobalExportByName("pthread_atfork");
     if (other !== null) new NativeFunction(other, "int", ["pointer", "pointer", "pointer"])(NULL, NULL, handler);
+}
+
+/**
+ * Ends the process as the C library does with its last thread: by exit(0), on a thread that takes signals. A thread that has ended with
+ * another code has done so without the library, and then the process ends without it, too.
+ */
+export function endProgram(code: number): void {
+    if (code !== 0) new NativeFunction(globalExport("_exit"), "void", ["int"])(code);
+    const thread = Memory.alloc(8);
+    const attributes = Memory.alloc(ATTRIBUTES_BYTES);
+    new NativeFunction(globalExport("pthread_attr_init"), "int", ["pointer"])(attributes);
+    const setMask = Module.findGlobalExportByName("pthread_attr_setsigmask_np");
+    if (setMask !== null) new NativeFunction(setMask, "int", ["pointer", "pointer"])(attributes, Memory.alloc(SIGNAL_SET_BYTES));
+    const create = new NativeFunction(globalExport("pthread_create"), "int", ["pointer", "pointer", "pointer", "pointer"]);
+    if (create(thread, attributes, globalExport("exit"), NULL) !== 0)
+        new NativeFunction(globalExport("exit"), "void", ["int"])(0);
 }
 
 /** Loads a shared library as the program itself would, for good; null where that fails. */

@@ -104,6 +104,11 @@ class AgentLink:
         """Of these thread ids the program's own; the others are the agent's."""
         return set(self._ask(self._script.exports_sync.program_threads, sorted(threads)))
 
+    def end_program(self, code: int) -> None:
+        """As the C library does when the last thread ends, where that has ended with 0; else at once."""
+        with contextlib.suppress(ProcessLookupError):  # that is what is wanted
+            self._ask(self._script.exports_sync.end_program, code)
+
     def modules(self) -> list[LoadedModule]:
         """Without the recorder's own, which must never be hooked."""
         found = [_module(item) for item in self._ask(self._script.exports_sync.modules)]

@@ -22,6 +22,7 @@ from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.device import ROUTER
 from strobe.capture.exit_status import wait_for_end
 from strobe.capture.extras_request import ExtrasRequest
+from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.uninjection import Injection
 from strobe.errors import StrobeError, failure
 from strobe.model import ExitStatus, LaunchSpec, LoadedModule
@@ -76,6 +77,7 @@ class Target:
         self._patches = CodePatches(pid)
         self._patches.running = attached
         self._ended = threading.Event()
+        self._released = threading.Event()  # the process has ended, or goes on without us
         self._open_streams = set() if attached else set(_STREAMS)
         self._output_ended = threading.Event()
         self._session: Any = None
@@ -145,6 +147,9 @@ class Target:
             self._keep_signals_to_the_program()
         self._agent.observe_modules()
         threading.Thread(target=self._watch_end, name=f"strobe-end-{self.pid}", daemon=True).start()
+        watched = (self.pid, self._agent, self._released)
+        name = f"strobe-last-{self.pid}"
+        threading.Thread(target=end_with_last_thread, args=watched, name=name, daemon=True).start()
 
     def _attach(self, device: Any) -> Any:
         cancellable = frida.Cancellable()  # type: ignore[no-untyped-call]
@@ -244,6 +249,7 @@ class Target:
 
     def detach(self) -> None:
         """Leaves the process running, with its own code back in place."""
+        self._released.set()
         with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
             self._patches.take_out()
             self._agent.unload()
@@ -283,6 +289,7 @@ class Target:
             os.close(self._pidfd)
             self._pidfd = -1
         self._ended.set()
+        self._released.set()
         self._events.on_exit(status)
         ROUTER.disconnect(self.pid, self._receive_output)
         self._agent.close()

@@ -1,4 +1,4 @@
-"""One process is attached to again and again: each session records as the first one did, and the program stays right."""
+"""One process is attached to again and again: each session records as the first did, and the program stays right."""
 
 from __future__ import annotations
 
