@@ -54,7 +54,7 @@ static int strobe_drop_dead_frames(const struct strobe_recorder* recorder, struc
         int intact = *(const uint64_t*)top->slot == STROBE_STUB_OF(state, state->depth - 1);
         if (!intact) intact = strobe_is_returning(recorder, state, state->depth - 1);
         if (intact && top->slot >= (uint64_t)slot) return 1;
-        if (!own_stack_known && strobe_stack_is_alternate()) return 0;
+        if (!own_stack_known && strobe_stack_is_alternate(recorder)) return 0;
         own_stack_known = 1;
         strobe_frame_drop(state);
     }
@@ -215,9 +215,11 @@ static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct stro
 
 /* The recorder was at work with this state when a signal handler called a traced function, or when it was left for good
    by a jump out of a handler. In the second case the stack has been unwound beyond the place where it worked. */
-static int strobe_is_in_use(const struct strobe_thread_state* state, const uint64_t* slot) {
+static int strobe_is_in_use(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                            const uint64_t* slot) {
     return state->busy_slot != state->idle &&
-           !(STROBE_ON_OWN_STACK(state, slot) && (uint64_t)slot >= state->busy_slot && !strobe_stack_is_alternate());
+           !(STROBE_ON_OWN_STACK(state, slot) && (uint64_t)slot >= state->busy_slot &&
+             !strobe_stack_is_alternate(recorder));
 }
 
 uint64_t strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t* slot, const uint64_t* registers,
@@ -227,7 +229,7 @@ uint64_t strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint6
     if (!recorder->control->alive || !(recorder->plans[function].flags & STROBE_PLAN_ENABLED)) return 0;
     state = strobe_thread_current(recorder);
     if (state == NULL) return 0;
-    while (strobe_is_in_use(state, slot)) {
+    while (strobe_is_in_use(recorder, state, slot)) {
         state = strobe_thread_nested(recorder, state);
         if (state == NULL) {
             strobe_fetch_add64(&recorder->header->lost_reentrant, 1);

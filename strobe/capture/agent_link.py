@@ -134,6 +134,18 @@ class AgentLink:
             return [answer["refusal"] for answer in answers]
         return [answer["refusal"] or _trampoline(answer) for answer in answers]
 
+    def prepare_observers(self) -> list[tuple[str, int, Trampoline | str]]:
+        """Functions of the C library that the recorder has to know the calls of: name, address, and the trampoline that
+        a jump is to lead to, or why there is none. Nothing is changed yet."""
+        answers = self._ask(self._script.exports_sync.prepare_observers)
+        return [
+            (answer["name"], int(answer["address"], 16), answer["refusal"] or _trampoline(answer)) for answer in answers
+        ]
+
+    def begin_observing(self, may_be_blocked: bool) -> None:
+        """Their jumps are there. `may_be_blocked`: a thread may have SIGSEGV or SIGBUS blocked."""
+        self._ask(self._script.exports_sync.begin_observing, may_be_blocked)
+
     def prepare_extras(self, request: ExtrasRequest) -> list[int]:
         """The numbers of its sets; 0 where there is no room. Raises agent_failed for an expression that is none."""
         message, data = request.message()

@@ -23,6 +23,7 @@ from strobe.capture.device import ROUTER
 from strobe.capture.exit_status import wait_for_end
 from strobe.capture.extras_request import ExtrasRequest
 from strobe.capture.last_thread import end_with_last_thread
+from strobe.capture.task_status import blocked_signals, filters_calls
 from strobe.capture.uninjection import Injection
 from strobe.errors import StrobeError, failure
 from strobe.model import ExitStatus, LaunchSpec, LoadedModule
@@ -33,6 +34,8 @@ _OUTPUT_END_S = 1.0  # a grandchild may hold the pipe open for ever
 _TERMINATION_S = 1.0
 # Parts of Frida's agent that stand between a program and its handlers of faults, and between exit and what runs then
 _LEFT_OUT = {"exceptor": "off", "exit_monitor": False, "thread_suspend_monitor": False}
+_FILTERED = "it filters its system calls (seccomp), and would be ended by those that an attach needs"
+_FAULTS = 1 << signal.SIGSEGV - 1 | 1 << signal.SIGBUS - 1
 _STREAMS: dict[int, Literal["stdout", "stderr"]] = {1: "stdout", 2: "stderr"}
 
 
@@ -74,8 +77,9 @@ class Target:
         self._events = events
         self._pidfd = os.pidfd_open(pid)
         self._pidfd_lock = threading.Lock()
-        self._patches = CodePatches(pid)
-        self._patches.running = attached
+        self._observers = CodePatches(pid)
+        self._patches = CodePatches(pid, beneath=self._observers)
+        self._observers.running = self._patches.running = attached
         self._ended = threading.Event()
         self._released = threading.Event()  # the process has ended, or goes on without us
         self._open_streams = set() if attached else set(_STREAMS)
@@ -115,6 +119,8 @@ class Target:
         Raises no_such_process, attach_refused, static_program, process_stopped, process_blocked.
         """
         program.check_running(pid)
+        if filters_calls(pid):
+            raise failure("attach_refused", pid=pid, reason=_FILTERED)
         wait_until_attachable(pid)
         target = Target(pid, True, segment_path, events)
         try:
@@ -145,11 +151,39 @@ class Target:
         self.setup = self._agent.setup(self._segment_path, segment_bytes, is_own_program=not self.attached)
         if self.attached:
             self._keep_signals_to_the_program()
+        self._observe()
         self._agent.observe_modules()
         threading.Thread(target=self._watch_end, name=f"strobe-end-{self.pid}", daemon=True).start()
         watched = (self.pid, self._agent, self._released)
         name = f"strobe-last-{self.pid}"
         threading.Thread(target=end_with_last_thread, args=watched, name=name, daemon=True).start()
+
+    def _observe(self) -> None:
+        """From now on the recorder knows of the signal handlers and masks that the program sets, so that it can catch
+        the faults of its own loads; without that it has the kernel read, which takes longer."""
+        found = self._agent.prepare_observers()
+        requests = {
+            number: PatchRequest(address, trampoline, b"")
+            for number, (_, address, trampoline) in enumerate(found)
+            if isinstance(trampoline, Trampoline)
+        }
+        refused = self._observers.add(requests)
+        placed = requests.keys() - refused.keys()
+        if 0 not in placed:  # sigaction
+            if found:
+                log.warning("process %d: faults are not caught: %s", self.pid, found[0][2])
+            return
+        self._observers.place(placed)
+        self._agent.begin_observing(len(placed) < len(found) or self._has_faults_blocked())
+
+    def _has_faults_blocked(self) -> bool:
+        """A thread of the program that has SIGSEGV or SIGBUS blocked; also where that cannot be known."""
+        try:
+            tasks = {int(task.name) for task in Path(f"/proc/{self.pid}/task").iterdir()}
+            masks = [blocked_signals(self.pid, task) for task in self._agent.program_threads(tasks)]
+        except OSError:
+            return True
+        return any(mask & _FAULTS for mask in masks)
 
     def _attach(self, device: Any) -> Any:
         cancellable = frida.Cancellable()  # type: ignore[no-untyped-call]
@@ -167,7 +201,7 @@ class Target:
     def resume(self) -> None:
         if not self.attached:
             self._keep_signals_to_the_program()  # not before: Frida holds the threads while it starts
-            self._patches.running = True
+            self._observers.running = self._patches.running = True
             with contextlib.suppress(frida.ProcessNotFoundError):
                 ROUTER.device().resume(self.pid)
 
@@ -252,6 +286,7 @@ class Target:
         self._released.set()
         with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
             self._patches.take_out()
+            self._observers.take_out()
             self._agent.unload()
             self._session.detach()
             self._injection.wait_for_end()

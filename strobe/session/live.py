@@ -15,12 +15,13 @@ from strobe import _core
 from strobe.capture.children import RecordedChildren
 from strobe.capture.mapped_elf import located, unlisted
 from strobe.capture.target import Target
+from strobe.capture.task_status import filters_calls
 from strobe.errors import Code, StrobeError, failure
 from strobe.model import ExitStatus, LoadedModule, Sampling, TraceAnswer, Watch
 from strobe.session.answers import how_it_ended, runtime_answer
 from strobe.session.hooks import Hooks
 from strobe.session.session import Session
-from strobe.session.session_memory import Inside, restricts_calls
+from strobe.session.session_memory import Inside
 from strobe.session.writes import Rows, is_stopped
 from strobe.symbols import SymbolResolver
 from strobe.symbols.patterns import parse_all
@@ -233,7 +234,7 @@ class LiveSession(Session):
         return lambda: self._target
 
     def _store_inside(self, rows: Rows) -> list[str] | None:
-        if is_stopped(self._target.pid) or restricts_calls(self._target.pid):  # it could not answer, or must not
+        if is_stopped(self._target.pid) or filters_calls(self._target.pid):  # it could not answer, or must not
             return None
         try:
             return self._target.store(rows)

@@ -21,12 +21,17 @@ static void strobe_jump_to_here(uint8_t* distance, const struct strobe_bytes* ou
 }
 
 /* What `_exit` does, after a note of its argument for the host, where the kernel tells it to nobody but the parent. Not
-   of a child of vfork, which shares the memory and has another process id. */
+   of a child of vfork, which shares the memory and has another process id, as far as it may be asked for. */
 uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* memory) {
     struct strobe_bytes out;
-    uint8_t *child, *other;
+    uint8_t *child, *other, *unasked;
     out.at = memory;
     child = strobe_put_agent_check(&out, recorder);
+    strobe_put(&out, 0xb848, 2); /* mov rax, &may_call_kernel; cmp dword [rax], 0; je */
+    strobe_put(&out, (uint64_t)&recorder->may_call_kernel, 8);
+    strobe_put(&out, 0x003883, 3);
+    strobe_put(&out, 0x74, 1);
+    unasked = out.at++;
     strobe_put(&out, 0xb8, 1); /* mov eax, getpid */
     strobe_put(&out, STROBE_SYS_GETPID, 4);
     strobe_put(&out, 0x050f, 2); /* syscall */
@@ -34,6 +39,7 @@ uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* me
     strobe_put(&out, recorder->pid, 4);
     strobe_put(&out, 0x75, 1);
     other = out.at++;
+    strobe_jump_to_here(unasked, &out);
     strobe_put(&out, 0xb848, 2); /* mov rax, &header->exit_code */
     strobe_put(&out, (uint64_t)&recorder->header->exit_code, 8);
     strobe_put(&out, 0x3889, 2); /* mov [rax], edi */
