@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from support import processes
 from support.programs import PROGRAMS
+from support.rounds import long_time, rounds
 from support.sessions import Build, totals
 from support.wait import wait_until
 
@@ -19,10 +19,7 @@ from strobe.errors import Code, StrobeError
 from strobe.model import Event, EventFilter, LaunchSpec, TextMatch
 from strobe.session import Session, SessionManager
 
-LONG = os.environ.get("STROBE_BIG_ATTACHES") == "1"  # 1,000 times, which takes minutes
-ROUNDS = 1000 if LONG else 5
-KILLS = 200 if LONG else 2
-long_time = pytest.mark.timeout(3600 if LONG else 180)
+LONG = "STROBE_BIG_ATTACHES"  # "1": 1,000 times, which takes minutes
 
 OTHER = """
 import sys, time
@@ -78,9 +75,9 @@ def steps(session: Session) -> list[Event]:
     return list(session.query(wanted).events)
 
 
-@long_time
+@long_time(LONG)
 def test_each_session_records_as_the_first(manager: SessionManager, running: subprocess.Popen[str]) -> None:
-    for _ in range(ROUNDS):
+    for _ in rounds(LONG, 5):
         session = attach(manager, running.pid)
         check_records(session)
         session.stop()
@@ -134,11 +131,11 @@ def test_a_second_session_of_another_home_is_refused(
     ends_well(running)
 
 
-@long_time
+@long_time(LONG)
 def test_after_the_death_of_the_observer_it_is_attached_to_again(
     manager: SessionManager, running: subprocess.Popen[str]
 ) -> None:
-    for _ in range(KILLS):
+    for _ in rounds(LONG, 2):
         command = [sys.executable, "-c", OTHER, str(running.pid), str(PROGRAMS)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
             assert other.stdout is not None

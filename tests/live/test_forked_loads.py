@@ -12,16 +12,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.programs import lack
+from support.rounds import is_long, long_time, rounds
 from support.sessions import Build, Launch, Outcome, outcome, status, totals, untraced
 from support.wait import wait_until
 
 from strobe.model import EventFilter, TextMatch
 
-LONG = os.environ.get("STROBE_BIG_FORKS") == "1"  # every scenario 1,000 times or more, which takes minutes
-ROUNDS = 1000 if LONG else 3
-REQUESTS = 100_000 if LONG else 400
-long_time = pytest.mark.timeout(3600 if LONG else 120)
+LONG = "STROBE_BIG_FORKS"  # "1": each 1,000 times, which takes minutes
+POOLS = 250 if is_long(LONG) else 2  # of two processes each
+REQUESTS = 400
 
 # Extension modules that the children import, one after the other; each is a library of its own.
 IMPORTS = """
@@ -59,7 +58,7 @@ http {{
 """
 
 
-@long_time
+@long_time(LONG)
 @pytest.mark.parametrize("threads", [(), ("threads",)], ids=["one thread", "two threads"])
 @pytest.mark.parametrize("pattern", ["nothing_at_all", "*"])
 def test_children_that_load_libraries_do_as_alone(
@@ -68,7 +67,7 @@ def test_children_that_load_libraries_do_as_alone(
     program = build_program("forks_loads")
     alone = untraced(program, *threads)
     assert alone.stdout == "".join(f"child {10 + number}\n" for number in range(4)) + "parent 10\n"
-    for _ in range(ROUNDS // 4 if LONG else 1):
+    for _ in rounds(LONG, 1):
         session = launch(program, *threads, patterns=[pattern])
         assert outcome(session) == alone
         session.stop()
@@ -88,7 +87,7 @@ def system_python() -> str:
     return python if Path(python).exists() else sys.executable
 
 
-@long_time
+@long_time(LONG)
 @pytest.mark.parametrize("pattern", ["nothing_at_all", "*"])
 def test_python_pools_import_extension_modules(launch: Launch, tmp_path: Path, pattern: str) -> None:
     script = tmp_path / "pools.py"
@@ -96,18 +95,18 @@ def test_python_pools_import_extension_modules(launch: Launch, tmp_path: Path, p
     python = Path(system_python())
     alone = untraced(python, str(script), "2")
     assert alone.status == 0 and len(alone.stdout.splitlines()) == 2
-    session = launch(python, str(script), str(max(2, ROUNDS // 4)), patterns=[pattern])
+    session = launch(python, str(script), str(POOLS), patterns=[pattern])
     ended = outcome(session)
     line = alone.stdout.splitlines()[0] + "\n"
-    assert ended == Outcome(line * max(2, ROUNDS // 4), "", 0)
+    assert ended == Outcome(line * POOLS, "", 0)
 
 
-@long_time
+@long_time(LONG)
 def test_nginx_workers_answer(launch: Launch, tmp_path: Path) -> None:
     """Its workers ask for their groups before they answer anything, for which the C library loads libraries."""
     nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
     if nginx is None:
-        lack("nginx is not installed")
+        pytest.skip("nginx is not installed")
     tmp_path.chmod(0o755)
     for folder in [tmp_path, *tmp_path.parents]:  # the workers run as another user
         if not folder.stat().st_mode & 0o001 and os.geteuid() == 0 and folder.stat().st_uid == 0:
@@ -119,10 +118,11 @@ def test_nginx_workers_answer(launch: Launch, tmp_path: Path) -> None:
     session = launch(nginx, "-p", str(tmp_path), "-c", str(configuration), patterns=["*"])
     wait_until(lambda: answers(port), "the first answer", 60)
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    for _ in range(REQUESTS):
-        connection.request("GET", "/page.txt")
-        response = connection.getresponse()
-        assert (response.status, response.read()) == (200, b"it works\n" * 100)
+    for _ in rounds(LONG, 1):
+        for _ in range(REQUESTS):
+            connection.request("GET", "/page.txt")
+            response = connection.getresponse()
+            assert (response.status, response.read()) == (200, b"it works\n" * 100)
     connection.close()
     os.kill(session.pid, signal.SIGQUIT)
     assert status(session) == 0
