@@ -45,7 +45,8 @@ bool put_zeros(uintptr_t address) {
 }
 
 // The Python module and the SQLite extension each have a copy of this code, and each was there before the other at some
-// time. So an earlier handler is called, and a fault that comes back that way is nobody's. True: it has been dealt with.
+// time. So an earlier handler is called, and a fault that comes back that way is nobody's. True: it has been dealt
+// with.
 bool hand_on(int number, siginfo_t* info, void* context) {
     if ((previous.sa_flags & SA_SIGINFO) == 0) return false;
     for (const auto& known : handed_on)

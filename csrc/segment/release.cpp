@@ -55,8 +55,7 @@ void end_recording(const std::string& path) {
     for (size_t function = 0; function < got / sizeof plans[0]; function++) {
         if (!(plans[function].flags & STROBE_PLAN_ENABLED)) continue;
         const auto flags = static_cast<uint8_t>(plans[function].flags & ~STROBE_PLAN_ENABLED);
-        const uint64_t offset =
-            header.plan_offset + function * sizeof plans[0] + offsetof(strobe_function_plan, flags);
+        const uint64_t offset = header.plan_offset + function * sizeof plans[0] + offsetof(strobe_function_plan, flags);
         if (pwrite(file.get(), &flags, sizeof flags, static_cast<off_t>(offset)) != sizeof flags)
             throw std::system_error(errno, std::generic_category(), path);
     }

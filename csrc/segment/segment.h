@@ -104,7 +104,8 @@ class Segment {
     // Remembers a full chunk's newest record, so that later scans by time can pass it over unread.
     void remember_last_ticks(const ChunkSummary& summary, uint64_t last_ticks) const;
 
-    // What is left of a file that somebody has cut short, in words; empty while it is whole. What is gone reads as zeros.
+    // What is left of a file that somebody has cut short, in words; empty while it is whole. What is gone reads as
+    // zeros.
     std::string damage() const;
 
     // Reads from the file without touching the map: a never-written page then stays unallocated. Short at end of file.

@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from support.sessions import Build, Launch, status
 from support.wait import wait_until
 
 from strobe.errors import StrobeError
-from strobe.model import LaunchSpec, Watch
+from strobe.model import EventFilter, LaunchSpec, Watch
 from strobe.session import SessionManager
 from strobe.values import ReadTarget
 
@@ -91,3 +93,45 @@ def test_nor_does_one_that_is_taken_back(manager: SessionManager, build_program:
     with living(build_program("steady")) as pid:
         stays_flat(lambda: attach(manager, pid, watch="no_such_variable"))
     assert manager.list() == []
+
+
+def maps_of(session_id: str) -> list[str]:
+    return [line for line in Path("/proc/self/maps").read_text().splitlines() if f"{session_id}/segment" in line]
+
+
+def kept_and_asked(manager: SessionManager, launch: Launch, program: Path) -> str:
+    """Id of a session that was kept, and that this process has open."""
+    session = launch(program, patterns=["*"])
+    assert status(session) == 0
+    session.stop(retain=True)
+    assert manager.get(session.id).query(EventFilter()).total_count > 0
+    assert maps_of(session.id)
+    return session.id
+
+
+def test_what_another_process_has_deleted_is_let_go_of(
+    manager: SessionManager, launch: Launch, build_program: Build
+) -> None:
+    session_id = kept_and_asked(manager, launch, build_program("hello"))
+    other = SessionManager()
+    other.delete(session_id)
+    other.close()
+    assert manager.list() == []
+    assert maps_of(session_id) == []
+
+
+def test_what_retention_has_dropped_is_let_go_of(
+    manager: SessionManager, launch: Launch, build_program: Build, settings: Callable[[dict[str, object]], None]
+) -> None:
+    session_id = kept_and_asked(manager, launch, build_program("hello"))
+    settings({"storage.retainDays": 0})
+    wait_until(lambda: _seconds_since_end(manager, session_id) > 0, "its last second to pass")
+    launch(build_program("hello"))
+    assert session_id not in [item.session_id for item in manager.list()]
+    assert maps_of(session_id) == []
+
+
+def _seconds_since_end(manager: SessionManager, session_id: str) -> float:
+    (ended,) = [item.ended_at for item in manager.list() if item.session_id == session_id]
+    assert ended is not None
+    return time.time() - datetime.fromisoformat(ended).timestamp()

@@ -133,7 +133,7 @@ def test_a_cancelled_call_is_not_answered_and_goes_on(connect: Callable[[], Wire
     assert wire.good("quick")
 
 
-@pytest.mark.parametrize("named", [None, [], [1], {}, {"id": 1}, True, 1.0, 1.5, "1", 2**63, "x" * 100_000, 10**400])
+@pytest.mark.parametrize("named", [None, [], [1], {}, {"id": 1}, True, 1.0, 1.5, "1", 2**63, "x" * 100_000, 10**30])
 def test_a_cancellation_that_names_no_call_is_ignored(connect: Callable[[], Wire], gate: Gate, named: object) -> None:
     wire = connect()
     waiting = wire.post("tools/call", {"name": "wait"})
