@@ -21,6 +21,9 @@
 #include "../abi/strobe_abi.h"
 #include "../recipe/machine.h"
 #include "arch/cpu.h"
+#ifdef STROBE_CATCHES_FAULTS
+#include "native/x86_64/checked.h"
+#endif
 
 /* What a call seldom needs is kept apart from what it always needs, or gcc gives that up registers for it. */
 #ifdef __TINYC__

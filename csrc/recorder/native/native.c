@@ -24,7 +24,6 @@
 #include "observed.c"
 #include "plain_calls.c"
 #include "vectors.h"
-#include "x86_64/checked.h"
 
 struct strobe_recorder strobe_recorder __attribute__((aligned(4096), visibility("hidden")));
 
