@@ -21,6 +21,7 @@ RECORDER_SOURCES = (
     "totals.c",
     "threads.c",
     "stack.c",
+    "memory.c",
     "capture.c",
     "extras.c",
     "calls.c",

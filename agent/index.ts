@@ -4,6 +4,7 @@ import { type ExtrasRequest } from "./extras.js";
 import { type HookAnswer, Hooks, type HookRequest } from "./hooks.js";
 import { allowTracer, bufferStandardOutputByLine, readOwnMemory, redirectStandardInput } from "./libc.js";
 import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
+import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest } from "./recorder.js";
 
@@ -43,6 +44,16 @@ rpc.exports = {
             hooks?.forget(module.base, module.size);
             send({ type: "module-removed", module: describe(module) });
         });
+    },
+
+    /** Functions of the C library that the host is to write jumps into; none in the portable form. */
+    prepareObservers(): ObservedFunction[] {
+        return recorder?.observers?.prepare() ?? [];
+    },
+
+    /** Their jumps are there. */
+    beginObserving(mayBeBlocked: boolean): void {
+        recorder?.observers?.begin(mayBeBlocked);
     },
 
     registerUnwinder(addresses: string[]): void {
@@ -91,6 +102,7 @@ rpc.exports = {
     /** Runs at unload, at detach, at exit, and when the host dies. */
     dispose(): void {
         hooks?.restoreAll();
+        recorder?.observers?.restoreAll();
         recorder?.end();
         hooks = null;
         recorder = null;

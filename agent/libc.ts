@@ -36,6 +36,7 @@ const setvbuf = new NativeFunction(globalExport("setvbuf"), "int", ["pointer", "
 const keyCreate = new NativeFunction(globalExport("pthread_key_create"), "int", ["pointer", "pointer"]);
 const keyDelete = new NativeFunction(globalExport("pthread_key_delete"), "int", ["uint32"]);
 const dlsym = new NativeFunction(globalExport("dlsym"), "pointer", ["pointer", "pointer"]);
+const dladdr1 = Module.findGlobalExportByName("dladdr1");
 const dlopen = new NativeFunction(globalExport("dlopen"), "pointer", ["pointer", "int"]);
 
 function openFile(path: string, flags: number): number {
@@ -147,6 +148,18 @@ export function librarySymbol(handle: NativePointer, name: string): NativePointe
     const address = dlsym(handle, Memory.allocUtf8String(name)) as NativePointer;
     if (address.isNull()) throw new Error(`the recorder's library has no ${name}`);
     return address;
+}
+
+/** Of the exported function at this address, in bytes; 0 where it is not known. */
+export function symbolSize(address: NativePointer): number {
+    const RTLD_DL_SYMENT = 1;
+    if (dladdr1 === null) return 0;
+    const found = Memory.alloc(40); // Dl_info, then a pointer to an Elf64_Sym
+    const entry = found.add(32);
+    const result = new NativeFunction(dladdr1, "int", ["pointer", "pointer", "pointer", "int"])(
+        address, found, entry, RTLD_DL_SYMENT) as number;
+    if (result === 0 || entry.readPointer().isNull()) return 0;
+    return entry.readPointer().add(16).readU64().toNumber();
 }
 
 /** Linux has this from 5.14 on. */

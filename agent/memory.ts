@@ -27,7 +27,8 @@ export function storeAll(places: StorePlace[], content: ArrayBuffer, deadline: n
 function storeOne(place: StorePlace, bytes: NativePointer, recorder: Recorder): string {
     const address = ptr(place.address);
     if (canPopulate && !populateForWriting(address, place.size)) return "refused";
-    if (place.masked) recorder.storeBits(address, bytes, bytes.add(place.size), place.size);
-    else recorder.store(address, bytes, place.size);
-    return "";
+    const done = place.masked
+        ? recorder.storeBits(address, bytes, bytes.add(place.size), place.size)
+        : recorder.store(address, bytes, place.size);
+    return done ? "" : "refused";
 }

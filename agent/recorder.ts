@@ -4,13 +4,13 @@
  */
 
 import { Extras } from "./extras.js";
+import { Observers } from "./observers.js";
 import { cpuRoutines } from "./aarch64_routines.js";
 import {
     callInForkedChildren, createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, mapAnonymous, mapShared,
 } from "./libc.js";
 
 const RECORDER_BYTES = 4096;
-const MAX_RANGES = 64; // STROBE_RANGES
 /** What the host knows to write is a jump of x86-64. */
 export const INTERCEPTOR_WRITES = Process.arch !== "x64";
 const STANDARD_UNWINDER = "libgcc_s.so.1";
@@ -31,6 +31,8 @@ export interface RecorderAnswer {
     catchesReturns: boolean;
     /** Interceptor writes the jumps, not the host: see hooks.ts. */
     interceptorWrites: boolean;
+    /** Address of struct strobe_recorder. */
+    recorder: string;
     /** Why it is not the native form; empty when it is, or when the portable one was wanted. */
     reason: string;
 }
@@ -50,8 +52,11 @@ export class Recorder {
     /** What trampolines of the native form call; null in the portable form. */
     readonly nativeEnter: NativePointer | null;
     private readonly writeCode_: (address: NativePointer, bytes: NativePointer, count: number) => void;
-    readonly store: (address: NativePointer, bytes: NativePointer, count: number) => void;
-    readonly storeBits: (address: NativePointer, bytes: NativePointer, mask: NativePointer, count: number) => void;
+    /** 0 where the memory cannot be written. */
+    readonly store: (address: NativePointer, bytes: NativePointer, count: number) => number;
+    readonly storeBits: (address: NativePointer, bytes: NativePointer, mask: NativePointer, count: number) => number;
+    /** Null in the portable form. */
+    readonly observers: Observers | null;
     private readonly module: CModule;
     private readonly unwindTable: NativePointer;
     private readonly unwinders = new Set<string>();
@@ -72,41 +77,31 @@ export class Recorder {
         this.writeTrampolines_ = writeTrampolines === undefined ? null : new NativeFunction(
             writeTrampolines, "int", ["uint32", "pointer", "pointer", "uint64"]);
         this.writeCode_ = new NativeFunction(tools.strobe_agent_write_code, "void", ["pointer", "pointer", "uint32"]);
-        this.store = new NativeFunction(tools.strobe_agent_store, "void", ["pointer", "pointer", "uint32"]);
+        this.store = new NativeFunction(form.strobe_agent_store, "int", ["pointer", "pointer", "uint32"]);
         this.storeBits = new NativeFunction(
-            tools.strobe_agent_store_bits, "void", ["pointer", "pointer", "pointer", "uint32"]);
+            form.strobe_agent_store_bits, "int", ["pointer", "pointer", "pointer", "uint32"]);
         this.end_ = new NativeFunction(form.strobe_agent_end, "void", []);
         this.setPlans_ = new NativeFunction(form.strobe_agent_set_plans, "void", ["uint32", "pointer", "pointer"]);
         this.setFlags_ = new NativeFunction(form.strobe_agent_set_flags, "void", ["uint32", "pointer", "pointer"]);
         this.addFlags_ = new NativeFunction(form.strobe_agent_add_flags, "void", ["uint32", "pointer", "uint8"]);
         this.extras = new Extras(form);
         this.initialise(form, request);
-        this.setRanges(form);
         this.threadKey = createThreadKey(form.strobe_on_thread_end);
         new NativeFunction(form.strobe_agent_set_thread_key, "void", ["uint32"])(this.threadKey);
         this.nativeEnter =
             library === null ? null : new NativeFunction(form.strobe_native_begin, "pointer", [])() as NativePointer;
         if (library !== null) callInForkedChildren(form.strobe_native_after_fork);
+        this.observers = library === null ? null : new Observers(this, form);
         this.unwindTable = new NativeFunction(form.strobe_agent_unwind_table, "pointer", [])() as NativePointer;
         this.registerStandardUnwinder();
         this.reportExit(tools, form);
         const catches = new NativeFunction(form.strobe_agent_catches_returns, "int", []);
+        const place = new NativeFunction(form.strobe_agent_recorder, "pointer", [])() as NativePointer;
         const reason = library === null && request.library !== "" ? `${request.library} cannot be loaded there` : "";
         this.answer = {
-            form: library === null ? "portable" : "native", catchesReturns: catches() !== 0, interceptorWrites: INTERCEPTOR_WRITES, reason,
+            form: library === null ? "portable" : "native", catchesReturns: catches() !== 0, interceptorWrites: INTERCEPTOR_WRITES,
+            recorder: place.toString(), reason,
         };
-    }
-
-    /** What was loaded with the program stays, so that text in it can be read without asking the kernel. */
-    private setRanges(form: Record<string, NativePointer>): void {
-        const modules = new ModuleMap();
-        const ranges = Process.enumerateRanges("r--").filter(range => modules.has(range.base)).slice(0, MAX_RANGES);
-        const values = Memory.alloc(Math.max(16 * ranges.length, 16));
-        ranges.forEach((range, index) => {
-            values.add(16 * index).writePointer(range.base);
-            values.add(16 * index + 8).writePointer(range.base.add(range.size));
-        });
-        new NativeFunction(form.strobe_agent_set_ranges, "void", ["uint32", "pointer"])(ranges.length, values);
     }
 
     private reportExit(tools: Record<string, NativePointer>, form: Record<string, NativePointer>): void {
@@ -175,9 +170,8 @@ export class Recorder {
     }
 
     /** `hooks`: struct strobe_hook each, filled in. `memory`: writable, and within reach of all of them. */
-    writeTrampolines(count: number, hooks: NativePointer, memory: NativePointer): void {
-        const enter = uint64((this.nativeEnter ?? NULL).toString());
-        if (this.writeTrampolines_?.(count, hooks, memory, enter) !== 0) throw new Error("there is no decoder");
+    writeTrampolines(count: number, hooks: NativePointer, memory: NativePointer, enter = this.nativeEnter): void {
+        if (this.writeTrampolines_?.(count, hooks, memory, uint64((enter ?? NULL).toString())) !== 0) throw new Error("there is no decoder");
     }
 
     writeCode(address: NativePointer, bytes: ArrayBuffer): void {
@@ -189,6 +183,7 @@ export class Recorder {
     /** Switches recording off for good; the return stubs already on stacks go on working. */
     end(): void {
         this.extras.end();
+        this.observers?.end();
         this.end_();
         deleteThreadKey(this.threadKey);
     }
@@ -196,10 +191,11 @@ export class Recorder {
 
 function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
     const names = ["strobe_agent_init", "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
-        "strobe_agent_add_flags", "strobe_agent_set_ranges", "strobe_agent_set_watch", "strobe_agent_set_recipe",
+        "strobe_agent_add_flags", "strobe_agent_set_watch", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_set_recipe",
         "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_script", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_on_thread_end",
-        "strobe_native_begin", "strobe_native_after_fork"];
+        "strobe_native_begin", "strobe_native_after_fork", "strobe_native_observe", "strobe_native_observed_name",
+        "strobe_native_catch_faults", "strobe_native_leave_faults", "strobe_agent_recorder"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));
 }
 

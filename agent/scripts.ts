@@ -2,7 +2,7 @@
  * Expressions in JavaScript that are evaluated when a traced function begins or returns. The recorder calls `run`, in
  * the thread that called the function, and keeps what it writes: the value as JSON.
  *
- * No handler catches faults in the target, so memory is asked for before it is read, and nothing is written.
+ * Nobody catches faults of the agent, so they read copies that the kernel makes, and nothing is written.
  */
 
 import { globalExport } from "./libc.js";
@@ -12,7 +12,6 @@ const FAILED = 0x80000000; // STROBE_SCRIPT_FAILED
 const AT_EXIT = 0x10000;
 const REGISTERS = 6;
 const RAX = 6; // STROBE_SOURCE_RAX
-const PAGE = 4096;
 const MAX_TEXT = 1024;
 const WIDTHS: Record<string, number> = {
     Pointer: 8, S8: 1, U8: 1, S16: 2, U16: 2, S32: 4, U32: 4, S64: 8, U64: 8, Short: 2, UShort: 2, Int: 4, UInt: 4, Long: 8, ULong: 8,
@@ -108,41 +107,38 @@ const args = new Proxy([] as NativePointer[], {
         if (!Number.isInteger(index) || index < 0) return undefined;
         if (current === null) throw new Error("arguments are not known any more at the return: use retval, or `typeof retval`");
         const place = index < REGISTERS ? current.registers.add(8 * index) : current.slot.add(8 * (1 + index - REGISTERS));
-        evaluating--; // it lies on the stack
-        try {
-            return place.readPointer();
-        } finally {
-            evaluating++;
-        }
+        return inCopy(() => place.readPointer()); // it lies on the stack
     },
 });
 
 const readv = new NativeFunction(globalExport("process_vm_readv"), "long", ["int", "pointer", "ulong", "pointer", "ulong", "ulong"]);
 
-/** Bytes that can be read there, as many as there are. */
-function readable(address: NativePointer, size: number): number {
-    const vectors = Memory.alloc(32 + size);
-    vectors.writePointer(vectors.add(32)).add(8).writeU64(size);
+/** How many bytes could be read, from the first on. */
+function readInto(copy: NativePointer, address: NativePointer, size: number): number {
+    const vectors = Memory.alloc(32);
+    vectors.writePointer(copy).add(8).writeU64(size);
     vectors.add(16).writePointer(address).add(8).writeU64(size);
     return Number(readv(Process.id, vectors, 1, vectors.add(16), 1, 0));
 }
 
-function check(address: NativePointer, size: number): void {
+/** A copy of `size` bytes, made by the kernel: memory may go away at any moment. */
+function copied(address: NativePointer, size: number): NativePointer {
     evaluating--;
-    const found = readable(address, size);
+    const copy = Memory.alloc(Math.max(size, 8));
+    const found = size === 0 ? 0 : readInto(copy, address, size);
     evaluating++;
     if (found !== size) throw new Error(`Address not readable: ${address}`);
+    return copy;
 }
 
-/** How many bytes a text of no stated length may take: to the end of what can be read, within limits. */
-function textRoom(address: NativePointer): number {
-    const toPageEnd = PAGE - address.and(PAGE - 1).toInt32();
+/** The same of a text of no stated length: as much of it as can be read, within limits, and a zero behind it. */
+function copiedText(address: NativePointer): { copy: NativePointer; size: number } {
     evaluating--;
-    const first = Math.max(readable(address, Math.min(toPageEnd, MAX_TEXT)), 0);
-    const more = first === toPageEnd && first < MAX_TEXT ? Math.max(readable(address.add(first), MAX_TEXT - first), 0) : 0;
+    const copy = Memory.alloc(MAX_TEXT + 8);
+    const size = readInto(copy, address, MAX_TEXT);
     evaluating++;
-    if (first === 0) throw new Error(`Address not readable: ${address}`);
-    return first + more;
+    if (size <= 0) throw new Error(`Address not readable: ${address}`);
+    return { copy, size };
 }
 
 let isGuarded = false;
@@ -161,25 +157,35 @@ function guardMemory(): void {
             };
         else if (name.startsWith("read"))
             prototype[name] = function (this: NativePointer, ...values): unknown {
-                return own.apply(this, evaluating > 0 ? checked(this, name.slice(4), values) : values);
+                return evaluating > 0 ? readCopy(own, this, name.slice(4), values) : own.apply(this, values);
             };
     }
 }
 
-/** The arguments for a method that reads what was found to be there. */
-function checked(address: NativePointer, kind: string, values: unknown[]): unknown[] {
+/** Has a method that reads work on a copy of what it would read. */
+function readCopy(method: (...values: unknown[]) => unknown, address: NativePointer, kind: string, values: unknown[]): unknown {
     const size = WIDTHS[kind] ?? (typeof values[0] === "number" && values[0] >= 0 ? values[0] : undefined);
     if (size !== undefined) {
-        if (size > 0) check(address, kind === "Utf16String" ? 2 * size : size);
-        return values;
+        const copy = copied(address, kind === "Utf16String" ? 2 * size : size);
+        return inCopy(() => method.apply(copy, values));
     }
-    if (address.isNull()) return values; // no text: null
-    const room = textRoom(address);
+    if (address.isNull()) return inCopy(() => method.apply(address, values)); // no text: null
+    const { copy, size: room } = copiedText(address);
+    return inCopy(() => {
+        const bytes = new Uint8Array(copy.readByteArray(room) as ArrayBuffer);
+        const width = kind === "Utf16String" ? 2 : 1;
+        let length = 0;
+        while (length + width <= room && (bytes[length] !== 0 || (width === 2 && bytes[length + 1] !== 0))) length += width;
+        return method.apply(copy, [length / width]);
+    });
+}
+
+/** Reads our own memory, which needs no copy. */
+function inCopy<T>(read: () => T): T {
     evaluating--;
-    const bytes = new Uint8Array(address.readByteArray(room) as ArrayBuffer);
-    evaluating++;
-    const width = kind === "Utf16String" ? 2 : 1;
-    let length = 0;
-    while (length + width <= room && (bytes[length] !== 0 || (width === 2 && bytes[length + 1] !== 0))) length += width;
-    return [length / width];
+    try {
+        return read();
+    } finally {
+        evaluating++;
+    }
 }

@@ -10,16 +10,24 @@ const TRAMPOLINE_BYTES = 96; // STROBE_TRAMPOLINE_BYTES
 const HEADER_BYTES = 16;
 const GROUP_SPAN = ptr(0x20000000); // functions that share memory lie so close together
 
+/** All memory that has trampolines: a function may be both observed and traced. */
+const own: { start: NativePointer; end: NativePointer }[] = [];
+
+function isOwn(address: NativePointer): boolean {
+    return own.some(({ start, end }) => address.compare(start) >= 0 && address.compare(end) < 0);
+}
+
 export interface Trampoline {
     answer: HookAnswer;
     loopsToEntry: boolean;
 }
 
-export function makeTrampolines(recorder: Recorder, request: HookRequest): Trampoline[] {
+/** `enter`: where they lead, if not to what records the call. */
+export function makeTrampolines(recorder: Recorder, request: HookRequest, enter?: NativePointer): Trampoline[] {
     const made = new Array<Trampoline>(request.ids.length);
     const known = new ModuleMap();
     for (const group of groups(request.addresses.map(address => ptr(address)))) {
-        const found = makeGroup(recorder, request, group, known);
+        const found = makeGroup(recorder, request, group, known, enter);
         group.forEach((index, position) => { made[index] = found[position]; });
     }
     return made;
@@ -40,7 +48,9 @@ function groups(addresses: NativePointer[]): number[][] {
     return all;
 }
 
-function makeGroup(recorder: Recorder, request: HookRequest, group: number[], known: ModuleMap): Trampoline[] {
+function makeGroup(
+    recorder: Recorder, request: HookRequest, group: number[], known: ModuleMap, enter?: NativePointer,
+): Trampoline[] {
     const bytes = HEADER_BYTES + TRAMPOLINE_BYTES * group.length;
     const first = ptr(request.addresses[group[0]]);
     const last = ptr(request.addresses[group[group.length - 1]]);
@@ -52,8 +62,9 @@ function makeGroup(recorder: Recorder, request: HookRequest, group: number[], kn
     }
     try {
         const hooks = fillIn(request, group);
-        recorder.writeTrampolines(group.length, hooks, memory);
+        recorder.writeTrampolines(group.length, hooks, memory, enter);
         makeExecutable(memory, bytes);
+        own.push({ start: memory, end: memory.add(bytes) });
         return group.map((_, position) => read(hooks.add(position * HOOK_BYTES), known));
     } catch (error) {
         unmap(memory, bytes);
@@ -79,7 +90,7 @@ function read(hook: NativePointer, known: ModuleMap): Trampoline {
     const loopsToEntry = (result & LOOPS_TO_ENTRY) !== 0;
     if (refusal !== undefined) return { answer: refused(refusal), loopsToEntry };
     // a jump that leads out of all modules is somebody else's hook, which they will take out without asking
-    if (!leadsTo.isNull() && !known.has(leadsTo)) return { answer: refused("in-use"), loopsToEntry };
+    if (!leadsTo.isNull() && !known.has(leadsTo) && !isOwn(leadsTo)) return { answer: refused("in-use"), loopsToEntry };
     const trampoline = hook.add(24).readPointer().toString();
     const [skip, displaced] = [hook.add(40).readU32(), hook.add(44).readU32()];
     return { answer: { refusal: "", trampoline, skip, displaced }, loopsToEntry };

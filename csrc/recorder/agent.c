@@ -27,6 +27,9 @@ void* strobe_agent_unwind_table(void) { return strobe_recorder.unwind_table; }
 
 int strobe_agent_catches_returns(void) { return (int)strobe_recorder.catch_returns; }
 
+/* Where the host finds whether it is on, and which segment it writes to. */
+void* strobe_agent_recorder(void) { return &strobe_recorder; }
+
 void strobe_agent_end(void) { strobe_recorder_end(&strobe_recorder); }
 
 /* `plans`: for each function its flags, enter_count, exit_count and most_words, a byte each, then its captures.
@@ -75,9 +78,7 @@ void strobe_agent_set_watch(uint32_t index, const struct strobe_watch* watch) {
     uint64_t bytes = sizeof(struct strobe_watch);
     struct strobe_watch* own = &strobe_recorder.watches[index];
     if (index >= STROBE_EXTRAS) return;
-    strobe_copy((uint8_t*)own, (uint64_t)watch, (uint32_t)bytes);
-    /* between the segments of a module there may be nothing */
-    own->is_static = own->is_static && strobe_is_known(&strobe_recorder, own->address, 8);
+    strobe_copy((uint8_t*)own, (const uint8_t*)watch, (uint32_t)bytes);
 }
 
 /* The recipe at `index`. 0 where there is no room for its steps. */
@@ -126,57 +127,62 @@ void strobe_agent_set_extras(uint32_t count, const uint32_t* functions, const ui
 
 void strobe_agent_set_script(void* script) { strobe_recorder.script = (strobe_script_function*)script; }
 
-/* Memory that can be read for as long as the process lives: `count` pairs of start and end, by address. */
-void strobe_agent_set_ranges(uint32_t count, const uint64_t* ranges) {
-    uint32_t index;
-    if (count > STROBE_RANGES) count = STROBE_RANGES;
-    for (index = 0; index < count; index++) {
-        strobe_recorder.ranges[index][0] = ranges[2 * index];
-        strobe_recorder.ranges[index][1] = ranges[2 * index + 1];
-    }
-    strobe_recorder.range_count = count;
+#ifdef STROBE_CATCHES_FAULTS
+#define STROBE_STORE(width, address, value) strobe_try_store##width(address, value)
+#define STROBE_EXCHANGE(address, expected, desired) strobe_try_exchange32(address, expected, desired)
+#else
+#define STROBE_STORE(width, address, value) (*(volatile uint##width##_t*)(address) = (uint##width##_t)(value), 1)
+#define STROBE_EXCHANGE(address, expected, desired) strobe_compare_exchange32((uint32_t*)(address), expected, desired)
+#endif
+
+static int strobe_store_word(uint64_t address, uint64_t value, uint32_t width) {
+    if (width == 8) return STROBE_STORE(64, address, value);
+    if (width == 4) return STROBE_STORE(32, address, value);
+    if (width == 2) return STROBE_STORE(16, address, value);
+    return STROBE_STORE(8, address, value);
 }
 
 /* Variables of the program, from its agent: `count` bytes in words of 8, 4, 2 and 1 bytes that are aligned, so that no
-   thread sees a part of an aligned number. The memory must be writable. */
-void strobe_agent_store(uint8_t* address, const uint8_t* bytes, uint32_t count) {
+   thread sees a part of an aligned number. 0 where the memory cannot be written; the portable form must know that it
+   can. */
+int strobe_agent_store(uint64_t address, const uint8_t* bytes, uint32_t count) {
     while (count) {
         uint32_t width = 8, index;
         uint64_t word = 0;
-        while (width > count || ((uint64_t)address & (width - 1))) width /= 2;
+        while (width > count || (address & (width - 1))) width /= 2;
         for (index = 0; index < width; index++) word |= (uint64_t)bytes[index] << 8 * index;
-        if (width == 8) {
-            *(volatile uint64_t*)address = word;
-        } else if (width == 4) {
-            *(volatile uint32_t*)address = (uint32_t)word;
-        } else if (width == 2) {
-            *(volatile uint16_t*)address = (uint16_t)word;
-        } else {
-            *(volatile uint8_t*)address = (uint8_t)word;
-        }
+        if (!strobe_store_word(address, word, width)) return 0;
         address += width;
         bytes += width;
         count -= width;
     }
+    return 1;
 }
 
 /* The bits of `mask` alone, in aligned words of 4 bytes: what threads write to the others meanwhile stays. */
-void strobe_agent_store_bits(uint8_t* address, const uint8_t* bytes, const uint8_t* mask, uint32_t count) {
-    uint64_t at = (uint64_t)address & ~3ull, end = (uint64_t)address + count;
+int strobe_agent_store_bits(uint64_t address, const uint8_t* bytes, const uint8_t* mask, uint32_t count) {
+    uint64_t at = address & ~3ull, end = address + count;
     for (; at < end; at += 4) {
-        volatile uint32_t* word = (volatile uint32_t*)at;
-        uint32_t changed = 0, value = 0, index, present;
+        uint32_t changed = 0, value = 0, index;
+        uint64_t present;
+        int done = 0;
         for (index = 0; index < 4; index++) {
             uint64_t place = at + index;
-            if (place < (uint64_t)address || place >= end) continue;
-            changed |= (uint32_t)mask[place - (uint64_t)address] << 8 * index;
-            value |= (uint32_t)bytes[place - (uint64_t)address] << 8 * index;
+            if (place < address || place >= end) continue;
+            changed |= (uint32_t)mask[place - address] << 8 * index;
+            value |= (uint32_t)bytes[place - address] << 8 * index;
         }
-        if (!changed) continue;
-        do {
-            present = *word;
-        } while (!strobe_compare_exchange32((uint32_t*)at, present, (present & ~changed) | (value & changed)));
+        while (changed && !done) {
+#ifdef STROBE_CATCHES_FAULTS
+            if (!strobe_try_load32(at, &present)) return 0;
+#else
+            present = *(volatile uint32_t*)at;
+#endif
+            done = STROBE_EXCHANGE(at, (uint32_t)present, ((uint32_t)present & ~changed) | (value & changed));
+            if (done < 0) return 0;
+        }
     }
+    return 1;
 }
 
 /* Writes one aligned-enough word of code: 8 bytes at once where they do not cross a cache line, so that no other CPU

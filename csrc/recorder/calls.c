@@ -1,10 +1,6 @@
 /* The hot path: a call begins, a call returns. */
 #include "recorder.h"
 
-/* Thresholds of spec "hot functions": more than 100,000 calls a second are sampled, 1 in 100 kept. */
-#define STROBE_SAMPLING_WINDOW_CALLS 1000u
-#define STROBE_SAMPLING_KEEP_ONE_IN 100u
-
 static struct strobe_left_return* strobe_left_return(struct strobe_thread_state* state, uint64_t stub, uint64_t slot) {
     return &state->left_returns[((slot >> 3) ^ (stub / STROBE_STUB_BYTES)) % STROBE_LEFT_RETURNS];
 }
@@ -12,12 +8,14 @@ static struct strobe_left_return* strobe_left_return(struct strobe_thread_state*
 /* The innermost frame was left without a return. Its stub, where it is still there, is replaced with what would have
    been there: if the frame does live, because the program has switched to another stack within this one, it returns
    without us, and its place in the array can be taken. Where the program has saved the stub's address (a jump to
-   swapcontext), it may come back there. */
+   swapcontext), it may come back there. What its callees have taken stays theirs: it is none of the caller's own time.
+ */
 void strobe_frame_drop(struct strobe_thread_state* state) {
     struct strobe_frame* frame = &state->frames[--state->depth];
     uint64_t stub = STROBE_STUB_OF(state, state->depth);
     struct strobe_left_return* left = strobe_left_return(state, stub, frame->slot);
     if (frame->totals != NULL) frame->totals->unwound++;
+    if (state->depth > 0) frame[-1].callee_ticks += frame->callee_ticks;
     if (*(uint64_t*)frame->slot != stub) return;
     *(uint64_t*)frame->slot = frame->return_address;
     left->stub = stub;
@@ -55,7 +53,7 @@ static int strobe_drop_dead_frames(const struct strobe_recorder* recorder, struc
         int intact = *(const uint64_t*)top->slot == STROBE_STUB_OF(state, state->depth - 1);
         if (!intact) intact = strobe_is_returning(recorder, state, state->depth - 1);
         if (intact && top->slot >= (uint64_t)slot) return 1;
-        if (!own_stack_known && strobe_stack_is_alternate()) return 0;
+        if (!own_stack_known && strobe_stack_is_alternate(recorder)) return 0;
         own_stack_known = 1;
         strobe_frame_drop(state);
     }
@@ -70,8 +68,11 @@ static int strobe_sample_out(const struct strobe_recorder* recorder, const struc
         totals->sampling = 0;
         return 0;
     }
-    if (++totals->window_calls >= STROBE_SAMPLING_WINDOW_CALLS) {
-        totals->sampling = ticks - totals->window_start_ticks < recorder->sampling_window_ticks;
+    /* while it is sampled, time ends the window as well: a function that is called less would take long to fill it */
+    if (++totals->window_calls > STROBE_SAMPLING_WINDOW_CALLS ||
+        (totals->sampling && ticks - totals->window_start_ticks >= recorder->sampling_window_ticks)) {
+        totals->sampling = totals->window_calls > STROBE_SAMPLING_WINDOW_CALLS &&
+                           ticks - totals->window_start_ticks < recorder->sampling_window_ticks;
         totals->window_start_ticks = ticks;
         totals->window_calls = 0;
     }
@@ -177,6 +178,7 @@ static void strobe_push_frame(struct strobe_thread_state* state, struct strobe_t
     frame->flags = flags;
     frame->callee_ticks = 0;
     frame->totals = totals;
+    frame->total_before = totals != NULL ? totals->total_ticks : 0;
     frame->resume = resume;
     *slot = STROBE_STUB_OF(state, state->depth);
     state->depth++;
@@ -216,9 +218,11 @@ static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct stro
 
 /* The recorder was at work with this state when a signal handler called a traced function, or when it was left for good
    by a jump out of a handler. In the second case the stack has been unwound beyond the place where it worked. */
-static int strobe_is_in_use(const struct strobe_thread_state* state, const uint64_t* slot) {
+static int strobe_is_in_use(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                            const uint64_t* slot) {
     return state->busy_slot != state->idle &&
-           !(STROBE_ON_OWN_STACK(state, slot) && (uint64_t)slot >= state->busy_slot && !strobe_stack_is_alternate());
+           !(STROBE_ON_OWN_STACK(state, slot) && (uint64_t)slot >= state->busy_slot &&
+             !strobe_stack_is_alternate(recorder));
 }
 
 uint64_t strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t* slot, const uint64_t* registers,
@@ -228,7 +232,7 @@ uint64_t strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint6
     if (!recorder->control->alive || !(recorder->plans[function].flags & STROBE_PLAN_ENABLED)) return 0;
     state = strobe_thread_current(recorder);
     if (state == NULL) return 0;
-    while (strobe_is_in_use(state, slot)) {
+    while (strobe_is_in_use(recorder, state, slot)) {
         state = strobe_thread_nested(recorder, state);
         if (state == NULL) {
             strobe_fetch_add64(&recorder->header->lost_reentrant, 1);
@@ -252,7 +256,7 @@ static void strobe_record_return(struct strobe_recorder* recorder, struct strobe
     struct strobe_totals* totals = frame->totals;
     if (state->depth > 0) frame[-1].callee_ticks += duration;
     if (totals != NULL) {
-        strobe_totals_add_duration(totals, duration, frame->callee_ticks);
+        strobe_totals_add_duration(totals, frame, duration);
         if (frame->flags & STROBE_FRAME_SKIP) totals->sampled_out_exits++;
     }
     if (!(frame->flags & STROBE_FRAME_SKIP)) strobe_write_exit(recorder, state, totals, frame, ticks, returned);

@@ -12,7 +12,9 @@ int strobe_populate(const struct strobe_recorder* recorder, void* start, uint64_
     int64_t advice = recorder->header->reads_make_pages ? STROBE_MADV_POPULATE_READ : STROBE_MADV_POPULATE_WRITE;
     uint64_t from = (uint64_t)start & ~4095ull;
     uint64_t to = ((uint64_t)start + bytes + 4095) & ~4095ull;
-    int64_t result = strobe_syscall(STROBE_SYS_MADVISE, (int64_t)from, (int64_t)(to - from), advice, 0, 0, 0);
+    int64_t result;
+    if (!recorder->may_call_kernel) return strobe_touch_pages(recorder, from, to);
+    result = strobe_syscall(STROBE_SYS_MADVISE, (int64_t)from, (int64_t)(to - from), advice, 0, 0, 0);
     return result == 0 || result == -STROBE_EINVAL;
 }
 
@@ -51,7 +53,8 @@ static void strobe_limit_lower(struct strobe_header* header, uint32_t limit) {
 static int strobe_chunk_is_abandoned(const struct strobe_recorder* recorder, const struct strobe_chunk* chunk) {
     uint32_t index = chunk->thread_index;
     uint32_t pid;
-    if (chunk->state != STROBE_CHUNK_OWNED || index >= STROBE_THREAD_INDEX_SHARED) return 0;
+    if (chunk->state != STROBE_CHUNK_OWNED || index >= STROBE_THREAD_INDEX_SHARED || !recorder->may_call_kernel)
+        return 0;
     pid = recorder->threads[index].pid;
     if (pid == 0 || pid == recorder->pid || strobe_syscall(STROBE_SYS_KILL, pid, 0, 0, 0, 0, 0) != -STROBE_ESRCH)
         return 0;
@@ -61,10 +64,13 @@ static int strobe_chunk_is_abandoned(const struct strobe_recorder* recorder, con
 static int strobe_chunk_claim(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     struct strobe_header* header = recorder->header;
     uint32_t attempts = header->chunk_limit + 1;
-    while (attempts-- > 0 && header->chunk_limit > 0) {
-        uint32_t limit = header->chunk_limit;
-        uint64_t ticket = strobe_fetch_add64(&header->next_ticket, 1);
-        struct strobe_chunk* chunk = (struct strobe_chunk*)(recorder->chunks + (ticket % limit) * STROBE_CHUNK_BYTES);
+    while (attempts-- > 0) {
+        uint32_t limit = *(const volatile uint32_t*)&header->chunk_limit; /* others lower it at any time, down to 0 */
+        struct strobe_chunk* chunk;
+        uint64_t ticket;
+        if (limit == 0) break;
+        ticket = strobe_fetch_add64(&header->next_ticket, 1);
+        chunk = (struct strobe_chunk*)(recorder->chunks + (ticket % limit) * STROBE_CHUNK_BYTES);
         /* in later rounds, too: whoever had its ticket in the first may not have come to ask for its pages yet */
         if (!strobe_populate(recorder, chunk, STROBE_CHUNK_BYTES)) {
             if (ticket < limit) strobe_limit_lower(header, (uint32_t)ticket);

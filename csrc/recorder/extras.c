@@ -12,13 +12,13 @@
 struct strobe_own_memory {
     const struct strobe_recorder* recorder;
     const struct strobe_thread_state* state;
+    int may_touch;
 };
 
 static uint32_t strobe_read_own(void* context, uint64_t address, void* to, uint32_t size) {
     const struct strobe_own_memory* memory = (const struct strobe_own_memory*)context;
-    int ended;
     if (address + size < address) return 0;
-    return strobe_read(memory->recorder, memory->state, address, (uint8_t*)to, size, 0, &ended);
+    return strobe_read_bytes(memory->recorder, memory->state, memory->may_touch, address, (uint8_t*)to, size);
 }
 
 static uint64_t strobe_extra_header(const struct strobe_capture* capture, uint32_t kind, uint32_t status,
@@ -27,61 +27,25 @@ static uint64_t strobe_extra_header(const struct strobe_capture* capture, uint32
            (uint64_t)capture->other << STROBE_EXTRA_ID_SHIFT | (uint64_t)capture->second << STROBE_EXTRA_ROLE_SHIFT;
 }
 
-static uint64_t strobe_word_of(uint64_t address, uint32_t width) {
-    switch (width) {
-        case 1:
-            return *(const volatile uint8_t*)address;
-        case 2:
-            return *(const volatile uint16_t*)address;
-        case 4:
-            return *(const volatile uint32_t*)address;
-        default:
-            return *(const volatile uint64_t*)address;
-    }
-}
-
-/* A number of `width` bytes, in one load where it lies on one page. `page`: one that was asked for just now. */
-static int strobe_load_watched(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
-                               uint64_t address, uint32_t width, uint64_t* page, uint64_t* value) {
-    int ended;
-    if (address / STROBE_PAGE_BYTES == *page && (address + width - 1) / STROBE_PAGE_BYTES == *page) {
-        *value = strobe_word_of(address, width);
-        return 1;
-    }
-    *value = 0;
-    if (strobe_read(recorder, state, address, (uint8_t*)value, width, 0, &ended) != width) return 0;
-    *page = address / STROBE_PAGE_BYTES;
-    return 1;
-}
-
-static uint32_t strobe_capture_watch(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
-                                     const struct strobe_capture* capture, uint64_t* page, uint64_t* out) {
-    const struct strobe_watch* watch = &recorder->watches[capture->offset];
+static uint32_t strobe_capture_watch(const struct strobe_own_memory* memory, const struct strobe_capture* capture,
+                                     uint64_t* out) {
+    const struct strobe_watch* watch = &memory->recorder->watches[capture->offset];
     uint64_t address = watch->address + (watch->is_thread_local ? strobe_thread_pointer() : 0);
     uint32_t status = STROBE_RECIPE_OK;
     uint32_t index;
-    if (watch->dereferences == 0 && watch->is_static) {
-        out[1] = strobe_word_of(address, watch->width);
-        out[0] = strobe_extra_header(capture, STROBE_EXTRA_WATCH, STROBE_RECIPE_OK, 2);
-        return 2;
-    }
     for (index = 0; index < watch->dereferences && status == STROBE_RECIPE_OK; index++) {
         uint64_t pointer;
-        if (index == 0 && watch->is_static)
-            pointer = *(const volatile uint64_t*)address;
-        else if (!strobe_load_watched(recorder, state, address, 8, page, &pointer))
+        if (!strobe_read_number(memory->recorder, memory->state, memory->may_touch, address, 8, &pointer))
             status = STROBE_RECIPE_UNREADABLE;
-        if (status != STROBE_RECIPE_OK) break;
-        if (pointer == 0)
+        else if (pointer == 0)
             status = STROBE_RECIPE_NULL;
         else
             address = pointer + (uint64_t)watch->offsets[index];
     }
-    out[1] = address;
-    if (status == STROBE_RECIPE_OK && !strobe_load_watched(recorder, state, address, watch->width, page, &out[1])) {
-        out[1] = address;
+    if (status == STROBE_RECIPE_OK &&
+        !strobe_read_number(memory->recorder, memory->state, memory->may_touch, address, watch->width, &out[1]))
         status = STROBE_RECIPE_UNREADABLE;
-    }
+    if (status != STROBE_RECIPE_OK) out[1] = address;
     out[0] = strobe_extra_header(capture, STROBE_EXTRA_WATCH, status, 2);
     return 2;
 }
@@ -119,22 +83,20 @@ static uint32_t strobe_pack_items(const struct strobe_recipe_output* output, uin
     to = (uint8_t*)(out + words);
     for (index = 0; index < count; index++) {
         const struct strobe_recipe_item* item = &output->items[index];
-        strobe_copy(to + bytes, (uint64_t)(output->bytes + item->offset), item->size);
+        strobe_copy(to + bytes, output->bytes + item->offset, item->size);
         bytes += item->size;
     }
     for (index = bytes; index % 8 != 0; index++) to[index] = 0;
     return words + (bytes + 7) / 8;
 }
 
-static uint32_t strobe_capture_recipe(const struct strobe_recorder* recorder, struct strobe_thread_state* state,
+static uint32_t strobe_capture_recipe(struct strobe_thread_state* state, struct strobe_own_memory* memory,
                                       const struct strobe_capture* capture, uint64_t start, uint32_t room,
                                       uint64_t* out) {
+    const struct strobe_recorder* recorder = memory->recorder;
     const struct strobe_stored_recipe* recipe = &recorder->recipes[capture->offset];
-    struct strobe_own_memory memory;
     struct strobe_recipe_output output;
     uint32_t status, count, words;
-    memory.recorder = recorder;
-    memory.state = state;
     output.bytes = state->scratch;
     output.capacity = recipe->bytes;
     output.used = 0;
@@ -143,7 +105,7 @@ static uint32_t strobe_capture_recipe(const struct strobe_recorder* recorder, st
     output.item_count = 0;
     output.most_steps = STROBE_EXTRA_STEPS;
     status = strobe_recipe_run_on(&state->machine, recorder->recipe_steps + recipe->first_step, recipe->step_count,
-                                  start, strobe_read_own, &memory, &output);
+                                  start, strobe_read_own, memory, &output);
     count = strobe_items_that_fit(&output, room - 2);
     words = 2 + strobe_pack_items(&output, count, out + 2);
     out[0] = strobe_extra_header(capture, STROBE_EXTRA_RECIPE, status, words);
@@ -170,7 +132,7 @@ static STROBE_COLD uint32_t strobe_capture_script(struct strobe_recorder* record
     uint64_t bytes = 0;
     uint32_t status = STROBE_RECIPE_UNREADABLE;
     uint32_t words;
-    if (recorder->script != NULL && strobe_thread_current(recorder) == state) {
+    if (recorder->script != NULL && recorder->may_call_kernel && strobe_thread_current(recorder) == state) {
         bytes = strobe_call_undisturbed(recorder, capture->offset | at_exit << 16, registers, slot, state->scratch);
         status = bytes & STROBE_SCRIPT_FAILED ? STROBE_RECIPE_MALFORMED : STROBE_RECIPE_OK;
         bytes &= STROBE_SCRIPT_FAILED - 1;
@@ -182,7 +144,7 @@ static STROBE_COLD uint32_t strobe_capture_script(struct strobe_recorder* record
         bytes = 0;
         words = 2;
     }
-    strobe_copy((uint8_t*)(out + 2), (uint64_t)state->scratch, 8 * (words - 2));
+    strobe_copy((uint8_t*)(out + 2), state->scratch, 8 * (words - 2));
     out[0] = strobe_extra_header(capture, STROBE_EXTRA_SCRIPT, status, words);
     out[1] = bytes;
     return words;
@@ -193,17 +155,20 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
                                const uint64_t* slot, uint64_t* out) {
     const struct strobe_capture* captures = &recorder->captures[extras->captures + (at_exit ? extras->enter_count : 0)];
     uint32_t count = at_exit ? extras->exit_count : extras->enter_count;
-    uint64_t page = ~(uint64_t)0;
+    struct strobe_own_memory memory;
     uint32_t words = 0;
     uint32_t index;
+    memory.recorder = recorder;
+    memory.state = state;
+    memory.may_touch = strobe_may_touch(recorder);
     for (index = 0; index < count; index++) {
         const struct strobe_capture* capture = &captures[index];
         uint32_t room = extras->most_words - words - STROBE_LEAST_WORDS * (count - index - 1);
         if (capture->kind == STROBE_CAPTURE_WATCH) {
-            words += strobe_capture_watch(recorder, state, capture, &page, out + words);
+            words += strobe_capture_watch(&memory, capture, out + words);
         } else if (capture->kind == STROBE_CAPTURE_RECIPE) {
             uint64_t start = capture->second == STROBE_ROLE_WATCH ? 0 : strobe_source(capture->source, registers, slot);
-            words += strobe_capture_recipe(recorder, state, capture, start, room, out + words);
+            words += strobe_capture_recipe(state, &memory, capture, start, room, out + words);
         } else {
             words +=
                 strobe_capture_script(recorder, state, capture, (uint32_t)at_exit, registers, slot, room, out + words);

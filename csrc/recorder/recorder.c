@@ -1,7 +1,6 @@
 /* Set-up and end of the recorder. Runs on the agent's thread, not in a traced function. */
 #include "recorder.h"
 
-#define STROBE_PROT_NONE 0
 #define STROBE_PROT_READ_WRITE 3
 #define STROBE_MAP_PRIVATE_ANONYMOUS 0x22
 #define STROBE_MAP_NORESERVE 0x4000
@@ -13,12 +12,6 @@ static void* strobe_map(uint64_t bytes) {
     int64_t result = strobe_syscall(STROBE_SYS_MMAP, 0, (int64_t)bytes, STROBE_PROT_READ_WRITE,
                                     STROBE_MAP_PRIVATE_ANONYMOUS | STROBE_MAP_NORESERVE, -1, 0);
     return result < 0 && result > -4096 ? NULL : (void*)result;
-}
-
-/* Never NULL: what cannot be mapped is as unreadable. */
-static void* strobe_unreadable_page(void) {
-    return (void*)strobe_syscall(STROBE_SYS_MMAP, 0, STROBE_PAGE, STROBE_PROT_NONE,
-                                 STROBE_MAP_PRIVATE_ANONYMOUS | STROBE_MAP_NORESERVE, -1, 0);
 }
 
 static int strobe_map_state(struct strobe_recorder* recorder) {
@@ -78,10 +71,14 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->chunks = segment + header->chunk_offset;
     recorder->start_ticks = header->start_ticks;
     recorder->clock_kind = header->clock_kind;
-    recorder->sampling_window_ticks = (uint64_t)(int64_t)(10000000.0 / header->ns_per_tick);
+    recorder->sampling_window_ticks = (uint64_t)(int64_t)(STROBE_SAMPLING_WINDOW_NS / header->ns_per_tick);
     recorder->catch_returns = (uint32_t)strobe_returns_can_be_caught();
-    recorder->asks_for_memory = (uint32_t)strobe_memory_can_be_asked_for(recorder, strobe_unreadable_page());
+    recorder->fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
+    recorder->may_call_kernel = 1;
     recorder->pid = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);
+    strobe_tid_offset_find(recorder);
+    strobe_stack_offset_find(recorder);
+    strobe_main_stack_find(recorder);
     strobe_return_path_write(recorder);
     strobe_unwind_table_write(recorder);
     recorder->exit_function = (uint64_t)strobe_exit;

@@ -38,12 +38,17 @@
 #define STROBE_STUB_BYTES 16u
 #define STROBE_STUB_CALL_BYTES 6u /* at its beginning; behind them lies what stands on the stack */
 #define STROBE_LEFT_RETURNS 256u
+/* Of one function in one thread. A function is looked at for the first time after so many calls: they are all kept. */
+#define STROBE_SAMPLING_WINDOW_CALLS 10000u
+#define STROBE_SAMPLING_WINDOW_NS 100000000.0
+#define STROBE_SAMPLING_KEEP_ONE_IN 100u
 #define STROBE_RETURNING_MARK 0x80000000ull /* added to a frame's number, which alone could be anything on a stack */
 #define STROBE_REGISTERS 6u                 /* of integer arguments */
 #define STROBE_CAPTURE_CAPACITY (1u << 20)
-#define STROBE_RANGES 64u
 #define STROBE_FUNCTION_CAPACITY 262144u
 #define STROBE_PAGE_BYTES 4096u
+#define STROBE_THREAD_BLOCK_BYTES 2048u /* less than glibc's struct pthread has */
+#define STROBE_TEXT_PIECE 64u           /* bytes of wide text that are read before its end is looked for */
 #define STROBE_WATCH_DEREFERENCES 4u
 #define STROBE_EXTRAS 65536u /* sets of them, watches, recipes */
 #define STROBE_RECIPE_STEPS (1u << 20)
@@ -51,6 +56,11 @@
 #define STROBE_SCRATCH_ITEMS 128u
 #define STROBE_SCRIPT_BYTES 512u
 #define STROBE_SCRIPT_FAILED 0x80000000ull
+
+/* strobe_recorder.fault_catching: what a load by the recorder that faults leads to */
+#define STROBE_FAULTS_END_THE_PROGRAM 0u /* its end, so memory is read by the kernel */
+#define STROBE_FAULTS_CAUGHT 1u          /* our handler, always */
+#define STROBE_FAULTS_MASKED_AT_TIMES 2u /* the program's end where a thread has the signal blocked: it is asked */
 
 #define STROBE_FRAME_SKIP 1u /* the entry was sampled out, so the exit is too */
 #define STROBE_FRAME_TAIL                                                                       \
@@ -67,9 +77,9 @@ struct strobe_frame {
     uint64_t callee_ticks;        /* of traced callees that returned */
     struct strobe_totals* totals; /* NULL: there was no room */
     uint64_t resume;              /* where the stub goes on into the function; 0 in the portable form */
-    uint64_t reserved;            /* one cache line; arch/ relies on the size */
+    uint64_t total_before;        /* the function's total_ticks when the call began */
 };
-STROBE_STATIC_ASSERT(sizeof(struct strobe_frame) == 64, "frame");
+STROBE_STATIC_ASSERT(sizeof(struct strobe_frame) == 64, "a frame is one cache line; arch/ relies on the size");
 
 /* Where a frame that was dropped with its stub in place would have returned to. */
 struct strobe_left_return {
@@ -102,7 +112,8 @@ struct strobe_thread_state {
     uint32_t end_rounds; /* times the thread-end destructor has run */
     uint32_t stubs_written;
     struct strobe_thread_state* nested; /* of the same thread: records while this one is busy, in signal handlers */
-    uint64_t totals_chain;              /* first of this state's totals entries, 0 for none */
+    uint32_t totals_chain;              /* first of this state's totals entries, 0 for none */
+    uint32_t reserved;
     struct strobe_left_return left_returns[STROBE_LEFT_RETURNS];   /* by stub and slot, the newest of each place */
     struct recipe_run machine;                                     /* of a recipe that is running: 3 KB */
     struct strobe_recipe_item scratch_items[STROBE_SCRATCH_ITEMS]; /* what it gives */
@@ -119,15 +130,14 @@ struct strobe_control {
 };
 
 /* The number of `width` bytes at `address`; after each dereference, first of the word at `address`, so many bytes
-   further. `is_static`: `address` is readable for as long as the process lives. */
+   further. */
 struct strobe_watch {
     uint64_t address;
     int64_t offsets[STROBE_WATCH_DEREFERENCES];
     uint8_t dereferences;
     uint8_t width;
-    uint8_t is_static;
     uint8_t is_thread_local; /* `address` counts from the thread pointer */
-    uint8_t reserved[20];
+    uint8_t reserved[21];
 };
 
 struct strobe_stored_recipe {
@@ -151,7 +161,8 @@ struct strobe_extras {
 typedef uint64_t strobe_script_function(uint64_t number, const uint64_t* registers, const uint64_t* slot, void* out);
 
 struct strobe_recorder {
-    struct strobe_control* control;
+    struct strobe_control*
+        control; /* as the next one read by the host from outside: strobe/capture/recorder_state.py */
     struct strobe_header* header;
     struct strobe_thread* threads;
     struct strobe_function_plan* plans;
@@ -163,23 +174,28 @@ struct strobe_recorder {
     struct strobe_frame* frames;     /* STROBE_THREAD_STATES * STROBE_FRAMES */
     struct strobe_capture* captures; /* STROBE_CAPTURE_CAPACITY */
     uint32_t captures_used;
-    uint32_t range_count;
-    uint64_t ranges[STROBE_RANGES][2]; /* memory that can be read for as long as the process lives; by address */
-    uint8_t* stubs;                    /* as many stubs of STROBE_STUB_BYTES, then the common return path */
-    uint32_t return_path_pops;         /* where in the return path the registers are restored */
+    uint32_t reserved1;
+    uint8_t* stubs;            /* as many stubs of STROBE_STUB_BYTES, then the common return path */
+    uint32_t return_path_pops; /* where in the return path the registers are restored */
     uint32_t return_path_bytes;
     uint8_t* unwind_table; /* .eh_frame for all stubs, to be given to __register_frame */
     uint64_t start_ticks;
-    uint64_t sampling_window_ticks; /* 1,000 calls in less than this are more than 100,000 a second */
+    uint64_t sampling_window_ticks; /* STROBE_SAMPLING_WINDOW_CALLS in less than this are more than 100,000 a second */
     uint32_t clock_kind;
     uint32_t catch_returns; /* 0 where the CPU checks return addresses (shadow stack): entries only */
     uint32_t pid;
     uint32_t follows_forks;
-    uint32_t asks_for_memory;    /* capture.c */
+    uint32_t fault_catching;     /* STROBE_FAULTS_* */
+    uint32_t may_call_kernel;    /* 0 once the program filters its system calls: none is made on its threads then */
     uint32_t thread_key;         /* pthread key of the thread state */
+    uint32_t tid_offset;         /* of struct pthread, from the thread pointer: the thread's id; 0 where not known */
+    uint32_t stack_offset;       /* and where its stack begins, its size and its guard's; 0 where not known */
     uint64_t main_stack_address; /* any address in the main thread's stack */
-    uint64_t thread_slot;        /* where the C library keeps this key's value, from the thread pointer; 0: not known */
-    uint64_t exit_function;      /* what control->exit_handler is while the recorder is on */
+    uint64_t filtered_name[2];   /* of the thread that has set up the filter, once may_call_kernel is 0 */
+    uint64_t main_stack_low;
+    uint64_t main_stack_high;
+    uint64_t thread_slot;   /* where the C library keeps this key's value, from the thread pointer; 0: not known */
+    uint64_t exit_function; /* what control->exit_handler is while the recorder is on */
     struct strobe_watch* watches; /* by id, as the recipes */
     struct strobe_stored_recipe* recipes;
     struct strobe_recipe_step* recipe_steps;
@@ -191,6 +207,10 @@ struct strobe_recorder {
     void* (*get_specific)(uint32_t key);
     int (*set_specific)(uint32_t key, const void* value);
 };
+
+STROBE_STATIC_ASSERT(offsetof(struct strobe_recorder, control) == 0, "the host reads it");
+STROBE_STATIC_ASSERT(offsetof(struct strobe_recorder, header) == 8, "the host reads it");
+STROBE_STATIC_ASSERT(offsetof(struct strobe_control, alive) == 8, "the host reads it");
 
 /* The one of this process. Portable form: memory that outlives the script, bound by the agent. */
 extern struct strobe_recorder strobe_recorder;
@@ -224,13 +244,22 @@ uint32_t strobe_capture_values(const struct strobe_recorder* recorder, const str
                                const struct strobe_capture* captures, uint32_t count, const uint64_t* registers,
                                const uint64_t* slot, uint64_t* out);
 
-/* As many of `bytes` as can be read; up to the first zero character of `unit` bytes where `unit` is not 0, and `ended`
-   says that there was one. Aligned numbers are read at once. */
-uint32_t strobe_read(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, uint64_t address,
-                     uint8_t* into, uint32_t bytes, uint32_t unit, int* ended);
-/* Whether it can be read for as long as the process lives. */
-int strobe_is_known(const struct strobe_recorder* recorder, uint64_t address, uint32_t bytes);
-void strobe_copy(uint8_t* into, uint64_t from, uint32_t bytes);
+/* memory.c: reads that never fault, whatever other threads do */
+
+/* Whether memory may be touched directly, as each fault of ours is caught; asked once for what is read together. */
+int strobe_may_touch(const struct strobe_recorder* recorder);
+/* As many of `bytes` from `address` on as can be read. Aligned numbers are read at once. */
+uint32_t strobe_read_bytes(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                           int may_touch, uint64_t address, uint8_t* into, uint32_t bytes);
+/* The same up to the first zero character of `unit` bytes (1, 2 or 4); `ended` says that there was one. */
+uint32_t strobe_read_text(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                          uint64_t address, uint8_t* into, uint32_t bytes, uint32_t unit, int* ended);
+/* A number of `width` bytes (1, 2, 4 or 8), extended with zeros. 0 where it cannot be read. */
+int strobe_read_number(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, int may_touch,
+                       uint64_t address, uint32_t width, uint64_t* value);
+/* Has the kernel make these pages, without a system call. 0 where it cannot, or faults are not caught. */
+int strobe_touch_pages(const struct strobe_recorder* recorder, uint64_t from, uint64_t to);
+void strobe_copy(uint8_t* into, const uint8_t* from, uint32_t bytes);
 uint64_t strobe_source(uint32_t source, const uint64_t* registers, const uint64_t* slot);
 
 /* extras.c: writes the blocks of a set to `out`, which has room for its most_words; returns how many words. The rest as
@@ -242,12 +271,16 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
 uint64_t strobe_call_script(strobe_script_function* script, uint64_t number, const uint64_t* registers,
                             const uint64_t* slot, void* out);
 
-/* Whether the kernel can be asked if memory is readable; given an address of either kind. */
-int strobe_memory_can_be_asked_for(const void* readable, const void* unreadable);
-
 /* threads.c */
 /* Finds thread_slot, once the key is known. */
 void strobe_thread_slot_find(struct strobe_recorder* recorder);
+/* Finds tid_offset. */
+void strobe_tid_offset_find(struct strobe_recorder* recorder);
+uint32_t strobe_own_tid(const struct strobe_recorder* recorder);
+/* The state of this thread; NULL where it has none. For what happens outside of traced calls. */
+struct strobe_thread_state* strobe_thread_known(const struct strobe_recorder* recorder);
+/* Prepares up to `count` states, so that a thread can begin with one of them without a system call. */
+void strobe_states_prepare(struct strobe_recorder* recorder, uint32_t count);
 struct strobe_thread_state* strobe_thread_current(struct strobe_recorder* recorder);
 /* The state that records while `state` is busy; NULL where there is none to be had (counted). */
 struct strobe_thread_state* strobe_thread_nested(struct strobe_recorder* recorder, struct strobe_thread_state* state);
@@ -264,15 +297,19 @@ void strobe_record_thread(struct strobe_recorder* recorder, struct strobe_thread
 struct strobe_totals* strobe_totals_begin(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                           uint32_t function);
 void strobe_totals_forget(struct strobe_recorder* recorder, struct strobe_thread_state* state);
-/* `callee_ticks`: the part of the duration that traced callees took. */
-void strobe_totals_add_duration(struct strobe_totals* totals, uint64_t duration_ticks, uint64_t callee_ticks);
+/* Of the call of `frame`, which has returned. */
+void strobe_totals_add_duration(struct strobe_totals* totals, const struct strobe_frame* frame,
+                                uint64_t duration_ticks);
 
 /* recorder.c: CLOCK_MONOTONIC */
 uint64_t strobe_kernel_ns(void);
 
 /* stack.c */
 void strobe_stack_bounds(struct strobe_recorder* recorder, struct strobe_thread_state* state);
-int strobe_stack_is_alternate(void);
+int strobe_stack_is_alternate(const struct strobe_recorder* recorder);
+/* On the agent's thread, once. */
+void strobe_stack_offset_find(struct strobe_recorder* recorder);
+void strobe_main_stack_find(struct strobe_recorder* recorder);
 
 /* arch: whether a function can be hooked (STROBE_PATCH_*); `padding` bytes after it belong to nobody */
 #define STROBE_PATCH_OK 0

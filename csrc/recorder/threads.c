@@ -14,7 +14,6 @@
 #define STROBE_NAME_FIRST_INTERVAL 4
 #define STROBE_NAME_LAST_INTERVAL 65536
 #define STROBE_SLOT_MARK 0x5354524f42450000ull
-#define STROBE_THREAD_BLOCK_BYTES 2048 /* less than glibc's struct pthread has */
 
 STROBE_COLD void strobe_thread_read_name(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     uint64_t name[2] = {0, 0};
@@ -22,8 +21,14 @@ STROBE_COLD void strobe_thread_read_name(struct strobe_recorder* recorder, struc
     if (state->name_interval < STROBE_NAME_LAST_INTERVAL) state->name_interval *= 4;
     state->name_countdown = state->name_interval;
     if (state->thread_index >= STROBE_THREAD_INDEX_SHARED) return;
-    strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_NAME, (int64_t)name, 0, 0, 0, 0);
     place = (uint64_t*)recorder->threads[state->thread_index].name;
+    if (recorder->may_call_kernel) {
+        strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_NAME, (int64_t)name, 0, 0, 0, 0);
+    } else { /* a thread has its name from the one that made it; whoever names it anew is seen (native/observed.c) */
+        if (place[0] != 0) return;
+        name[0] = recorder->filtered_name[0];
+        name[1] = recorder->filtered_name[1];
+    }
     place[0] = name[0];
     place[1] = name[1];
 }
@@ -47,11 +52,22 @@ static void strobe_thread_enlist(struct strobe_recorder* recorder, struct strobe
     entry->tid = state->tid;
 }
 
+/* The kernel clears the id in a thread's control block when the thread ends. */
+static int strobe_thread_has_ended(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                                   uint32_t tid) {
+    uint64_t found;
+    if (recorder->may_call_kernel)
+        return strobe_syscall(STROBE_SYS_TGKILL, recorder->pid, tid, 0, 0, 0, 0) == -STROBE_ESRCH;
+    if (recorder->tid_offset == 0) return 0;
+    return !strobe_read_number(recorder, state, strobe_may_touch(recorder),
+                               state->thread_pointer + recorder->tid_offset, 4, &found) ||
+           found != tid;
+}
+
 /* Takes the state of a thread that is gone. 1 when it was there to be had. */
 static int strobe_state_take_stale(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     uint32_t tid = state->tid;
-    return tid != 0 && strobe_syscall(STROBE_SYS_TGKILL, recorder->pid, tid, 0, 0, 0, 0) == -STROBE_ESRCH &&
-           strobe_compare_exchange32(&state->tid, tid, 0);
+    return tid != 0 && strobe_thread_has_ended(recorder, state, tid) && strobe_compare_exchange32(&state->tid, tid, 0);
 }
 
 /* States are used from the front, so that only those that were ever used are looked at. */
@@ -95,7 +111,8 @@ static struct strobe_thread_state* strobe_state_of(const struct strobe_recorder*
 static struct strobe_thread_state* strobe_state_begin(struct strobe_recorder* recorder,
                                                       struct strobe_thread_state* state, uint32_t tid) {
     if (state == NULL) return NULL;
-    if (!state->stubs_written && strobe_stubs_write(recorder, (uint32_t)(state - recorder->states)) < 0) {
+    if (!state->stubs_written &&
+        (!recorder->may_call_kernel || strobe_stubs_write(recorder, (uint32_t)(state - recorder->states)) < 0)) {
         state->claimed = 0;
         return NULL;
     }
@@ -114,13 +131,56 @@ static struct strobe_thread_state* strobe_state_begin(struct strobe_recorder* re
     return state;
 }
 
-static uint32_t strobe_own_tid(void) { return (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0); }
+uint32_t strobe_own_tid(const struct strobe_recorder* recorder) {
+    uint64_t tid = 0;
+    if (recorder->tid_offset != 0 &&
+        strobe_read_number(recorder, NULL, strobe_may_touch(recorder), strobe_thread_pointer() + recorder->tid_offset,
+                           4, &tid) &&
+        tid != 0)
+        return (uint32_t)tid;
+    return recorder->may_call_kernel ? (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0) : 0;
+}
+
+/* On the agent's thread: its id must stand once in its control block. */
+void strobe_tid_offset_find(struct strobe_recorder* recorder) {
+    uint32_t tid = (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0);
+    uint32_t offset, found = 0;
+    recorder->tid_offset = 0;
+    for (offset = 8; offset < STROBE_THREAD_BLOCK_BYTES; offset += 4) {
+        if ((uint32_t)(strobe_thread_word(offset & ~7u) >> 8 * (offset & 4)) != tid) continue;
+        if (found != 0) return;
+        found = offset;
+    }
+    recorder->tid_offset = found;
+}
+
+struct strobe_thread_state* strobe_thread_known(const struct strobe_recorder* recorder) {
+    struct strobe_thread_state* state =
+        (struct strobe_thread_state*)(recorder->thread_slot != 0 ? (void*)strobe_thread_word(recorder->thread_slot)
+                                                                 : recorder->get_specific(recorder->thread_key));
+    return state != NULL && state->thread_pointer == strobe_thread_pointer() ? state : NULL;
+}
+
+void strobe_states_prepare(struct strobe_recorder* recorder, uint32_t count) {
+    uint32_t index, used;
+    if (count > STROBE_THREAD_STATES) count = STROBE_THREAD_STATES;
+    for (index = 0; index < count; index++) {
+        struct strobe_thread_state* state = &recorder->states[index];
+        if (state->stubs_written || !strobe_compare_exchange32(&state->claimed, 0, 1)) continue;
+        strobe_stubs_write(recorder, index);
+        STROBE_COMPILER_BARRIER();
+        state->claimed = 0;
+    }
+    for (used = recorder->states_used; used < count; used = recorder->states_used)
+        strobe_compare_exchange32(&recorder->states_used, used, count);
+}
 
 /* `known`: what the key's value says; it may be a state of a thread that had this memory before. */
 static STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe_recorder* recorder,
                                                                    struct strobe_thread_state* known) {
-    uint32_t tid = strobe_own_tid();
+    uint32_t tid = strobe_own_tid(recorder);
     struct strobe_thread_state* state;
+    if (tid == 0) return NULL;
     if (known != NULL && strobe_is_own_ended(known, tid)) return known;
     state = strobe_state_of(recorder, tid);
     if (state != NULL && state->busy_slot == STROBE_BEGINNING) return NULL;
@@ -192,7 +252,7 @@ static void strobe_state_release(struct strobe_recorder* recorder, struct strobe
    A state of a thread that had this memory before may be anybody's by now. */
 void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     if (!recorder->control->alive) return;
-    if (state->thread_pointer != strobe_thread_pointer() || state->tid != strobe_own_tid()) return;
+    if (state->thread_pointer != strobe_thread_pointer() || state->tid != strobe_own_tid(recorder)) return;
     recorder->set_specific(recorder->thread_key, state);
     if (++state->end_rounds < STROBE_DESTRUCTOR_ROUNDS) return;
     if (state->nested != NULL) strobe_state_release(recorder, state->nested);

@@ -15,7 +15,7 @@ from typing import Any
 
 import frida
 
-from strobe import resources
+from strobe import resources, threads
 from strobe.capture.extras_request import ExtrasRequest
 from strobe.errors import failure
 from strobe.model import LoadedModule
@@ -52,12 +52,14 @@ class Plan:
 class Setup:
     """`form`: which form of the recorder is in use. `catches_returns`: False where the CPU forbids replacing return
     addresses (shadow stack), so that only entries are recorded. `reason`: why it is not the native form.
+    `recorder`: address of its struct strobe_recorder.
     `interceptor_writes`: Frida writes the hooks while threads run, so it may only do so before any does."""
 
     form: str
     catches_returns: bool
     reason: str = ""
     interceptor_writes: bool = False
+    recorder: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +76,17 @@ class AgentLink:
     """The agent of one process. Its methods raise agent_unresponsive, agent_failed, and ProcessLookupError when the
     process is gone."""
 
-    def __init__(self, session: Any, pid: int, on_added: ModuleAdded, on_removed: ModuleRemoved) -> None:
+    def __init__(
+        self, session: Any, pid: int, on_added: ModuleAdded, on_removed: ModuleRemoved, failed: threads.Failed
+    ) -> None:
         self._pid = pid
         self._on_added = on_added
         self._on_removed = on_removed
         self._interceptor_writes = False
         source = resources.AGENT.read_text()
         self._script = self._call(lambda: session.create_script(source, name="strobe", runtime="qjs"))
-        self._script.on("message", self._receive)
+        self._receiver = threads.guarded("a message of the agent", self._receive, failed)
+        self._script.on("message", self._receiver)
         self._call(self._script.load)
 
     def setup(self, segment_path: str) -> Setup:
@@ -95,7 +100,8 @@ class AgentLink:
         }
         answer = self._ask(self._script.exports_sync.setup, request)
         self._interceptor_writes = bool(answer["interceptorWrites"])
-        return Setup(answer["form"], answer["catchesReturns"], answer["reason"], self._interceptor_writes)
+        recorder = int(answer["recorder"], 16)
+        return Setup(answer["form"], answer["catchesReturns"], answer["reason"], self._interceptor_writes, recorder)
 
     def prepare_stdio(self, stdin_path: str | None, by_line: bool) -> None:
         self._ask(self._script.exports_sync.prepare_stdio, stdin_path, by_line)
@@ -128,6 +134,18 @@ class AgentLink:
         if self._interceptor_writes:
             return [answer["refusal"] for answer in answers]
         return [answer["refusal"] or _trampoline(answer) for answer in answers]
+
+    def prepare_observers(self) -> list[tuple[str, int, Trampoline | str]]:
+        """Functions of the C library that the recorder has to know the calls of: name, address, and the trampoline that
+        a jump is to lead to, or why there is none. Nothing is changed yet."""
+        answers = self._ask(self._script.exports_sync.prepare_observers)
+        return [
+            (answer["name"], int(answer["address"], 16), answer["refusal"] or _trampoline(answer)) for answer in answers
+        ]
+
+    def begin_observing(self, may_be_blocked: bool) -> None:
+        """Their jumps are there. `may_be_blocked`: a thread may have SIGSEGV or SIGBUS blocked."""
+        self._ask(self._script.exports_sync.begin_observing, may_be_blocked)
 
     def prepare_extras(self, request: ExtrasRequest) -> list[int]:
         """The numbers of its sets; 0 where there is no room. Raises agent_failed for an expression that is none."""
@@ -171,7 +189,7 @@ class AgentLink:
     def close(self) -> None:
         """Frida keeps a script as long as this process lives, and with it who listens to it: nobody does any more."""
         with contextlib.suppress(ValueError):  # closed already
-            self._script.off("message", self._receive)
+            self._script.off("message", self._receiver)
 
     def unload(self) -> None:
         """The target's own bytes are back everywhere when this returns."""
@@ -192,15 +210,13 @@ class AgentLink:
 
     def _ask(self, function: Callable[..., Any], *arguments: Any, seconds: float = ANSWER_S) -> Any:
         """An RPC, on a thread of its own: Frida 17 waits for the answer to one whatever is cancelled meanwhile."""
-        outcome: queue.SimpleQueue[tuple[Any, Exception | None]] = queue.SimpleQueue()
+        outcome: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
 
-        def ask() -> None:
-            try:
-                outcome.put((function(*arguments), None))
-            except Exception as error:
-                outcome.put((None, error))
-
-        threading.Thread(target=ask, name=f"strobe-ask-{self._pid}", daemon=True).start()
+        threads.start(
+            f"strobe-ask-{self._pid}",
+            lambda: outcome.put((function(*arguments), None)),
+            lambda error: outcome.put((None, error)),
+        )
         try:
             answer, error = outcome.get(timeout=seconds)
         except queue.Empty:

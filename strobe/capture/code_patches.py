@@ -37,8 +37,10 @@ class _Patch:
 class CodePatches:
     """The patches of one process, by function id."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, beneath: CodePatches | None = None) -> None:
+        """`beneath`: patches that were placed before these and are taken out after them."""
         self._pid = pid
+        self._beneath = beneath
         self._patches: dict[int, _Patch] = {}
         self.running = False  # no thread of the program runs before it was resumed, and a tracer still holds it
 
@@ -47,7 +49,7 @@ class CodePatches:
         refused = {}
         with self._memory() as memory:
             for function_id, request in requests.items():
-                made = _patch(request, memory)
+                made = _patch(request, memory, {} if self._beneath is None else self._beneath.originals())
                 if isinstance(made, str):
                     refused[function_id] = made
                 else:
@@ -60,6 +62,20 @@ class CodePatches:
     def take_out(self, function_ids: Iterable[int] | None = None) -> None:
         """None: all of them."""
         self._write(self._known(list(self._patches) if function_ids is None else function_ids), False)
+
+    def originals(self) -> dict[int, bytes]:
+        """What stood where the jumps are now, by address."""
+        return {patch.address: patch.original for patch in self._patches.values() if patch.placed}
+
+    def missing(self, memory: FileIO) -> set[int]:
+        """Function ids of jumps that were placed and whose bytes are others now. `memory`: /proc/PID/mem.
+
+        Raises ProcessLookupError when the process is gone. Where nothing is mapped a library was unloaded.
+        """
+        placed = [(item, patch) for item, patch in list(self._patches.items()) if patch.placed]
+        return {
+            item for item, patch in placed if _bytes_at(memory, patch.address, _JUMP_BYTES) not in (patch.jump, b"")
+        }
 
     def forget(self, start: int, size: int) -> None:
         """The library there was unloaded."""
@@ -106,7 +122,8 @@ class CodePatches:
             raise ProcessLookupError(str(error)) from error
 
 
-def _patch(request: PatchRequest, memory: FileIO) -> _Patch | str:
+def _patch(request: PatchRequest, memory: FileIO, originals: dict[int, bytes]) -> _Patch | str:
+    """`originals`: what stood where patches beneath this one are."""
     trampoline = request.trampoline
     place = request.address + trampoline.skip
     distance = trampoline.address - (place + _JUMP_BYTES)
@@ -114,7 +131,10 @@ def _patch(request: PatchRequest, memory: FileIO) -> _Patch | str:
         return "too-far"
     here = _bytes_at(memory, request.address, trampoline.skip + max(_JUMP_BYTES, trampoline.displaced))
     own = here[trampoline.skip :]
-    if len(own) < _JUMP_BYTES or any(found != wanted for found, wanted in zip(here, request.code, strict=False)):
+    before = here
+    if place in originals:
+        before = here[: trampoline.skip] + originals[place] + here[trampoline.skip + _JUMP_BYTES :]
+    if len(own) < _JUMP_BYTES or any(found != wanted for found, wanted in zip(before, request.code, strict=False)):
         return "other-code"
     return _Patch(place, own[:_JUMP_BYTES], struct.pack("<Bi", _JUMP, distance), trampoline.displaced)
 

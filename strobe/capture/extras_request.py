@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-_WATCH = struct.Struct("<Q4qBBBB20x")  # struct strobe_watch
+_WATCH = struct.Struct("<Q4qBBB21x")  # struct strobe_watch
 _WORD = (1 << 64) - 1
 _STEP_BYTES = 16  # struct strobe_recipe_step
 MAX_WATCH_DEREFERENCES = 4  # STROBE_WATCH_DEREFERENCES
@@ -29,13 +29,12 @@ class ExtrasRequest:
         self.steps.append(code)
 
     def add_watch(
-        self, number: int, address: int, offsets: Sequence[int], width: int, *, is_static: bool, is_thread_local: bool
+        self, number: int, address: int, offsets: Sequence[int], width: int, *, is_thread_local: bool
     ) -> None:
-        """`offsets`: one for each dereference. `is_static`: `address` is readable for as long as the process lives, or
-        the thread where `is_thread_local`: it counts from the thread pointer then."""
+        """`offsets`: one for each dereference. `is_thread_local`: `address` counts from the thread pointer."""
         padded = [*offsets, *[0] * (MAX_WATCH_DEREFERENCES - len(offsets))]
         self.watches.append(number)
-        self.watch_rows.append(_WATCH.pack(address & _WORD, *padded, len(offsets), width, is_static, is_thread_local))
+        self.watch_rows.append(_WATCH.pack(address & _WORD, *padded, len(offsets), width, is_thread_local))
 
     def add_set(self, entry: Sequence[bytes], leave: Sequence[bytes], words: int) -> None:
         self.sets.append((len(entry), len(leave), words))

@@ -24,6 +24,7 @@ from typing import Any
 
 import frida
 
+from strobe import threads
 from strobe.capture.children import started
 
 log = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ class FridaHelper:
         try:
             return open_device()
         finally:
-            threading.Thread(target=self._settle, args=(lock, before), name="strobe-frida", daemon=True).start()
+            threads.start("strobe-frida", lambda: self._settle(lock, before), threads.logged_only)
 
     def end(self) -> None:
         """Ends the helper and removes its folder; also older folders that nobody runs from."""

@@ -5,23 +5,27 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import select
 import signal
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import frida
 
-from strobe import _core
+from strobe import _core, threads
 from strobe.capture import program
 from strobe.capture.agent_link import AgentLink, Plan, Trampoline
 from strobe.capture.attachable import ATTACH_S, wait_until_attachable
 from strobe.capture.code_patches import CodePatches, PatchRequest
-from strobe.capture.device import ROUTER
+from strobe.capture.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.extras_request import ExtrasRequest
+from strobe.capture.recorder_state import is_recording
+from strobe.capture.task_status import blocked_signals, filters_calls
 from strobe.capture.uninjection import Injection
 from strobe.errors import StrobeError, failure
 from strobe.model import ExitStatus, LaunchSpec, LoadedModule
@@ -32,6 +36,8 @@ _OUTPUT_END_S = 1.0  # a grandchild may hold the pipe open for ever
 _TERMINATION_S = 1.0
 # Parts of Frida's agent that stand between a program and its handlers of faults, and between exit and what runs then
 _LEFT_OUT = {"exceptor": "off", "exit_monitor": False, "thread_suspend_monitor": False}
+_FILTERED = "it filters its system calls (seccomp), and would be ended by those that an attach needs"
+_FAULTS = 1 << signal.SIGSEGV - 1 | 1 << signal.SIGBUS - 1
 _STREAMS: dict[int, Literal["stdout", "stderr"]] = {1: "stdout", 2: "stderr"}
 
 
@@ -47,6 +53,8 @@ class TargetEvents(Protocol):
 
     def on_module_added(self, module: LoadedModule, ready: Callable[[], None]) -> None: ...
     def on_module_removed(self, module: LoadedModule) -> None: ...
+    def on_failure(self, what: str, error: BaseException) -> None:
+        """`what` of the observation has failed, for good: the program goes on, and less of it is seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +81,16 @@ class Target:
         self._events = events
         self._pidfd = os.pidfd_open(pid)
         self._pidfd_lock = threading.Lock()
-        self._patches = CodePatches(pid)
-        self._patches.running = attached
+        self._observers = CodePatches(pid)
+        self._patches = CodePatches(pid, beneath=self._observers)
+        self._observers.running = self._patches.running = attached
         self._ended = threading.Event()
         self._open_streams = set() if attached else set(_STREAMS)
         self._output_ended = threading.Event()
         self._session: Any = None
         self._agent: AgentLink
+        # one object, by which the router knows it again
+        self._receiver = threads.guarded("output", self._receive_output, self._fail("the program's output"))
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
 
     @staticmethod
@@ -100,7 +111,7 @@ class Target:
         with _killed_on_failure(pid):
             target = Target(pid, False, segment_path, events)
             if stdio == "pipe":
-                ROUTER.connect(pid, target._receive_output)
+                ROUTER.connect(pid, target._receiver)
             else:
                 target._open_streams.clear()
             target._begin(device)
@@ -114,6 +125,8 @@ class Target:
         Raises no_such_process, attach_refused, static_program, process_stopped, process_blocked.
         """
         program.check_running(pid)
+        if filters_calls(pid):
+            raise failure("attach_refused", pid=pid, reason=_FILTERED)
         wait_until_attachable(pid)
         target = Target(pid, True, segment_path, events)
         try:
@@ -122,6 +135,8 @@ class Target:
             raise failure("attach_refused", pid=pid, reason=error) from error
         except frida.ProcessNotFoundError as error:
             raise failure("no_such_process", pid=pid) from error
+        except FRIDA_ERRORS as error:
+            raise failure("attach_refused", pid=pid, reason=error) from error
         return target
 
     def _begin(self, device: Any) -> None:
@@ -130,7 +145,7 @@ class Target:
         except BaseException:
             self._let_go()
             raise
-        threading.Thread(target=self._watch_end, name=f"strobe-end-{self.pid}", daemon=True).start()
+        threads.start(f"strobe-end-{self.pid}", self._watch_end, self._fail("how the program ended"))
 
     def _enter(self, device: Any) -> None:
         self._injection = Injection(self.pid)
@@ -138,16 +153,52 @@ class Target:
         self._injection.note()
         if self.attached:
             self._injection.wait_for_beginning()
-        self._agent = AgentLink(self._session, self.pid, self._events.on_module_added, self._remove_module)
+        self._agent = AgentLink(
+            self._session,
+            self.pid,
+            self._events.on_module_added,
+            self._remove_module,
+            self._fail("libraries that are loaded later"),
+        )
         self.setup = self._agent.setup(self._segment_path)
         if self.attached:
             self._keep_signals_to_the_program()
+        self._observe()
         self._agent.observe_modules()
+
+    def _observe(self) -> None:
+        """From now on the recorder knows of the signal handlers and masks that the program sets, so that it can catch
+        the faults of its own loads; without that it has the kernel read, which takes longer."""
+        found = self._agent.prepare_observers()
+        requests = {
+            number: PatchRequest(address, trampoline, b"")
+            for number, (_, address, trampoline) in enumerate(found)
+            if isinstance(trampoline, Trampoline)
+        }
+        refused = self._observers.add(requests)
+        placed = requests.keys() - refused.keys()
+        if 0 not in placed:  # sigaction
+            if found:
+                log.warning("process %d: faults are not caught: %s", self.pid, found[0][2])
+            return
+        self._observers.place(placed)
+        self._agent.begin_observing(len(placed) < len(found) or self._has_faults_blocked())
+
+    def _has_faults_blocked(self) -> bool:
+        """A thread of the program that has SIGSEGV or SIGBUS blocked; also where that cannot be known."""
+        try:
+            tasks = {int(task.name) for task in Path(f"/proc/{self.pid}/task").iterdir()}
+            masks = [blocked_signals(self.pid, task) for task in self._agent.program_threads(tasks)]
+        except OSError:
+            return True
+        return any(mask & _FAULTS for mask in masks)
 
     def _let_go(self) -> None:
         """After a failure on the way in: nothing of the process is open here, and one attached to is as before."""
         agent = getattr(self, "_agent", None)
         with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
+            if self.attached:
+                self._observers.take_out()
             if self.attached and agent is not None:
                 agent.unload()
             if self.attached and self._session is not None:
@@ -180,7 +231,7 @@ class Target:
     def resume(self) -> None:
         if not self.attached:
             self._keep_signals_to_the_program()  # not before: Frida holds the threads while it starts
-            self._patches.running = True
+            self._observers.running = self._patches.running = True
             with contextlib.suppress(frida.ProcessNotFoundError):
                 ROUTER.device().resume(self.pid)
 
@@ -220,6 +271,32 @@ class Target:
         self._patches.place(item for item in prepared if item not in refused)
         reasons = [answer if isinstance(answer, str) else "" for answer in answers]
         return [refused.get(hook.function_id, why) for hook, why in zip(hooks, reasons, strict=True)]
+
+    def look(self, start_ticks: int) -> set[int] | None:
+        """Function ids of hooks that something has written over; None where the recorder is off, or records elsewhere
+        than into the segment that began at `start_ticks`. Nothing runs in the process for it.
+
+        Raises ProcessLookupError when the process is gone, PermissionError where its memory may not be read.
+        """
+        try:
+            memory = FileIO(f"/proc/{self.pid}/mem")
+        except FileNotFoundError as error:
+            raise ProcessLookupError(str(error)) from error
+        with memory:
+            missing = self._patches.missing(memory)
+            if is_recording(memory, self.setup.recorder, start_ticks):
+                return missing
+        if self._is_gone():
+            raise ProcessLookupError("it has ended")
+        return None
+
+    def _is_gone(self) -> bool:
+        with self._pidfd_lock:
+            if self._pidfd < 0:
+                return True
+            ended = select.poll()
+            ended.register(self._pidfd, select.POLLIN)
+            return bool(ended.poll(0))
 
     def prepare_extras(self, request: ExtrasRequest) -> list[int]:
         """As AgentLink.prepare_extras."""
@@ -264,6 +341,7 @@ class Target:
         """Leaves the process running, with its own code back in place."""
         with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
             self._patches.take_out()
+            self._observers.take_out()
             self._agent.unload()
             self._session.detach()
             self._injection.wait_for_end()
@@ -296,18 +374,27 @@ class Target:
         if not self._open_streams:
             self._output_ended.set()
 
+    def _fail(self, what: str) -> threads.Failed:
+        return lambda error: self._events.on_failure(what, error)
+
     def _watch_end(self) -> None:
         if self.attached and not wait_unless(self._pidfd, self._wake):
             self._close()  # detached: what becomes of the process is not our business any more
             return
-        status = wait_for_end(self.pid, self._pidfd, self._segment_path)
-        if self._open_streams:
-            self._output_ended.wait(_OUTPUT_END_S)
-        self._close()
+        status = ExitStatus()
+        try:
+            status = wait_for_end(self.pid, self._pidfd, self._segment_path)
+        finally:  # whatever has failed: it ends once, and nothing stays open
+            with contextlib.ExitStack() as last:
+                last.callback(self._agent.close)
+                last.callback(ROUTER.disconnect, self.pid, self._receiver)
+                last.callback(self._events.on_exit, status)
+                last.callback(self._ended.set)
+                last.callback(self._close)
+                if self._open_streams:
+                    self._output_ended.wait(_OUTPUT_END_S)
+
         self._ended.set()
-        self._events.on_exit(status)
-        ROUTER.disconnect(self.pid, self._receive_output)
-        self._agent.close()
 
     def _close(self) -> None:
         with self._pidfd_lock:
@@ -326,10 +413,11 @@ class _killed_on_failure(contextlib.AbstractContextManager[None]):
         with contextlib.suppress(frida.ProcessNotFoundError, frida.InvalidOperationError):
             ROUTER.device().kill(self._pid)
         ROUTER.disconnect(self._pid)
+        program = f"process {self._pid}"
         if isinstance(error, ProcessLookupError):
-            raise failure(
-                "launch_failed", path=f"process {self._pid}", reason="it ended before it was ready"
-            ) from error
+            raise failure("launch_failed", path=program, reason="it ended before it was ready") from error
+        if isinstance(error, FRIDA_ERRORS):
+            raise failure("launch_failed", path=program, reason=error) from error
 
 
 def _spawn_hint(error: Exception) -> str:

@@ -40,6 +40,7 @@ class SessionManager:
         self._live: dict[str, LiveSession] = {}
         self._opened: dict[str, Session] = {}
         self._lock = threading.Lock()
+        self._placed: list[Path] = []
         self.recover()
 
     def launch(
@@ -50,11 +51,12 @@ class SessionManager:
         *,
         watch: Sequence[Watch] = (),
         depth: int | None = None,
+        missing_ok: bool = True,
     ) -> Session:
         """Starts a program, or attaches to `spec.pid`, with the patterns and those staged for its project root.
 
-        Raises what `program.resolve` raises, invalid_pattern, watch_failed, launch_failed, attach_refused; leaves
-        nothing then.
+        `missing_ok` False: each of `patterns` must give something to record. Raises what `program.resolve` raises,
+        invalid_pattern, nothing_traced, watch_failed, launch_failed, attach_refused; leaves nothing then.
         """
         project_root = _absolute(spec.project_root)
         staged = self._store.staged(project_root) if project_root else None
@@ -81,6 +83,8 @@ class SessionManager:
                     watch=staged.watches if staged else (),
                     depth=depth if depth is not None or staged is None else staged.depth,
                 )
+                if not missing_ok:
+                    _check_traced(session.launch_answer, patterns)
             self._store.add_warnings(record.id, warnings)
             self._store.add_notes(record.id, {RESUMED: True})
         except BaseException:
@@ -118,11 +122,15 @@ class SessionManager:
         """The record with the place of its segment, which is there then."""
         for _ in range(_NAMES_TRIED):
             path = placement.place_segment(record)
+            self._placed.append(path)
             record = self._store.update_session(record.id, segment_path=str(path))
             try:
                 _core.create_segment(str(path), record.event_limit)
             except FileExistsError:  # somebody else's: it is not touched
+                self._placed.remove(path)
                 continue
+            except OSError as error:
+                raise failure("no_segment", reason=error) from error
             return record
         raise failure("launch_failed", path=record.binary_path, reason=f"'{record.segment_path}' exists already")
 
@@ -209,6 +217,12 @@ class SessionManager:
                 session.close()
                 self._forget(session)
 
+    def remove_segments(self) -> None:
+        """Removes the segments of all sessions that were begun here, for a process that leaves at once: no lock is
+        taken, and the sessions are not ended."""
+        for path in self._placed:
+            path.unlink(missing_ok=True)
+
     def close(self) -> None:
         """Ends the programs this process started; sessions that were not kept are dropped."""
         with self._lock:
@@ -220,8 +234,10 @@ class SessionManager:
                 session.stop()
         for kept in opened:
             kept.close()
-        self._store.close()
-        ROUTER.clean_up()
+        try:
+            self._store.close()
+        finally:
+            ROUTER.clean_up()
 
     def _drop(self, session_id: str) -> None:
         with self._lock:
@@ -234,6 +250,13 @@ class SessionManager:
         with self._lock:
             self._live.pop(session.id, None)
             self._opened.pop(session.id, None)
+
+
+def _check_traced(answer: TraceAnswer, patterns: Sequence[str]) -> None:
+    """Raises nothing_traced where one of the patterns gives nothing to record."""
+    wanted = {text.strip() for text in patterns}
+    if reasons := [why for text, why in answer.unmatched.items() if text in wanted]:
+        raise failure("nothing_traced", reason=" ".join(dict.fromkeys(reasons)))
 
 
 def _absolute(folder: str | None) -> str | None:

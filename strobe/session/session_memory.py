@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from strobe.capture.task_status import filters_calls
 from strobe.model import LoadedModule
 from strobe.values.process_memory import Code, ProcessMemory
 from strobe.values.recipes import Item, run
@@ -77,7 +78,7 @@ class SessionMemory(ProcessMemory):
 
     def _helper(self) -> Inside | None:
         """None where the program restricts its own calls of the kernel: one of ours might end it."""
-        return None if self._inside is None or restricts_calls(self.pid) else self._inside()
+        return None if self._inside is None or filters_calls(self.pid) else self._inside()
 
     def _is_permitted(self, inside: Inside, recipe: Code) -> bool:
         """After the program has been asked to permit it, which is done once."""
@@ -114,12 +115,3 @@ class _Pages:
         if number not in self._known:
             self._known[number] = self._inside.read_memory(number * _PAGE, _PAGE)
         return self._known[number]
-
-
-def restricts_calls(pid: int) -> bool:
-    """Whether a filter decides which calls of the kernel the process may make (proc(5), status, Seccomp)."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text(errors="replace")
-    except OSError:
-        return False
-    return any(line.startswith("Seccomp:") and line.split()[1:2] != ["0"] for line in status.splitlines())

@@ -81,7 +81,6 @@ def _of_variable(spec: Watch, variable: str, number: int, scope: Scope, request:
         chain.address - (pointer or 0),
         chain.offsets,
         shape.size,
-        is_static=pointer is None and _is_static(chain.address, scope),
         is_thread_local=pointer is not None,
     )
     return _compiled(spec, number, _WATCH, 0, 2, described)
@@ -90,7 +89,7 @@ def _of_variable(spec: Watch, variable: str, number: int, scope: Scope, request:
 def _of_address(spec: Watch, number: int, request: ExtrasRequest) -> CompiledWatch:
     width = raw.width_of(spec.type or "")
     shape = raw.raw_shape(spec.type or "", width)
-    request.add_watch(number, spec.address or 0, (), width, is_static=False, is_thread_local=False)
+    request.add_watch(number, spec.address or 0, (), width, is_thread_local=False)
     return _compiled(spec, number, _WATCH, 0, 2, {"shape": json.loads(stored.dump(shape)), "text": spec.name})
 
 
@@ -145,12 +144,6 @@ def _chain(recipe: Recipe) -> _Chain | None:
     if len(offsets) - 1 > MAX_WATCH_DEREFERENCES:
         return None
     return _Chain((address + offsets[0]) & (1 << 64) - 1, tuple(offsets[1:]))
-
-
-def _is_static(address: int, scope: Scope) -> bool:
-    """The program itself is never unmapped; libraries may be."""
-    program = scope.program
-    return program.base <= address and address + 8 <= program.base + program.size
 
 
 def staged_watches(

@@ -16,9 +16,15 @@ _DAY_S = 86_400
 
 
 def keep_session(store: Store, session_id: str) -> SessionRecord:
-    """Marks an ended session as kept, with its segment in its folder. Returns the record as it is then."""
+    """Marks an ended session as kept, with its segment in its folder. Returns the record as it is then.
+
+    Raises not_kept, database_failed.
+    """
     record = store.get_session(session_id)
-    path = placement.move_to_folder(record)
+    try:
+        path = placement.move_to_folder(record)
+    except OSError as error:
+        raise failure("not_kept", session_id=session_id, reason=error.strerror or error) from error
     return store.update_session(session_id, segment_path=str(path), retained=1)
 
 

@@ -27,20 +27,13 @@ static void strobe_state_reclaim(struct strobe_recorder* recorder, struct strobe
     state->claimed = 0;
 }
 
-static struct strobe_thread_state* strobe_state_here(const struct strobe_recorder* recorder) {
-    struct strobe_thread_state* state =
-        (struct strobe_thread_state*)(recorder->thread_slot != 0 ? (void*)strobe_thread_word(recorder->thread_slot)
-                                                                 : recorder->get_specific(recorder->thread_key));
-    return state != NULL && state->thread_pointer == strobe_thread_pointer() ? state : NULL;
-}
-
 /* For pthread_atfork. */
 void strobe_native_after_fork(void) {
     struct strobe_recorder* recorder = &strobe_recorder;
     struct strobe_thread_state* own;
     uint32_t index;
     if (!recorder->follows_forks) return;
-    own = strobe_state_here(recorder);
+    own = strobe_thread_known(recorder);
     for (index = 0; index < recorder->states_used; index++) {
         struct strobe_thread_state* state = &recorder->states[index];
         if (state == own || (own != NULL && state == own->nested)) {
@@ -50,8 +43,9 @@ void strobe_native_after_fork(void) {
         }
     }
     recorder->set_specific(recorder->thread_key, NULL);
-    recorder->script = NULL; /* another thread may have been inside of the script's lock */
-    recorder->pid = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);
+    recorder->script = NULL;                  /* another thread may have been inside of the script's lock */
+    recorder->pid = strobe_own_tid(recorder); /* of the only thread that there is */
+    strobe_fetch_add64(&recorder->header->forked_children, 1);
     recorder->control->exit_handler = recorder->exit_function;
     STROBE_COMPILER_BARRIER();
     recorder->control->alive = 1;

@@ -5,6 +5,8 @@
  * One unit, so that the compiler can inline across the files. It must not touch vector registers, as the traced
  * function's arguments may lie in them: it is compiled with -mgeneral-regs-only, and needs no libc.
  */
+#define STROBE_CATCHES_FAULTS 1
+
 #include "../../recipe/loops.c"
 #include "../../recipe/numbers.c"
 #include "../../recipe/recipe.c"
@@ -13,12 +15,16 @@
 #include "../capture.c"
 #include "../chunks.c"
 #include "../extras.c"
+#include "../memory.c"
 #include "../stack.c"
 #include "../threads.c"
 #include "../totals.c"
+#include "faults.c"
 #include "fork.c"
+#include "observed.c"
 #include "plain_calls.c"
 #include "vectors.h"
+#include "x86_64/checked.h"
 
 struct strobe_recorder strobe_recorder __attribute__((aligned(4096), visibility("hidden")));
 

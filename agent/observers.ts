@@ -1,0 +1,78 @@
+/**
+ * Functions of the C library whose calls the native recorder must know of (csrc/recorder/native/observed.c): the trampolines
+ * for them, and what begins once the host has written the jumps.
+ */
+
+import { type HookAnswer } from "./hooks.js";
+import { symbolSize } from "./libc.js";
+import type { Recorder } from "./recorder.js";
+import { makeTrampolines } from "./trampolines.js";
+
+const RESUME = 14; // bytes of a trampoline before the displaced instructions
+const ANCHOR = "gnu_get_libc_version"; // nobody interposes it, as sanitizers do sigaction
+
+export interface ObservedFunction extends HookAnswer {
+    name: string;
+    address: string;
+}
+
+export class Observers {
+    private readonly names: string[] = [];
+    private real = NULL;
+    private readonly code: { address: NativePointer; original: ArrayBuffer }[] = [];
+
+    constructor(private readonly recorder: Recorder, private readonly form: Record<string, NativePointer>) {
+        const name = new NativeFunction(form.strobe_native_observed_name, "pointer", ["uint32"]);
+        for (let number = 0; ; number++) {
+            const text = name(number) as NativePointer;
+            if (text.isNull()) break;
+            this.names.push(text.readCString() as string);
+        }
+    }
+
+    /** Makes the trampolines and changes nothing yet. Functions that the C library does not have are left out. */
+    prepare(): ObservedFunction[] {
+        const anchor = Module.findGlobalExportByName(ANCHOR);
+        const library = anchor === null ? null : Process.findModuleByAddress(anchor);
+        if (library === null) return [];
+        const found = this.names
+            .map((name, id) => ({ name, id, address: library.findExportByName(name) }))
+            .filter((item): item is { name: string; id: number; address: NativePointer } => item.address !== null);
+        const request = {
+            ids: found.map(item => item.id),
+            addresses: found.map(item => item.address.toString()),
+            sizes: found.map(item => symbolSize(item.address)),
+        };
+        const answers = makeTrampolines(this.recorder, request, this.form.strobe_native_observe);
+        return found.map(({ name, address }, index) => {
+            const { answer } = answers[index];
+            if (name === this.names[0] && answer.refusal === "") this.real = ptr(answer.trampoline).add(RESUME);
+            if (answer.refusal === "") this.note(address.add(answer.skip));
+            return { name, address: address.toString(), ...answer };
+        });
+    }
+
+    /** The jumps are there. `mayBeBlocked`: see strobe_native_catch_faults. */
+    begin(mayBeBlocked: boolean): void {
+        new NativeFunction(this.form.strobe_native_catch_faults, "void", ["pointer", "int"])(this.real, mayBeBlocked ? 1 : 0);
+    }
+
+    /** Puts the C library's own bytes back; for when the host is not there to do it, after those of all hooks. */
+    restoreAll(): void {
+        for (const { address, original } of this.code)
+            if (!sameBytes(address, original)) this.recorder.writeCode(address, original);
+    }
+
+    end(): void {
+        new NativeFunction(this.form.strobe_native_leave_faults, "void", [])();
+    }
+
+    private note(address: NativePointer): void {
+        this.code.push({ address, original: address.readByteArray(5) as ArrayBuffer });
+    }
+}
+
+function sameBytes(address: NativePointer, bytes: ArrayBuffer): boolean {
+    const present = new Uint8Array(address.readByteArray(bytes.byteLength) as ArrayBuffer);
+    return new Uint8Array(bytes).every((byte, index) => byte === present[index]);
+}

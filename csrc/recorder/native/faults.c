@@ -1,0 +1,238 @@
+/*
+ * Faults of the recorder's own loads (native/x86_64/checked.h) are caught by a handler of SIGSEGV and SIGBUS. The
+ * program must not notice: what it sets and asks of these signals is kept here, and its own handler gets every fault
+ * that is not ours, in the very frame that the kernel has made.
+ *
+ * The kernel always has our handler, with the flags and the mask that the program has asked for. sigaction, through
+ * which a program sets handlers, is observed (native/observed.c). A program that ignores the signal has it ignored by
+ * the kernel, as programs that it executes inherit that; memory is then read by the kernel.
+ *
+ * The kernel ends a process at once that faults while the signal is blocked. As long as nobody blocks it, all faults of
+ * ours are caught; once a thread or a handler might have it blocked, the thread's mask is asked for before each read.
+ */
+#include "faults.h"
+
+#include "x86_64/checked.h"
+
+#define STROBE_SIG_DFL 0ull
+#define STROBE_SIG_IGN 1ull
+#define STROBE_SA_SIGINFO 4
+#define STROBE_SA_ONSTACK 0x08000000
+#define STROBE_SA_RESETHAND ((int)0x80000000)
+#define STROBE_SA_NODEFER 0x40000000
+#define STROBE_LAST_SIGNAL 64
+/* struct ucontext on x86-64 */
+#define STROBE_CONTEXT_REGISTERS 5 /* words before them */
+#define STROBE_CONTEXT_MASK 37
+#define STROBE_REGISTER_RCX (STROBE_CONTEXT_REGISTERS + 14)
+#define STROBE_REGISTER_RIP (STROBE_CONTEXT_REGISTERS + 16)
+#define STROBE_HANDED_OVER 64u /* actions that the C library may be reading at the same time */
+
+struct strobe_faults {
+    strobe_sigaction_function* sigaction; /* the C library's, not observed */
+    struct strobe_action actions[2];      /* the program's: of SIGSEGV, of SIGBUS */
+    struct strobe_action handed_over[STROBE_HANDED_OVER];
+    uint32_t next_handed_over;
+    uint32_t installed;
+};
+
+static struct strobe_faults strobe_faults;
+
+extern const int32_t strobe_fixups_start[] __asm__("__start_strobe_fixups") __attribute__((visibility("hidden")));
+extern const int32_t strobe_fixups_end[] __asm__("__stop_strobe_fixups") __attribute__((visibility("hidden")));
+
+static struct strobe_action* strobe_action_of(uint64_t signal) {
+    return &strobe_faults.actions[signal == STROBE_SIGBUS];
+}
+
+static int strobe_is_handler(uint64_t handler) { return handler != STROBE_SIG_DFL && handler != STROBE_SIG_IGN; }
+
+static int strobe_blocks_faults(uint64_t mask) { return (mask & STROBE_FAULT_SIGNALS) != 0; }
+
+void strobe_faults_may_be_blocked(void) {
+    strobe_compare_exchange32(&strobe_recorder.fault_catching, STROBE_FAULTS_CAUGHT, STROBE_FAULTS_MASKED_AT_TIMES);
+}
+
+/* The load at rip goes on where its fixup says. */
+static int strobe_fix(uint64_t* context) {
+    const int32_t* fixup;
+    for (fixup = strobe_fixups_start; fixup < strobe_fixups_end; fixup += 2) {
+        if ((uint64_t)fixup + (uint64_t)(int64_t)fixup[0] != context[STROBE_REGISTER_RIP]) continue;
+        context[STROBE_REGISTER_RIP] = (uint64_t)(fixup + 1) + (uint64_t)(int64_t)fixup[1];
+        context[STROBE_REGISTER_RCX] = 1;
+        return 1;
+    }
+    return 0;
+}
+
+/* The program has no handler: it is to end by this signal, as it would have without us. A fault happens again as soon
+   as the handler has returned, and the kernel ends a process that faults with the signal blocked, without a system call
+   of ours. A signal that was sent does not come again by itself. */
+static void strobe_end_by(uint64_t signal, const int32_t* information, uint64_t* context) {
+    uint64_t action[4] = {STROBE_SIG_DFL, 0, 0, 0};
+    int was_sent = information[2] <= 0; /* si_code */
+    if (!was_sent) {
+        context[STROBE_CONTEXT_MASK] |= STROBE_SIGNAL_BIT(signal);
+        return;
+    }
+    strobe_syscall(STROBE_SYS_RT_SIGACTION, (int64_t)signal, (int64_t)action, 0, 8, 0, 0);
+    strobe_syscall(STROBE_SYS_TGKILL, strobe_recorder.pid, strobe_own_tid(&strobe_recorder), (int64_t)signal, 0, 0, 0);
+}
+
+/* Called by strobe_fault_entry. Gives the program's handler, which is then jumped to; 0: go on. */
+uint64_t strobe_fault_route(uint64_t signal, const int32_t* information, uint64_t* context) {
+    struct strobe_action* action = strobe_action_of(signal);
+    uint64_t handler = action->handler;
+    if (strobe_fix(context)) return 0;
+    if (!strobe_is_handler(handler)) {
+        if (handler == STROBE_SIG_DFL) strobe_end_by(signal, information, context);
+        return 0;
+    }
+    if (action->flags & STROBE_SA_RESETHAND) action->handler = STROBE_SIG_DFL;
+    /* while it runs the signal is blocked */
+    if (!(action->flags & STROBE_SA_NODEFER) || strobe_blocks_faults(action->mask[0])) strobe_faults_may_be_blocked();
+    return handler;
+}
+
+/* The stack pointer and the arguments are as the kernel has left them when the program's handler begins. */
+void strobe_fault_entry(void) __attribute__((visibility("hidden")));
+__asm__(
+    ".text\n"
+    ".globl strobe_fault_entry\n"
+    ".hidden strobe_fault_entry\n"
+    ".type strobe_fault_entry, @function\n"
+    "strobe_fault_entry:\n"
+    "    .cfi_startproc\n"
+    "    pushq %rdi\n"
+    "    .cfi_adjust_cfa_offset 8\n"
+    "    pushq %rsi\n"
+    "    .cfi_adjust_cfa_offset 8\n"
+    "    pushq %rdx\n"
+    "    .cfi_adjust_cfa_offset 8\n"
+    "    call strobe_fault_route\n"
+    "    popq %rdx\n"
+    "    .cfi_adjust_cfa_offset -8\n"
+    "    popq %rsi\n"
+    "    .cfi_adjust_cfa_offset -8\n"
+    "    popq %rdi\n"
+    "    .cfi_adjust_cfa_offset -8\n"
+    "    testq %rax, %rax\n"
+    "    jz 1f\n"
+    "    jmp *%rax\n"
+    "1:  ret\n"
+    "    .cfi_endproc\n"
+    ".size strobe_fault_entry, . - strobe_fault_entry\n");
+
+/* What the kernel is to have where the program wants `wanted`. */
+static void strobe_action_for_kernel(const struct strobe_action* wanted, struct strobe_action* action) {
+    *action = *wanted;
+    if (wanted->handler == STROBE_SIG_IGN) return;
+    if (wanted->handler == STROBE_SIG_DFL) {
+        action->flags = STROBE_SA_ONSTACK;
+        action->mask[0] = 0;
+    }
+    action->handler = (uint64_t)strobe_fault_entry;
+    action->flags = (action->flags | STROBE_SA_SIGINFO) & ~STROBE_SA_RESETHAND;
+}
+
+static void strobe_note_mask_of(const struct strobe_action* action) {
+    if (strobe_is_handler(action->handler) && strobe_blocks_faults(action->mask[0])) strobe_faults_may_be_blocked();
+}
+
+/* A child of vfork has the parent's memory and handlers of its own. */
+static int strobe_is_vfork_child(void) {
+    return strobe_recorder.may_call_kernel &&
+           (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0) != strobe_recorder.pid;
+}
+
+/* Memory that the C library would read or write itself: where it cannot, the library is left to fault. */
+static int strobe_load_action(uint64_t from, struct strobe_action* action) {
+    return strobe_load_bytes(from, (uint8_t*)action, sizeof *action) == sizeof *action;
+}
+
+static int strobe_store_action(uint64_t to, const struct strobe_action* action) {
+    const uint8_t* bytes = (const uint8_t*)action;
+    uint64_t index;
+    for (index = 0; index < sizeof *action; index++)
+        if (!strobe_try_store8(to + index, bytes[index])) return 0;
+    return 1;
+}
+
+/* sigaction(signal, new, old): rdi, rsi, rdx. What the C library is given in their place keeps our handler in the
+   kernel, and the program sees what it has set. */
+static void strobe_observe_fault_action(uint64_t* registers) {
+    struct strobe_action* action = strobe_action_of(registers[0]);
+    struct strobe_action before = *action, wanted;
+    struct strobe_action* handed_over;
+    if (registers[1] != 0 && !strobe_load_action(registers[1], &wanted)) return;
+    if (registers[2] != 0) {
+        if (!strobe_store_action(registers[2], &before)) return;
+        registers[2] = 0;
+    }
+    if (registers[1] == 0 || strobe_is_vfork_child()) return;
+    *action = wanted;
+    strobe_note_mask_of(&wanted);
+    if (wanted.handler == STROBE_SIG_IGN) strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
+    handed_over =
+        &strobe_faults.handed_over[strobe_fetch_add32(&strobe_faults.next_handed_over, 1) % STROBE_HANDED_OVER];
+    strobe_action_for_kernel(&wanted, handed_over);
+    registers[1] = (uint64_t)handed_over;
+}
+
+void strobe_observe_sigaction(uint64_t* registers) {
+    struct strobe_action wanted;
+    uint32_t signal = (uint32_t)registers[0];
+    if (!strobe_faults.installed) return;
+    if (signal == STROBE_SIGSEGV || signal == STROBE_SIGBUS) {
+        registers[0] = signal;
+        strobe_observe_fault_action(registers);
+    } else if (registers[1] != 0 && strobe_load_action(registers[1], &wanted)) {
+        strobe_note_mask_of(&wanted);
+    }
+}
+
+void strobe_observe_mask(uint64_t address) {
+    uint64_t mask;
+    if (address == 0 || !strobe_faults.installed) return;
+    if (!strobe_try_load64(address, &mask) || strobe_blocks_faults(mask)) strobe_faults_may_be_blocked();
+}
+
+/* Handlers that are there already may block the signals, too. */
+static void strobe_note_all_handlers(void) {
+    int signal;
+    for (signal = 1; signal <= STROBE_LAST_SIGNAL; signal++) {
+        struct strobe_action action;
+        if (signal != STROBE_SIGSEGV && signal != STROBE_SIGBUS && strobe_faults.sigaction(signal, NULL, &action) == 0)
+            strobe_note_mask_of(&action);
+    }
+}
+
+static void strobe_install(int signal) {
+    struct strobe_action* own = strobe_action_of((uint64_t)signal);
+    struct strobe_action found, action;
+    if (strobe_faults.sigaction(signal, NULL, &found) != 0) return;
+    if (found.handler != (uint64_t)strobe_fault_entry)
+        *own = found; /* else it is ours, of a recorder before this one */
+    if (own->handler == STROBE_SIG_IGN) strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
+    strobe_action_for_kernel(own, &action);
+    strobe_faults.sigaction(signal, &action, NULL);
+    strobe_note_mask_of(own);
+}
+
+void strobe_native_catch_faults(void* sigaction, int may_be_blocked) {
+    strobe_faults.sigaction = (strobe_sigaction_function*)sigaction;
+    strobe_faults.installed = 1;
+    strobe_recorder.fault_catching = STROBE_FAULTS_CAUGHT;
+    if (may_be_blocked) strobe_faults_may_be_blocked();
+    strobe_note_all_handlers();
+    strobe_install(STROBE_SIGSEGV);
+    strobe_install(STROBE_SIGBUS);
+}
+
+void strobe_native_leave_faults(void) {
+    if (!strobe_faults.installed) return;
+    strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
+    strobe_faults.installed = 0;
+    strobe_faults.sigaction(STROBE_SIGSEGV, strobe_action_of(STROBE_SIGSEGV), NULL);
+    strobe_faults.sigaction(STROBE_SIGBUS, strobe_action_of(STROBE_SIGBUS), NULL);
+}

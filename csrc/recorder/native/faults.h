@@ -1,0 +1,33 @@
+/* Catching the faults of the recorder's own loads: native/faults.c. And what of that the observers of the C library's
+   functions (native/observed.c) call. */
+#ifndef STROBE_RECORDER_FAULTS_H
+#define STROBE_RECORDER_FAULTS_H
+
+#include "../recorder.h"
+
+/* struct sigaction of the C library, of glibc and musl alike */
+struct strobe_action {
+    uint64_t handler;
+    uint64_t mask[16];
+    int32_t flags;
+    uint32_t padding;
+    uint64_t restorer;
+};
+STROBE_STATIC_ASSERT(sizeof(struct strobe_action) == 152, "struct sigaction");
+
+typedef int strobe_sigaction_function(int signal, const struct strobe_action* wanted, struct strobe_action* before);
+
+/* sigaction is about to be called with these registers, which it may change. */
+void strobe_observe_sigaction(uint64_t* registers);
+/* A mask of signals that are to be blocked, at this address, is about to be used; 0: none. */
+void strobe_observe_mask(uint64_t address);
+/* From now on a thread may have the signals blocked. */
+void strobe_faults_may_be_blocked(void);
+
+/* From the agent. Once sigaction is observed: `sigaction` is the C library's, past the observer. `may_be_blocked`: a
+   thread of the program has the signals blocked, or not everything is observed. */
+void strobe_native_catch_faults(void* sigaction, int may_be_blocked);
+/* The program's handlers are its own again. */
+void strobe_native_leave_faults(void);
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * Functions of the C library whose calls the recorder must know of, whatever is traced: those that set handlers and
+ * block signals (native/faults.c), and those that begin to filter system calls. Each begins with a jump to a trampoline
+ * as traced functions do, which leads to strobe_native_observe (x86_64/observe.c) instead of strobe_native_enter.
+ * Nothing is recorded; the function goes on with the registers that are left here.
+ *
+ * A program that makes these system calls itself, not through the C library, is not seen.
+ */
+#include "faults.h"
+
+#define STROBE_UNBLOCK 1
+#define STROBE_CONTEXT_MASK_OFFSET 296
+#define STROBE_PR_SET_NAME 15
+#define STROBE_PR_SET_SECCOMP 22
+#define STROBE_SYS_SECCOMP 317
+#define STROBE_STATES_UNDER_FILTER 256u
+
+enum strobe_register { STROBE_RDI, STROBE_RSI, STROBE_RDX, STROBE_RCX, STROBE_R8, STROBE_R9 };
+
+/* From now on no thread makes a system call for the recorder. What needs one is done before. */
+static void strobe_begin_filtered(void) {
+    struct strobe_recorder* recorder = &strobe_recorder;
+    if (!recorder->may_call_kernel) return;
+    strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_NAME, (int64_t)recorder->filtered_name, 0, 0, 0, 0);
+    strobe_states_prepare(recorder, STROBE_STATES_UNDER_FILTER);
+    recorder->control->reports_exit = 0; /* the probe of _exit asks for the process id */
+    STROBE_COMPILER_BARRIER();
+    recorder->may_call_kernel = 0;
+}
+
+static void strobe_observe_name(uint64_t address) {
+    const struct strobe_thread_state* state = strobe_thread_known(&strobe_recorder);
+    uint64_t name[2] = {0, 0};
+    uint64_t* place;
+    uint32_t length;
+    int ended;
+    if (state == NULL || state->thread_index >= STROBE_THREAD_INDEX_SHARED) return;
+    length = strobe_read_text(&strobe_recorder, state, address, (uint8_t*)name, 15, 1, &ended);
+    if (length < 8) name[1] = 0;
+    name[length / 8] &= (1ull << length % 8 * 8) - 1; /* what was read beyond its end */
+    place = (uint64_t*)strobe_recorder.threads[state->thread_index].name;
+    place[0] = name[0];
+    place[1] = name[1];
+}
+
+static void strobe_observe_prctl(uint64_t option, uint64_t argument) {
+    if (option == STROBE_PR_SET_SECCOMP) strobe_begin_filtered();
+    if (option == STROBE_PR_SET_NAME && !strobe_recorder.may_call_kernel) strobe_observe_name(argument);
+}
+
+/* syscall(number, ...) has a system call's arguments one register further. */
+static void strobe_observe_syscall(const uint64_t* registers) {
+    switch (registers[STROBE_RDI]) {
+        case STROBE_SYS_SECCOMP:
+            strobe_begin_filtered();
+            break;
+        case STROBE_SYS_PRCTL:
+            strobe_observe_prctl(registers[STROBE_RSI], registers[STROBE_RDX]);
+            break;
+        case STROBE_SYS_RT_SIGPROCMASK:
+            if (registers[STROBE_RSI] != STROBE_UNBLOCK) strobe_observe_mask(registers[STROBE_RDX]);
+            break;
+        case STROBE_SYS_RT_SIGACTION: /* its own struct, and our handler may be gone */
+            if (registers[STROBE_RDX] != 0) strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
+            break;
+    }
+}
+
+static void strobe_observe_sigmask(uint64_t* registers) {
+    if (registers[STROBE_RDI] != STROBE_UNBLOCK) strobe_observe_mask(registers[STROBE_RSI]);
+}
+static void strobe_observe_setcontext(uint64_t* registers) {
+    strobe_observe_mask(registers[STROBE_RDI] + STROBE_CONTEXT_MASK_OFFSET);
+}
+static void strobe_observe_swapcontext(uint64_t* registers) {
+    strobe_observe_mask(registers[STROBE_RSI] + STROBE_CONTEXT_MASK_OFFSET);
+}
+static void strobe_observe_sigsuspend(uint64_t* registers) { strobe_observe_mask(registers[STROBE_RDI]); }
+static void strobe_observe_attribute(uint64_t* registers) { strobe_observe_mask(registers[STROBE_RSI]); }
+static void strobe_observe_ppoll(uint64_t* registers) { strobe_observe_mask(registers[STROBE_RCX]); }
+static void strobe_observe_pselect(uint64_t* registers) { strobe_observe_mask(registers[STROBE_R9]); }
+static void strobe_observe_epoll_pwait(uint64_t* registers) { strobe_observe_mask(registers[STROBE_R8]); }
+static void strobe_observe_prctl_call(uint64_t* registers) {
+    strobe_observe_prctl((uint32_t)registers[STROBE_RDI], registers[STROBE_RSI]);
+}
+static void strobe_observe_syscall_call(uint64_t* registers) { strobe_observe_syscall(registers); }
+
+struct strobe_observed {
+    const char* name;
+    void (*observe)(uint64_t* registers);
+};
+
+/* sigaction first: without it nothing is caught. Not every C library has all of the others. */
+static const struct strobe_observed strobe_observed[] = {
+    {"sigaction", strobe_observe_sigaction},
+    {"pthread_sigmask", strobe_observe_sigmask}, /* sigprocmask and siglongjmp call it */
+    {"setcontext", strobe_observe_setcontext},
+    {"swapcontext", strobe_observe_swapcontext},
+    {"sigsuspend", strobe_observe_sigsuspend},
+    {"ppoll", strobe_observe_ppoll},
+    {"pselect", strobe_observe_pselect},
+    {"epoll_pwait", strobe_observe_epoll_pwait},
+    {"epoll_pwait2", strobe_observe_epoll_pwait},
+    {"pthread_attr_setsigmask_np", strobe_observe_attribute},
+    {"prctl", strobe_observe_prctl_call},
+    {"syscall", strobe_observe_syscall_call},
+};
+
+#define STROBE_OBSERVED (sizeof strobe_observed / sizeof *strobe_observed)
+
+/* Name of the function that has this number; NULL where there are no more. */
+const char* strobe_native_observed_name(uint32_t number) {
+    return number < STROBE_OBSERVED ? strobe_observed[number].name : NULL;
+}
+
+/* Called by strobe_native_observe. */
+void strobe_observe(uint32_t number, uint64_t* registers) {
+    if (strobe_recorder.control->alive) strobe_observed[number].observe(registers);
+}

@@ -1,0 +1,32 @@
+"""What the kernel says of a process or a thread of it (proc(5), status)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def blocked_signals(pid: int, thread: int) -> int:
+    """Of a thread: bit n - 1 for signal n. Raises OSError when it is gone."""
+    return int(_fields(Path(f"/proc/{pid}/task/{thread}/status"))["SigBlk"], 16)
+
+
+def filters_calls(pid: int) -> bool:
+    """Whether a filter that Strobe itself is not under decides which calls of the kernel the process may make
+    (seccomp). False when the process is gone."""
+    try:
+        theirs, own = _fields(Path(f"/proc/{pid}/status")), _fields(Path("/proc/self/status"))
+    except OSError:
+        return False
+    if theirs.get("Seccomp", "0") == "1":  # strict mode
+        return True
+    # Linux before 5.9 does not count the filters
+    return _filters(theirs) > _filters(own)
+
+
+def _filters(fields: dict[str, str]) -> int:
+    return int(fields.get("Seccomp_filters", fields.get("Seccomp", "0")))
+
+
+def _fields(path: Path) -> dict[str, str]:
+    lines = path.read_text(errors="replace").splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}

@@ -1,0 +1,94 @@
+"""Nothing that the recorder reads can end the program, and the program's own faults are its own: handlers, masks and
+endings are as they are untraced, whatever state its signals are in."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+
+import pytest
+from support.sessions import Build, Launch, Outcome, outcome, status, totals, untraced
+from support.wait import wait_until
+
+from strobe.errors import StrobeError
+from strobe.model import LaunchSpec, Watch
+from strobe.session import Session, SessionManager
+
+FORMS = ["native", "portable"]
+_WAYS = (
+    "handlers blocked masked suspends ignored reset overflows vforks raw-mask raw-action bus forks faults sent sent-bus"
+)
+WAYS = _WAYS.split()
+LONG = os.environ.get("STROBE_LONG") == "1"
+
+
+@pytest.fixture(params=FORMS)
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("STROBE_RECORDER", request.param)
+    return str(request.param)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.usefixtures("form")
+def test_faults_are_the_programs_own(launch: Launch, build_program: Build, way: str) -> None:
+    program = build_program("faults", "-O1", "-Wno-infinite-recursion")
+    assert outcome(launch(program, way, patterns=["*"], sampling="off", depth=2)) == untraced(program, way)
+
+
+@pytest.mark.parametrize("flags", ["-O0", "-O2"])
+def test_memory_may_go_away_at_any_moment(launch: Launch, build_program: Build, form: str, flags: str) -> None:
+    """Text, structures and watches behind pointers that another thread unmaps. Long form: STROBE_LONG=1."""
+    program = build_program("unmaps", flags)
+    calls = 20_000_000 if LONG else 300_000 if form == "native" else 30_000
+    watch = [Watch(variable="gNode->value"), Watch(variable="gNode->next->next->value"), Watch(variable="*gNode")]
+    session = launch(program, str(calls), patterns=["take_*"], sampling="off", watch=watch, depth=3)
+    ended = session.wait(3000 if LONG else 120)
+    assert ended is not None
+    assert (ended.code, ended.signal) == (0, None)
+    assert {name: found.count for name, found in totals(session).items()} == dict.fromkeys(
+        ["take_text", "take_node"], calls
+    )
+
+
+@pytest.mark.usefixtures("form")
+def test_watched_variable_goes_with_its_library(launch: Launch, build_program: Build, build_plugin: Build) -> None:
+    session = launch(build_program("dlopens"), str(build_plugin()), "reload", patterns=["use", "plugin_run"])
+    wait_until(lambda: "plugin_run" in totals(session), "calls of the library", 20)
+    wait_until(lambda: _is_watched(session), "the library to be there for a moment", 20)
+    before = totals(session)["use"].count
+    wait_until(lambda: totals(session)["use"].count > before + 10, "calls with the library gone", 20)
+    os.kill(session.pid, signal.SIGUSR1)
+    assert (outcome(session).stdout, status(session)) == ("right\n", 0)
+
+
+def _is_watched(session: Session) -> bool:
+    try:
+        return "plugin_rounds" in session.trace(watch=[Watch(variable="plugin_rounds")]).active_watches
+    except StrobeError:  # it is gone at this moment
+        return False
+
+
+@pytest.mark.parametrize("way", ["list", "threads"])
+def test_no_system_call_that_the_program_does_not_make(launch: Launch, build_program: Build, way: str) -> None:
+    """Each function's and thread's first event comes once the program may make only its own system calls."""
+    program = build_program("allowlisted", "-O1")
+    session = launch(program, way, patterns=["*"], sampling="off", depth=2)
+    assert outcome(session) == untraced(program, way) == Outcome("right\n", "", 0)
+    assert totals(session)["take"].count == (100_000 if way == "list" else 300_000)
+
+
+def test_attaching_to_a_program_that_filters_its_calls_is_refused(
+    build_program: Build, manager: SessionManager
+) -> None:
+    process = subprocess.Popen([build_program("filtered", "-O0")], stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        with pytest.raises(StrobeError, match="filters its system calls"):
+            manager.launch(LaunchSpec("", pid=process.pid))
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait(10)
+        process.stdout.close()
