@@ -2,7 +2,7 @@
 
 import { type ExtrasRequest } from "./extras.js";
 import { type HookAnswer, Hooks, type HookRequest } from "./hooks.js";
-import { allowTracer, bufferStandardOutputByLine, readOwnMemory, redirectStandardInput } from "./libc.js";
+import { allowTracer, bufferStandardOutputByLine, endProgram, readOwnMemory, redirectStandardInput } from "./libc.js";
 import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
 import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
@@ -31,6 +31,11 @@ rpc.exports = {
     /** Those that are not Frida's own. Process.enumerateThreads stops each one, which took 15 s and found none at times. */
     programThreads(threads: number[]): number[] {
         return threads.filter(thread => !Cloak.hasThread(thread));
+    },
+
+    /** Only threads of the agent are left, and the main one has ended with `code`. */
+    endProgram(code: number): void {
+        endProgram(code);
     },
 
     modules(): ModuleAnswer[] {

@@ -3,8 +3,10 @@
  * paused inside a constructor that dlopen runs, everything that ends in dlsym would block.
  */
 
+const PROT_READ = 1;
 const PROT_READ_WRITE = 3;
 const MAP_SHARED = 1;
+const MAP_FIXED = 0x10;
 const MAP_PRIVATE_ANONYMOUS = 0x22;
 const MAP_FIXED_NOREPLACE = 0x100000;
 const PROT_READ_EXEC = 5;
@@ -14,6 +16,8 @@ const O_CLOEXEC = 0x80000;
 const O_NOFOLLOW = Process.arch === "arm64" ? 0x8000 : 0x20000;
 const IOLBF = 1;
 const MADV_POPULATE_WRITE = 23;
+const ATTRIBUTES_BYTES = 64; // pthread_attr_t
+const SIGNAL_SET_BYTES = 128; // sigset_t
 const PR_SET_PTRACER = 0x59616d61;
 
 export function globalExport(name: string): NativePointer {
@@ -57,16 +61,27 @@ function isInode(fd: number, inode: string): boolean {
     return fstat(fd, status) === 0 && status.add(8).readU64().equals(uint64(inode)); // st_ino, of both CPUs
 }
 
-/** Maps a whole file for reading and writing, shared; outlives the script. `inode`: of the file that the host has made there. */
-export function mapShared(path: string, bytes: number, inode: string): NativePointer {
+/**
+ * Maps a whole file for reading and writing, shared; outlives the script. `inode`: of the file that the host has made there. `place`:
+ * what is there is replaced; NULL: anywhere.
+ */
+export function mapShared(path: string, bytes: number, inode: string, place: NativePointer): NativePointer {
     const fd = openFile(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (!isInode(fd, inode)) {
         close_(fd);
         throw new Error(`${path} is another file in the target than it is for Strobe (a container?)`);
     }
-    const address = mmap(NULL, bytes, PROT_READ_WRITE, MAP_SHARED, fd, 0) as NativePointer;
+    const flags = place.isNull() ? MAP_SHARED : MAP_SHARED | MAP_FIXED;
+    const address = mmap(place, bytes, PROT_READ_WRITE, flags, fd, 0) as NativePointer;
     close_(fd);
     return checkMapped(address, path);
+}
+
+/** Maps the first page of a file, for others to see in /proc/PID/maps; outlives the script. */
+export function mapMark(path: string): void {
+    const fd = openFile(path, O_RDONLY);
+    mmap(NULL, Process.pageSize, PROT_READ, MAP_SHARED, fd, 0);
+    close_(fd);
 }
 
 /** Zeroed memory that outlives the script. */
@@ -135,6 +150,22 @@ export function callInForkedChildren(handler: NativePointer): void {
     }
     const other = Module.findGlobalExportByName("pthread_atfork");
     if (other !== null) new NativeFunction(other, "int", ["pointer", "pointer", "pointer"])(NULL, NULL, handler);
+}
+
+/**
+ * Ends the process as the C library does with its last thread: by exit(0), on a thread that takes signals. A thread that has ended with
+ * another code has done so without the library, and then the process ends without it, too.
+ */
+export function endProgram(code: number): void {
+    if (code !== 0) new NativeFunction(globalExport("_exit"), "void", ["int"])(code);
+    const thread = Memory.alloc(8);
+    const attributes = Memory.alloc(ATTRIBUTES_BYTES);
+    new NativeFunction(globalExport("pthread_attr_init"), "int", ["pointer"])(attributes);
+    const setMask = Module.findGlobalExportByName("pthread_attr_setsigmask_np");
+    if (setMask !== null) new NativeFunction(setMask, "int", ["pointer", "pointer"])(attributes, Memory.alloc(SIGNAL_SET_BYTES));
+    const create = new NativeFunction(globalExport("pthread_create"), "int", ["pointer", "pointer", "pointer", "pointer"]);
+    if (create(thread, attributes, globalExport("exit"), NULL) !== 0)
+        new NativeFunction(globalExport("exit"), "void", ["int"])(0);
 }
 
 /** Loads a shared library as the program itself would, for good; null where that fails. */

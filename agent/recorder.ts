@@ -7,8 +7,9 @@ import { Extras } from "./extras.js";
 import { Observers } from "./observers.js";
 import { cpuRoutines } from "./aarch64_routines.js";
 import {
-    callInForkedChildren, createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, mapAnonymous, mapShared,
+    callInForkedChildren, createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, mapAnonymous, mapMark, mapShared,
 } from "./libc.js";
+import { ProcessHooks } from "./process_hooks.js";
 
 const RECORDER_BYTES = 4096;
 /** What the host knows to write is a jump of x86-64. */
@@ -24,6 +25,10 @@ export interface RecorderRequest {
     segmentBytes: number;
     /** Its inode's number, in digits. */
     segmentInode: string;
+    /** The kernel does not say how a program ended, so that the target has to. */
+    notesExit: boolean;
+    /** The program is Strobe's own, and to be known as this session's even after the recorder has ended. */
+    isOwnProgram: boolean;
 }
 
 export interface RecorderAnswer {
@@ -39,7 +44,8 @@ export interface RecorderAnswer {
 
 export class Recorder {
     readonly onEnter: NativePointer;
-    private readonly threadKey: number;
+    /** Null where threads keep their values of it: the next agent goes on with the same one. */
+    private threadKey: number | null = null;
     private readonly end_: () => void;
     private readonly setPlans_: (count: number, functions: NativePointer, plans: NativePointer) => void;
     private readonly setFlags_: (count: number, functions: NativePointer, flags: NativePointer) => void;
@@ -59,7 +65,8 @@ export class Recorder {
     readonly observers: Observers | null;
     private readonly module: CModule;
     private readonly unwindTable: NativePointer;
-    private readonly unwinders = new Set<string>();
+    private readonly addUnwinder_: (registerFrame: NativePointer) => number;
+    private readonly processHooks = new ProcessHooks();
     readonly extras: Extras;
     readonly answer: RecorderAnswer;
 
@@ -86,15 +93,22 @@ export class Recorder {
         this.addFlags_ = new NativeFunction(form.strobe_agent_add_flags, "void", ["uint32", "pointer", "uint8"]);
         this.extras = new Extras(form);
         this.initialise(form, request);
-        this.threadKey = createThreadKey(form.strobe_on_thread_end);
-        new NativeFunction(form.strobe_agent_set_thread_key, "void", ["uint32"])(this.threadKey);
+        const isFirst = new NativeFunction(form.strobe_agent_has_thread_key, "int", [])() === 0;
+        if (isFirst) {
+            const key = createThreadKey(form.strobe_on_thread_end);
+            new NativeFunction(form.strobe_agent_set_thread_key, "void", ["uint32"])(key);
+            if (library === null) this.threadKey = key; // its destructor goes with the script
+        }
         this.nativeEnter =
             library === null ? null : new NativeFunction(form.strobe_native_begin, "pointer", [])() as NativePointer;
-        if (library !== null) callInForkedChildren(form.strobe_native_after_fork);
+        if (library !== null && isFirst) callInForkedChildren(form.strobe_native_after_fork);
+        this.addUnwinder_ = new NativeFunction(form.strobe_agent_add_unwinder, "int", ["pointer"]);
         this.observers = library === null ? null : new Observers(this, form);
         this.unwindTable = new NativeFunction(form.strobe_agent_unwind_table, "pointer", [])() as NativePointer;
         this.registerStandardUnwinder();
-        this.reportExit(tools, form);
+        if (request.notesExit) this.noteExit(tools, form);
+        const writeGuard = new NativeFunction(form.strobe_agent_loader_guard, "uint32", ["pointer", "pointer"]);
+        this.processHooks.guardLoader(this, (memory, leadsTo) => writeGuard(memory, leadsTo) as number);
         const catches = new NativeFunction(form.strobe_agent_catches_returns, "int", []);
         const place = new NativeFunction(form.strobe_agent_recorder, "pointer", [])() as NativePointer;
         const reason = library === null && request.library !== "" ? `${request.library} cannot be loaded there` : "";
@@ -104,7 +118,9 @@ export class Recorder {
         };
     }
 
-    private reportExit(tools: Record<string, NativePointer>, form: Record<string, NativePointer>): void {
+    private noteExit(tools: Record<string, NativePointer>, form: Record<string, NativePointer>): void {
+        const write = new NativeFunction(form.strobe_agent_exit_routine, "uint32", ["pointer"]);
+        if (this.processHooks.noteExit(this, memory => write(memory) as number)) return;
         const offsets = new NativeFunction(tools.strobe_agent_probe_offsets, "uint32", [])() as number;
         const makeProbe = new NativeFunction(form.strobe_agent_exit_probe, "pointer", ["uint32", "uint32"]);
         const probe = makeProbe(offsets & 0xffff, offsets >>> 16) as NativePointer;
@@ -114,10 +130,14 @@ export class Recorder {
 
     private initialise(symbols: Record<string, NativePointer>, request: RecorderRequest): void {
         const init = new NativeFunction(
-            symbols.strobe_agent_init, "int64", ["pointer", "pointer", "pointer", "uint64"]);
-        const segment = mapShared(request.segmentPath, request.segmentBytes, request.segmentInode);
+            symbols.strobe_agent_init, "int64", ["pointer", "uint64", "pointer", "pointer", "uint64"]);
+        const begin = new NativeFunction(symbols.strobe_agent_begin, "pointer", ["uint64"]);
+        const place = begin(request.segmentBytes) as NativePointer;
+        if (place.equals(ptr(-1))) throw new Error("another session records it");
+        const segment = mapShared(request.segmentPath, request.segmentBytes, request.segmentInode, place);
+        if (request.isOwnProgram) mapMark(request.segmentPath);
         const result = init(
-            segment, globalExport("pthread_getspecific"), globalExport("pthread_setspecific"), mainStackAddress());
+            segment, request.segmentBytes, globalExport("pthread_getspecific"), globalExport("pthread_setspecific"), mainStackAddress());
         if (Number(result) !== 0) throw new Error(`the recorder could not start: error ${-Number(result)}`);
     }
 
@@ -135,8 +155,7 @@ export class Recorder {
 
     /** `address`: of an unwinder's `__register_frame`. */
     registerUnwinder(address: NativePointer): void {
-        if (this.unwinders.has(address.toString())) return;
-        this.unwinders.add(address.toString());
+        if (this.addUnwinder_(address) === 0) return;
         new NativeFunction(address, "void", ["pointer"])(this.unwindTable);
     }
 
@@ -182,18 +201,21 @@ export class Recorder {
 
     /** Switches recording off for good; the return stubs already on stacks go on working. */
     end(): void {
+        this.processHooks.restore(this);
         this.extras.end();
         this.observers?.end();
         this.end_();
-        deleteThreadKey(this.threadKey);
+        if (this.threadKey !== null) deleteThreadKey(this.threadKey);
     }
 }
 
 function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
-    const names = ["strobe_agent_init", "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
-        "strobe_agent_add_flags", "strobe_agent_set_watch", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_set_recipe",
+    const names = ["strobe_agent_begin", "strobe_agent_init", "strobe_agent_has_thread_key", "strobe_agent_add_unwinder",
+        "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
+        "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_set_watch", "strobe_agent_set_recipe",
         "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_script", "strobe_agent_end",
-        "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_on_thread_end",
+        "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
+        "strobe_agent_loader_guard", "strobe_on_thread_end",
         "strobe_native_begin", "strobe_native_after_fork", "strobe_native_observe", "strobe_native_observed_name",
         "strobe_native_catch_faults", "strobe_native_leave_faults", "strobe_agent_recorder"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));

@@ -104,6 +104,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "Process {pid} is stopped, by SIGSTOP or by Ctrl-Z in its terminal: nothing can be put into it.",
         "Let it go on and attach again: kill -CONT {pid}",
     ),
+    "recorded_already": (
+        Code.ATTACH_FAILED,
+        "Process {pid} is recorded already, by session '{session}'.",
+        "Use that session, or stop it first; a process is recorded by one session at a time.",
+    ),
     "process_blocked": (
         Code.ATTACH_FAILED,
         "Process {pid} could not be observed within {seconds} s: its main thread is kept waiting by the kernel.",

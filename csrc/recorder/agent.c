@@ -5,7 +5,26 @@ void strobe_on_thread_end(void* state) { strobe_thread_end(&strobe_recorder, (st
 
 STROBE_STATIC_ASSERT(sizeof(struct strobe_recorder) <= 4096, "the agent maps one page for it");
 
-int64_t strobe_agent_init(uint8_t* segment, void* get_specific, void* set_specific, uint64_t main_stack_address) {
+static int strobe_agent_is_alive(const struct strobe_recorder* recorder) {
+    return recorder->control->alive && recorder->agent_tid != 0 &&
+           strobe_syscall(STROBE_SYS_TGKILL, recorder->pid, recorder->agent_tid, 0, 0, 0, 0) == 0;
+}
+
+/* Ends what an agent has left that is not there any more. Gives where the segment is to be mapped; NULL: anywhere, all
+   bits set: another session is recording. */
+void* strobe_agent_begin(uint64_t segment_bytes) {
+    struct strobe_recorder* recorder = &strobe_recorder;
+    if (recorder->control != NULL && strobe_agent_is_alive(recorder)) return (void*)~0ull;
+    recorder->agent_tid = (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0);
+    if (recorder->control == NULL) return NULL;
+    if (recorder->control->alive) strobe_recorder_end(recorder);
+    return segment_bytes <= recorder->segment_bytes ? recorder->header : NULL;
+}
+
+int64_t strobe_agent_init(uint8_t* segment, uint64_t segment_bytes, void* get_specific, void* set_specific,
+                          uint64_t main_stack_address) {
+    if ((uint8_t*)strobe_recorder.header != segment || strobe_recorder.segment_bytes < segment_bytes)
+        strobe_recorder.segment_bytes = segment_bytes;
     strobe_recorder.get_specific = (void* (*)(uint32_t))get_specific;
     strobe_recorder.set_specific = (int (*)(uint32_t, const void*))set_specific;
     strobe_recorder.main_stack_address = main_stack_address;
@@ -14,13 +33,33 @@ int64_t strobe_agent_init(uint8_t* segment, void* get_specific, void* set_specif
 
 void strobe_agent_set_thread_key(uint32_t key) {
     strobe_recorder.thread_key = key;
+    strobe_recorder.has_key = 1;
     strobe_thread_slot_find(&strobe_recorder);
+}
+
+/* Of an earlier session: the key stays, as threads have values of it. */
+int strobe_agent_has_thread_key(void) { return (int)strobe_recorder.has_key; }
+
+/* Whether the unwinder with this __register_frame has yet to be given the table, which it must get once. */
+int strobe_agent_add_unwinder(uint64_t address) {
+    struct strobe_recorder* recorder = &strobe_recorder;
+    uint32_t index;
+    for (index = 0; index < recorder->unwinder_count; index++)
+        if (recorder->unwinders[index] == address) return 0;
+    if (recorder->unwinder_count < STROBE_UNWINDERS) recorder->unwinders[recorder->unwinder_count++] = address;
+    return 1;
 }
 
 /* The probe for _exit: the kernel does not tell a program's exit status to anybody but its parent. The offsets are
    those of strobe_agent_probe_offsets. */
 void* strobe_agent_exit_probe(uint32_t cpu_offset, uint32_t rdi_offset) {
     return strobe_exit_probe_write(&strobe_recorder, cpu_offset, rdi_offset);
+}
+
+uint32_t strobe_agent_exit_routine(uint8_t* memory) { return strobe_exit_routine_write(&strobe_recorder, memory); }
+
+uint32_t strobe_agent_loader_guard(uint8_t* memory, uint64_t leads_to) {
+    return strobe_loader_guard_write(&strobe_recorder, memory, leads_to);
 }
 
 void* strobe_agent_unwind_table(void) { return strobe_recorder.unwind_table; }

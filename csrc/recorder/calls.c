@@ -32,9 +32,8 @@ static STROBE_COLD uint64_t strobe_return_of_dropped(struct strobe_thread_state*
     return state->frames[depth].return_address;
 }
 
-/* The stub of frame `depth` is running, interrupted by a handler: it has put its number where it stood itself. */
-static int strobe_is_returning(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
-                               uint32_t depth) {
+int strobe_is_returning(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                        uint32_t depth) {
     uint64_t number = (uint64_t)(state->frames - recorder->frames) + depth;
     return *(const uint64_t*)state->frames[depth].slot == (0xffffffff00000000ull | STROBE_RETURNING_MARK | number);
 }

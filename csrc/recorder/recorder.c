@@ -3,6 +3,7 @@
 
 #define STROBE_PROT_READ_WRITE 3
 #define STROBE_MAP_PRIVATE_ANONYMOUS 0x22
+#define STROBE_MAP_FIXED 0x10
 #define STROBE_MAP_NORESERVE 0x4000
 #define STROBE_MADV_WIPEONFORK 18
 #define STROBE_PAGE 4096u
@@ -56,11 +57,12 @@ static int64_t strobe_sleep_ms(int64_t milliseconds) {
 
 int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment) {
     struct strobe_header* header = (struct strobe_header*)segment;
+    int is_first = recorder->control == NULL;
     int64_t result;
     if (header->magic != STROBE_MAGIC || header->version != STROBE_ABI_VERSION ||
         header->function_capacity > STROBE_FUNCTION_CAPACITY)
         return -22;
-    if (!strobe_map_state(recorder)) return -12;
+    if (is_first && !strobe_map_state(recorder)) return -12;
     result =
         strobe_syscall(STROBE_SYS_MADVISE, (int64_t)recorder->control, STROBE_PAGE, STROBE_MADV_WIPEONFORK, 0, 0, 0);
     if (result < 0) return result;
@@ -79,12 +81,16 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     strobe_tid_offset_find(recorder);
     strobe_stack_offset_find(recorder);
     strobe_main_stack_find(recorder);
-    strobe_return_path_write(recorder);
-    strobe_unwind_table_write(recorder);
+    if (is_first) {
+        strobe_return_path_write(recorder);
+        strobe_unwind_table_write(recorder);
+    }
+    recorder->captures_used = recorder->recipe_steps_used = recorder->extras_used = 0;
+    recorder->script = NULL;
     recorder->exit_function = (uint64_t)strobe_exit;
     recorder->control->exit_handler = recorder->exit_function;
     recorder->control->alive = 1;
-    recorder->control->reports_exit = 1;
+    recorder->control->has_agent = 1;
     return 0;
 }
 
@@ -96,6 +102,13 @@ static int strobe_anyone_busy(const struct strobe_recorder* recorder) {
     return 0;
 }
 
+/* Whoever still comes to the segment finds zeros: a thread that a debugger holds inside the recorder. */
+static void strobe_segment_replace(struct strobe_recorder* recorder) {
+    if (recorder->segment_bytes == 0) return;
+    strobe_syscall(STROBE_SYS_MMAP, (int64_t)recorder->header, (int64_t)recorder->segment_bytes, STROBE_PROT_READ_WRITE,
+                   STROBE_MAP_PRIVATE_ANONYMOUS | STROBE_MAP_NORESERVE | STROBE_MAP_FIXED, -1, 0);
+}
+
 void strobe_recorder_end(struct strobe_recorder* recorder) {
     int attempts = STROBE_END_ATTEMPTS;
     recorder->follows_forks = 0;
@@ -104,4 +117,6 @@ void strobe_recorder_end(struct strobe_recorder* recorder) {
     /* a thread may stand between reading the handler's address and marking itself busy: give it time to get on */
     strobe_sleep_ms(20);
     while (attempts-- > 0 && strobe_anyone_busy(recorder)) strobe_sleep_ms(1);
+    strobe_states_retire(recorder);
+    strobe_segment_replace(recorder);
 }

@@ -42,6 +42,7 @@
 #define STROBE_SAMPLING_WINDOW_CALLS 10000u
 #define STROBE_SAMPLING_WINDOW_NS 100000000.0
 #define STROBE_SAMPLING_KEEP_ONE_IN 100u
+#define STROBE_UNWINDERS 64u
 #define STROBE_RETURNING_MARK 0x80000000ull /* added to a frame's number, which alone could be anything on a stack */
 #define STROBE_REGISTERS 6u                 /* of integer arguments */
 #define STROBE_CAPTURE_CAPACITY (1u << 20)
@@ -96,7 +97,7 @@ struct strobe_thread_state {
     uint64_t first_stub;         /* the address that stands for the first of them on the stack */
     uint64_t
         busy_slot; /* not `idle` while the recorder works with this state: a signal handler then needs another one */
-    uint64_t idle; /* 0, or what it is once the thread has run its destructors (threads.c) */
+    uint64_t idle; /* 0, or what it is once the thread has run its destructors, or the session has ended (threads.c) */
     uint64_t thread_pointer;
     uint32_t depth; /* open frames */
     uint32_t thread_index;
@@ -126,7 +127,7 @@ struct strobe_thread_state {
 struct strobe_control {
     uint64_t exit_handler; /* address of strobe_exit; 0: return stubs only return */
     uint32_t alive;
-    uint32_t reports_exit;
+    uint32_t has_agent; /* never set again in a child, whatever is recorded there */
 };
 
 /* The number of `width` bytes at `address`; after each dereference, first of the word at `address`, so many bytes
@@ -206,6 +207,12 @@ struct strobe_recorder {
     strobe_script_function* script;
     void* (*get_specific)(uint32_t key);
     int (*set_specific)(uint32_t key, const void* value);
+    uint64_t segment_bytes; /* 0: its memory is somebody else's business */
+    uint32_t has_key;
+    uint32_t agent_tid; /* the thread of the agent whose session this is */
+    uint32_t unwinder_count;
+    uint32_t reserved2;
+    uint64_t unwinders[STROBE_UNWINDERS]; /* that know the return stubs */
 };
 
 STROBE_STATIC_ASSERT(offsetof(struct strobe_recorder, control) == 0, "the host reads it");
@@ -217,9 +224,11 @@ extern struct strobe_recorder strobe_recorder;
 
 /* recorder.c: set-up and end */
 
-/* Lays out the state and switches the recorder on. `segment` is the mapped file. 0, or a negative errno. */
+/* Lays out the state, or takes up that of a session that has ended, and switches the recorder on. `segment` is the
+   mapped file. 0, or a negative errno. */
 int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment);
-/* Switches it off; returns once no thread is inside the recorder (waits up to a second). Stubs stay usable. */
+/* Switches it off; returns once no thread is inside the recorder (waits up to a second). Stubs stay usable, and the
+   segment's place in memory is kept, with nothing of the file in it. */
 void strobe_recorder_end(struct strobe_recorder* recorder);
 
 /* calls.c: the hot path */
@@ -236,6 +245,9 @@ STROBE_APART uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t fra
 
 /* The innermost open frame of `state` was left by an exception, a jump, or the thread's end. */
 void strobe_frame_drop(struct strobe_thread_state* state);
+/* The stub of frame `depth` is running, interrupted by a handler: it has put its number where it stood itself. */
+int strobe_is_returning(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                        uint32_t depth);
 
 /* capture.c: writes what `count` captures give to `out`, which has room for the plan's most_words; returns how many
    words. `registers`: by STROBE_SOURCE_*; `slot`: where the return address stands. Vector registers must be as the
@@ -285,6 +297,10 @@ struct strobe_thread_state* strobe_thread_current(struct strobe_recorder* record
 /* The state that records while `state` is busy; NULL where there is none to be had (counted). */
 struct strobe_thread_state* strobe_thread_nested(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_state* state);
+/* The session has ended: threads begin anew in the next one. */
+void strobe_states_retire(struct strobe_recorder* recorder);
+/* Its session has ended; what it has open may still return. */
+int strobe_state_is_retired(const struct strobe_thread_state* state);
 void strobe_thread_read_name(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 
 /* chunks.c: room for a record with `words` payload words, or NULL (counted by the caller) */
@@ -332,8 +348,12 @@ void strobe_main_stack_find(struct strobe_recorder* recorder);
 int strobe_returns_can_be_caught(void);
 int64_t strobe_stubs_write(struct strobe_recorder* recorder, uint32_t state_index);
 void strobe_return_path_write(struct strobe_recorder* recorder);
-/* Ends the writing of code: the page can be executed from then on. */
+/* A probe of Interceptor's for _exit; NULL for a CPU that has the following. */
 void* strobe_exit_probe_write(struct strobe_recorder* recorder, uint32_t cpu_offset, uint32_t rdi_offset);
+/* What the agent has _exit, and the dynamic linker's notification, jump to: their code, at `memory`. How many bytes; 0
+   for a CPU that has none. `leads_to`: Frida's own hook. */
+uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* memory);
+uint32_t strobe_loader_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to);
 /* After the return path. */
 void strobe_unwind_table_write(struct strobe_recorder* recorder);
 

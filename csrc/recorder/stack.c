@@ -39,7 +39,7 @@ static int strobe_maps_hex(struct strobe_maps* maps, int stop, uint64_t* value) 
 
 /* The mapping that holds `address`, from /proc/self/maps. */
 static int strobe_maps_find(uint64_t address, uint64_t* low, uint64_t* high) {
-    static const char path[] = "/proc/self/maps";
+    static const char path[] = "/proc/thread-self/maps"; /* the process has none once its main thread has ended */
     struct strobe_maps maps;
     int found = 0;
     maps.length = 0;

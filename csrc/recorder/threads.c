@@ -11,6 +11,7 @@
 #define STROBE_DESTRUCTOR_ROUNDS 4
 #define STROBE_BEGINNING 1 /* busy_slot of a state that is being set up */
 #define STROBE_ENDED 2     /* busy_slot while nobody works with the state of a thread that has run its destructors */
+#define STROBE_RETIRED 3   /* busy_slot, and idle, of a state whose session has ended */
 #define STROBE_NAME_FIRST_INTERVAL 4
 #define STROBE_NAME_LAST_INTERVAL 65536
 #define STROBE_SLOT_MARK 0x5354524f42450000ull
@@ -70,13 +71,35 @@ static int strobe_state_take_stale(struct strobe_recorder* recorder, struct stro
     return tid != 0 && strobe_thread_has_ended(recorder, state, tid) && strobe_compare_exchange32(&state->tid, tid, 0);
 }
 
+int strobe_state_is_retired(const struct strobe_thread_state* state) { return state->idle == STROBE_RETIRED; }
+
+/* Whether a retired state is thread `tid`'s own, and nothing that it has open can still return through a stub: what is
+   above on the stack has been left. */
+static int strobe_state_is_left(const struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                uint32_t tid) {
+    uint64_t here = (uint64_t)&state;
+    if (state->idle != STROBE_RETIRED || state->busy_slot != STROBE_RETIRED || state->tid != tid ||
+        state->thread_pointer != strobe_thread_pointer())
+        return 0;
+    if (state->depth > 0 && strobe_stack_is_alternate(recorder)) return 0;
+    while (state->depth > 0) {
+        uint32_t top = state->depth - 1;
+        uint64_t slot = state->frames[top].slot;
+        if (slot >= here && *(const uint64_t*)slot == STROBE_STUB_OF(state, top)) return 0;
+        if (slot >= here && strobe_is_returning(recorder, state, top)) return 0;
+        strobe_frame_drop(state);
+    }
+    return 1;
+}
+
 /* States are used from the front, so that only those that were ever used are looked at. */
-static struct strobe_thread_state* strobe_state_claim(struct strobe_recorder* recorder) {
+static struct strobe_thread_state* strobe_state_claim(struct strobe_recorder* recorder, uint32_t tid) {
     uint32_t used = recorder->states_used;
     uint32_t index;
     for (index = 0; index < used; index++) {
         struct strobe_thread_state* state = &recorder->states[index];
         if (state->claimed == 0 && strobe_compare_exchange32(&state->claimed, 0, 1)) return state;
+        if (strobe_state_is_left(recorder, state, tid)) return state;
         if (state->idle == STROBE_ENDED && strobe_state_take_stale(recorder, state)) return state;
     }
     while (used < STROBE_THREAD_STATES) {
@@ -184,7 +207,7 @@ static STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe
     if (known != NULL && strobe_is_own_ended(known, tid)) return known;
     state = strobe_state_of(recorder, tid);
     if (state != NULL && state->busy_slot == STROBE_BEGINNING) return NULL;
-    if (state == NULL) state = strobe_state_begin(recorder, strobe_state_claim(recorder), tid);
+    if (state == NULL) state = strobe_state_begin(recorder, strobe_state_claim(recorder, tid), tid);
     if (state == NULL) return NULL;
     recorder->set_specific(recorder->thread_key, state);
     state->busy_slot = state->idle;
@@ -197,7 +220,8 @@ STROBE_COLD struct strobe_thread_state* strobe_thread_nested(struct strobe_recor
                                                              struct strobe_thread_state* state) {
     if (state->busy_slot == STROBE_BEGINNING) return NULL;
     if (state->nested == NULL) {
-        struct strobe_thread_state* nested = strobe_state_begin(recorder, strobe_state_claim(recorder), state->tid);
+        struct strobe_thread_state* nested =
+            strobe_state_begin(recorder, strobe_state_claim(recorder, state->tid), state->tid);
         if (nested == NULL) return NULL;
         nested->busy_slot = 0;
         state->nested = nested;
@@ -251,7 +275,7 @@ static void strobe_state_release(struct strobe_recorder* recorder, struct strobe
    round, and open after it. The chunk stays with the state: a short-lived thread would otherwise leave 64 KiB behind.
    A state of a thread that had this memory before may be anybody's by now. */
 void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
-    if (!recorder->control->alive) return;
+    if (!recorder->control->alive || state->idle == STROBE_RETIRED) return;
     if (state->thread_pointer != strobe_thread_pointer() || state->tid != strobe_own_tid(recorder)) return;
     recorder->set_specific(recorder->thread_key, state);
     if (++state->end_rounds < STROBE_DESTRUCTOR_ROUNDS) return;
@@ -259,4 +283,34 @@ void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_st
     state->nested = NULL;
     strobe_state_close(recorder, state);
     state->idle = state->busy_slot = STROBE_ENDED;
+}
+
+/* A state with open frames stays its thread's, as they return through its stubs; nothing is recorded of them, as they
+   are calls of the ended session. So does one whose thread did not leave the recorder in time. */
+static void strobe_state_retire(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+    int is_free = state->busy_slot == state->idle;
+    uint32_t index;
+    strobe_totals_forget(recorder, state);
+    for (index = 0; index < state->depth; index++) {
+        state->frames[index].totals = NULL;
+        state->frames[index].flags |= STROBE_FRAME_SKIP;
+    }
+    state->chunk = NULL;
+    state->chunk_sequence = state->last_ticks = 0;
+    state->used = state->records = 0;
+    state->thread_index = 0;
+    state->nested = NULL;
+    state->idle = STROBE_RETIRED;
+    if (!is_free) return;
+    state->busy_slot = STROBE_RETIRED;
+    STROBE_COMPILER_BARRIER();
+    if (state->depth > 0) return;
+    state->tid = 0;
+    state->claimed = 0;
+}
+
+void strobe_states_retire(struct strobe_recorder* recorder) {
+    uint32_t index;
+    for (index = 0; index < recorder->states_used; index++)
+        if (recorder->states[index].claimed) strobe_state_retire(recorder, &recorder->states[index]);
 }

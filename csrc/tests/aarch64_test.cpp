@@ -49,10 +49,10 @@ void the_probe_of_exit_writes_the_status_down() {
     Cpu cpu{};
     cpu.x[0] = 42;
     Context context{nullptr, &cpu};
-    recorder.control->reports_exit = 0;  // as in a child
+    recorder.control->has_agent = 0;  // as in a child
     probe(&context);
     CHECK_EQUAL(segment.header().exit_state, 0u);
-    recorder.control->reports_exit = 1;
+    recorder.control->has_agent = 1;
     probe(&context);
     CHECK_EQUAL(segment.header().exit_state, STROBE_EXIT_CALLED);
     CHECK_EQUAL(segment.header().exit_code, 42);

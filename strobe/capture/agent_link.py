@@ -16,6 +16,7 @@ from typing import Any
 import frida
 
 from strobe import resources, threads
+from strobe.capture import exit_status
 from strobe.capture.extras_request import ExtrasRequest
 from strobe.errors import failure
 from strobe.model import LoadedModule
@@ -89,7 +90,7 @@ class AgentLink:
         self._script.on("message", self._receiver)
         self._call(self._script.load)
 
-    def setup(self, segment_path: str) -> Setup:
+    def setup(self, segment_path: str, is_own_program: bool) -> Setup:
         segment = Path(segment_path).lstat()
         request = {
             "source": resources.RECORDER.read_text(),
@@ -97,6 +98,8 @@ class AgentLink:
             "segmentPath": segment_path,
             "segmentBytes": segment.st_size,
             "segmentInode": str(segment.st_ino),
+            "notesExit": not exit_status.kernel_tells(),
+            "isOwnProgram": is_own_program,
         }
         answer = self._ask(self._script.exports_sync.setup, request)
         self._interceptor_writes = bool(answer["interceptorWrites"])
@@ -109,6 +112,11 @@ class AgentLink:
     def program_threads(self, threads: set[int]) -> set[int]:
         """Of these thread ids the program's own; the others are the agent's."""
         return set(self._ask(self._script.exports_sync.program_threads, sorted(threads)))
+
+    def end_program(self, code: int) -> None:
+        """As the C library does when the last thread ends, where that has ended with 0; else at once."""
+        with contextlib.suppress(ProcessLookupError):  # that is what is wanted
+            self._ask(self._script.exports_sync.end_program, code)
 
     def modules(self) -> list[LoadedModule]:
         """Without the recorder's own, which must never be hooked."""

@@ -9,6 +9,9 @@ from strobe.errors import failure
 
 ATTACH_S = 20.0  # for what is over soon, such as a slow disk; then again for the way in
 _POLL_S = 0.01
+_WRITES = " rw-s "
+_AGENT = "frida-agent"
+_MAGIC = b"\0\0STROB1"  # STROBE_MAGIC
 
 
 def wait_until_attachable(pid: int) -> None:
@@ -28,3 +31,31 @@ def _state(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
     except OSError as error:
         raise failure("no_such_process", pid=pid) from error
+
+
+def live_segments(pid: int) -> list[Path]:
+    """The files that a recorder in the process writes to at this moment: none, or that of a session."""
+    found = [Path(line.split(maxsplit=5)[5]) for line in _maps(pid) if _WRITES in line and line.count("/")]
+    return [path for path in dict.fromkeys(found) if _is_segment(path)]
+
+
+def has_agent(pid: int) -> bool:
+    """Whether an agent of Frida's is in it, whoever has put it there."""
+    return any(_AGENT in line for line in _maps(pid))
+
+
+def _maps(pid: int) -> list[str]:
+    """Of /proc/PID/maps; none where the process is gone, or another user's."""
+    try:
+        return Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+
+
+def _is_segment(path: Path) -> bool:
+    """False for one that was removed: its session has ended."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False

@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -24,6 +25,7 @@ from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.extras_request import ExtrasRequest
+from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.recorder_state import is_recording
 from strobe.capture.task_status import blocked_signals, filters_calls
 from strobe.capture.uninjection import Injection
@@ -85,6 +87,7 @@ class Target:
         self._patches = CodePatches(pid, beneath=self._observers)
         self._observers.running = self._patches.running = attached
         self._ended = threading.Event()
+        self._released = threading.Event()  # the process has ended, or goes on without us
         self._open_streams = set() if attached else set(_STREAMS)
         self._output_ended = threading.Event()
         self._session: Any = None
@@ -146,6 +149,8 @@ class Target:
             self._let_go()
             raise
         threads.start(f"strobe-end-{self.pid}", self._watch_end, self._fail("how the program ended"))
+        last = partial(end_with_last_thread, self.pid, self._agent, self._released)
+        threads.start(f"strobe-last-{self.pid}", last, threads.logged_only)
 
     def _enter(self, device: Any) -> None:
         self._injection = Injection(self.pid)
@@ -160,7 +165,7 @@ class Target:
             self._remove_module,
             self._fail("libraries that are loaded later"),
         )
-        self.setup = self._agent.setup(self._segment_path)
+        self.setup = self._agent.setup(self._segment_path, is_own_program=not self.attached)
         if self.attached:
             self._keep_signals_to_the_program()
         self._observe()
@@ -339,6 +344,7 @@ class Target:
 
     def detach(self) -> None:
         """Leaves the process running, with its own code back in place."""
+        self._released.set()
         with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
             self._patches.take_out()
             self._observers.take_out()
@@ -389,12 +395,11 @@ class Target:
                 last.callback(self._agent.close)
                 last.callback(ROUTER.disconnect, self.pid, self._receiver)
                 last.callback(self._events.on_exit, status)
+                last.callback(self._released.set)
                 last.callback(self._ended.set)
                 last.callback(self._close)
                 if self._open_streams:
                     self._output_ended.wait(_OUTPUT_END_S)
-
-        self._ended.set()
 
     def _close(self) -> None:
         with self._pidfd_lock:

@@ -16,6 +16,7 @@ from strobe.capture.target import Target
 from strobe.errors import failure
 from strobe.model import LaunchSpec, Sampling, SessionSummary, TraceAnswer, Watch
 from strobe.session.answers import pending_answer
+from strobe.session.attaching import wait_until_unrecorded
 from strobe.session.live import LiveSession
 from strobe.session.recovery import INHERITS, RESUMED, recover
 from strobe.session.session import Session
@@ -56,7 +57,8 @@ class SessionManager:
         """Starts a program, or attaches to `spec.pid`, with the patterns and those staged for its project root.
 
         `missing_ok` False: each of `patterns` must give something to record. Raises what `program.resolve` raises,
-        invalid_pattern, nothing_traced, watch_failed, launch_failed, attach_refused; leaves nothing then.
+        invalid_pattern, nothing_traced, watch_failed, launch_failed, attach_refused, recorded_already; leaves nothing
+        then.
         """
         project_root = _absolute(spec.project_root)
         staged = self._store.staged(project_root) if project_root else None
@@ -66,6 +68,8 @@ class SessionManager:
         retention.enforce(self._store, settings)
         self._close_deleted()
         resolved = None if spec.pid is not None else program.resolve(spec)
+        if spec.pid is not None:
+            wait_until_unrecorded(self._store, spec.pid)
         path = resolved.named if resolved is not None else program.check_running(spec.pid or 0)
         record = self._store.add_session(path, project_root, settings.events_max_per_session, spec.pid or 0)
         try:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import pytest
 from support.sessions import Build, Launch, outcome
 
+from strobe.capture import exit_status
+
 ROUNDS = 20
 
 # arguments of `exits` -> status (negative: signal)
@@ -51,3 +53,16 @@ def test_status_is_right_every_time(launch: Launch, build_program: Build, end: s
 def test_status_without_a_trace(launch: Launch, build_program: Build) -> None:
     program = build_program("exits", "-O0")
     assert statuses(launch, program, ["return", "9"], []) == {("here\n", 9)}
+
+
+@pytest.mark.parametrize("end", ["return 7", "_exit 3", "quick_exit 4", "thread 5", "kill 9"])
+def test_the_program_itself_says_where_the_kernel_does_not(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """Linux before 6.15, and a parent that was not asked in time. What a signal ends has said nothing."""
+    monkeypatch.setattr(exit_status, "kernel_tells", lambda: False)
+    monkeypatch.setattr(exit_status, "_by_waitid", lambda *_: None)
+    monkeypatch.setattr(exit_status, "_by_kernel", lambda pidfd: exit_status._has_ended(pidfd, None) and None)
+    ended = launch(build_program("exits", "-O0"), *end.split(), patterns=["*"]).wait(20)
+    assert ended is not None
+    assert ended.code == (ENDS[end] if ENDS[end] >= 0 else None)

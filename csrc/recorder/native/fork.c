@@ -36,7 +36,7 @@ void strobe_native_after_fork(void) {
     own = strobe_thread_known(recorder);
     for (index = 0; index < recorder->states_used; index++) {
         struct strobe_thread_state* state = &recorder->states[index];
-        if (state == own || (own != NULL && state == own->nested)) {
+        if (state == own || (own != NULL && state == own->nested) || strobe_state_is_retired(state)) {
             if (state->stubs_written) strobe_state_inherit(state);
         } else if (state->claimed) {
             strobe_state_reclaim(recorder, state);

@@ -23,7 +23,6 @@ static void strobe_begin_filtered(void) {
     if (!recorder->may_call_kernel) return;
     strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_NAME, (int64_t)recorder->filtered_name, 0, 0, 0, 0);
     strobe_states_prepare(recorder, STROBE_STATES_UNDER_FILTER);
-    recorder->control->reports_exit = 0; /* the probe of _exit asks for the process id */
     STROBE_COMPILER_BARRIER();
     recorder->may_call_kernel = 0;
 }

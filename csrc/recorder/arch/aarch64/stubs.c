@@ -36,7 +36,7 @@ static uint32_t strobe_load_literal(uint32_t word, uint32_t literal, uint32_t in
 void* strobe_exit_probe_write(struct strobe_recorder* recorder, uint32_t cpu_offset, uint32_t x0_offset) {
     uint32_t* code = (uint32_t*)recorder->stubs;
     uint64_t* literals = (uint64_t*)(code + STROBE_PROBE_WORDS);
-    code[0] = strobe_load_literal(0, 0, 9, 1);              /* ldr x9, &control->reports_exit */
+    code[0] = strobe_load_literal(0, 0, 9, 1);              /* ldr x9, &control->has_agent */
     code[1] = 0xb940012a;                                   /* ldr w10, [x9] */
     code[2] = 0x340001ea;                                   /* cbz w10, end */
     code[3] = 0xaa0003eb;                                   /* mov x11, x0 */
@@ -54,11 +54,24 @@ void* strobe_exit_probe_write(struct strobe_recorder* recorder, uint32_t cpu_off
     code[15] = 0xd5033bbf;                                  /* dmb ish */
     code[16] = 0xb900012a;                                  /* str w10, [x9] */
     code[17] = 0xd65f03c0;                                  /* end: ret */
-    literals[0] = (uint64_t)&recorder->control->reports_exit;
+    literals[0] = (uint64_t)&recorder->control->has_agent;
     literals[1] = recorder->pid;
     literals[2] = (uint64_t)&recorder->header->exit_code;
     literals[3] = (uint64_t)&recorder->header->exit_state;
     strobe_sync_code(code, literals + STROBE_PROBE_LITERALS);
     strobe_syscall(STROBE_SYS_MPROTECT, (int64_t)code, STROBE_PAGE_BYTES_MOST, STROBE_PROT_RX, 0, 0, 0);
     return code;
+}
+
+uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* memory) {
+    (void)recorder;
+    (void)memory;
+    return 0;
+}
+
+uint32_t strobe_loader_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to) {
+    (void)recorder;
+    (void)memory;
+    (void)leads_to;
+    return 0;
 }

@@ -16,7 +16,6 @@
 #define STROBE_ARCH_SHSTK_STATUS 0x5005
 #define STROBE_PROT_RW 3
 #define STROBE_PROT_RX 5
-#define STROBE_EXIT_PROBE_OFFSET 1024 /* behind the return path, in the same page */
 
 static int64_t strobe_protect(uint8_t* start, uint64_t bytes, int64_t protection) {
     return strobe_syscall(STROBE_SYS_MPROTECT, (int64_t)start, (int64_t)bytes, protection, 0, 0, 0);
@@ -103,45 +102,5 @@ void strobe_return_path_write(struct strobe_recorder* recorder) {
     strobe_put(&out, 0x58, 1);       /* pop rax */
     strobe_put(&out, 0xc3, 1);       /* ret */
     recorder->return_path_bytes = (uint32_t)(out.at - strobe_return_path(recorder));
-}
-
-/*
- * A probe for _exit, as machine code of its own: Frida's agent listens there too, unloads the script from its listener,
- * and then calls this one, when a CModule's code has been freed. It writes down the status, unless this is a vfork
- * child (another pid) or a fork child (the control page is clear). `cpu_offset` and `rdi_offset`: where the probe's
- * context keeps them.
- */
-void* strobe_exit_probe_write(struct strobe_recorder* recorder, uint32_t cpu_offset, uint32_t rdi_offset) {
-    struct strobe_bytes out;
-    uint8_t* start = strobe_return_path(recorder) + STROBE_EXIT_PROBE_OFFSET;
-    uint8_t* jumps[2];
-    uint32_t index;
-    out.at = start;
-    strobe_put(&out, 0xb848, 2); /* mov rax, &control->reports_exit */
-    strobe_put(&out, (uint64_t)&recorder->control->reports_exit, 8);
-    strobe_put(&out, 0x003883, 3); /* cmp dword [rax], 0 */
-    strobe_put(&out, 0x74, 1);     /* je end */
-    jumps[0] = out.at++;
-    strobe_put(&out, 0xb8, 1); /* mov eax, getpid */
-    strobe_put(&out, STROBE_SYS_GETPID, 4);
-    strobe_put(&out, 0x050f, 2); /* syscall */
-    strobe_put(&out, 0x3d, 1);   /* cmp eax, pid */
-    strobe_put(&out, recorder->pid, 4);
-    strobe_put(&out, 0x75, 1); /* jne end */
-    jumps[1] = out.at++;
-    strobe_put(&out, 0x878b48, 3); /* mov rax, [rdi + cpu_offset] */
-    strobe_put(&out, cpu_offset, 4);
-    strobe_put(&out, 0x888b, 2); /* mov ecx, [rax + rdi_offset] */
-    strobe_put(&out, rdi_offset, 4);
-    strobe_put(&out, 0xb848, 2); /* mov rax, &header->exit_code */
-    strobe_put(&out, (uint64_t)&recorder->header->exit_code, 8);
-    strobe_put(&out, 0x0889, 2); /* mov [rax], ecx */
-    strobe_put(&out, 0xb848, 2); /* mov rax, &header->exit_state */
-    strobe_put(&out, (uint64_t)&recorder->header->exit_state, 8);
-    strobe_put(&out, 0x00c7, 2); /* mov dword [rax], STROBE_EXIT_CALLED */
-    strobe_put(&out, STROBE_EXIT_CALLED, 4);
-    for (index = 0; index < 2; index++) *jumps[index] = (uint8_t)(out.at - (jumps[index] + 1));
-    strobe_put(&out, 0xc3, 1); /* ret */
-    strobe_protect(strobe_return_path(recorder), 4096, STROBE_PROT_RX);
-    return start;
+    strobe_protect(strobe_return_path(recorder), STROBE_PAGE_BYTES, STROBE_PROT_RX);
 }

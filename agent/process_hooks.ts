@@ -1,0 +1,71 @@
+/**
+ * The two places in libraries of the process that are changed whatever is traced: `_exit`, where the kernel does not tell how a program
+ * ended, and the function that the dynamic linker calls when libraries come and go, which Frida has hooked. A forked child has no agent:
+ * what Frida would do there waits for threads and locks for ever (csrc/recorder/arch/x86_64/process_hooks.c).
+ */
+
+import { globalExport, makeExecutable } from "./libc.js";
+import { mapNear } from "./near_memory.js";
+import type { Recorder } from "./recorder.js";
+
+const PAGE = 4096;
+const JUMP = 0xe9; // jmp rel32
+const JUMP_BYTES = 5;
+const MARK = 0xfa1e0ff3; // endbr64
+const MARK_BYTES = 4;
+const NOTIFIER_OFFSET = 16; // of r_brk in struct r_debug, where the address of the dynamic linker's function lies
+
+interface Change {
+    address: NativePointer;
+    original: ArrayBuffer;
+    own: ArrayBuffer;
+}
+
+export class ProcessHooks {
+    private readonly changes: Change[] = [];
+
+    /** `write` puts the code at the address and gives how many bytes that took: none where the CPU has no such code. */
+    private place(recorder: Recorder, at: NativePointer, write: (memory: NativePointer) => number): boolean {
+        const memory = mapNear(at, at.add(JUMP_BYTES), PAGE);
+        if (write(memory) === 0) return false;
+        makeExecutable(memory, PAGE);
+        const jump = Memory.alloc(8);
+        jump.writeU8(JUMP).add(1).writeS32(memory.sub(at.add(JUMP_BYTES)).toInt32());
+        const own = jump.readByteArray(JUMP_BYTES) as ArrayBuffer;
+        this.changes.push({ address: at, original: at.readByteArray(JUMP_BYTES) as ArrayBuffer, own });
+        recorder.writeCode(at, own);
+        return true;
+    }
+
+    /** False where a probe of Interceptor's must do. */
+    noteExit(recorder: Recorder, write: (memory: NativePointer) => number): boolean {
+        return this.place(recorder, behindMark(globalExport("_exit")), write);
+    }
+
+    /** `write` is given where Frida's hook leads. */
+    guardLoader(recorder: Recorder, write: (memory: NativePointer, leadsTo: NativePointer) => number): void {
+        Process.enumerateModules(); // Frida hooks it when it first looks for libraries
+        const linker = Module.findGlobalExportByName("_r_debug");
+        if (linker === null) return;
+        const at = behindMark(linker.add(NOTIFIER_OFFSET).readPointer());
+        if (at.readU8() !== JUMP) return;
+        const leadsTo = at.add(JUMP_BYTES).add(at.add(1).readS32());
+        this.place(recorder, at, memory => write(memory, leadsTo));
+    }
+
+    /** What Frida itself has changed it puts back when it goes. */
+    restore(recorder: Recorder): void {
+        for (const { address, original, own } of this.changes.reverse())
+            if (same(address.readByteArray(JUMP_BYTES) as ArrayBuffer, own)) recorder.writeCode(address, original);
+        this.changes.length = 0;
+    }
+}
+
+function behindMark(address: NativePointer): NativePointer {
+    return address.readU32() === MARK ? address.add(MARK_BYTES) : address;
+}
+
+function same(one: ArrayBuffer, other: ArrayBuffer): boolean {
+    const [left, right] = [new Uint8Array(one), new Uint8Array(other)];
+    return left.every((byte, index) => byte === right[index]);
+}

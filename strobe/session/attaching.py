@@ -1,0 +1,37 @@
+"""A process is recorded by one session at a time, whoever observes it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from strobe.capture.attachable import has_agent, live_segments
+from strobe.errors import failure
+from strobe.timeline.records import SessionRecord
+from strobe.timeline.store import Store
+
+_LEAVING_S = 5.0  # an agent takes back what it has changed when its Strobe process has died
+_POLL_S = 0.01
+
+
+def wait_until_unrecorded(store: Store, pid: int) -> None:
+    """Returns once no session records the process. Raises recorded_already, naming the session that does.
+
+    What an agent left that could not take it back is taken over by the next one.
+    """
+    deadline = time.monotonic() + _LEAVING_S
+    while segments := live_segments(pid):
+        record = _record_of(store, segments[0])
+        if record is not None and record.status != "running":
+            return  # it has ended: a forked child of its program is left
+        is_observed = record is not None and record.owner_alive()
+        if is_observed or (time.monotonic() > deadline and has_agent(pid)):
+            raise failure("recorded_already", pid=pid, session=record.id if record else segments[0])
+        if time.monotonic() > deadline:
+            return
+        time.sleep(_POLL_S)
+
+
+def _record_of(store: Store, segment: Path) -> SessionRecord | None:
+    """None where it is of another home."""
+    return next((record for record in store.list_sessions() if record.segment_path == segment), None)

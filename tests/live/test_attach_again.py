@@ -1,0 +1,175 @@
+"""One process is attached to again and again: each session records as the first did, and the program stays right."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support import processes
+from support.programs import PROGRAMS
+from support.rounds import long_time, rounds
+from support.sessions import Build, totals
+from support.wait import wait_until
+
+from strobe.errors import Code, StrobeError
+from strobe.model import Event, EventFilter, LaunchSpec, TextMatch
+from strobe.session import Session, SessionManager
+
+LONG = "STROBE_BIG_ATTACHES"  # "1": 1,000 times, which takes minutes
+
+OTHER = """
+import sys, time
+from strobe.model import LaunchSpec
+from strobe.session import SessionManager
+session = SessionManager().launch(LaunchSpec("", pid=int(sys.argv[1]), project_root=sys.argv[2]), ["*"])
+print(session.id, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def running(build_program: Build) -> Iterator[subprocess.Popen[str]]:
+    """A program that is past its "ready"."""
+    process = subprocess.Popen([build_program("attached")], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        processes.end(process)
+
+
+def attach(manager: SessionManager, pid: int) -> Session:
+    return manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), ["*"], sampling="off")
+
+
+def ends_well(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGUSR1)
+    assert process.communicate(timeout=60) == ("right\n", None)
+    assert process.returncode == 0
+
+
+def called(session: Session, name: str) -> int:
+    found = totals(session).get(name)
+    return found.count if found else 0
+
+
+def check_records(session: Session) -> None:
+    """Both threads' calls, each within the other, at times of this session."""
+    begun = called(session, "step")
+    wait_until(lambda: called(session, "step") > begun + 200, "calls", 60)
+    wait_until(lambda: len({event.thread_id for event in steps(session)}) == 2, "calls of both threads", 60)
+    found = steps(session)
+    assert all(event.function == "step" and event.timestamp_ns > 0 for event in found)
+    assert max(event.depth for event in found) <= 2
+    assert session.loss().lost == 0
+
+
+def steps(session: Session) -> list[Event]:
+    """The first calls; a page, for the program makes them faster than they are read."""
+    wanted = EventFilter(event_type="function_enter", function=TextMatch(equals="step"), limit=2000)
+    return list(session.query(wanted).events)
+
+
+@long_time(LONG)
+def test_each_session_records_as_the_first(manager: SessionManager, running: subprocess.Popen[str]) -> None:
+    for _ in rounds(LONG, 5):
+        session = attach(manager, running.pid)
+        check_records(session)
+        session.stop()
+    ends_well(running)
+    assert manager.list() == []
+
+
+def test_nothing_of_ended_sessions_stays_mapped(manager: SessionManager, running: subprocess.Popen[str]) -> None:
+    """Nor grows: a segment is several MB, and a thread's state more than one."""
+    sizes = []
+    for _ in range(6):
+        session = attach(manager, running.pid)
+        check_records(session)
+        segment = str(manager.list()[0].session_id)
+        assert segment in maps(running.pid)
+        session.stop()
+        assert segment not in maps(running.pid)
+        sizes.append(resident_kb(running.pid))
+    assert sizes[-1] < sizes[1] + 8 * 1024, sizes
+    ends_well(running)
+
+
+def test_a_second_session_is_refused_while_the_first_lives(
+    manager: SessionManager, running: subprocess.Popen[str]
+) -> None:
+    first = attach(manager, running.pid)
+    other = SessionManager()
+    for one in (manager, other):
+        with pytest.raises(StrobeError) as caught:
+            attach(one, running.pid)
+        assert caught.value.code is Code.ATTACH_FAILED
+        assert f"'{first.id}'" in str(caught.value)
+    other.close()
+    check_records(first)
+    first.stop()
+    ends_well(running)
+
+
+def test_a_second_session_of_another_home_is_refused(
+    manager: SessionManager, running: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    first = attach(manager, running.pid)
+    other = SessionManager(tmp_path / "other home")
+    with pytest.raises(StrobeError) as caught:
+        attach(other, running.pid)
+    assert caught.value.code is Code.ATTACH_FAILED
+    assert first.id in str(caught.value)
+    other.close()
+    check_records(first)
+    first.stop()
+    ends_well(running)
+
+
+@long_time(LONG)
+def test_after_the_death_of_the_observer_it_is_attached_to_again(
+    manager: SessionManager, running: subprocess.Popen[str]
+) -> None:
+    for _ in rounds(LONG, 2):
+        command = [sys.executable, "-c", OTHER, str(running.pid), str(PROGRAMS)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+            assert other.stdout is not None
+            name = other.stdout.readline().strip()
+            session = manager.get(name)
+            wait_until(lambda session=session: called(session, "step") > 100, "calls", 60)
+            with pytest.raises(StrobeError) as caught:
+                attach(manager, running.pid)
+            assert name in str(caught.value)
+            other.kill()
+        session = attach(manager, running.pid)
+        check_records(session)
+        session.stop()
+        manager.recover()
+        manager.delete(name)
+    ends_well(running)
+
+
+def maps(pid: int) -> str:
+    return Path(f"/proc/{pid}/maps").read_text()
+
+
+def resident_kb(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0])
+
+
+def test_attached_in_turns_by_two_homes(
+    manager: SessionManager, running: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    other = SessionManager(tmp_path / "other home")
+    for one in (manager, other) * 2:
+        session = attach(one, running.pid)
+        check_records(session)
+        session.stop()
+    other.close()
+    ends_well(running)

@@ -1,0 +1,147 @@
+"""Forked children load libraries, answer requests and end, as they do untraced: none of the agent runs in them."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import shutil
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+from support.rounds import is_long, long_time, rounds
+from support.sessions import Build, Launch, Outcome, outcome, status, totals, untraced
+from support.wait import wait_until
+
+from strobe.model import EventFilter, TextMatch
+
+LONG = "STROBE_BIG_FORKS"  # "1": each 1,000 times, which takes minutes
+POOLS = 250 if is_long(LONG) else 2  # of two processes each
+REQUESTS = 400
+
+# Extension modules that the children import, one after the other; each is a library of its own.
+IMPORTS = """
+import multiprocessing, sys
+
+def work(number):
+    import _bz2, _lzma, _sqlite3, _decimal, _json, _hashlib, zlib
+    return zlib.crc32(_hashlib.openssl_sha256(b"%d" % number).digest())
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context("fork")
+    for _ in range(int(sys.argv[1])):
+        with context.Pool(2) as pool:
+            print(sum(pool.map(work, range(8))))
+"""
+
+NGINX = """
+daemon off;
+worker_processes 2;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+events {{ worker_connections 64; }}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    server {{
+        listen 127.0.0.1:{port};
+        root {folder};
+    }}
+}}
+"""
+
+
+@long_time(LONG)
+@pytest.mark.parametrize("threads", [(), ("threads",)], ids=["one thread", "two threads"])
+@pytest.mark.parametrize("pattern", ["nothing_at_all", "*"])
+def test_children_that_load_libraries_do_as_alone(
+    launch: Launch, build_program: Build, pattern: str, threads: tuple[str, ...]
+) -> None:
+    program = build_program("forks_loads")
+    alone = untraced(program, *threads)
+    assert alone.stdout == "".join(f"child {10 + number}\n" for number in range(4)) + "parent 10\n"
+    for _ in rounds(LONG, 1):
+        session = launch(program, *threads, patterns=[pattern])
+        assert outcome(session) == alone
+        session.stop()
+
+
+def test_what_a_child_loads_is_not_hooked_in_the_parent(launch: Launch, build_program: Build) -> None:
+    """The library lies at the same address in the parent later, and is traced there from the first call on."""
+    session = launch(build_program("forks_loads"), patterns=["@lib:libz"], sampling="off")
+    assert status(session) == 0
+    called = session.query(EventFilter(event_type="function_enter", function=TextMatch(equals="zlibVersion")))
+    assert [event.pid for event in called.events] == [session.pid]
+
+
+def system_python() -> str:
+    """Debian's, which has its extension modules in libraries; another Python may have all of them inside."""
+    python = "/usr/bin/python3"
+    return python if Path(python).exists() else sys.executable
+
+
+@long_time(LONG)
+@pytest.mark.parametrize("pattern", ["nothing_at_all", "*"])
+def test_python_pools_import_extension_modules(launch: Launch, tmp_path: Path, pattern: str) -> None:
+    script = tmp_path / "pools.py"
+    script.write_text(IMPORTS)
+    python = Path(system_python())
+    alone = untraced(python, str(script), "2")
+    assert alone.status == 0 and len(alone.stdout.splitlines()) == 2
+    session = launch(python, str(script), str(POOLS), patterns=[pattern])
+    ended = outcome(session)
+    line = alone.stdout.splitlines()[0] + "\n"
+    assert ended == Outcome(line * POOLS, "", 0)
+
+
+@long_time(LONG)
+def test_nginx_workers_answer(launch: Launch, tmp_path: Path) -> None:
+    """Its workers ask for their groups before they answer anything, for which the C library loads libraries."""
+    nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
+    if nginx is None:
+        pytest.skip("nginx is not installed")
+    tmp_path.chmod(0o755)
+    for folder in [tmp_path, *tmp_path.parents]:  # the workers run as another user
+        if not folder.stat().st_mode & 0o001 and os.geteuid() == 0 and folder.stat().st_uid == 0:
+            folder.chmod(folder.stat().st_mode | 0o001)
+    (tmp_path / "page.txt").write_text("it works\n" * 100)
+    port = free_port()
+    configuration = tmp_path / "nginx.conf"
+    configuration.write_text(NGINX.format(folder=tmp_path, port=port))
+    session = launch(nginx, "-p", str(tmp_path), "-c", str(configuration), patterns=["*"])
+    wait_until(lambda: answers(port), "the first answer", 60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    for _ in rounds(LONG, 1):
+        for _ in range(REQUESTS):
+            connection.request("GET", "/page.txt")
+            response = connection.getresponse()
+            assert (response.status, response.read()) == (200, b"it works\n" * 100)
+    connection.close()
+    os.kill(session.pid, signal.SIGQUIT)
+    assert status(session) == 0
+    assert session.wait_for_children(30)
+    assert len(totals(session)) > 0 or session.warnings
+    assert "alert" not in (tmp_path / "error.log").read_text()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def answers(port: int) -> bool:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
+        try:
+            connection.request("GET", "/page.txt")
+            with connection.getresponse() as response:
+                return response.status == 200
+        except OSError:
+            return False
