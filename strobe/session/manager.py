@@ -109,7 +109,10 @@ class SessionManager:
         self._store.add_notes(record.id, {name: value for name, value in facts.items() if value or name == RESUMED})
         record = self._create_segment(record)
         path = str(record.segment_path)
-        session = LiveSession(self._store, record, self._resolver, self._forget, text_bytes)
+        try:
+            session = LiveSession(self._store, record, self._resolver, self._forget, text_bytes)
+        except OSError as error:
+            raise failure("no_segment", reason=error) from error
         target = None
         try:
             if resolved is None:

@@ -79,7 +79,9 @@ class Timeline:
         wanted = _fixed(wanted, select(self._reader, wanted))
         moment = self._settled_moment(confirm)
         with self._reader.lock:
-            return absence_of(self._reader, wanted, select(self._reader, wanted), self.loss(), moment)
+            found = absence_of(self._reader, wanted, select(self._reader, wanted), self.loss(), moment)
+            self._reader.check_whole()
+            return found
 
     def _settled_moment(self, confirm: Callable[[], None]) -> int:
         """Ticks of now; calls up to then are recorded, and the hooks looked at, when this returns."""
