@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from strobe.model import CALL_EVENTS, EventFilter, Loss
 from strobe.timeline import snapshots
-from strobe.timeline.moments import NUMBER_MAX, ticks_of
+from strobe.timeline.moments import NUMBER_MAX
 from strobe.timeline.polls import polls_of
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.selection import Selection, id_blob, text_test
@@ -101,7 +101,7 @@ def _window_ticks(reader: SessionReader, selection: Selection) -> tuple[int, int
     segment = reader.segment
     resumed = reader.record().notes.get("resumed_ticks", 0)
     start = max(int(str(resumed)), segment.ticks_from_ns(selection.from_ns or 0))
-    newest = ticks_of(reader.newest_number())
+    newest = segment.ticks_of(reader.newest_number())
     return start, newest if selection.to_ns is None else min(newest, segment.ticks_until_ns(selection.to_ns))
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import apsw
 
-from strobe.timeline.moments import THREAD_INDEX_BITS
+from strobe.timeline.moments import LANE_BITS
 from strobe.timeline.schema import write_transaction
 
 WRITE_DELAY_S = 0.05
@@ -24,7 +24,7 @@ _INSERT_FREE = "insert or ignore into host_events values (?,?,?,?,?,?,?)"
 
 
 class HostEvent(NamedTuple):
-    """A row of host_events. `session`: its key; `number`: ticks << 12 | 4095; `text`: bytes exactly as they came."""
+    """A row of host_events. `session`: its key; `number`: as moments.host_number makes it; `text`: bytes exactly as they came."""
 
     session: int
     number: int
@@ -132,4 +132,4 @@ def insert_event(connection: apsw.Connection, event: HostEvent) -> int:
         connection.execute(_INSERT_FREE, event)
         if connection.changes():
             return event.number
-        event = event._replace(number=event.number + (1 << THREAD_INDEX_BITS))
+        event = event._replace(number=event.number + (1 << LANE_BITS))
