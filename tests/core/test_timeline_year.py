@@ -37,7 +37,7 @@ def test_numbers_grow_and_events_are_found_by_them(old: WrittenSession) -> None:
     assert len(events) == 40 * 7
     numbers = [number_of(event) for event in events]
     assert numbers == sorted(set(numbers))
-    assert 0 < numbers[0] and numbers[-1] < 1 << 63
+    assert numbers[0] > 0 and numbers[-1] < 1 << 63
     paged: list[Event] = []
     while True:
         after = paged[-1].id if paged else None
