@@ -24,7 +24,7 @@ _INSERT_FREE = "insert or ignore into host_events values (?,?,?,?,?,?,?)"
 
 
 class HostEvent(NamedTuple):
-    """A row of host_events. `session`: its key; `number`: of moments.host_number; `text`: bytes exactly as they came."""
+    """A row of host_events. `session`: its key; `number`: of moments.host_number; `text`: bytes as they came."""
 
     session: int
     number: int
