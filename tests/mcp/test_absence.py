@@ -184,11 +184,13 @@ def test_a_hook_that_was_written_over_is_noticed(launch: Callable[..., Asked], p
     asked = launch(program, "overwrite", trace=("used", "unused"))
     asked.wait_for_output("ready")
     assert asked.absence("unused").startswith("It was not called. ")
+    before = asked.wire.good("debug_query", sessionId=asked.session, eventType="function_enter", limit=1)["events"][0]
     os.kill(asked.pid, signal.SIGUSR2)
     asked.wait_for_output("overwritten 0")
     found = asked.absence("unused")
     assert found.startswith(NOT_PROVEN + "unused was not traced for the whole window (only from ")
     assert "Something has written over the entry of unused: calls were not recorded after that." in found
+    assert asked.absence("unused", timeTo=before["timestampNs"]).startswith("It did not happen. ")
     os.kill(asked.pid, signal.SIGUSR1)
     asked.wait_for_end()
     assert asked.absence("unused").startswith(NOT_PROVEN)
