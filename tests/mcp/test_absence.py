@@ -260,13 +260,9 @@ def test_a_library_that_was_there_unhooked(
     launch: Callable[..., Asked], build_program: Build, program_cache: Path
 ) -> None:
     library = programs.build(programs.source_of("absent_library"), ("-shared", "-fPIC"), None, program_cache)
-    asked = launch(build_program("dlopens"), str(library), "keep", trace=("main",))
-
-    def hooked() -> bool:
-        add = {"sessionId": asked.session, "add": ["plugin_spare"]}
-        return bool(asked.wire.good("debug_trace", **add)["matchedFunctions"] == 2)
-
-    wait_until(hooked, "the library to be loaded", 20)
+    asked = launch(build_program("dlopens"), str(library), "keep", trace=("plugin_run",))
+    wait_until(lambda: asked.calls("plugin_run"), "the library to be used", 20)
+    asked.trace("plugin_spare")
     found = asked.absence("plugin_spare")
     assert found.startswith(NOT_PROVEN + "plugin_spare was not traced for the whole window (only from "), found
 
