@@ -21,6 +21,7 @@ export const REFUSALS: Record<number, string> = {
     6: "too-far",
     7: "loop-in-entry",
     8: "landing-at-entry",
+    9: "system-call-in-entry",
 };
 export const LOOPS_TO_ENTRY = 0x100;
 const BEHIND_MARK = 0x200; // STROBE_PATCH_BEHIND_MARK
@@ -43,6 +44,10 @@ export interface HookAnswer {
     skip: number;
     /** Bytes of the instructions that begin in the first 5. */
     displaced: number;
+    /** Where the copies of these instructions lie; nowhere where there are none. */
+    copy: string;
+    /** Of the instructions 1 to 4 bytes behind the jump's first: a byte each, how far behind `copy`. 0: none begins there. */
+    copies: number;
 }
 
 interface Hook {
@@ -51,7 +56,7 @@ interface Hook {
 }
 
 export function refused(reason: string): HookAnswer {
-    return { refusal: reason, trampoline: "0x0", skip: 0, displaced: 0 };
+    return { refusal: reason, trampoline: "0x0", skip: 0, displaced: 0, copy: "0x0", copies: 0 };
 }
 
 export class Hooks {
@@ -94,13 +99,14 @@ export class Hooks {
         const addresses = request.addresses.map(address => ptr(address));
         const checks = this.recorder.checkPatchable(addresses, request.sizes);
         this.noteLoops(request, [...checks].map(check => (check & LOOPS_TO_ENTRY) !== 0));
+        const copies = INTERCEPTOR_WRITES ? [] : makeTrampolines(this.recorder, request).map(({ answer }) => answer);
         const answers = addresses.map((address, index) => {
             if (index % BATCH === 0) Interceptor.flush();
             const refusal = REFUSALS[checks[index] & 0xff];
             if (refusal !== undefined) return refused(refusal);
             if (INTERCEPTOR_WRITES) return this.attach(request.ids[index], address);
             const skip = checks[index] & BEHIND_MARK ? MARK_BYTES : 0;
-            return this.makeProbe(request.ids[index], address, skip, checks[index] >> DISPLACED_SHIFT);
+            return this.makeProbe(request.ids[index], address, skip, checks[index] >> DISPLACED_SHIFT, copies[index]);
         });
         Interceptor.flush();
         return answers;
@@ -117,7 +123,7 @@ export class Hooks {
     }
 
     /** `skip`: where Interceptor is expected to write its jump, behind a mark for indirect calls. */
-    private makeProbe(id: number, entry: NativePointer, skip: number, displaced: number): HookAnswer {
+    private makeProbe(id: number, entry: NativePointer, skip: number, displaced: number, copied: HookAnswer): HookAnswer {
         const address = entry.add(skip);
         const original = address.readByteArray(displaced) as ArrayBuffer;
         let trampoline = NULL;
@@ -146,6 +152,8 @@ export class Hooks {
             get trampoline() { return trampoline.toString(); },
             skip,
             displaced,
+            copy: copied.copy,
+            copies: copied.copies,
         };
     }
 

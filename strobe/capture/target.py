@@ -189,7 +189,7 @@ class Target:
             if isinstance(answer, Trampoline)
         }
         refused = self._patches.add(prepared)
-        self._patches.place(item for item in prepared if item not in refused)
+        refused |= self._patches.place(item for item in prepared if item not in refused)
         reasons = [answer if isinstance(answer, str) else "" for answer in answers]
         return [refused.get(hook.function_id, why) for hook, why in zip(hooks, reasons, strict=True)]
 
@@ -197,12 +197,14 @@ class Target:
         """As AgentLink.prepare_extras."""
         return self._agent.prepare_extras(request)
 
-    def change(self, plans: dict[int, Plan]) -> None:
-        """Changes what placed hooks record; one whose plan is not enabled is taken out of the code."""
+    def change(self, plans: dict[int, Plan]) -> dict[int, str]:
+        """Changes what placed hooks record; one whose plan is not enabled is taken out of the code. Returns those that
+        could not be placed again, and why."""
         self._agent.assign_extras(plans)
         self._agent.set_flags(plans)
-        self._patches.place(item for item, plan in plans.items() if plan.is_enabled)
+        refused = self._patches.place(item for item, plan in plans.items() if plan.is_enabled)
         self._patches.take_out(item for item, plan in plans.items() if not plan.is_enabled)
+        return refused
 
     def allow_tracer(self, pid: int) -> bool:
         """Has the process let another read and write it, where Yama allows that to relatives alone."""

@@ -26,6 +26,10 @@ _REFUSALS = {
     "too-short": "they are shorter than the 5 bytes that a hook takes, and another function follows",
     "not-code": "their first bytes cannot be decoded",
     "jump-at-entry": "they begin with a jump, and the hook would land on the function that it leads to",
+    "system-call-in-entry": "they make a system call in their first 5 bytes, in which a thread may wait at any time",
+    "thread-inside": "a thread stood in their first 5 bytes and did not leave",
+    "thread-blocked": "a thread of the program did not stop, so that its code could not be changed; adding the pattern "
+    "again tries again",
     "loop-in-entry": "they have a loop instruction in their first 5 bytes, which cannot be moved",
     "landing-at-entry": "they begin with an instruction that this CPU looks for at an indirect call",
     "already-running": "on this CPU functions are hooked only before the program runs, because threads cannot be held",
@@ -34,6 +38,7 @@ _REFUSALS = {
     "too-far": "no memory near them was free for a trampoline",
     "other-code": "memory has other code there than their file: another tool has changed it, or the file was replaced",
 }
+_PASSING = {"thread-inside", "thread-blocked"}  # reasons that may be gone the next time
 
 Key = tuple[int, int]  # base of the module, link-time address: a library can be loaded twice
 
@@ -193,8 +198,9 @@ class Hooks:
             if answer:
                 self._refused[key] = answer
             else:
-                self._hooks[key] = _Hook(function_id, item, plans[function_id], True, self.extras.generation)
                 placed.append(function_id)
+            if not answer or answer in _PASSING:
+                self._hooks[key] = _Hook(function_id, item, plans[function_id], not answer, self.extras.generation)
         self._store.open_spans(self._session_id, placed, now_ticks)
 
     def _extras_of(self, functions: Sequence[FunctionSymbol]) -> list[int]:
@@ -220,7 +226,7 @@ class Hooks:
 
     def _enable(self, keys: Sequence[Key], now_ticks: int) -> None:
         changed = {}
-        opened = []
+        opened = {}
         older = [hook for key in keys if (hook := self._hooks[key]).generation != self.extras.generation]
         numbers = dict(zip(map(id, older), self._extras_of([hook.function for hook in older]), strict=True))
         for key in keys:
@@ -228,13 +234,19 @@ class Hooks:
             plan = plan_of(hook.function, self.sampling, numbers.get(id(hook), hook.plan.extras))
             hook.generation = self.extras.generation
             if not hook.enabled:
-                opened.append(hook.function_id)
+                opened[hook.function_id] = key
             if not hook.enabled or plan != hook.plan:
                 changed[hook.function_id] = plan
                 hook.plan, hook.enabled = plan, True
         if changed:
-            self._target.change(changed)
-            self._store.open_spans(self._session_id, opened, now_ticks)
+            refused = self._target.change(changed)
+            for function_id, key in opened.items():
+                self._refused.pop(key, None)
+                if function_id in refused:
+                    self._refused[key] = refused[function_id]
+                    self._hooks[key].enabled = False
+            placed = [function_id for function_id in opened if function_id not in refused]
+            self._store.open_spans(self._session_id, placed, now_ticks)
 
     def _disable(self, keys: Sequence[Key], now_ticks: int) -> None:
         if not keys:
