@@ -40,6 +40,7 @@ export class Recorder {
     private readonly setPlans_: (count: number, functions: NativePointer, plans: NativePointer) => void;
     private readonly setFlags_: (count: number, functions: NativePointer, flags: NativePointer) => void;
     private readonly addFlags_: (count: number, functions: NativePointer, flags: number) => void;
+    private readonly setCallers_: (callers: NativePointer) => void;
     private readonly checkPatchable_: (
         count: number, addresses: NativePointer, sizes: NativePointer, results: NativePointer) => void;
     /** Null for a CPU that has no native form. */
@@ -77,6 +78,7 @@ export class Recorder {
         this.setPlans_ = new NativeFunction(form.strobe_agent_set_plans, "void", ["uint32", "pointer", "pointer"]);
         this.setFlags_ = new NativeFunction(form.strobe_agent_set_flags, "void", ["uint32", "pointer", "pointer"]);
         this.addFlags_ = new NativeFunction(form.strobe_agent_add_flags, "void", ["uint32", "pointer", "uint8"]);
+        this.setCallers_ = new NativeFunction(form.strobe_agent_set_callers, "void", ["pointer"]);
         this.extras = new Extras(form);
         this.initialise(form, request);
         this.setRanges(form);
@@ -156,6 +158,13 @@ export class Recorder {
         this.setFlags_(functions.length, idArray(functions), values);
     }
 
+    /** `callers`: as struct strobe_recorder has them. Threads may still read those that were set before. */
+    setCallers(callers: ArrayBuffer): void {
+        const memory = mapAnonymous(callers.byteLength);
+        memory.writeByteArray(callers);
+        this.setCallers_(memory);
+    }
+
     addFlags(functions: number[], flags: number): void {
         this.addFlags_(functions.length, idArray(functions), flags);
     }
@@ -195,7 +204,7 @@ export class Recorder {
 function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
     const names = ["strobe_agent_init", "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
         "strobe_agent_add_flags", "strobe_agent_set_ranges", "strobe_agent_set_watch", "strobe_agent_set_recipe",
-        "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_script", "strobe_agent_end",
+        "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_script", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_on_thread_end",
         "strobe_native_begin", "strobe_native_after_fork"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));

@@ -190,6 +190,17 @@ class SymbolTable:
     def hidden_address(self, name: str) -> int | None:
         """Where the first one of that name is that other modules cannot bind to."""
 
+class FrameRanges:
+    """Which code tables of frames cover. Addresses are link-time."""
+
+    def __init__(self) -> None: ...
+    def add(self, section: bytes | memoryview, address: int, is_eh: bool) -> None:
+        """The entries of an .eh_frame loaded at `address`, or of a .debug_frame; what is damaged covers nothing."""
+    def cover(self, addresses: Sequence[int]) -> list[bool]:
+        """Whether an entry covers each of them."""
+    def merged(self, most_padding: int) -> list[tuple[int, int]]:
+        """[start, end) of what is covered, by address; gaps up to so many bytes are taken for padding."""
+
 def merged_functions(
     table: SymbolTable,
     index: DwarfIndex | None,

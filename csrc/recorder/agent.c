@@ -126,6 +126,11 @@ void strobe_agent_set_extras(uint32_t count, const uint32_t* functions, const ui
 
 void strobe_agent_set_script(void* script) { strobe_recorder.script = (strobe_script_function*)script; }
 
+/* As strobe_recorder.callers; nobody writes there any more. */
+void strobe_agent_set_callers(const uint64_t* callers) {
+    *(const uint64_t* volatile*)&strobe_recorder.callers = callers;
+}
+
 /* Memory that can be read for as long as the process lives: `count` pairs of start and end, by address. */
 void strobe_agent_set_ranges(uint32_t count, const uint64_t* ranges) {
     uint32_t index;

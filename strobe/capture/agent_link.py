@@ -140,6 +140,10 @@ class AgentLink:
         if numbers:
             self._ask(self._script.exports_sync.assign_extras, list(numbers), list(numbers.values()))
 
+    def set_callers(self, callers: bytes) -> None:
+        """`callers`: as struct strobe_recorder has them."""
+        self._ask(self._script.exports_sync.set_callers, callers)
+
     def set_flags(self, plans: dict[int, Plan]) -> None:
         """Of placed hooks; their captures stay."""
         self._ask(self._script.exports_sync.set_flags, list(plans), [plan.flags for plan in plans.values()])

@@ -193,6 +193,10 @@ class Target:
         reasons = [answer if isinstance(answer, str) else "" for answer in answers]
         return [refused.get(hook.function_id, why) for hook, why in zip(hooks, reasons, strict=True)]
 
+    def set_callers(self, callers: bytes) -> None:
+        """As AgentLink.set_callers."""
+        self._agent.set_callers(callers)
+
     def prepare_extras(self, request: ExtrasRequest) -> list[int]:
         """As AgentLink.prepare_extras."""
         return self._agent.prepare_extras(request)

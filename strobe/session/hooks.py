@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from strobe.capture.agent_link import Plan
 from strobe.capture.target import HookRequest, Target
 from strobe.model import FunctionSymbol, LoadedModule, Sampling
+from strobe.session.callers import Callers
 from strobe.session.extras import Extras, Pending
 from strobe.session.modules import Modules, TracedModule
-from strobe.session.plans import plan_of, recorded
+from strobe.session.plans import Returns, plan_of, recorded
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
 from strobe.symbols.hooking import is_system_runtime
 from strobe.timeline.store import Store
@@ -50,6 +51,7 @@ class _Hook:
     plan: Plan
     enabled: bool
     generation: int  # of the extras
+    returns: Returns
 
 
 class Hooks:
@@ -68,6 +70,7 @@ class Hooks:
         self._unwinders: set[int] = set()
         self._loaded: dict[str, list[int]] = {}
         self._modules = Modules(target.pid, resolver)
+        self._callers = Callers(target, resolver)
         self._next_id = 1
         self.extras = Extras(store.get_session(session_id).project_root, self._send_extras)
         self.patterns: dict[str, Pattern] = {}
@@ -95,6 +98,7 @@ class Hooks:
         `modules`: those that are loaded, the main program first.
         """
         traced = self._select(modules)
+        self._callers.update(modules, traced)
         by_path: dict[str, list[TracedModule]] = {}
         for module in traced:
             by_path.setdefault(module.symbols.path, []).append(module)
@@ -131,7 +135,26 @@ class Hooks:
             if reason is not None:
                 by_reason.setdefault(reason, []).append(function.name)
         refusals = (_refusal(reason, names) for reason, names in by_reason.items())
-        return [*self.selection.warnings, *self._modules.warnings(), *refusals, *self.extras.warnings()]
+        return [
+            *self.selection.warnings,
+            *self._modules.warnings(),
+            *refusals,
+            *self._entries_only(),
+            *self._callers.warnings(),
+            *self.extras.warnings(),
+        ]
+
+    def _entries_only(self) -> list[str]:
+        hooks = (self._hooks.get(key) for key in self._wanted)
+        names = [
+            hook.function.name for hook in hooks if hook is not None and hook.enabled and hook.returns is Returns.NEVER
+        ]
+        if not names:
+            return []
+        return [
+            f"Recorded without return: {_names(names)}: their module has no unwind information for them (.eh_frame), "
+            "and may look for return addresses by itself."
+        ]
 
     def inlined_only(self) -> dict[str, int]:
         """Functions of the program's own modules that exist only as inlined copies, with the number of sites."""
@@ -183,9 +206,10 @@ class Hooks:
         self._store.add_functions(self._session_id, detailed)
         self._register_unwinder(module)
         numbers = self._extras_of(found)
+        returns = self._callers.returns(module.symbols.path, functions)
         plans = {
-            function_id: plan_of(item, self.sampling, number)
-            for (function_id, item), number in zip(detailed.items(), numbers, strict=True)
+            function_id: plan_of(item, self.sampling, number, mode)
+            for (function_id, item), number, mode in zip(detailed.items(), numbers, returns, strict=True)
         }
         requests = [
             HookRequest(function_id, module.address(item.address), item.size, plans[function_id], code)
@@ -193,14 +217,15 @@ class Hooks:
         ]
         answers = self._target.install(requests)
         placed = []
-        for (function_id, item), answer in zip(detailed.items(), answers, strict=True):
+        for (function_id, item), answer, mode in zip(detailed.items(), answers, returns, strict=True):
             key = (module.module.base, item.address)
             if answer:
                 self._refused[key] = answer
             else:
                 placed.append(function_id)
             if not answer or answer in _PASSING:
-                self._hooks[key] = _Hook(function_id, item, plans[function_id], not answer, self.extras.generation)
+                plan, generation = plans[function_id], self.extras.generation
+                self._hooks[key] = _Hook(function_id, item, plan, not answer, generation, mode)
         self._store.open_spans(self._session_id, placed, now_ticks)
 
     def _extras_of(self, functions: Sequence[FunctionSymbol]) -> list[int]:
@@ -231,7 +256,8 @@ class Hooks:
         numbers = dict(zip(map(id, older), self._extras_of([hook.function for hook in older]), strict=True))
         for key in keys:
             hook = self._hooks[key]
-            plan = plan_of(hook.function, self.sampling, numbers.get(id(hook), hook.plan.extras))
+            number = numbers.get(id(hook), hook.plan.extras)
+            plan = plan_of(hook.function, self.sampling, number, hook.returns)
             hook.generation = self.extras.generation
             if not hook.enabled:
                 opened[hook.function_id] = key
@@ -277,6 +303,9 @@ def _symbols(modules: Sequence[TracedModule]) -> list[ModuleSymbols]:
 
 
 def _refusal(reason: str, names: Sequence[str]) -> str:
+    return f"Not hooked: {_names(names)}: {_REFUSALS.get(reason, reason)}."
+
+
+def _names(names: Sequence[str]) -> str:
     shown = ", ".join(Counter(names).keys() if len(names) <= _SHOWN else names[:_SHOWN])
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"Not hooked: {shown}{more}: {_REFUSALS.get(reason, reason)}."
+    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
