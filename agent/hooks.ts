@@ -10,6 +10,7 @@ import { INTERCEPTOR_WRITES, type Recorder } from "./recorder.js";
 import { makeTrampolines } from "./trampolines.js";
 
 const JUMP_BYTES = 5; // jmp rel32
+const JUMP_OPCODE = 0xe9;
 const BATCH = 100; // Interceptor's transactions are quadratic in their size
 
 export const REFUSALS: Record<number, string> = {
@@ -53,6 +54,12 @@ export interface HookAnswer {
 interface Hook {
     address: NativePointer;
     original: ArrayBuffer;
+    answer: HookAnswer;
+}
+
+/** Where a jump leads that lies there; nowhere where there is none. */
+function leadsTo(address: NativePointer): NativePointer {
+    return address.readU8() === JUMP_OPCODE ? address.add(JUMP_BYTES).add(address.add(1).readS32()) : NULL;
 }
 
 export function refused(reason: string): HookAnswer {
@@ -86,7 +93,7 @@ export class Hooks {
         answers.forEach(({ answer }, index) => {
             if (answer.refusal !== "") return;
             const address = ptr(request.addresses[index]).add(answer.skip);
-            this.byId.set(request.ids[index], { address, original: address.readByteArray(JUMP_BYTES) as ArrayBuffer });
+            this.byId.set(request.ids[index], { address, original: address.readByteArray(JUMP_BYTES) as ArrayBuffer, answer });
         });
         return answers.map(({ answer }) => answer);
     }
@@ -145,9 +152,8 @@ export class Hooks {
         } catch (error) {
             return refused(`Interceptor refused: ${(error as Error).message}`);
         }
-        this.byId.set(id, { address, original: original.slice(0, JUMP_BYTES) });
         // the redirect is written at the latest when the batch is flushed, and known only then
-        return {
+        const answer: HookAnswer = {
             get refusal() { return place.equals(address) ? "" : "elsewhere"; },
             get trampoline() { return trampoline.toString(); },
             skip,
@@ -155,6 +161,8 @@ export class Hooks {
             copy: copied.copy,
             copies: copied.copies,
         };
+        this.byId.set(id, { address, original: original.slice(0, JUMP_BYTES), answer });
+        return answer;
     }
 
     /** A library was unloaded: nothing may be written there any more. */
@@ -164,10 +172,11 @@ export class Hooks {
             if (hook.address.compare(base) >= 0 && hook.address.compare(end) < 0) this.byId.delete(id);
     }
 
-    /** Puts the program's own bytes back everywhere; for when the host is not there to do it. */
+    /** Puts the program's own bytes back wherever a jump of ours is; for when the host is not there to do it. */
     restoreAll(): void {
         const code = new PresentCode();
-        for (const { address, original } of this.byId.values())
-            if (code.has(Number(address), JUMP_BYTES)) this.recorder.writeCode(address, original);
+        for (const { address, original, answer } of this.byId.values())
+            if (code.has(Number(address), JUMP_BYTES) && leadsTo(address).equals(ptr(answer.trampoline)))
+                this.recorder.takeOut(address, original);
     }
 }

@@ -48,7 +48,7 @@ export class Recorder {
         count: number, hooks: NativePointer, memory: NativePointer, enter: UInt64) => number) | null;
     /** What trampolines of the native form call; null in the portable form. */
     readonly nativeEnter: NativePointer | null;
-    private readonly writeCode_: (address: NativePointer, bytes: NativePointer, count: number) => void;
+    private readonly takeOut_: (address: NativePointer, bytes: NativePointer, count: number) => void;
     readonly store: (address: NativePointer, bytes: NativePointer, count: number) => void;
     readonly storeBits: (address: NativePointer, bytes: NativePointer, mask: NativePointer, count: number) => void;
     private readonly module: CModule;
@@ -70,7 +70,7 @@ export class Recorder {
         const writeTrampolines = tools.strobe_agent_write_trampolines as NativePointer | undefined;
         this.writeTrampolines_ = writeTrampolines === undefined ? null : new NativeFunction(
             writeTrampolines, "int", ["uint32", "pointer", "pointer", "uint64"]);
-        this.writeCode_ = new NativeFunction(tools.strobe_agent_write_code, "void", ["pointer", "pointer", "uint32"]);
+        this.takeOut_ = new NativeFunction(tools.strobe_agent_take_out, "void", ["pointer", "pointer", "uint32"]);
         this.store = new NativeFunction(tools.strobe_agent_store, "void", ["pointer", "pointer", "uint32"]);
         this.storeBits = new NativeFunction(
             tools.strobe_agent_store_bits, "void", ["pointer", "pointer", "pointer", "uint32"]);
@@ -187,10 +187,11 @@ export class Recorder {
         if (this.writeTrampolines_?.(count, hooks, memory, enter) !== 0) throw new Error("there is no decoder");
     }
 
-    writeCode(address: NativePointer, bytes: ArrayBuffer): void {
+    /** A jump, while threads run there: `bytes` are what it replaced. */
+    takeOut(address: NativePointer, bytes: ArrayBuffer): void {
         const copy = Memory.alloc(bytes.byteLength);
         copy.writeByteArray(bytes);
-        Memory.patchCode(address, bytes.byteLength, place => this.writeCode_(place, copy, bytes.byteLength));
+        Memory.patchCode(address, bytes.byteLength, place => this.takeOut_(place, copy, bytes.byteLength));
     }
 
     /** Switches recording off for good; the return stubs already on stacks go on working. */

@@ -75,6 +75,7 @@ class Target:
         self._pidfd_lock = threading.Lock()
         self._patches = CodePatches(pid)
         self._patches.running = attached
+        self._is_allowed = False
         self._ended = threading.Event()
         self._open_streams = set() if attached else set(_STREAMS)
         self._output_ended = threading.Event()
@@ -212,7 +213,8 @@ class Target:
 
     def allow_tracer(self, pid: int) -> bool:
         """Has the process let another read and write it, where Yama allows that to relatives alone."""
-        return self._agent.allow_tracer(pid)
+        self._is_allowed = self._agent.allow_tracer(pid)
+        return self._is_allowed
 
     def read_memory(self, address: int, size: int) -> bytes:
         """Up to `size` bytes, read by the process itself; fewer where no more can be read."""
@@ -242,10 +244,22 @@ class Target:
         """Leaves the process running, with its own code back in place."""
         with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
             self._patches.take_out()
+            self._take_permission_back()
             self._agent.unload()
             self._session.detach()
             self._injection.wait_for_end()
         self._agent.close()
+
+    def _take_permission_back(self) -> None:
+        """Unless the program has given it to another process since: then this one may not read it any more."""
+        if not self._is_allowed:
+            return
+        try:
+            os.close(os.open(f"/proc/{self.pid}/mem", os.O_RDONLY | os.O_CLOEXEC))
+        except PermissionError:
+            return
+        self._agent.allow_tracer(0)
+        self._is_allowed = False
 
     def forget(self, module: LoadedModule) -> None:
         """It was unloaded, and its hooks with it."""

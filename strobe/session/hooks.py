@@ -13,6 +13,7 @@ from strobe.capture.target import HookRequest, Target
 from strobe.model import FunctionSymbol, LoadedModule, Sampling
 from strobe.session.callers import Callers
 from strobe.session.extras import Extras, Pending
+from strobe.session.function_ids import LAST, FunctionIds
 from strobe.session.modules import Modules, TracedModule
 from strobe.session.plans import Returns, plan_of, recorded
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
@@ -37,6 +38,7 @@ _REFUSALS = {
     "elsewhere": "Frida would hook them at another place than their entry",
     "in-use": "Frida's agent has hooked them itself",
     "too-far": "no memory near them was free for a trampoline",
+    "no-number": f"a session has no room for more than {LAST:,} functions; start a new one to trace others",
     "other-code": "memory has other code there than their file: another tool has changed it, or the file was replaced",
 }
 _PASSING = {"thread-inside", "thread-blocked"}  # reasons that may be gone the next time
@@ -71,7 +73,7 @@ class Hooks:
         self._loaded: dict[str, list[int]] = {}
         self._modules = Modules(target.pid, resolver)
         self._callers = Callers(target, resolver)
-        self._next_id = 1
+        self._ids = FunctionIds()
         self.extras = Extras(store.get_session(session_id).project_root, self._send_extras)
         self.patterns: dict[str, Pattern] = {}
         self.sampling: Sampling = "auto"
@@ -126,6 +128,7 @@ class Hooks:
         self._refused = {key: why for key, why in self._refused.items() if key[0] != module.base}
         self._unwinders.discard(module.base)
         self._modules.forget(module.base)
+        self._ids.give_back(module.base)
 
     def warnings(self) -> list[str]:
         """What the selection says, and which functions could not be hooked safely and why."""
@@ -191,17 +194,21 @@ class Hooks:
         return traced
 
     def _place(self, module: TracedModule, functions: Sequence[FunctionSymbol], now_ticks: int) -> None:
+        taken = self._ids.take(module, functions)
+        if len(taken) < len(functions):
+            kept = {item.address for item in taken.values()}
+            left = [item for item in functions if item.address not in kept]
+            self._refused |= {(module.module.base, item.address): "no-number" for item in left}
+        functions = list(taken.values())
         try:
             codes = module.entry_codes(functions)
         except (OSError, ValueError):  # replaced in this very moment: the next call says so
             self._refused |= {(module.module.base, item.address): "other-code" for item in functions}
             return
-        first_id = self._next_id
-        self._next_id += len(functions)
         native = self._target.setup.form == "native"
         with _collector_paused():
             found = [recorded(item, native, self._text_words) for item in self._resolver.detail(functions)]
-        detailed = {first_id + index: item for index, item in enumerate(found)}
+        detailed = dict(zip(taken, found, strict=True))
         self._note_place(module)
         self._store.add_functions(self._session_id, detailed)
         self._register_unwinder(module)
