@@ -18,6 +18,8 @@ constexpr std::size_t kFrameWords = 30;
 constexpr std::uint64_t kUserCode = 0x33;
 constexpr std::uint64_t kAllFlags = 0xff;
 constexpr std::uint64_t kFarthestFloats = 1 << 16;  // they lie right above the frame
+constexpr std::uint64_t kMagicOffset = 464;
+constexpr std::uint32_t kMagic = 0x46505853;  // FP_XSTATE_MAGIC1
 constexpr std::uint64_t kMostStack = 64 << 20;
 constexpr std::size_t kChunkWords = 1 << 13;
 constexpr std::size_t kMostStacks = 32;
@@ -60,6 +62,13 @@ bool SignalFrames::is_restorer(std::uint64_t address) {
     return found;
 }
 
+// Whether the kernel has saved the state of vector registers there (struct _fpx_sw_bytes, at the end of FXSAVE's area).
+bool SignalFrames::has_floats(std::uint64_t address) const {
+    std::uint32_t magic = 0;
+    return address != 0 && memory_.read(address + kMagicOffset, &magic, sizeof magic) == sizeof magic &&
+           magic == kMagic;
+}
+
 // Every frame that begins in `words`, which lie at `address`, and is whole in them.
 void SignalFrames::scan(const std::vector<std::uint64_t>& words, std::uint64_t address,
                         std::vector<SavedContext>& found, std::vector<std::uint64_t>& stacks) {
@@ -68,7 +77,8 @@ void SignalFrames::scan(const std::vector<std::uint64_t>& words, std::uint64_t a
         if ((frame[kSegments] & 0xffff) != kUserCode || frame[kLink] != 0 || frame[kFlags] > kAllFlags) continue;
         const std::uint64_t start = address + 8 * i;
         if (frame[kFloats] != 0 && frame[kFloats] - start > kFarthestFloats) continue;
-        if (!is_restorer(frame[0])) continue;
+        // where the handler's return is recorded a stub, or its number, stands for the restorer
+        if (!is_restorer(frame[0]) && !has_floats(frame[kFloats])) continue;
         found.push_back({start + 8 * kPc, frame[kPc]});
         stacks.push_back(frame[kStackPointer]);
     }

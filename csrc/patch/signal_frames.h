@@ -35,6 +35,7 @@ class SignalFrames {
 
     const Mapping* mapping_of(std::uint64_t address) const;
     bool is_restorer(std::uint64_t address);
+    bool has_floats(std::uint64_t address) const;
     void scan(const std::vector<std::uint64_t>& words, std::uint64_t address, std::vector<SavedContext>& found,
               std::vector<std::uint64_t>& stacks);
     void scan_stack(std::uint64_t stack_pointer, std::uint64_t end, std::vector<SavedContext>& found,

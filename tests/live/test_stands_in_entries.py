@@ -6,7 +6,7 @@ import os
 import platform
 import select
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -51,8 +51,8 @@ def conversation(program: Path, mode: str) -> Iterator[Conversation]:
         processes.end(process)
 
 
-def attach(manager: SessionManager, pid: int) -> Session:
-    return manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), [])
+def attach(manager: SessionManager, pid: int, patterns: Sequence[str] = ()) -> Session:
+    return manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), patterns)
 
 
 def are_waiting(pid: int) -> bool:
@@ -71,16 +71,23 @@ def blocked_signals(pid: int) -> dict[str, str]:
 
 @pytest.mark.parametrize("form", ["native", "portable"])
 @pytest.mark.parametrize("mode", ["handler", "alternate"])
+@pytest.mark.parametrize("handlers", [[], ["on_fault"]], ids=["handler as it is", "handler traced"])
 def test_a_handler_returns_into_a_function_that_was_hooked_meanwhile(
-    build_program: Build, manager: SessionManager, monkeypatch: pytest.MonkeyPatch, form: str, mode: str
+    build_program: Build,
+    manager: SessionManager,
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+    mode: str,
+    handlers: list[str],
 ) -> None:
     monkeypatch.setenv("STROBE_RECORDER", form)
     with conversation(build_program("stands_in_entries"), mode) as spoken:
-        session = attach(manager, spoken.process.pid)
+        session = attach(manager, spoken.process.pid, handlers)
         spoken.say(b".")
         assert spoken.hear() == b"h"
         answer = session.trace(add=["loads"])
-        assert (answer.matched_functions, answer.hooked_functions) == (1, 1), answer.warnings
+        found = 1 + len(handlers)
+        assert (answer.matched_functions, answer.hooked_functions) == (found, found), answer.warnings
         spoken.say(b".")
         assert spoken.hear() == b"r"
         assert spoken.process.wait(SECONDS) == 0
