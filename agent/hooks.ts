@@ -10,6 +10,7 @@ import { INTERCEPTOR_WRITES, type Recorder } from "./recorder.js";
 import { makeTrampolines } from "./trampolines.js";
 
 const JUMP_BYTES = 5; // jmp rel32
+const JUMP_OPCODE = 0xe9;
 const BATCH = 100; // Interceptor's transactions are quadratic in their size
 
 export const REFUSALS: Record<number, string> = {
@@ -21,6 +22,7 @@ export const REFUSALS: Record<number, string> = {
     6: "too-far",
     7: "loop-in-entry",
     8: "landing-at-entry",
+    9: "system-call-in-entry",
 };
 export const LOOPS_TO_ENTRY = 0x100;
 const BEHIND_MARK = 0x200; // STROBE_PATCH_BEHIND_MARK
@@ -43,15 +45,25 @@ export interface HookAnswer {
     skip: number;
     /** Bytes of the instructions that begin in the first 5. */
     displaced: number;
+    /** Where the copies of these instructions lie; nowhere where there are none. */
+    copy: string;
+    /** Of the instructions 1 to 4 bytes behind the jump's first: a byte each, how far behind `copy`. 0: none begins there. */
+    copies: number;
 }
 
 interface Hook {
     address: NativePointer;
     original: ArrayBuffer;
+    answer: HookAnswer;
+}
+
+/** Where a jump leads that lies there; nowhere where there is none. */
+function leadsTo(address: NativePointer): NativePointer {
+    return address.readU8() === JUMP_OPCODE ? address.add(JUMP_BYTES).add(address.add(1).readS32()) : NULL;
 }
 
 export function refused(reason: string): HookAnswer {
-    return { refusal: reason, trampoline: "0x0", skip: 0, displaced: 0 };
+    return { refusal: reason, trampoline: "0x0", skip: 0, displaced: 0, copy: "0x0", copies: 0 };
 }
 
 export class Hooks {
@@ -81,7 +93,7 @@ export class Hooks {
         answers.forEach(({ answer }, index) => {
             if (answer.refusal !== "") return;
             const address = ptr(request.addresses[index]).add(answer.skip);
-            this.byId.set(request.ids[index], { address, original: address.readByteArray(JUMP_BYTES) as ArrayBuffer });
+            this.byId.set(request.ids[index], { address, original: address.readByteArray(JUMP_BYTES) as ArrayBuffer, answer });
         });
         return answers.map(({ answer }) => answer);
     }
@@ -94,13 +106,14 @@ export class Hooks {
         const addresses = request.addresses.map(address => ptr(address));
         const checks = this.recorder.checkPatchable(addresses, request.sizes);
         this.noteLoops(request, [...checks].map(check => (check & LOOPS_TO_ENTRY) !== 0));
+        const copies = INTERCEPTOR_WRITES ? [] : makeTrampolines(this.recorder, request).map(({ answer }) => answer);
         const answers = addresses.map((address, index) => {
             if (index % BATCH === 0) Interceptor.flush();
             const refusal = REFUSALS[checks[index] & 0xff];
             if (refusal !== undefined) return refused(refusal);
             if (INTERCEPTOR_WRITES) return this.attach(request.ids[index], address);
             const skip = checks[index] & BEHIND_MARK ? MARK_BYTES : 0;
-            return this.makeProbe(request.ids[index], address, skip, checks[index] >> DISPLACED_SHIFT);
+            return this.makeProbe(request.ids[index], address, skip, checks[index] >> DISPLACED_SHIFT, copies[index]);
         });
         Interceptor.flush();
         return answers;
@@ -117,7 +130,7 @@ export class Hooks {
     }
 
     /** `skip`: where Interceptor is expected to write its jump, behind a mark for indirect calls. */
-    private makeProbe(id: number, entry: NativePointer, skip: number, displaced: number): HookAnswer {
+    private makeProbe(id: number, entry: NativePointer, skip: number, displaced: number, copied: HookAnswer): HookAnswer {
         const address = entry.add(skip);
         const original = address.readByteArray(displaced) as ArrayBuffer;
         let trampoline = NULL;
@@ -139,14 +152,17 @@ export class Hooks {
         } catch (error) {
             return refused(`Interceptor refused: ${(error as Error).message}`);
         }
-        this.byId.set(id, { address, original: original.slice(0, JUMP_BYTES) });
         // the redirect is written at the latest when the batch is flushed, and known only then
-        return {
+        const answer: HookAnswer = {
             get refusal() { return place.equals(address) ? "" : "elsewhere"; },
             get trampoline() { return trampoline.toString(); },
             skip,
             displaced,
+            copy: copied.copy,
+            copies: copied.copies,
         };
+        this.byId.set(id, { address, original: original.slice(0, JUMP_BYTES), answer });
+        return answer;
     }
 
     /** A library was unloaded: nothing may be written there any more. */
@@ -156,10 +172,11 @@ export class Hooks {
             if (hook.address.compare(base) >= 0 && hook.address.compare(end) < 0) this.byId.delete(id);
     }
 
-    /** Puts the program's own bytes back everywhere; for when the host is not there to do it. */
+    /** Puts the program's own bytes back wherever a jump of ours is; for when the host is not there to do it. */
     restoreAll(): void {
         const code = new PresentCode();
-        for (const { address, original } of this.byId.values())
-            if (code.has(Number(address), JUMP_BYTES)) this.recorder.writeCode(address, original);
+        for (const { address, original, answer } of this.byId.values())
+            if (code.has(Number(address), JUMP_BYTES) && leadsTo(address).equals(ptr(answer.trampoline)))
+                this.recorder.replaceCode(address, original);
     }
 }

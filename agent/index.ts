@@ -76,6 +76,11 @@ rpc.exports = {
         return recorder.extras.prepare(request, data);
     },
 
+    /** `callers`: as Recorder.setCallers takes them. */
+    setCallers(callers: ArrayBuffer): void {
+        recorder?.setCallers(callers);
+    },
+
     assignExtras(ids: number[], sets: number[]): void {
         recorder?.extras.assign(ids, sets);
     },

@@ -196,7 +196,7 @@ export function symbolSize(address: NativePointer): number {
 /** Linux has this from 5.14 on. */
 export const canPopulate = populateForWriting(Memory.alloc(8), 8);
 
-/** False where the system has no such thing. What the program itself has allowed is replaced. */
+/** False where the system has no such thing. What the program itself has allowed is replaced. 0: nobody any more. */
 export function allowTracer(pid: number): boolean {
     return prctl(PR_SET_PTRACER, pid, 0, 0, 0) === 0;
 }

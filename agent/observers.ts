@@ -60,7 +60,7 @@ export class Observers {
     /** Puts the C library's own bytes back; for when the host is not there to do it, after those of all hooks. */
     restoreAll(): void {
         for (const { address, original } of this.code)
-            if (!sameBytes(address, original)) this.recorder.writeCode(address, original);
+            if (!sameBytes(address, original)) this.recorder.replaceCode(address, original);
     }
 
     end(): void {

@@ -33,7 +33,7 @@ export class ProcessHooks {
         jump.writeU8(JUMP).add(1).writeS32(memory.sub(at.add(JUMP_BYTES)).toInt32());
         const own = jump.readByteArray(JUMP_BYTES) as ArrayBuffer;
         this.changes.push({ address: at, original: at.readByteArray(JUMP_BYTES) as ArrayBuffer, own });
-        recorder.writeCode(at, own);
+        recorder.replaceCode(at, own);
         return true;
     }
 
@@ -56,7 +56,7 @@ export class ProcessHooks {
     /** What Frida itself has changed it puts back when it goes. */
     restore(recorder: Recorder): void {
         for (const { address, original, own } of this.changes.reverse())
-            if (same(address.readByteArray(JUMP_BYTES) as ArrayBuffer, own)) recorder.writeCode(address, original);
+            if (same(address.readByteArray(JUMP_BYTES) as ArrayBuffer, own)) recorder.replaceCode(address, original);
         this.changes.length = 0;
     }
 }

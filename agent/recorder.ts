@@ -50,6 +50,7 @@ export class Recorder {
     private readonly setPlans_: (count: number, functions: NativePointer, plans: NativePointer) => void;
     private readonly setFlags_: (count: number, functions: NativePointer, flags: NativePointer) => void;
     private readonly addFlags_: (count: number, functions: NativePointer, flags: number) => void;
+    private readonly setCallers_: (callers: NativePointer) => void;
     private readonly checkPatchable_: (
         count: number, addresses: NativePointer, sizes: NativePointer, results: NativePointer) => void;
     /** Null for a CPU that has no native form. */
@@ -57,7 +58,7 @@ export class Recorder {
         count: number, hooks: NativePointer, memory: NativePointer, enter: UInt64) => number) | null;
     /** What trampolines of the native form call; null in the portable form. */
     readonly nativeEnter: NativePointer | null;
-    private readonly writeCode_: (address: NativePointer, bytes: NativePointer, count: number) => void;
+    private readonly takeOut_: (address: NativePointer, bytes: NativePointer, count: number) => void;
     /** 0 where the memory cannot be written. */
     readonly store: (address: NativePointer, bytes: NativePointer, count: number) => number;
     readonly storeBits: (address: NativePointer, bytes: NativePointer, mask: NativePointer, count: number) => number;
@@ -83,7 +84,7 @@ export class Recorder {
         const writeTrampolines = tools.strobe_agent_write_trampolines as NativePointer | undefined;
         this.writeTrampolines_ = writeTrampolines === undefined ? null : new NativeFunction(
             writeTrampolines, "int", ["uint32", "pointer", "pointer", "uint64"]);
-        this.writeCode_ = new NativeFunction(tools.strobe_agent_write_code, "void", ["pointer", "pointer", "uint32"]);
+        this.takeOut_ = new NativeFunction(tools.strobe_agent_take_out, "void", ["pointer", "pointer", "uint32"]);
         this.store = new NativeFunction(form.strobe_agent_store, "int", ["pointer", "pointer", "uint32"]);
         this.storeBits = new NativeFunction(
             form.strobe_agent_store_bits, "int", ["pointer", "pointer", "pointer", "uint32"]);
@@ -91,6 +92,7 @@ export class Recorder {
         this.setPlans_ = new NativeFunction(form.strobe_agent_set_plans, "void", ["uint32", "pointer", "pointer"]);
         this.setFlags_ = new NativeFunction(form.strobe_agent_set_flags, "void", ["uint32", "pointer", "pointer"]);
         this.addFlags_ = new NativeFunction(form.strobe_agent_add_flags, "void", ["uint32", "pointer", "uint8"]);
+        this.setCallers_ = new NativeFunction(form.strobe_agent_set_callers, "void", ["pointer"]);
         this.extras = new Extras(form);
         this.initialise(form, request);
         const isFirst = new NativeFunction(form.strobe_agent_has_thread_key, "int", [])() === 0;
@@ -172,6 +174,13 @@ export class Recorder {
         this.setFlags_(functions.length, idArray(functions), values);
     }
 
+    /** `callers`: as struct strobe_recorder has them. Threads may still read those that were set before. */
+    setCallers(callers: ArrayBuffer): void {
+        const memory = mapAnonymous(callers.byteLength);
+        memory.writeByteArray(callers);
+        this.setCallers_(memory);
+    }
+
     addFlags(functions: number[], flags: number): void {
         this.addFlags_(functions.length, idArray(functions), flags);
     }
@@ -193,10 +202,11 @@ export class Recorder {
         if (this.writeTrampolines_?.(count, hooks, memory, uint64((enter ?? NULL).toString())) !== 0) throw new Error("there is no decoder");
     }
 
-    writeCode(address: NativePointer, bytes: ArrayBuffer): void {
+    /** Up to 8 bytes of code, while threads run there: a jump, or what one has replaced. */
+    replaceCode(address: NativePointer, bytes: ArrayBuffer): void {
         const copy = Memory.alloc(bytes.byteLength);
         copy.writeByteArray(bytes);
-        Memory.patchCode(address, bytes.byteLength, place => this.writeCode_(place, copy, bytes.byteLength));
+        Memory.patchCode(address, bytes.byteLength, place => this.takeOut_(place, copy, bytes.byteLength));
     }
 
     /** Switches recording off for good; the return stubs already on stacks go on working. */
@@ -213,7 +223,7 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
     const names = ["strobe_agent_begin", "strobe_agent_init", "strobe_agent_has_thread_key", "strobe_agent_add_unwinder",
         "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
         "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_set_watch", "strobe_agent_set_recipe",
-        "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_script", "strobe_agent_end",
+        "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_script", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
         "strobe_agent_loader_guard", "strobe_on_thread_end",
         "strobe_native_begin", "strobe_native_after_fork", "strobe_native_observe", "strobe_native_observed_name",

@@ -1,11 +1,14 @@
-/** Trampolines of the native form: csrc/recorder/arch/x86_64/trampolines.c writes them, here is found where. */
+/**
+ * Trampolines of the native form: csrc/recorder/arch/x86_64/trampolines.c writes them, here is found where. The portable form has them
+ * only for the copies of the program's instructions in them, where threads go on that stand in the way of a jump.
+ */
 
 import { type HookAnswer, type HookRequest, LOOPS_TO_ENTRY, refused, REFUSALS } from "./hooks.js";
 import { makeExecutable, unmap } from "./libc.js";
 import { mapNear } from "./near_memory.js";
 import type { Recorder } from "./recorder.js";
 
-const HOOK_BYTES = 48; // struct strobe_hook
+const HOOK_BYTES = 56; // struct strobe_hook
 const TRAMPOLINE_BYTES = 96; // STROBE_TRAMPOLINE_BYTES
 const HEADER_BYTES = 16;
 const GROUP_SPAN = ptr(0x20000000); // functions that share memory lie so close together
@@ -93,5 +96,6 @@ function read(hook: NativePointer, known: ModuleMap): Trampoline {
     if (!leadsTo.isNull() && !known.has(leadsTo) && !isOwn(leadsTo)) return { answer: refused("in-use"), loopsToEntry };
     const trampoline = hook.add(24).readPointer().toString();
     const [skip, displaced] = [hook.add(40).readU32(), hook.add(44).readU32()];
-    return { answer: { refusal: "", trampoline, skip, displaced }, loopsToEntry };
+    const answer = { refusal: "", trampoline, skip, displaced, copy: trampoline, copies: hook.add(48).readU32() };
+    return { answer, loopsToEntry };
 }

@@ -205,6 +205,17 @@ class SymbolTable:
     def hidden_address(self, name: str) -> int | None:
         """Where the first one of that name is that other modules cannot bind to."""
 
+class FrameRanges:
+    """Which code tables of frames cover. Addresses are link-time."""
+
+    def __init__(self) -> None: ...
+    def add(self, section: bytes | memoryview, address: int, is_eh: bool) -> None:
+        """The entries of an .eh_frame loaded at `address`, or of a .debug_frame; what is damaged covers nothing."""
+    def cover(self, addresses: Sequence[int]) -> list[bool]:
+        """Whether an entry covers each of them."""
+    def merged(self, most_padding: int) -> list[tuple[int, int]]:
+        """[start, end) of what is covered, by address; gaps up to so many bytes are taken for padding."""
+
 def merged_functions(
     table: SymbolTable,
     index: DwarfIndex | None,
@@ -260,12 +271,16 @@ def block_signals(process: int, threads: list[int]) -> None:
     """Block all signals but those of a thread's own faults in these threads, by id, of any process. Those that are gone
     are left out. OSError: PermissionError where another debugger holds one."""
 
-def write_code(pid: int, changes: list[tuple[int, bytes, int]], stop: bool) -> int:
-    """Writes into the code of a process, whole or not at all: (address, bytes, bytes of the instructions they replace).
+def write_code(
+    pid: int, changes: list[tuple[int, bytes, bytes, tuple[int, int, int, int] | None]], stop: bool
+) -> tuple[int, list[int]]:
+    """Writes into the code of a process: (address, bytes, the bytes that must stand there, copies).
 
-    With `stop` all its threads are held meanwhile, and none of them stands in the middle of what is replaced. Returns
-    how many ns of CPU time this took while they were held. OSError: PermissionError where another debugger holds the
-    process, ProcessLookupError where it is gone, TimeoutError where a thread does not stop.
+    `copies`: where a thread goes on that stands one to four bytes behind the address, 0 for nowhere; None where what is
+    replaced is one instruction. With `stop` all threads are held meanwhile. Returns how many ns of CPU time this took
+    while they were held, and of each change 0: written, 1: other code stands there, 2: a thread stands there and has
+    no copy. OSError, with nothing written: PermissionError where another debugger holds the process, ProcessLookupError
+    where it is gone, TimeoutError where a thread does not stop within some seconds.
     """
 
 RECIPE_STEPS: dict[str, int]

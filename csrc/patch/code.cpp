@@ -1,69 +1,29 @@
 #include "patch/code.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <ctime>
-#include <optional>
+#include <numeric>
 #include <system_error>
+#include <thread>
 
+#include "patch/process_memory.h"
+#include "patch/signal_frames.h"
 #include "patch/thread_stop.h"
+#include "patch/tracer.h"
 
 namespace strobe {
 
 namespace {
 
-class ProcessMemory {
-  public:
-    explicit ProcessMemory(pid_t process)
-        : file_(open(("/proc/" + std::to_string(process) + "/mem").c_str(), O_RDWR | O_CLOEXEC)) {
-        if (file_ < 0) throw std::system_error(errno, std::generic_category(), "the memory of the process");
-    }
-    ProcessMemory(const ProcessMemory&) = delete;
-    ProcessMemory& operator=(const ProcessMemory&) = delete;
-    ~ProcessMemory() { close(file_); }
+using Clock = std::chrono::steady_clock;
 
-    void read(std::uint64_t address, std::string& bytes) const {
-        check(pread(file_, bytes.data(), bytes.size(), static_cast<off_t>(address)), bytes.size(), "reading code");
-    }
-    void write(std::uint64_t address, const std::string& bytes) const {
-        check(pwrite(file_, bytes.data(), bytes.size(), static_cast<off_t>(address)), bytes.size(), "writing code");
-    }
-
-  private:
-    static void check(ssize_t done, std::size_t wanted, const char* what) {
-        if (done != static_cast<ssize_t>(wanted)) {
-            throw std::system_error(done < 0 ? errno : EIO, std::generic_category(), what);
-        }
-    }
-
-    int file_;
-};
-
-std::vector<std::string> read_all(const ProcessMemory& memory, const std::vector<CodeChange>& changes) {
-    std::vector<std::string> found;
-    found.reserve(changes.size());
-    for (const CodeChange& change : changes) {
-        std::string bytes(change.bytes.size(), '\0');
-        memory.read(change.address, bytes);
-        found.push_back(std::move(bytes));
-    }
-    return found;
-}
-
-// All changes or none: a failure in the middle leaves the program as it was. `before`: what is there.
-void write_all(const ProcessMemory& memory, const std::vector<CodeChange>& changes,
-               const std::vector<std::string>& before) {
-    std::size_t written = 0;
-    try {
-        for (; written < changes.size(); written++) memory.write(changes[written].address, changes[written].bytes);
-    } catch (...) {
-        for (std::size_t i = 0; i < written; i++) memory.write(changes[i].address, before[i]);
-        throw;
-    }
-}
+constexpr auto kHold = std::chrono::milliseconds(500);  // a thread that waits for a CPU stops when it gets one
+constexpr auto kAllAttempts = std::chrono::seconds(3);
+constexpr auto kFirstPause = std::chrono::milliseconds(1);
+constexpr auto kLongestPause = std::chrono::milliseconds(64);
+constexpr int kPatience = 6;  // attempts in which threads may leave by themselves: 63 ms
 
 // What this thread has worked, whatever else the machine was busy with.
 std::int64_t own_time_ns() {
@@ -72,28 +32,140 @@ std::int64_t own_time_ns() {
     return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-// Of the changes sorted by address, whether one has `at` behind its first byte.
-bool is_occupied(const std::vector<CodeChange>& sorted, std::uint64_t at) {
-    const auto next = std::ranges::lower_bound(sorted, at, {}, &CodeChange::address);
-    if (next == sorted.begin()) return false;
-    const CodeChange& change = *std::prev(next);
-    return at < change.address + change.occupied;
-}
+// A thread, or a saved context, that stands behind the first byte of a change.
+struct Standing {
+    std::size_t change;
+    pid_t thread;         // 0: a saved context
+    std::uint64_t place;  // where that one's pc is
+    std::uint64_t copy;   // where it can go on; 0: nowhere
+};
+
+class CodeWriter {
+  public:
+    CodeWriter(pid_t process, const std::vector<CodeChange>& changes)
+        : process_(process),
+          memory_(process),
+          changes_(changes),
+          by_address_(changes.size()),
+          results_(changes.size(), CodeResult::kWritten) {
+        std::iota(by_address_.begin(), by_address_.end(), std::size_t{0});
+        std::ranges::sort(by_address_, {}, [this](std::size_t index) { return changes_[index].address; });
+        places_ = std::ranges::any_of(changes, [](const CodeChange& change) { return change.copies.has_value(); });
+    }
+
+    CodeAnswer write_unheld() {
+        compare();
+        write_all();
+        return {0, results_};
+    }
+
+    CodeAnswer write_held() {
+        const auto deadline = Clock::now() + kAllAttempts;
+        auto pause = kFirstPause;
+        for (int attempt = 1;; attempt++) {
+            try {
+                bool is_done = false;
+                as_tracer([this, attempt, &is_done] { is_done = try_once(attempt >= kPatience); });
+                if (is_done) return {worked_ns_, results_};
+            } catch (const std::system_error& error) {
+                if (error.code() != std::errc::timed_out || Clock::now() > deadline) throw;
+            }
+            std::this_thread::sleep_for(pause);
+            pause = std::min(2 * pause, kLongestPause);
+        }
+    }
+
+  private:
+    // False where somebody stands in the way and may leave by himself.
+    bool try_once(bool is_last) {
+        const std::int64_t begin_ns = own_time_ns();
+        const ThreadStop held(process_, kHold);
+        std::ranges::fill(results_, CodeResult::kWritten);
+        const std::vector<Standing> standing = places_ ? find_standing(held) : std::vector<Standing>();
+        const auto may_leave = [](const Standing& one) { return one.thread == 0 || one.copy == 0; };
+        if (!is_last && std::ranges::any_of(standing, may_leave)) return false;
+        for (const Standing& one : standing)
+            if (one.copy == 0) results_[one.change] = CodeResult::kOccupied;
+        compare();
+        write_all();
+        move_away(standing);
+        worked_ns_ = own_time_ns() - begin_ns;
+        return true;
+    }
+
+    void move_away(const std::vector<Standing>& standing) const {
+        for (const Standing& one : standing) {
+            if (results_[one.change] != CodeResult::kWritten) continue;
+            if (one.thread != 0) {
+                ThreadStop::set_pc(one.thread, one.copy);
+            } else {
+                memory_.write(one.place, &one.copy, sizeof one.copy);
+            }
+        }
+    }
+
+    std::vector<Standing> find_standing(const ThreadStop& held) const {
+        std::vector<Standing> found;
+        SignalFrames frames(process_, memory_);
+        for (const ThreadPlace& thread : held.places()) {
+            note(thread.pc, thread.thread, 0, found);
+            for (const SavedContext& saved : frames.above(thread.stack_pointer)) note(saved.pc, 0, saved.place, found);
+        }
+        return found;
+    }
+
+    void note(std::uint64_t pc, pid_t thread, std::uint64_t place, std::vector<Standing>& found) const {
+        const auto address = [this](std::size_t index) { return changes_[index].address; };
+        const auto next = std::ranges::lower_bound(by_address_, pc, {}, address);
+        if (next == by_address_.begin()) return;
+        const std::size_t index = *std::prev(next);
+        const CodeChange& change = changes_[index];
+        const std::uint64_t offset = pc - change.address;
+        if (!change.copies || offset >= change.bytes.size()) return;
+        found.push_back({index, thread, place, offset <= change.copies->size() ? (*change.copies)[offset - 1] : 0});
+    }
+
+    void compare() {
+        std::string here;
+        for (std::size_t i = 0; i < changes_.size(); i++) {
+            here.assign(changes_[i].expected.size(), '\0');
+            const std::size_t count = memory_.read(changes_[i].address, here.data(), here.size());
+            if (count != here.size() || here != changes_[i].expected) results_[i] = CodeResult::kOtherCode;
+        }
+    }
+
+    // All or none: a failure in the middle leaves the program as it was.
+    void write_all() const {
+        std::vector<std::size_t> written;
+        try {
+            for (const std::size_t index : by_address_) {
+                if (results_[index] != CodeResult::kWritten) continue;
+                memory_.write(changes_[index].address, changes_[index].bytes.data(), changes_[index].bytes.size());
+                written.push_back(index);
+            }
+        } catch (...) {
+            for (const std::size_t index : written) {
+                const CodeChange& change = changes_[index];
+                memory_.write(change.address, change.expected.data(), change.expected.size());
+            }
+            throw;
+        }
+    }
+
+    pid_t process_;
+    ProcessMemory memory_;
+    const std::vector<CodeChange>& changes_;
+    std::vector<std::size_t> by_address_;
+    std::vector<CodeResult> results_;
+    bool places_ = false;
+    std::int64_t worked_ns_ = 0;
+};
 
 }  // namespace
 
-std::int64_t write_code(pid_t process, const std::vector<CodeChange>& changes, bool stop) {
-    const ProcessMemory memory(process);
-    std::vector<CodeChange> sorted = changes;
-    std::ranges::sort(sorted, {}, &CodeChange::address);
-    const std::vector<std::string> before = read_all(memory, sorted);
-    const std::int64_t begin_ns = own_time_ns();
-    {
-        std::optional<ThreadStop> held;
-        if (stop) held.emplace(process).leave([&sorted](std::uint64_t at) { return is_occupied(sorted, at); });
-        write_all(memory, sorted, before);
-    }
-    return stop ? own_time_ns() - begin_ns : 0;
+CodeAnswer write_code(pid_t process, const std::vector<CodeChange>& changes, bool stop) {
+    CodeWriter writer(process, changes);
+    return stop ? writer.write_held() : writer.write_unheld();
 }
 
 }  // namespace strobe

@@ -3,23 +3,38 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace strobe {
 
+// Where a thread goes on that stands one, two, three or four bytes behind the first that is changed: in a copy of the
+// instructions that lie there now. 0: it cannot.
+using Copies = std::array<std::uint64_t, 4>;
+
 struct CodeChange {
     std::uint64_t address;
-    std::string bytes;  // what is to stand there
-    std::uint64_t
-        occupied;  // bytes from `address` of the instructions that are replaced: no thread may stand behind its first
+    std::string bytes;             // what is to stand there, up to 5 of them
+    std::string expected;          // what must stand there
+    std::optional<Copies> copies;  // none: what is replaced is one instruction, and nobody stands in it
 };
 
-// Writes all changes through /proc/PID/mem, which needs no writable pages. With `stop` all threads of the process are
-// held meanwhile, and those that stand in the middle of what is replaced are first let run out of it; without it nobody
-// may be running there. Returns how many nanoseconds this thread worked for while they were held. Throws
-// std::system_error as ThreadStop, and where the memory cannot be written; what was written until then is taken back.
-std::int64_t write_code(pid_t process, const std::vector<CodeChange>& changes, bool stop);
+enum class CodeResult : std::uint8_t { kWritten, kOtherCode, kOccupied };
+
+struct CodeAnswer {
+    std::int64_t worked_ns;           // this thread's, while the others were held
+    std::vector<CodeResult> results;  // of each change
+};
+
+// Makes all changes whose place holds what is expected, through /proc/PID/mem, which needs no writable pages. With
+// `stop` all threads of the process are held meanwhile, milliseconds each time; without it nobody may be running there.
+// A thread that stands within what is replaced, or is in a signal handler that will return there, goes on in the copy;
+// where there is none, and it does not leave by itself within some attempts, the change is not made. Throws
+// std::system_error as ThreadStop does when a thread does not stop in about three seconds, and where the memory cannot
+// be written; nothing has changed then.
+CodeAnswer write_code(pid_t process, const std::vector<CodeChange>& changes, bool stop);
 
 }  // namespace strobe

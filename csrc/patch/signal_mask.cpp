@@ -9,9 +9,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <initializer_list>
 #include <system_error>
 #include <thread>
+
+#include "patch/tracer.h"
 
 namespace strobe {
 
@@ -19,10 +20,11 @@ namespace {
 
 constexpr auto kStopTimeout = std::chrono::seconds(10);
 
-// As the kernel has it: signal n is bit n - 1.
-std::uint64_t mask_of_others(std::initializer_list<int> allowed) {
+// All signals but those that a thread's own faults raise, as the kernel has it: signal n is bit n - 1.
+std::uint64_t mask_without_faults() {
     std::uint64_t mask = ~std::uint64_t{0};
-    for (const int signal : allowed) mask &= ~(std::uint64_t{1} << (signal - 1));
+    for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT})
+        mask &= ~(std::uint64_t{1} << (signal - 1));
     return mask;
 }
 
@@ -60,20 +62,17 @@ void block(pid_t process, pid_t thread, std::uint64_t mask) {
 
 }  // namespace
 
-std::uint64_t mask_without_faults() {
-    return mask_of_others({SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT});
-}
-
 void block_signals(pid_t process, const std::vector<pid_t>& threads) {
-    const std::uint64_t mask = mask_without_faults();
-    for (const pid_t thread : threads) {
-        if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) {
-            if (errno == ESRCH) continue;
-            throw std::system_error(errno, std::generic_category(), "a thread cannot be stopped");
+    as_tracer([process, &threads] {
+        for (const pid_t thread : threads) {
+            if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) {
+                if (errno == ESRCH) continue;
+                throw std::system_error(errno, std::generic_category(), "a thread cannot be stopped");
+            }
+            ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+            block(process, thread, mask_without_faults());
         }
-        ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
-        block(process, thread, mask);
-    }
+    });
 }
 
 }  // namespace strobe

@@ -3,13 +3,9 @@
 
 #include <sys/types.h>
 
-#include <cstdint>
 #include <vector>
 
 namespace strobe {
-
-// All signals but those that a thread's own faults raise: the kernel takes away the handler of a fault that is blocked.
-std::uint64_t mask_without_faults();
 
 // Blocks every signal but those that a thread's own faults raise, in these threads of a process, from outside: the
 // kernel gives a signal for a process to any thread that does not block it, and a handler of the program that runs in

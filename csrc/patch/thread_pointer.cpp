@@ -11,6 +11,8 @@
 #include <system_error>
 #include <thread>
 
+#include "patch/tracer.h"
+
 namespace strobe {
 
 namespace {
@@ -51,13 +53,16 @@ std::uint64_t pointer_of_stopped(pid_t thread) {
 }  // namespace
 
 std::uint64_t thread_pointer(pid_t thread) {
-    if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) fail(errno);
-    ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
-    const int status = wait_stopped(thread);
-    if (status == 0) fail(ETIMEDOUT);  // the kernel lets go of it when this thread ends
-    const std::uint64_t pointer = pointer_of_stopped(thread);
-    const int signal = status >> 16 == 0 ? WSTOPSIG(status) : 0;
-    ptrace(PTRACE_DETACH, thread, nullptr, signal);
+    std::uint64_t pointer = 0;
+    as_tracer([thread, &pointer] {
+        if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) fail(errno);
+        ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+        const int status = wait_stopped(thread);
+        if (status == 0) fail(ETIMEDOUT);
+        pointer = pointer_of_stopped(thread);
+        const int signal = status >> 16 == 0 ? WSTOPSIG(status) : 0;
+        ptrace(PTRACE_DETACH, thread, nullptr, signal);
+    });
     return pointer;
 }
 

@@ -3,41 +3,45 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 namespace strobe {
 
-// All of it must happen on one OS thread, because the kernel takes ptrace requests from the tracing thread alone.
+// Where a thread that is held stands.
+struct ThreadPlace {
+    pid_t thread;
+    std::uint64_t pc;
+    std::uint64_t stack_pointer;
+};
+
+// All of it must happen on one OS thread, because the kernel takes ptrace requests from the tracing thread alone, and
+// within as_tracer, so that threads which did not stop in time are let go of, too.
 class ThreadStop {
   public:
     // Stops every thread, those that are created meanwhile included. Throws std::system_error: EPERM where another
-    // debugger holds the process, ESRCH where it is gone, ETIMEDOUT where a thread does not stop within ten seconds.
-    explicit ThreadStop(pid_t process);
+    // debugger holds the process, ESRCH where it is gone, ETIMEDOUT where a thread does not stop within `limit`, or is
+    // in an uninterruptible wait for 20 ms of that.
+    ThreadStop(pid_t process, std::chrono::milliseconds limit);
     ThreadStop(const ThreadStop&) = delete;
     ThreadStop& operator=(const ThreadStop&) = delete;
     // Lets go of all; signals that arrived meanwhile are delivered then.
     ~ThreadStop();
 
-    // Lets each thread whose program counter `is_forbidden` run on, instruction by instruction, until it is not. Throws
-    // ETIMEDOUT where that does not come to pass.
-    void leave(const std::function<bool(std::uint64_t)>& is_forbidden);
+    // Of those threads that still live.
+    std::vector<ThreadPlace> places() const;
+    // Lets the thread go on there.
+    static void set_pc(pid_t thread, std::uint64_t pc);
 
   private:
-    struct Thread {
-        pid_t id;  // 0 when it has ended
-    };
-
-    void release();
     bool seize_new();
-    int next_stop(Thread& thread);
-    void wait_stopped(Thread& thread);
-    void step(Thread& thread);
-    void step_out(Thread& thread, const std::function<bool(std::uint64_t)>& is_forbidden);
+    void wait_stopped(pid_t& thread);
+    int next_stop(pid_t& thread);
 
     pid_t process_;
-    std::vector<Thread> threads_;
+    std::chrono::steady_clock::time_point deadline_;
+    std::vector<pid_t> threads_;
 };
 
 }  // namespace strobe

@@ -10,13 +10,18 @@ namespace py = pybind11;
 
 namespace {
 
-std::int64_t write_rows(pid_t process, const std::vector<std::tuple<std::uint64_t, py::bytes, std::uint64_t>>& rows,
-                        bool stop) {
+using Row = std::tuple<std::uint64_t, py::bytes, py::bytes, std::optional<strobe::Copies>>;
+
+std::pair<std::int64_t, std::vector<int>> write_rows(pid_t process, const std::vector<Row>& rows, bool stop) {
     std::vector<strobe::CodeChange> changes;
     changes.reserve(rows.size());
-    for (const auto& [address, bytes, occupied] : rows) changes.push_back({address, bytes, occupied});
+    for (const auto& [address, bytes, expected, copies] : rows) changes.push_back({address, bytes, expected, copies});
     const py::gil_scoped_release release;
-    return strobe::write_code(process, changes, stop);
+    const strobe::CodeAnswer answer = strobe::write_code(process, changes, stop);
+    std::vector<int> results;
+    results.reserve(answer.results.size());
+    for (const strobe::CodeResult result : answer.results) results.push_back(static_cast<int>(result));
+    return {answer.worked_ns, std::move(results)};
 }
 
 }  // namespace

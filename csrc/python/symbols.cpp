@@ -9,6 +9,7 @@
 #include "columns.h"
 #include "symbols/code_parts.h"
 #include "symbols/code_rows.h"
+#include "symbols/frame_ranges.h"
 #include "symbols/merged_functions.h"
 #include "symbols/symbol_table.h"
 
@@ -80,9 +81,25 @@ py::dict code_parts(const dwarf::Index& index) {
     return columns;
 }
 
+void add_frames(symbols::FrameRanges& ranges, const py::buffer& section, uint64_t address, bool is_eh) {
+    const py::buffer_info content = section.request();
+    const std::span bytes(static_cast<const uint8_t*>(content.ptr), static_cast<size_t>(content.size));
+    const py::gil_scoped_release release;
+    ranges.add(bytes, address, is_eh);
+}
+
+std::vector<bool> covered(const symbols::FrameRanges& ranges, const std::vector<uint64_t>& addresses) {
+    return ranges.cover(addresses);
+}
+
 }  // namespace
 
 void add_symbols(py::module_& module) {
+    py::class_<symbols::FrameRanges>(module, "FrameRanges")
+        .def(py::init<>())
+        .def("add", &add_frames, py::arg("section"), py::arg("address"), py::arg("is_eh"))
+        .def("cover", &covered, py::arg("addresses"))
+        .def("merged", &symbols::FrameRanges::merged, py::arg("most_padding"));
     py::class_<SymbolTable>(module, "SymbolTable")
         .def(py::init<>())
         .def("add_elf", &add_elf, py::arg("entries"), py::arg("strings"), py::arg("executable"), py::arg("is_dynamic"))

@@ -1,6 +1,9 @@
 /* What the agent calls, in both forms of the recorder. */
 #include "recorder.h"
 
+#define STROBE_CACHE_LINE 64u
+#define STROBE_JUMP_TO_ITSELF 0xfeebu /* x86-64 */
+
 void strobe_on_thread_end(void* state) { strobe_thread_end(&strobe_recorder, (struct strobe_thread_state*)state); }
 
 STROBE_STATIC_ASSERT(sizeof(struct strobe_recorder) <= 4096, "the agent maps one page for it");
@@ -71,6 +74,18 @@ void* strobe_agent_recorder(void) { return &strobe_recorder; }
 
 void strobe_agent_end(void) { strobe_recorder_end(&strobe_recorder); }
 
+/* A library that is loaded again brings the same functions, whose captures are there already. */
+static int strobe_has_captures(const struct strobe_recorder* recorder, const struct strobe_function_plan* plan,
+                               const uint8_t* wanted) {
+    const uint8_t* own = (const uint8_t*)(recorder->captures + plan->captures);
+    uint32_t bytes = (uint32_t)(wanted[1] + wanted[2]) * (uint32_t)sizeof(struct strobe_capture);
+    uint32_t index;
+    if (plan->enter_count != wanted[1] || plan->exit_count != wanted[2]) return 0;
+    for (index = 0; index < bytes; index++)
+        if (own[index] != wanted[4 + index]) return 0;
+    return 1;
+}
+
 /* `plans`: for each function its flags, enter_count, exit_count and most_words, a byte each, then its captures.
    Functions for which there is no room get none. */
 void strobe_agent_set_plans(uint32_t count, const uint32_t* functions, const uint8_t* plans) {
@@ -82,7 +97,10 @@ void strobe_agent_set_plans(uint32_t count, const uint32_t* functions, const uin
         uint32_t used = recorder->captures_used;
         uint32_t wanted = plans[1] + plans[2];
         int fits = used + wanted <= STROBE_CAPTURE_CAPACITY;
-        if (functions[index] < STROBE_FUNCTION_CAPACITY) {
+        if (functions[index] < STROBE_FUNCTION_CAPACITY && strobe_has_captures(recorder, plan, plans)) {
+            plan->most_words = plans[3];
+            plan->flags = plans[0];
+        } else if (functions[index] < STROBE_FUNCTION_CAPACITY) {
             for (capture = 0; fits && capture < wanted; capture++)
                 recorder->captures[used + capture] = captures[capture];
             plan->captures = used;
@@ -166,6 +184,11 @@ void strobe_agent_set_extras(uint32_t count, const uint32_t* functions, const ui
 
 void strobe_agent_set_script(void* script) { strobe_recorder.script = (strobe_script_function*)script; }
 
+/* As strobe_recorder.callers; nobody writes there any more. */
+void strobe_agent_set_callers(const uint64_t* callers) {
+    *(const uint64_t* volatile*)&strobe_recorder.callers = callers;
+}
+
 #ifdef STROBE_CATCHES_FAULTS
 #define STROBE_STORE(width, address, value) strobe_try_store##width(address, value)
 #define STROBE_EXCHANGE(address, expected, desired) strobe_try_exchange32(address, expected, desired)
@@ -224,16 +247,31 @@ int strobe_agent_store_bits(uint64_t address, const uint8_t* bytes, const uint8_
     return 1;
 }
 
-/* Writes one aligned-enough word of code: 8 bytes at once where they do not cross a cache line, so that no other CPU
-   can fetch half of a jump. The page must be writable. */
-void strobe_agent_write_code(uint8_t* address, const uint8_t* bytes, uint32_t count) {
+/* A thread that runs has taken an interrupt by then, and fetches code anew. */
+static void strobe_wait_for_other_threads(void) {
+    int64_t time[2] = {0, 10000000};
+    strobe_syscall(STROBE_SYS_NANOSLEEP, (int64_t)time, 0, 0, 0, 0, 0);
+}
+
+/* Takes the jump at `address` out: puts back the `count` bytes, up to 8, that it replaced, while threads run there.
+   Eight bytes at once where they do not cross a cache line, so that no CPU fetches half of a jump. Else in steps, each
+   of which is one whole instruction: two bytes of a jump to itself, in which threads wait that come by; what lies
+   behind it, once no CPU is in the old jump any more; the first two bytes. The page must be writable. */
+void strobe_agent_take_out(uint8_t* address, const uint8_t* bytes, uint32_t count) {
+    uint64_t in_line = (uint64_t)address & (STROBE_CACHE_LINE - 1);
     uint32_t index;
     uint64_t word;
-    if (((uint64_t)address & 63) <= 56 && count <= 8) {
+    if (in_line <= STROBE_CACHE_LINE - 8) {
         word = *(uint64_t*)address;
         for (index = 0; index < count; index++) ((uint8_t*)&word)[index] = bytes[index];
         *(volatile uint64_t*)address = word;
         return;
     }
-    for (index = count; index-- > 0;) ((volatile uint8_t*)address)[index] = bytes[index]; /* first byte last */
+    if (in_line < STROBE_CACHE_LINE - 1) { /* where the line ends behind the first byte nothing is safe */
+        *(volatile uint16_t*)address = STROBE_JUMP_TO_ITSELF;
+        strobe_wait_for_other_threads();
+    }
+    for (index = 2; index < count; index++) ((volatile uint8_t*)address)[index] = bytes[index];
+    strobe_wait_for_other_threads();
+    *(volatile uint16_t*)address = (uint16_t)(bytes[0] | bytes[1] << 8);
 }

@@ -183,6 +183,25 @@ static void strobe_push_frame(struct strobe_thread_state* state, struct strobe_t
     state->depth++;
 }
 
+/* `return_address`: 0 where it is replaced already. */
+static STROBE_COLD int strobe_may_replace(const struct strobe_recorder* recorder,
+                                          const struct strobe_function_plan* plan, uint64_t return_address) {
+    const uint64_t* callers = *(const uint64_t* const volatile*)&recorder->callers;
+    uint64_t low = 0, high;
+    if (plan->flags & STROBE_PLAN_ENTRY_ONLY) return 0;
+    if (return_address == 0) return 1;
+    if (callers == NULL) return 0;
+    high = callers[0];
+    while (low < high) {
+        uint64_t middle = (low + high) / 2;
+        if (callers[1 + 2 * middle] <= return_address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && return_address <= callers[2 * low]; /* behind a call that ends the last function */
+}
+
 /* Gives the stub on the slot, where the return is caught, else 0. */
 static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                    uint32_t function, uint64_t* slot, const uint64_t* registers, uint64_t resume) {
@@ -199,6 +218,8 @@ static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct stro
     int skip = 0;
     if (jumped && top->function == function && (plan->flags & STROBE_PLAN_LOOPS_TO_ENTRY)) return 0;
     if (tail > STROBE_FRAME_TAIL * STROBE_TAIL_CHAIN) catchable = 0; /* functions that jump to each other for ever */
+    if (plan->flags & (STROBE_PLAN_ENTRY_ONLY | STROBE_PLAN_CALLER))
+        catchable = catchable && strobe_may_replace(recorder, plan, jumped ? 0 : *slot);
     flags = (catchable ? 0 : STROBE_FLAG_NO_EXIT) | (jumped ? STROBE_FLAG_TAIL : 0);
     ticks = strobe_next_ticks(recorder, state);
     totals = strobe_totals_of(recorder, state, function);

@@ -209,6 +209,7 @@ struct strobe_recorder {
     uint32_t recipe_steps_used;
     uint32_t extras_used;
     strobe_script_function* script;
+    const uint64_t* callers; /* code that unwinders know: a count, then pairs of start and end, by address */
     void* (*get_specific)(uint32_t key);
     int (*set_specific)(uint32_t key, const void* value);
     uint64_t segment_bytes; /* 0: its memory is somebody else's business */
@@ -333,14 +334,15 @@ void strobe_main_stack_find(struct strobe_recorder* recorder);
 
 /* arch: whether a function can be hooked (STROBE_PATCH_*); `padding` bytes after it belong to nobody */
 #define STROBE_PATCH_OK 0
-#define STROBE_PATCH_CALL 1               /* a call lies in the bytes that would be overwritten */
-#define STROBE_PATCH_BRANCH_TARGET 2      /* its own code jumps into them */
-#define STROBE_PATCH_TOO_SHORT 3          /* another function begins there */
-#define STROBE_PATCH_UNREADABLE 4         /* no instruction could be decoded */
-#define STROBE_PATCH_JUMP 5               /* it begins with a jump: Interceptor would hook where that leads */
-#define STROBE_PATCH_TOO_FAR 6            /* what it refers to is out of a trampoline's reach */
-#define STROBE_PATCH_LOOP 7               /* a `loop` lies in the bytes: Interceptor moves it wrongly */
-#define STROBE_PATCH_LANDING 8            /* its first instruction is one that the CPU looks for at an indirect call */
+#define STROBE_PATCH_CALL 1          /* a call lies in the bytes that would be overwritten */
+#define STROBE_PATCH_BRANCH_TARGET 2 /* its own code jumps into them */
+#define STROBE_PATCH_TOO_SHORT 3     /* another function begins there */
+#define STROBE_PATCH_UNREADABLE 4    /* no instruction could be decoded */
+#define STROBE_PATCH_JUMP 5          /* it begins with a jump: Interceptor would hook where that leads */
+#define STROBE_PATCH_TOO_FAR 6       /* what it refers to is out of a trampoline's reach */
+#define STROBE_PATCH_LOOP 7          /* a `loop` lies in the bytes: Interceptor moves it wrongly */
+#define STROBE_PATCH_LANDING 8       /* its first instruction is one that the CPU looks for at an indirect call */
+#define STROBE_PATCH_SYSCALL 9       /* a system call lies in the bytes: the kernel goes back to it by its length */
 #define STROBE_PATCH_LOOPS_TO_ENTRY 0x100 /* added: its own code jumps to its first byte */
 #define STROBE_PATCH_BEHIND_MARK 0x200    /* added: the jump lies behind an endbr64 */
 #define STROBE_PATCH_DISPLACED_SHIFT 16   /* above it: bytes of the instructions that begin where the jump will lie */

@@ -66,11 +66,13 @@ class Setup:
 @dataclass(frozen=True, slots=True)
 class Trampoline:
     """`address`: where the jump leads. It lies `skip` bytes behind the function's entry; `displaced`: bytes of the
-    instructions that it replaces."""
+    instructions that it replaces; `copies`: where copies lie of those that begin one to four bytes behind its first, 0
+    where there is none."""
 
     address: int
     skip: int
     displaced: int
+    copies: tuple[int, int, int, int]
 
 
 class AgentLink:
@@ -166,6 +168,10 @@ class AgentLink:
         numbers = {function: plan.extras for function, plan in plans.items() if plan.extras}
         if numbers:
             self._ask(self._script.exports_sync.assign_extras, list(numbers), list(numbers.values()))
+
+    def set_callers(self, callers: bytes) -> None:
+        """`callers`: as struct strobe_recorder has them."""
+        self._ask(self._script.exports_sync.set_callers, callers)
 
     def set_flags(self, plans: dict[int, Plan]) -> None:
         """Of placed hooks; their captures stay."""
@@ -268,7 +274,11 @@ def _library() -> str:
 def _trampoline(answer: dict[str, Any]) -> Trampoline | str:
     """Interceptor makes none for a function that it hooks already."""
     address = int(answer["trampoline"], 16)
-    return Trampoline(address, answer["skip"], answer["displaced"]) if address else "in-use"
+    if not address:
+        return "in-use"
+    copy, distances = int(answer["copy"], 16), answer["copies"].to_bytes(4, "little")
+    first, second, third, fourth = (copy + distance if copy and distance else 0 for distance in distances)
+    return Trampoline(address, answer["skip"], answer["displaced"], (first, second, third, fourth))
 
 
 def _module(item: dict[str, Any]) -> LoadedModule:

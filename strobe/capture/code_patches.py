@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import FileIO
 
@@ -12,6 +13,10 @@ from strobe import _core
 from strobe.capture.agent_link import Trampoline
 from strobe.errors import failure
 
+log = logging.getLogger(__name__)
+
+_WRITTEN = 0  # of the results of write_code
+_NOT_WRITTEN = {1: "other-code", 2: "thread-inside"}
 _JUMP = 0xE9  # jmp rel32
 _JUMP_BYTES = 5
 
@@ -30,7 +35,7 @@ class _Patch:
     address: int
     original: bytes
     jump: bytes
-    displaced: int
+    copies: tuple[int, int, int, int]
     placed: bool = False
 
 
@@ -56,12 +61,13 @@ class CodePatches:
                     self._patches[function_id] = made
         return refused
 
-    def place(self, function_ids: Iterable[int]) -> None:
-        self._write(self._known(function_ids), True)
+    def place(self, function_ids: Iterable[int]) -> dict[int, str]:
+        """Returns those that were not placed, and why; a later call tries them again."""
+        return self._write(function_ids, True)
 
     def take_out(self, function_ids: Iterable[int] | None = None) -> None:
-        """None: all of them."""
-        self._write(self._known(list(self._patches) if function_ids is None else function_ids), False)
+        """None: all of them. What cannot be taken out now stays, and a later call tries it again."""
+        self._write(list(self._patches) if function_ids is None else function_ids, False)
 
     def originals(self) -> dict[int, bytes]:
         """What stood where the jumps are now, by address."""
@@ -83,37 +89,36 @@ class CodePatches:
             if start <= patch.address < start + size:
                 self._patches.pop(item, None)
 
-    def _known(self, function_ids: Iterable[int]) -> list[_Patch]:
-        """A library may be unloaded in this moment, which another thread is told."""
-        found = (self._patches.get(item) for item in function_ids)
-        return [patch for patch in found if patch is not None]
-
-    def _write(self, patches: list[_Patch], placed: bool) -> None:
+    def _write(self, function_ids: Iterable[int], placed: bool) -> dict[int, str]:
         """Raises ProcessLookupError when the process is gone, attach_refused when another debugger holds it."""
-        changed = self._present([patch for patch in patches if patch.placed != placed])
+        changed = {item: patch for item, patch in self._known(function_ids) if patch.placed != placed}
         if not changed:
-            return
-        changes = [(patch.address, patch.jump if placed else patch.original, patch.displaced) for patch in changed]
+            return {}
         try:
-            _core.write_code(self._pid, changes, stop=self.running)
+            _, results = _core.write_code(
+                self._pid, [_change(patch, placed) for patch in changed.values()], stop=self.running
+            )
+        except TimeoutError as error:
+            log.warning("code of process %d was not changed: %s", self._pid, error)
+            return dict.fromkeys(changed, "thread-blocked")
         except (FileNotFoundError, ProcessLookupError) as error:
             raise ProcessLookupError(str(error)) from error
         except OSError as error:
             raise failure("attach_refused", pid=self._pid, reason=error.strerror) from error
-        for patch in changed:
-            patch.placed = placed
+        refused = {}
+        for (function_id, patch), result in zip(changed.items(), results, strict=True):
+            if result == _WRITTEN:
+                patch.placed = placed
+            else:
+                refused[function_id] = _NOT_WRITTEN[result]
+        return refused
 
-    def _present(self, patches: list[_Patch]) -> list[_Patch]:
-        """Those where memory has what was last seen or written there; nothing is written over what came since, such as
-        another library at the place of one that was unloaded."""
-        if not patches:
-            return []
-        with self._memory() as memory:
-            return [
-                patch
-                for patch in patches
-                if _bytes_at(memory, patch.address, _JUMP_BYTES) == (patch.jump if patch.placed else patch.original)
-            ]
+    def _known(self, function_ids: Iterable[int]) -> Iterator[tuple[int, _Patch]]:
+        """A library may be unloaded in this moment, which another thread is told."""
+        for function_id in function_ids:
+            patch = self._patches.get(function_id)
+            if patch is not None:
+                yield function_id, patch
 
     def _memory(self) -> FileIO:
         try:
@@ -136,7 +141,15 @@ def _patch(request: PatchRequest, memory: FileIO, originals: dict[int, bytes]) -
         before = here[: trampoline.skip] + originals[place] + here[trampoline.skip + _JUMP_BYTES :]
     if len(own) < _JUMP_BYTES or any(found != wanted for found, wanted in zip(before, request.code, strict=False)):
         return "other-code"
-    return _Patch(place, own[:_JUMP_BYTES], struct.pack("<Bi", _JUMP, distance), trampoline.displaced)
+    return _Patch(place, own[:_JUMP_BYTES], struct.pack("<Bi", _JUMP, distance), trampoline.copies)
+
+
+def _change(patch: _Patch, placed: bool) -> tuple[int, bytes, bytes, tuple[int, int, int, int] | None]:
+    """Written only over what was last seen or written there, not over what came since, such as another library at the
+    place of one that was unloaded."""
+    if placed:
+        return patch.address, patch.jump, patch.original, patch.copies
+    return patch.address, patch.original, patch.jump, None
 
 
 def _bytes_at(memory: FileIO, address: int, size: int) -> bytes:

@@ -86,6 +86,7 @@ class Target:
         self._observers = CodePatches(pid)
         self._patches = CodePatches(pid, beneath=self._observers)
         self._observers.running = self._patches.running = attached
+        self._is_allowed = False
         self._ended = threading.Event()
         self._released = threading.Event()  # the process has ended, or goes on without us
         self._open_streams = set() if attached else set(_STREAMS)
@@ -181,12 +182,12 @@ class Target:
             if isinstance(trampoline, Trampoline)
         }
         refused = self._observers.add(requests)
+        refused |= self._observers.place(requests.keys() - refused.keys())
         placed = requests.keys() - refused.keys()
         if 0 not in placed:  # sigaction
             if found:
-                log.warning("process %d: faults are not caught: %s", self.pid, found[0][2])
+                log.warning("process %d: faults are not caught: %s", self.pid, refused.get(0, found[0][2]))
             return
-        self._observers.place(placed)
         self._agent.begin_observing(len(placed) < len(found) or self._has_faults_blocked())
 
     def _has_faults_blocked(self) -> bool:
@@ -273,7 +274,7 @@ class Target:
             if isinstance(answer, Trampoline)
         }
         refused = self._patches.add(prepared)
-        self._patches.place(item for item in prepared if item not in refused)
+        refused |= self._patches.place(item for item in prepared if item not in refused)
         reasons = [answer if isinstance(answer, str) else "" for answer in answers]
         return [refused.get(hook.function_id, why) for hook, why in zip(hooks, reasons, strict=True)]
 
@@ -303,20 +304,27 @@ class Target:
             ended.register(self._pidfd, select.POLLIN)
             return bool(ended.poll(0))
 
+    def set_callers(self, callers: bytes) -> None:
+        """As AgentLink.set_callers."""
+        self._agent.set_callers(callers)
+
     def prepare_extras(self, request: ExtrasRequest) -> list[int]:
         """As AgentLink.prepare_extras."""
         return self._agent.prepare_extras(request)
 
-    def change(self, plans: dict[int, Plan]) -> None:
-        """Changes what placed hooks record; one whose plan is not enabled is taken out of the code."""
+    def change(self, plans: dict[int, Plan]) -> dict[int, str]:
+        """Changes what placed hooks record; one whose plan is not enabled is taken out of the code. Returns those that
+        could not be placed again, and why."""
         self._agent.assign_extras(plans)
         self._agent.set_flags(plans)
-        self._patches.place(item for item, plan in plans.items() if plan.is_enabled)
+        refused = self._patches.place(item for item, plan in plans.items() if plan.is_enabled)
         self._patches.take_out(item for item, plan in plans.items() if not plan.is_enabled)
+        return refused
 
     def allow_tracer(self, pid: int) -> bool:
         """Has the process let another read and write it, where Yama allows that to relatives alone."""
-        return self._agent.allow_tracer(pid)
+        self._is_allowed = self._agent.allow_tracer(pid)
+        return self._is_allowed
 
     def read_memory(self, address: int, size: int) -> bytes:
         """Up to `size` bytes, read by the process itself; fewer where no more can be read."""
@@ -348,6 +356,7 @@ class Target:
         with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
             self._patches.take_out()
             self._observers.take_out()
+            self._take_permission_back()
             self._agent.unload()
             self._session.detach()
             self._injection.wait_for_end()
@@ -355,6 +364,17 @@ class Target:
         with self._pidfd_lock:
             if self._pidfd >= 0:
                 os.eventfd_write(self._wake, 1)
+
+    def _take_permission_back(self) -> None:
+        """Unless the program has given it to another process since: then this one may not read it any more."""
+        if not self._is_allowed:
+            return
+        try:
+            os.close(os.open(f"/proc/{self.pid}/mem", os.O_RDONLY | os.O_CLOEXEC))
+        except PermissionError:
+            return
+        self._agent.allow_tracer(0)
+        self._is_allowed = False
 
     def forget(self, module: LoadedModule) -> None:
         """It was unloaded, and its hooks with it."""

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from strobe.capture.agent_link import Plan
 from strobe.capture.target import HookRequest, Target
 from strobe.model import FunctionSymbol, LoadedModule, Sampling
+from strobe.session.callers import Callers
 from strobe.session.extras import Extras, Pending
+from strobe.session.function_ids import LAST, FunctionIds
 from strobe.session.modules import Modules, TracedModule
-from strobe.session.plans import plan_of, recorded
+from strobe.session.plans import Returns, plan_of, recorded
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
 from strobe.symbols.hooking import is_system_runtime
 from strobe.symbols.selection import called
@@ -27,14 +29,20 @@ _REFUSALS = {
     "too-short": "they are shorter than the 5 bytes that a hook takes, and another function follows",
     "not-code": "their first bytes cannot be decoded",
     "jump-at-entry": "they begin with a jump, and the hook would land on the function that it leads to",
+    "system-call-in-entry": "they make a system call in their first 5 bytes, in which a thread may wait at any time",
+    "thread-inside": "a thread stood in their first 5 bytes and did not leave",
+    "thread-blocked": "a thread of the program did not stop, so that its code could not be changed; adding the pattern "
+    "again tries again",
     "loop-in-entry": "they have a loop instruction in their first 5 bytes, which cannot be moved",
     "landing-at-entry": "they begin with an instruction that this CPU looks for at an indirect call",
     "already-running": "on this CPU functions are hooked only before the program runs, because threads cannot be held",
     "elsewhere": "Frida would hook them at another place than their entry",
     "in-use": "Frida's agent has hooked them itself",
     "too-far": "no memory near them was free for a trampoline",
+    "no-number": f"a session has no room for more than {LAST:,} functions; start a new one to trace others",
     "other-code": "memory has other code there than their file: another tool has changed it, or the file was replaced",
 }
+_PASSING = {"thread-inside", "thread-blocked"}  # reasons that may be gone the next time
 
 _NONE: Mapping[int, int] = {}
 Key = tuple[int, int]  # base of the module, link-time address: a library can be loaded twice
@@ -47,6 +55,7 @@ class _Hook:
     plan: Plan
     enabled: bool
     generation: int  # of the extras
+    returns: Returns
 
 
 class Hooks:
@@ -73,7 +82,8 @@ class Hooks:
         self._unwinders: set[int] = set()
         self._loaded: dict[str, list[int]] = {}
         self._modules = Modules(target.pid, resolver)
-        self._next_id = 1
+        self._callers = Callers(target, resolver)
+        self._ids = FunctionIds()
         self.extras = Extras(store.get_session(session_id).project_root, self._send_extras)
         self.patterns: dict[str, Pattern] = {}
         self.sampling: Sampling = "auto"
@@ -101,6 +111,7 @@ class Hooks:
         base, when they came; none of their calls is missed.
         """
         traced = self._select(modules)
+        self._callers.update(modules, traced)
         by_path: dict[str, list[TracedModule]] = {}
         for module in traced:
             by_path.setdefault(module.symbols.path, []).append(module)
@@ -129,6 +140,7 @@ class Hooks:
         self._refused = {key: why for key, why in self._refused.items() if key[0] != module.base}
         self._unwinders.discard(module.base)
         self._modules.forget(module.base)
+        self._ids.give_back(module.base)
 
     def note_overwritten(self, function_ids: Collection[int], last_seen_ticks: int) -> list[FunctionSymbol]:
         """Something has written over the entries of these functions, of all that were hooked, since `last_seen_ticks`.
@@ -175,7 +187,26 @@ class Hooks:
             if reason is not None:
                 by_reason.setdefault(reason, []).append(function.name)
         refusals = (_refusal(reason, names) for reason, names in by_reason.items())
-        return [*self.selection.warnings, *self._modules.warnings(), *refusals, *self.extras.warnings()]
+        return [
+            *self.selection.warnings,
+            *self._modules.warnings(),
+            *refusals,
+            *self._entries_only(),
+            *self._callers.warnings(),
+            *self.extras.warnings(),
+        ]
+
+    def _entries_only(self) -> list[str]:
+        hooks = (self._hooks.get(key) for key in self._wanted)
+        names = [
+            hook.function.name for hook in hooks if hook is not None and hook.enabled and hook.returns is Returns.NEVER
+        ]
+        if not names:
+            return []
+        return [
+            f"Recorded without return: {_names(names)}: their module has no unwind information for them (.eh_frame), "
+            "and may look for return addresses by itself."
+        ]
 
     def inlined_only(self) -> dict[str, int]:
         """Functions of the program's own modules that exist only as inlined copies, with the number of sites."""
@@ -215,24 +246,29 @@ class Hooks:
         return traced
 
     def _place(self, module: TracedModule, functions: Sequence[FunctionSymbol], arrived_ticks: int | None) -> None:
+        taken = self._ids.take(module, functions)
+        if len(taken) < len(functions):
+            kept = {item.address for item in taken.values()}
+            left = [item for item in functions if item.address not in kept]
+            self._refused |= {(module.module.base, item.address): "no-number" for item in left}
+        functions = list(taken.values())
         try:
             codes = module.entry_codes(functions)
         except (OSError, ValueError):  # replaced in this very moment: the next call says so
             self._refused |= {(module.module.base, item.address): "other-code" for item in functions}
             return
-        first_id = self._next_id
-        self._next_id += len(functions)
         native = self._target.setup.form == "native"
         with _collector_paused():
             found = [recorded(item, native, self._text_words) for item in self._resolver.detail(functions)]
-        detailed = {first_id + index: item for index, item in enumerate(found)}
+        detailed = dict(zip(taken, found, strict=True))
         self._note_place(module)
         self._store.add_functions(self._session_id, detailed)
         self._register_unwinder(module)
         numbers = self._extras_of(found)
+        returns = self._callers.returns(module.symbols.path, functions)
         plans = {
-            function_id: plan_of(item, self.sampling, number)
-            for (function_id, item), number in zip(detailed.items(), numbers, strict=True)
+            function_id: plan_of(item, self.sampling, number, mode)
+            for (function_id, item), number, mode in zip(detailed.items(), numbers, returns, strict=True)
         }
         requests = [
             HookRequest(function_id, module.address(item.address), item.size, plans[function_id], code)
@@ -240,13 +276,15 @@ class Hooks:
         ]
         answers = self._target.install(requests)
         placed = []
-        for (function_id, item), answer in zip(detailed.items(), answers, strict=True):
+        for (function_id, item), answer, mode in zip(detailed.items(), answers, returns, strict=True):
             key = (module.module.base, item.address)
             if answer:
                 self._refused[key] = answer
             else:
-                self._hooks[key] = _Hook(function_id, item, plans[function_id], True, self.extras.generation)
                 placed.append(function_id)
+            if not answer or answer in _PASSING:
+                plan, generation = plans[function_id], self.extras.generation
+                self._hooks[key] = _Hook(function_id, item, plan, not answer, generation, mode)
         # not before it stands: until then calls were missed
         since = self._now_ticks() if arrived_ticks is None else arrived_ticks
         self._store.open_spans(self._session_id, placed, since)
@@ -274,21 +312,28 @@ class Hooks:
 
     def _enable(self, keys: Sequence[Key]) -> None:
         changed = {}
-        opened = []
+        opened = {}
         older = [hook for key in keys if (hook := self._hooks[key]).generation != self.extras.generation]
         numbers = dict(zip(map(id, older), self._extras_of([hook.function for hook in older]), strict=True))
         for key in keys:
             hook = self._hooks[key]
-            plan = plan_of(hook.function, self.sampling, numbers.get(id(hook), hook.plan.extras))
+            number = numbers.get(id(hook), hook.plan.extras)
+            plan = plan_of(hook.function, self.sampling, number, hook.returns)
             hook.generation = self.extras.generation
             if not hook.enabled:
-                opened.append(hook.function_id)
+                opened[hook.function_id] = key
             if not hook.enabled or plan != hook.plan:
                 changed[hook.function_id] = plan
                 hook.plan, hook.enabled = plan, True
         if changed:
-            self._target.change(changed)
-            self._store.open_spans(self._session_id, opened, self._now_ticks())
+            refused = self._target.change(changed)
+            for function_id, key in opened.items():
+                self._refused.pop(key, None)
+                if function_id in refused:
+                    self._refused[key] = refused[function_id]
+                    self._hooks[key].enabled = False
+            placed = [function_id for function_id in opened if function_id not in refused]
+            self._store.open_spans(self._session_id, placed, self._now_ticks())
 
     def _disable(self, keys: Sequence[Key]) -> None:
         if not keys:
@@ -320,6 +365,9 @@ def _symbols(modules: Sequence[TracedModule]) -> list[ModuleSymbols]:
 
 
 def _refusal(reason: str, names: Sequence[str]) -> str:
+    return f"Not hooked: {_names(names)}: {_REFUSALS.get(reason, reason)}."
+
+
+def _names(names: Sequence[str]) -> str:
     shown = ", ".join(Counter(names).keys() if len(names) <= _SHOWN else names[:_SHOWN])
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"Not hooked: {shown}{more}: {_REFUSALS.get(reason, reason)}."
+    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from enum import IntEnum
 from functools import lru_cache
 
 from strobe.capture.agent_link import Plan
@@ -15,6 +16,14 @@ _CAPTURE = struct.Struct("<BBBBHH")  # struct strobe_capture
 _FEWEST_TEXT_WORDS = 2
 _MOST_WORDS = 200  # of a record's 255
 _RDI, _R9, _RAX, _XMM0, _ST0 = 0, 5, 6, 16, 32  # STROBE_SOURCE_*
+
+
+class Returns(IntEnum):
+    """Whether a function's return is recorded, which replaces its return address: STROBE_PLAN_*."""
+
+    ALWAYS = 0
+    NEVER = 32
+    TO_KNOWN_CODE = 64  # that unwinders know
 
 
 def recorded(function: FunctionSymbol, native: bool, text_words: int) -> FunctionSymbol:
@@ -43,10 +52,12 @@ def recorded(function: FunctionSymbol, native: bool, text_words: int) -> Functio
     return replace(function, parameters=parameters, return_captures=returned)
 
 
-def plan_of(function: FunctionSymbol, sampling: Sampling, extras: int) -> Plan:
+def plan_of(function: FunctionSymbol, sampling: Sampling, extras: int, returns: Returns) -> Plan:
     """Of a function as `recorded` gives it. `extras`: the number of its set, 0 for none."""
     enter = tuple(capture for parameter in function.parameters or () for capture in parameter.captures)
     plan = _plan(enter, function.return_captures, sampling)
+    if returns is not Returns.ALWAYS:
+        plan = replace(plan, flags=plan.flags & ~_WORDS | returns)
     return replace(plan, flags=plan.flags & ~_WORDS | _EXTRAS, extras=extras) if extras else plan
 
 

@@ -14,7 +14,7 @@ _LOADED = (".eh_frame", ".eh_frame_hdr")
 _UNLOADED = ".debug_frame"
 
 
-def frame_sections(path: str, debug_info: DebugInfo) -> dict[str, FrameSection]:
+def frame_sections(path: str, debug_info: DebugInfo | None) -> dict[str, FrameSection]:
     """`path`: the file with the code, whose tables a separate file of debug information does not repeat.
 
     Raises ValueError or OSError where a section is cut short, or the file cannot be read any more.
@@ -28,7 +28,7 @@ def frame_sections(path: str, debug_info: DebugInfo) -> dict[str, FrameSection]:
     finally:
         image.close()
     found = {section.name: FrameSection(_content(path, section), section.address) for section in stored}
-    separate = debug_info.section(_UNLOADED)
+    separate = b"" if debug_info is None else debug_info.section(_UNLOADED)
     return found | ({_UNLOADED: FrameSection(separate)} if len(separate) else {})
 
 

@@ -28,6 +28,7 @@ from strobe.symbols.lines import SourceLines
 from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.scan import Scan
 from strobe.symbols.signature import Signatures, SignatureTypes
+from strobe.symbols.unwinding import UnwindTables
 
 Stamps = dict[str, Stamp]
 _BIG_BYTES = 100 << 20
@@ -45,6 +46,8 @@ class SymbolResolver(Protocol):
 
     def details(self, path: str) -> ModuleDetails | None: ...
 
+    def unwind_tables(self, path: str) -> UnwindTables: ...
+
 
 @dataclass
 class _Loaded:
@@ -55,6 +58,10 @@ class _Loaded:
     @cached_property
     def details(self) -> ModuleDetails | None:
         return None if self.signatures is None else ModuleDetails(self.signatures.debug_info, self.symbols.path)
+
+    @cached_property
+    def unwind_tables(self) -> UnwindTables:
+        return UnwindTables(self.symbols.path, None if self.signatures is None else self.signatures.debug_info)
 
 
 class ElfResolver:
@@ -91,6 +98,11 @@ class ElfResolver:
                 by_path.setdefault(function.module, []).append(function)
             found = {path: iter(self._types_of(path, own)) for path, own in by_path.items()}
             return [next(found[function.module]) for function in functions]
+
+    def unwind_tables(self, path: str) -> UnwindTables:
+        """Errors as module()."""
+        with self._lock:
+            return self._load(path).unwind_tables
 
     def _types_of(self, path: str, functions: Sequence[FunctionSymbol]) -> Sequence[SignatureTypes | None]:
         signatures = self._load(path).signatures

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from support import processes
 from support.programs import require
 
 from strobe import _core
+
+WRITTEN, OTHER_CODE = 0, 1
+NOWHERE = (0, 0, 0, 0)
 
 
 @pytest.fixture
@@ -43,7 +47,9 @@ def read(pid: int, address: int, count: int) -> bytes:
 
 def test_code_is_written_while_the_threads_are_held(cat: subprocess.Popen[bytes]) -> None:
     address = unused_code(cat.pid)
-    held_ns = _core.write_code(cat.pid, [(address, b"\xcc\xcd\xce", 3)], True)
+    before = read(cat.pid, address, 3)
+    held_ns, results = _core.write_code(cat.pid, [(address, b"\xcc\xcd\xce", before, NOWHERE)], True)
+    assert results == [WRITTEN]
     assert read(cat.pid, address, 3) == b"\xcc\xcd\xce"
     assert held_ns > 0
     echo(cat, b"still there\n")
@@ -53,7 +59,7 @@ def test_a_change_that_fails_takes_the_others_back(cat: subprocess.Popen[bytes])
     address = unused_code(cat.pid)
     before = read(cat.pid, address, 3)
     with pytest.raises(OSError, match="code"):
-        _core.write_code(cat.pid, [(address, b"\xcc\xcd\xce", 3), (1 << 46, b"\xcc", 1)], True)
+        _core.write_code(cat.pid, [(address, b"\xcc\xcd\xce", before, None), (1 << 46, b"\xcc", b"", None)], True)
     assert read(cat.pid, address, 3) == before
     echo(cat, b"still there\n")
 
@@ -62,7 +68,7 @@ def test_a_process_that_is_gone_is_told() -> None:
     process = subprocess.Popen(["true"])
     process.wait(timeout=60)
     with pytest.raises((ProcessLookupError, FileNotFoundError)):
-        _core.write_code(process.pid, [(4096, b"\xcc", 1)], True)
+        _core.write_code(process.pid, [(4096, b"\xcc", b"", None)], True)
 
 
 def test_a_process_under_another_debugger_is_left_alone(cat: subprocess.Popen[bytes]) -> None:
@@ -73,7 +79,53 @@ def test_a_process_under_another_debugger_is_left_alone(cat: subprocess.Popen[by
         while gdb.stdout.readline() != b"held\n":
             assert gdb.poll() is None
         with pytest.raises(PermissionError):
-            _core.write_code(cat.pid, [(unused_code(cat.pid), b"\xcc", 1)], True)
+            _core.write_code(cat.pid, [(unused_code(cat.pid), b"\xcc", b"", None)], True)
         gdb.stdin.close()
         gdb.wait(timeout=20)
     echo(cat, b"let go\n")
+
+
+def test_code_that_is_not_what_was_seen_stays(cat: subprocess.Popen[bytes]) -> None:
+    address = unused_code(cat.pid)
+    before = read(cat.pid, address, 6)
+    changes = [(address, b"\xcc\xcd", b"\xfe\xfe", NOWHERE), (address + 3, b"\xcc", before[3:4], NOWHERE)]
+    _, results = _core.write_code(cat.pid, changes, True)
+    assert results == [OTHER_CODE, WRITTEN]
+    assert read(cat.pid, address, 4) == before[:3] + b"\xcc"
+    echo(cat, b"still there\n")
+
+
+SEIZE = """
+import ctypes, sys
+PTRACE_SEIZE = 0x4206
+assert ctypes.CDLL(None, use_errno=True).ptrace(PTRACE_SEIZE, int(sys.argv[1]), None, None) == 0
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_one_thread_under_another_debugger_leaves_all_running(build_program: Callable[..., Path]) -> None:
+    """Those that were seized before have not stopped yet when that one is found."""
+    with subprocess.Popen(
+        [build_program("stands_in_entries"), "waits"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    ) as process:
+        try:
+            assert process.stdin is not None and process.stdout is not None
+            assert process.stdout.read(1) == b"s"
+            last = max(int(task.name) for task in Path(f"/proc/{process.pid}/task").iterdir())
+            assert last != process.pid
+            tracer = [sys.executable, "-c", SEIZE, str(last)]
+            with subprocess.Popen(tracer, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+                assert other.stdin is not None and other.stdout is not None
+                assert other.stdout.readline() == b"held\n"
+                for _ in range(20):
+                    with pytest.raises(PermissionError):
+                        _core.write_code(process.pid, [(4096, b"\xcc", b"", None)], True)
+                    process.stdin.write(b".")
+                    assert process.stdout.read(1) == b"a"
+                other.stdin.close()
+                assert other.wait(timeout=20) == 0
+            process.stdin.write(b"q")
+            assert process.stdout.read(1) == b"r"
+        finally:
+            processes.end(process)

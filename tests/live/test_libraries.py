@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,7 +16,8 @@ from support.sessions import Build, Launch, outcome, status, totals, untraced
 from support.wait import wait_until
 
 from strobe.model import LaunchSpec
-from strobe.session import SessionManager
+from strobe.session import SessionManager, function_ids
+from strobe.timeline.store import Store
 
 EVERY_PATTERN = ["plugin_*", "@lib:plugin", "*"]
 
@@ -105,3 +107,35 @@ def test_every_instance_of_a_library_is_traced(
         assert process.communicate(timeout=20)[0] == "right\n"
     finally:
         processes.end(process)
+
+
+def test_a_library_that_comes_again_has_the_same_numbers(
+    launch: Launch, build_program: Build, build_plugin: Build, strobe_home: Path
+) -> None:
+    session = launch(build_program("dlopens"), str(build_plugin()), patterns=["plugin_*"], sampling="off")
+    assert (outcome(session).stdout, status(session)) == ("right\n", 0)
+    assert {name: group.count for name, group in totals(session).items()} == {"plugin_run": 3000, "plugin_helper": 3000}
+    store = Store()
+    try:
+        assert len(store.functions(session.id)) == 2
+    finally:
+        store.close()
+
+
+def test_functions_beyond_the_last_number_are_left_out(
+    launch: Launch, build_many_functions: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(function_ids, "LAST", 120)
+    session = launch(build_many_functions(200), patterns=["work_*"])
+    wait_until(lambda: len(totals(session)) == 120, "every function with a number to be called", 20)
+    answer = session.trace(add=["work_0019?"])
+    assert (answer.matched_functions, answer.hooked_functions) == (200, 120)
+    assert any("and 75 more" in warning and "no room" in warning for warning in answer.warnings)
+    os.kill(session.pid, signal.SIGUSR1)
+    assert (outcome(session).stdout, status(session)) == ("ready\nright\n", 0)
+
+
+def test_numbers_end_where_the_recorder_has_no_room() -> None:
+    header = (PROGRAMS.parents[1] / "csrc/recorder/recorder.h").read_text()
+    found = re.search(r"#define STROBE_FUNCTION_CAPACITY (\d+)u", header)
+    assert found is not None and int(found[1]) - 1 == function_ids.LAST

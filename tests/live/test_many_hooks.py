@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from typing import Any
 
 import pytest
 from support.sessions import Build, Launch, outcome, text, totals
@@ -22,9 +23,10 @@ def test_five_thousand_hooks_while_it_runs(
     held: list[int] = []
     write_code = _core.write_code
 
-    def noted(pid: int, changes: list[tuple[int, bytes, int]], stop: bool) -> int:
-        held.append(write_code(pid, changes, stop))
-        return held[-1]
+    def noted(pid: int, changes: list[Any], stop: bool) -> tuple[int, list[int]]:
+        worked_ns, results = write_code(pid, changes, stop)
+        held.append(worked_ns)
+        return worked_ns, results
 
     monkeypatch.setattr(_core, "write_code", noted)
     session = launch(build_many_functions(FUNCTIONS), patterns=["work_00000"])

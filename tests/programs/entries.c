@@ -6,9 +6,9 @@ long twice(long value) { return 2 * value; }
 long (*volatile pointer)(long) = twice;
 long cell = 7;
 
-#define FUNCTION(name, body)                                                                                      \
-    __asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name ":\n" body "\n.size " #name \
-            ", . - " #name "\n.p2align 4\n");                                                                     \
+#define FUNCTION(name, body)                                                                                     \
+    __asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name ":\n.cfi_startproc\n" body \
+            "\n.cfi_endproc\n.size " #name ", . - " #name "\n.p2align 4\n");                                     \
     long name(long value, ...)
 
 FUNCTION(begins_with_call, "call twice\nadd $1, %rax\nret");

@@ -22,11 +22,19 @@ static int strobe_is_loop(const cs_insn* instruction) {
     return instruction->id == X86_INS_LOOP || instruction->id == X86_INS_LOOPE || instruction->id == X86_INS_LOOPNE;
 }
 
+/* A thread that waits in a system call stands behind the instruction, and the kernel may begin it again two bytes
+   before that, wherever the thread was moved to. */
+static int strobe_is_system_call(const cs_insn* instruction) {
+    return instruction->id == X86_INS_SYSCALL || instruction->id == X86_INS_SYSENTER || instruction->id == X86_INS_INT;
+}
+
 /* What an instruction means for a jump that is to lie at `jump`, `entry` being where the function begins. */
 static int strobe_judge(const cs_insn* instruction, csh decoder, uint64_t entry, uint64_t jump, int native) {
     const cs_x86* x86 = &instruction->detail->x86;
     int is_call = cs_insn_group(decoder, instruction, CS_GRP_CALL);
     uint64_t target;
+    if (instruction->address < jump + STROBE_JUMP_BYTES && strobe_is_system_call(instruction))
+        return STROBE_PATCH_SYSCALL;
     if (!native && instruction->address == jump && instruction->id == X86_INS_JMP) return STROBE_PATCH_JUMP;
     if (!native && is_call && instruction->address < jump + STROBE_JUMP_BYTES) return STROBE_PATCH_CALL;
     if (!native && strobe_is_loop(instruction) && instruction->address < jump + STROBE_JUMP_BYTES)

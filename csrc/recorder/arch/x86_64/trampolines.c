@@ -24,9 +24,12 @@ struct strobe_hook {
     uint64_t leads_to;   /* out: where the function's first instruction jumps, if it is a jump; else 0 */
     uint32_t skip;       /* out: the jump lies so many bytes behind the entry */
     uint32_t displaced;  /* out: bytes of the instructions that begin where it lies */
+    uint8_t copies[4];   /* out: the copy of the instruction 1 to 4 bytes behind the jump's first lies so far behind
+                            `trampoline`; 0: none begins there */
+    uint32_t reserved;
 };
 
-STROBE_STATIC_ASSERT(sizeof(struct strobe_hook) == 48, "the agent fills it in");
+STROBE_STATIC_ASSERT(sizeof(struct strobe_hook) == 56, "the agent fills it in");
 
 struct strobe_output {
     uint8_t* at;
@@ -160,7 +163,11 @@ static void strobe_emit_function(struct strobe_output* out, csh decoder, struct 
             out->failed = STROBE_PATCH_UNREADABLE;
             break;
         }
-        if (instruction->address == jump) hook->leads_to = strobe_jump_target(instruction);
+        if (instruction->address == jump) {
+            hook->leads_to = strobe_jump_target(instruction);
+        } else {
+            hook->copies[instruction->address - jump - 1] = (uint8_t)((uint64_t)out->at - hook->trampoline);
+        }
         ended = strobe_emit_moved(out, decoder, instruction, jump);
     }
     cs_free(instruction, 1);

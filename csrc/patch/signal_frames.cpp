@@ -1,0 +1,119 @@
+#include "patch/signal_frames.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <string>
+#include <utility>
+
+namespace strobe {
+
+namespace {
+
+// struct rt_sigframe of x86-64 (arch/x86/include/asm/sigframe.h), in words from where the handler's return address
+// lies: ucontext begins right behind it, and sigcontext in that.
+constexpr std::size_t kFlags = 1, kLink = 2, kStackPointer = 21, kPc = 22, kSegments = 24, kFloats = 29;
+constexpr std::size_t kFrameWords = 30;
+constexpr std::uint64_t kUserCode = 0x33;
+constexpr std::uint64_t kAllFlags = 0xff;
+constexpr std::uint64_t kFarthestFloats = 1 << 16;  // they lie right above the frame
+constexpr std::uint64_t kMagicOffset = 464;
+constexpr std::uint32_t kMagic = 0x46505853;  // FP_XSTATE_MAGIC1
+constexpr std::uint64_t kMostStack = 64 << 20;
+constexpr std::size_t kChunkWords = 1 << 13;
+constexpr std::size_t kMostStacks = 32;
+
+// mov rax, 15 (rt_sigreturn), as C libraries and Go have it; syscall
+constexpr std::array<unsigned char, 9> kLongRestorer{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+constexpr std::array<unsigned char, 7> kShortRestorer{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
+
+}  // namespace
+
+SignalFrames::SignalFrames(pid_t process, const ProcessMemory& memory) : memory_(memory) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/maps");
+    for (std::string line; std::getline(file, line);) {
+        const char* const line_end = line.data() + line.size();
+        Mapping mapping{};
+        const char* at = std::from_chars(line.data(), line_end, mapping.start, 16).ptr;
+        if (at == line_end) continue;
+        at = std::from_chars(at + 1, line_end, mapping.end, 16).ptr;
+        mapping.is_executable = line_end - at > 3 && at[3] == 'x';  // " r-x"
+        mappings_.push_back(mapping);
+    }
+}
+
+const SignalFrames::Mapping* SignalFrames::mapping_of(std::uint64_t address) const {
+    const auto next = std::ranges::upper_bound(mappings_, address, {}, &Mapping::start);
+    if (next == mappings_.begin() || address >= std::prev(next)->end) return nullptr;
+    return &*std::prev(next);
+}
+
+bool SignalFrames::is_restorer(std::uint64_t address) {
+    const auto known = restorers_.find(address);
+    if (known != restorers_.end()) return known->second;
+    const Mapping* mapping = mapping_of(address);
+    std::array<unsigned char, 9> code{};
+    const bool found =
+        mapping != nullptr && mapping->is_executable &&
+        memory_.read(address, code.data(), code.size()) == code.size() &&
+        (code == kLongRestorer || std::equal(kShortRestorer.begin(), kShortRestorer.end(), code.begin()));
+    restorers_.emplace(address, found);
+    return found;
+}
+
+// Whether the kernel has saved the state of vector registers there (struct _fpx_sw_bytes, at the end of FXSAVE's area).
+bool SignalFrames::has_floats(std::uint64_t address) const {
+    std::uint32_t magic = 0;
+    return address != 0 && memory_.read(address + kMagicOffset, &magic, sizeof magic) == sizeof magic &&
+           magic == kMagic;
+}
+
+// Every frame that begins in `words`, which lie at `address`, and is whole in them.
+void SignalFrames::scan(const std::vector<std::uint64_t>& words, std::uint64_t address,
+                        std::vector<SavedContext>& found, std::vector<std::uint64_t>& stacks) {
+    for (std::size_t i = 0; i + kFrameWords <= words.size(); i++) {
+        const std::uint64_t* frame = &words[i];
+        if ((frame[kSegments] & 0xffff) != kUserCode || frame[kLink] != 0 || frame[kFlags] > kAllFlags) continue;
+        const std::uint64_t start = address + 8 * i;
+        if (frame[kFloats] != 0 && frame[kFloats] - start > kFarthestFloats) continue;
+        // where the handler's return is recorded a stub, or its number, stands for the restorer
+        if (!is_restorer(frame[0]) && !has_floats(frame[kFloats])) continue;
+        found.push_back({start + 8 * kPc, frame[kPc]});
+        stacks.push_back(frame[kStackPointer]);
+    }
+}
+
+void SignalFrames::scan_stack(std::uint64_t stack_pointer, std::uint64_t end, std::vector<SavedContext>& found,
+                              std::vector<std::uint64_t>& stacks) {
+    std::vector<std::uint64_t> words;
+    while (stack_pointer < end) {
+        words.resize(std::min<std::uint64_t>(kChunkWords, (end - stack_pointer) / 8));
+        words.resize(memory_.read(stack_pointer, words.data(), 8 * words.size()) / 8);
+        scan(words, stack_pointer, found, stacks);
+        if (words.size() < kChunkWords) return;
+        stack_pointer += 8 * (kChunkWords - kFrameWords + 1);  // one may begin in this chunk and end in the next
+    }
+}
+
+std::vector<SavedContext> SignalFrames::above(std::uint64_t stack_pointer) {
+    std::vector<SavedContext> found;
+#ifdef __x86_64__
+    // the restorer itself has taken its address from the stack already
+    std::vector<std::uint64_t> stacks{stack_pointer - 8};
+    std::vector<std::pair<const Mapping*, std::uint64_t>> seen;
+    for (std::size_t next = 0; next < stacks.size() && seen.size() < kMostStacks; next++) {
+        const std::uint64_t start = stacks[next] & ~std::uint64_t{7};
+        const Mapping* mapping = mapping_of(start);
+        const auto covers = [mapping, start](const auto& one) { return one.first == mapping && one.second <= start; };
+        if (mapping == nullptr || std::ranges::any_of(seen, covers)) continue;
+        seen.emplace_back(mapping, start);
+        scan_stack(start, std::min(mapping->end, start + kMostStack), found, stacks);
+    }
+#else
+    (void)stack_pointer;
+#endif
+    return found;
+}
+
+}  // namespace strobe

@@ -1,0 +1,50 @@
+"""Numbers of functions in recorded events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from strobe.model import FunctionSymbol
+from strobe.session.modules import FileState, TracedModule
+
+LAST = 262_143  # STROBE_FUNCTION_CAPACITY - 1
+
+
+class _Place(NamedTuple):
+    """One function of one file, wherever that is loaded."""
+
+    path: str
+    state: FileState
+    address: int
+
+
+class FunctionIds:
+    """Those of one session, from 1. Events keep theirs, so one that is free again is given to the same function of the
+    same file alone: a library that is loaded again and again needs no more of them."""
+
+    def __init__(self) -> None:
+        self._next = 1
+        self._free: dict[_Place, list[int]] = {}
+        self._taken: dict[int, list[tuple[_Place, int]]] = {}  # by base of the module
+
+    def take(self, module: TracedModule, functions: Sequence[FunctionSymbol]) -> dict[int, FunctionSymbol]:
+        """The functions by id, in their order, without those that there are no ids for."""
+        found = {}
+        for function in functions:
+            place = _Place(module.symbols.path, module.state, function.address)
+            free = self._free.get(place)
+            if not free and self._next > LAST:
+                continue
+            if free:
+                function_id = free.pop()
+            else:
+                function_id, self._next = self._next, self._next + 1
+            self._taken.setdefault(module.module.base, []).append((place, function_id))
+            found[function_id] = function
+        return found
+
+    def give_back(self, base: int) -> None:
+        """Of a module that was unloaded."""
+        for place, function_id in self._taken.pop(base, ()):
+            self._free.setdefault(place, []).append(function_id)

@@ -1,0 +1,104 @@
+/*
+ * Threads that stand in the first five bytes of a function when its hook is placed. `stands_in_entries MODE` says "s"
+ * when it is ready and goes on at each byte that it reads.
+ *
+ *   handler     reads from an address where nothing is; the handler says "h", waits for a byte, and returns to the
+ *               instruction with a better address
+ *   alternate   the same, and the handler has a stack of its own
+ *   waits       a thread waits in a system call; "a" is the answer to each byte but q
+ *   vfork       a thread is vfork's parent, whose child waits until q; otherwise as above
+ *
+ * At the end it says "r" when all results were right, else "w".
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define FUNCTION(name, body)                                                                                      \
+    __asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name ":\n" body "\n.size " #name \
+            ", . - " #name "\n.p2align 4\n");
+
+FUNCTION(loads, ".cfi_startproc\nnop\nmov (%rdi), %rax\nret\n.cfi_endproc")
+long loads(const long* address);
+FUNCTION(direct_read, ".cfi_startproc\nxor %eax, %eax\nsyscall\nret\n.cfi_endproc")
+long direct_read(int file, void* bytes, size_t count);
+
+static long cell = 42;
+static int ends[2];
+
+static void say(char letter) {
+    if (write(1, &letter, 1) != 1) _exit(1);
+}
+
+static int heard(void) {
+    char byte;
+    return read(0, &byte, 1) == 1 ? byte : -1;
+}
+
+static void on_fault(int number, siginfo_t* information, void* context) {
+    (void)number, (void)information;
+    say('h');
+    heard();
+    ((ucontext_t*)context)->uc_mcontext.gregs[REG_RDI] = (long)&cell;
+}
+
+static int fault(int flags) {
+    static char memory[1 << 16];
+    const stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | flags};
+    sigaltstack(&stack, NULL);
+    sigaction(SIGSEGV, &action, NULL);
+    say('s');
+    heard();
+    const long first = loads((const long*)8);
+    return first == 42 && loads(&cell) == 42;
+}
+
+static void* waits(void* unused) {
+    char byte = 0;
+    (void)unused;
+    return (void*)(long)(direct_read(ends[0], &byte, 1) == 1 && byte == 'e');
+}
+
+static void* forks(void* unused) {
+    char byte;
+    (void)unused;
+    const pid_t child = vfork();
+    if (child == 0) {
+        while (read(ends[0], &byte, 1) < 0) continue;
+        _exit(0);
+    }
+    int status = 1;
+    return (void*)(long)(waitpid(child, &status, 0) == child && status == 0);
+}
+
+__attribute__((noinline)) void answer(void) { say('a'); }
+
+static int in_thread(void* (*function)(void*)) {
+    pthread_t thread;
+    void* right = NULL;
+    if (pipe(ends) || pthread_create(&thread, NULL, function, NULL)) return 0;
+    say('s');
+    for (int byte = heard(); byte != 'q' && byte >= 0; byte = heard()) answer();
+    if (write(ends[1], "e", 1) != 1) return 0;
+    pthread_join(thread, &right);
+    return right != NULL;
+}
+
+int main(int count, char** arguments) {
+    const char* mode = count > 1 ? arguments[1] : "";
+    int right = 0;
+    alarm(120);
+    if (strcmp(mode, "handler") == 0) right = fault(0);
+    if (strcmp(mode, "alternate") == 0) right = fault(SA_ONSTACK);
+    if (strcmp(mode, "waits") == 0) right = in_thread(waits);
+    if (strcmp(mode, "vfork") == 0) right = in_thread(forks);
+    say(right ? 'r' : 'w');
+    return 0;
+}
