@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .NOTPARALLEL:
 unexport MAKEFLAGS
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench sanitize package clean install check-aarch64
+.PHONY: help demo test lint bench sanitize sanitize-threads package clean install check-aarch64
 .PHONY: lint-format lint-python lint-types lint-native lint-agent
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo "make test      all tests; make test ARGS='tests/unit -k pattern' for some"
 	@echo "make lint      ruff, mypy, clang-format, tsc; make -k lint tells all there is"
 	@echo "make sanitize  native tests under AddressSanitizer and UBSan (part of make test)"
+	@echo "make sanitize-threads  native tests of segments under ThreadSanitizer"
 	@echo "make bench     the figures of docs/performance.md, measured here"
 	@echo "make package   source archive -> wheel -> clean venv -> demo"
 	@echo "make check-aarch64  csrc built for AArch64, its tests run under qemu"
@@ -54,6 +55,9 @@ lint-agent:
 
 sanitize: $(VENV)/build-tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/sanitize
+
+sanitize-threads: $(VENV)/build-tools
+	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/sanitize-threads
 
 check-aarch64: $(VENV)/build-tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/aarch64

@@ -118,6 +118,9 @@ class Segment:
     @property
     def ns_per_tick(self) -> float: ...
     @property
+    def number_shift(self) -> int:
+        """Bits by which ticks are shifted to give a moment."""
+    @property
     def chunk_count(self) -> int: ...
     @property
     def function_capacity(self) -> int:
@@ -128,11 +131,15 @@ class Segment:
     def damage(self) -> str:
         """What is left of a file that was cut short, in words; "" while it is whole. What is gone reads as zeros."""
     def to_ns(self, ticks: int) -> int:
-        """Nanoseconds that so many ticks take, rounded down."""
+        """Nanoseconds from session start to the moment of these ticks, rounded down."""
     def ticks_from_ns(self, ns: int) -> int:
         """The least ticks whose to_ns is at least `ns`."""
     def ticks_until_ns(self, ns: int) -> int:
         """The most ticks whose to_ns is at most `ns`; 0 for a negative one."""
+    def moment(self, ticks: int) -> int:
+        """The upper part of the number of an event at these ticks."""
+    def ticks_of(self, number: int) -> int:
+        """The first ticks of the moment of the event with this number."""
     def now_ticks(self) -> int:
         """Ticks since session start, for events that the host makes."""
     def threads(self) -> list[tuple[int, int, int, str]]:

@@ -5,7 +5,8 @@
         player.wait(timeout=10)
         assert len(player.calls("audio::set_tempo")) == 1
 
-Each launched program is ended, and what it recorded freed, when the test has ended.
+A pattern that matches nothing, and calls of a name that was never traced, raise with the nearest names, so that a
+misspelled test fails. Each launched program is ended, and what it recorded freed, when the test has ended.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable
 from typing import ParamSpec
 
+from strobe.errors import StrobeError
+
 log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
@@ -42,10 +44,12 @@ def guarded(name: str, work: Callable[P, object], failed: Failed) -> Callable[P,
 
 def reason(error: BaseException) -> str:
     """What an exception says, in a sentence without its full stop; its type where that is all it says."""
+    if isinstance(error, StrobeError):
+        return error.message.rstrip(". ")
     text = str(error).split("\n")[0].rstrip(". ")
     if not text:
         return type(error).__name__
-    return text if isinstance(error, OSError) or hasattr(error, "code") else f"{type(error).__name__}: {text}"
+    return text if isinstance(error, OSError) else f"{type(error).__name__}: {text}"
 
 
 def logged_only(_: BaseException) -> None:

@@ -10,6 +10,7 @@
  *   | header | thread table | function plans    | totals            | chunks, 64 KiB each            |
  *   | 4 KiB  | 4096 x 64 B  | function_capacity | totals_capacity   | chunk_count                    |
  *   +--------+--------------+-------------------+-------------------+--------------------------------+
+ *   The owners of the lanes lie between the thread table and the plans.
  *   Regions start at the offsets the header names, each a multiple of 64 KiB. The file is sparse: what was never used
  *   takes no space. The recorder asks the kernel for the pages (MADV_POPULATE_WRITE) before it first writes a chunk or
  *   a totals entry, so that a full file system is an error value and never a SIGBUS in the target.
@@ -22,7 +23,7 @@
  *   `sequence` again: a different value means that the copy is torn and the old content is gone (evicted).
  *
  *   Publication: the owner writes a record, then stores `progress` (release). Only the bytes that `progress` covers may
- *   be read. Records of one thread have strictly increasing ticks.
+ *   be read. Records of one thread have ticks that differ by 1 << number_shift at least, and increase.
  */
 #ifndef STROBE_ABI_H
 #define STROBE_ABI_H
@@ -38,9 +39,13 @@
 #define STROBE_REGION_ALIGN 65536u
 #define STROBE_CHUNK_BYTES 65536u
 #define STROBE_THREAD_CAPACITY 4096u
-#define STROBE_THREAD_INDEX_BITS 12
 #define STROBE_THREAD_INDEX_HOST 4095u   /* events that the host makes: output, exit */
 #define STROBE_THREAD_INDEX_SHARED 4094u /* threads beyond the table */
+/* A lane tells apart what several hands write at the same moment: of all hands at work at once no two have the same. */
+#define STROBE_LANE_BITS 10
+#define STROBE_LANES 1024u
+#define STROBE_LANE_SHARED 0u  /* of hands beyond the lanes: only here may two events have one number */
+#define STROBE_LANE_HOST 1023u /* of events that the host makes: the last of their moment */
 #define STROBE_OPEN_FRAMES 32u
 #define STROBE_HISTOGRAM_BUCKETS 128u /* 4 per octave, from 2^4 ticks; see strobe_histogram_bucket */
 
@@ -96,7 +101,9 @@ struct strobe_header {
     uint32_t totals_capacity;   /* entries, 1 .. totals_capacity - 1; entry 0 is never used */
     uint32_t chunk_count;
     uint32_t reads_make_pages; /* 1: on a tmpfs, where reading from a hole takes the space for it as writing does */
-    uint8_t reserved0[156];    /* zero */
+    uint32_t number_shift;     /* ticks >> number_shift is an event's moment; see STROBE_EVENT_NUMBER */
+    uint64_t lane_offset;      /* STROBE_LANES words of 32 bits: the process that has the lane, 0 for none */
+    uint8_t reserved0[144];    /* zero */
     /* ---------------------------------------------------------------- offset 256: written by the recorder */
     uint64_t next_ticket; /* atomic add; chunks claimed so far, passed-over ones included */
     uint8_t reserved1[56];
@@ -236,7 +243,8 @@ struct strobe_chunk {
     uint64_t first_ticks;       /* when it was taken; no record in it is older */
     uint64_t previous_sequence; /* of the chunk that was filled before by the same hand; 0 for none: tells what was
                                    evicted */
-    uint64_t reserved[2];
+    uint32_t lane;              /* of all records in it */
+    uint32_t reserved[3];
     uint64_t
         open_ticks[STROBE_OPEN_FRAMES]; /* enter ticks of those frames, outermost first; 0: its ENTER was sampled out */
 };
@@ -252,8 +260,11 @@ struct strobe_record {
 #define STROBE_RECORD_KIND(record) ((record).kind_flags & 3u)
 #define STROBE_RECORD_WORDS(record) ((uint32_t)(record).payload_words | ((record).kind_flags & 0xcu) << 6)
 
-/* An event's number: grows with time and is unique in a session, so it is also a cursor. */
-#define STROBE_EVENT_NUMBER(ticks, thread_index) (((uint64_t)(ticks) << STROBE_THREAD_INDEX_BITS) | (thread_index))
+/* An event's number: grows with time and is unique in a session, so it is also a cursor. Its moment, a few ns long,
+   then its lane. The shift is such that a session of a year stays below 2^63. */
+#define STROBE_EVENT_NUMBER(ticks, lane, number_shift) \
+    (((uint64_t)(ticks) >> (number_shift) << STROBE_LANE_BITS) | (lane))
+#define STROBE_NUMBER_SHIFT_MOST 24u
 
 /* Log-linear: 4 buckets per octave; bucket 0 holds everything below 2^4 ticks, the last one everything from 2^36. */
 #define STROBE_HISTOGRAM_FIRST_OCTAVE 4u

@@ -51,7 +51,7 @@ std::vector<KeptEvent> collect(const Segment& segment, uint64_t after, size_t li
 py::tuple to_tuple(const Segment& segment, const KeptEvent& kept) {
     const Event& event = kept.event;
     const auto duration_ns =
-        kept.duration_ticks ? std::optional(segment.to_ns(*kept.duration_ticks)) : std::optional<int64_t>();
+        kept.duration_ticks ? std::optional(segment.duration_ns(*kept.duration_ticks)) : std::optional<int64_t>();
     return py::make_tuple(event.number(), event.kind, event.function, event.depth, event.thread_index, event.tid,
                           segment.to_ns(event.ticks), duration_ns, kept.return_word,
                           py::tuple(py::cast(kept.arguments)), event.flags);
@@ -119,6 +119,7 @@ void add_segment(py::module_& module) {
         .def_property_readonly("start_ticks", field(&strobe_header::start_ticks))
         .def_property_readonly("start_monotonic_ns", field(&strobe_header::start_monotonic_ns))
         .def_property_readonly("ns_per_tick", field(&strobe_header::ns_per_tick))
+        .def_property_readonly("number_shift", field(&strobe_header::number_shift))
         .def_property_readonly("chunk_count", field(&strobe_header::chunk_count))
         .def_property_readonly("function_capacity", field(&strobe_header::function_capacity))
         .def_property_readonly("used_chunks", &Segment::used_chunks)
@@ -127,6 +128,8 @@ void add_segment(py::module_& module) {
         .def("ticks_until_ns", &Segment::ticks_until_ns, py::arg("ns"))
         .def("now_ticks", &Segment::now_ticks)
         .def("damage", &Segment::damage)
+        .def("moment", &Segment::moment, py::arg("ticks"))
+        .def("ticks_of", &Segment::ticks_of, py::arg("number"))
         .def("threads", &threads)
         .def("exit_state",
              [](const Segment& segment) {

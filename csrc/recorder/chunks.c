@@ -28,6 +28,7 @@ static void strobe_chunk_take(struct strobe_recorder* recorder, struct strobe_th
     chunk->progress = sizeof(struct strobe_chunk);
     chunk->thread_index = state->thread_index;
     chunk->tid = state->tid;
+    chunk->lane = state->lane;
     chunk->open_count = open;
     chunk->first_ticks = state->last_ticks;
     chunk->previous_sequence = state->chunk_sequence;

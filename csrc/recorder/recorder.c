@@ -72,6 +72,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->totals = (struct strobe_totals*)(segment + header->totals_offset);
     recorder->chunks = segment + header->chunk_offset;
     recorder->start_ticks = header->start_ticks;
+    recorder->ticks_apart = 1ull << header->number_shift;
     recorder->clock_kind = header->clock_kind;
     recorder->sampling_window_ticks = (uint64_t)(int64_t)(STROBE_SAMPLING_WINDOW_NS / header->ns_per_tick);
     recorder->catch_returns = (uint32_t)strobe_returns_can_be_caught();

@@ -21,6 +21,9 @@
 #include "../abi/strobe_abi.h"
 #include "../recipe/machine.h"
 #include "arch/cpu.h"
+#ifdef STROBE_CATCHES_FAULTS
+#include "native/x86_64/checked.h"
+#endif
 
 /* What a call seldom needs is kept apart from what it always needs, or gcc gives that up registers for it. */
 #ifdef __TINYC__
@@ -114,7 +117,7 @@ struct strobe_thread_state {
     uint32_t stubs_written;
     struct strobe_thread_state* nested; /* of the same thread: records while this one is busy, in signal handlers */
     uint32_t totals_chain;              /* first of this state's totals entries, 0 for none */
-    uint32_t reserved;
+    uint32_t lane;                      /* kept as long as the process lives; 0 for none yet */
     struct strobe_left_return left_returns[STROBE_LEFT_RETURNS];   /* by stub and slot, the newest of each place */
     struct recipe_run machine;                                     /* of a recipe that is running: 3 KB */
     struct strobe_recipe_item scratch_items[STROBE_SCRATCH_ITEMS]; /* what it gives */
@@ -181,6 +184,7 @@ struct strobe_recorder {
     uint32_t return_path_bytes;
     uint8_t* unwind_table; /* .eh_frame for all stubs, to be given to __register_frame */
     uint64_t start_ticks;
+    uint64_t ticks_apart; /* events of a thread are so far from each other at least: each has a moment of its own */
     uint64_t sampling_window_ticks; /* STROBE_SAMPLING_WINDOW_CALLS in less than this are more than 100,000 a second */
     uint32_t clock_kind;
     uint32_t catch_returns; /* 0 where the CPU checks return addresses (shadow stack): entries only */
@@ -377,15 +381,17 @@ static inline uint64_t strobe_ticks(const struct strobe_recorder* recorder) {
 /* As below, where the clock is the TSC. */
 static inline uint64_t strobe_next_cycles(const struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     uint64_t ticks = strobe_cycles() - recorder->start_ticks;
-    if (STROBE_UNLIKELY(ticks <= state->last_ticks)) ticks = state->last_ticks + 1;
+    uint64_t least = state->last_ticks + recorder->ticks_apart;
+    if (STROBE_UNLIKELY(ticks < least)) ticks = least;
     state->last_ticks = ticks;
     return ticks;
 }
 
-/* Strictly increasing within a thread, so that (ticks, thread) names an event. */
+/* Strictly increasing within a thread, so that (moment, lane) names an event. */
 static inline uint64_t strobe_next_ticks(const struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     uint64_t ticks = strobe_ticks(recorder);
-    if (ticks <= state->last_ticks) ticks = state->last_ticks + 1;
+    uint64_t least = state->last_ticks + recorder->ticks_apart;
+    if (ticks < least) ticks = least;
     state->last_ticks = ticks;
     return ticks;
 }

@@ -65,6 +65,23 @@ static int strobe_thread_has_ended(const struct strobe_recorder* recorder, const
            found != tid;
 }
 
+/* A state keeps its lane, as the threads that have it one after the other write at different times. With none left
+   those of processes that have ended are taken: of states that are written to at the same time no two have the same. */
+static void strobe_lane_claim(const struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+    uint32_t* owners = (uint32_t*)((uint8_t*)recorder->header + recorder->header->lane_offset);
+    int among_ended;
+    uint32_t lane;
+    for (among_ended = 0; among_ended < 2; among_ended++) {
+        for (lane = STROBE_LANE_SHARED + 1; lane < STROBE_LANE_HOST && state->lane == 0; lane++) {
+            uint32_t owner = owners[lane];
+            if (owner != 0 && (!among_ended || owner == recorder->pid || !recorder->may_call_kernel ||
+                               strobe_syscall(STROBE_SYS_KILL, owner, 0, 0, 0, 0, 0) != -STROBE_ESRCH))
+                continue;
+            if (strobe_compare_exchange32(&owners[lane], owner, recorder->pid)) state->lane = lane;
+        }
+    }
+}
+
 /* Takes the state of a thread that is gone. 1 when it was there to be had. */
 static int strobe_state_take_stale(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     uint32_t tid = state->tid;
@@ -147,6 +164,7 @@ static struct strobe_thread_state* strobe_state_begin(struct strobe_recorder* re
     state->depth = 0;
     state->end_rounds = 0;
     state->nested = NULL;
+    if (state->lane == 0) strobe_lane_claim(recorder, state);
     strobe_next_ticks(recorder, state);
     strobe_stack_bounds(recorder, state);
     strobe_thread_enlist(recorder, state);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <system_error>
 
 #include "../abi/strobe_abi.h"
@@ -47,16 +48,27 @@ strobe_header lay_out(uint32_t chunk_count, uint32_t totals_capacity) {
     header.chunk_limit = chunk_count;
     header.totals_used = 1;  // entry 0 is never used
     header.thread_offset = aligned(STROBE_HEADER_BYTES);
-    header.plan_offset = header.thread_offset + aligned(uint64_t{STROBE_THREAD_CAPACITY} * sizeof(strobe_thread));
+    header.lane_offset = header.thread_offset + aligned(uint64_t{STROBE_THREAD_CAPACITY} * sizeof(strobe_thread));
+    header.plan_offset = header.lane_offset + aligned(STROBE_LANES * sizeof(uint32_t));
     header.totals_offset = header.plan_offset + aligned(uint64_t{kFunctionCapacity} * sizeof(strobe_function_plan));
     header.chunk_offset = header.totals_offset + aligned(uint64_t{totals_capacity} * sizeof(strobe_totals));
     header.total_bytes = header.chunk_offset + uint64_t{chunk_count} * STROBE_CHUNK_BYTES;
     return header;
 }
 
+// The least with which the numbers of a year's events are below 2^63.
+uint32_t number_shift_for(double ns_per_tick) {
+    constexpr double year_ns = 366.0 * 24 * 3600 * 1e9;
+    uint32_t shift = 0;
+    while (std::ldexp(year_ns / ns_per_tick, STROBE_LANE_BITS - static_cast<int>(shift)) >= std::ldexp(1.0, 63))
+        ++shift;
+    return shift;
+}
+
 void start_clock(strobe_header& header) {
     header.clock_kind = clock_kind();
     header.ns_per_tick = calibrate_ns_per_tick();
+    header.number_shift = number_shift_for(header.ns_per_tick);
     const ClockPair now = read_clock_pair(header.clock_kind);
     header.start_ticks = now.ticks;
     header.start_monotonic_ns = now.monotonic_ns;

@@ -26,7 +26,11 @@ class RecordCursor {
     }
 
     RecordCursor(const ChunkView& view, const Filter& filter, const Piece& piece)
-        : view_(view), filter_(&filter), offset_(piece.begin), end_(piece.end) {
+        : view_(view),
+          filter_(&filter),
+          offset_(piece.begin),
+          end_(piece.end),
+          lane_(view.header().lane % STROBE_LANES) {
         follow_thread(piece.thread_index, piece.tid);
     }
 
@@ -85,7 +89,9 @@ class RecordCursor {
                           record.depth,
                           kind,
                           static_cast<uint8_t>(record.kind_flags >> 4),
-                          words};
+                          words,
+                          static_cast<uint16_t>(lane_),
+                          static_cast<uint8_t>(view_.number_shift)};
         if (filter_->returns && !filter_->returns->passes(found)) return false;
         event = found;
         return true;
@@ -97,8 +103,8 @@ class RecordCursor {
                             (!filter_->tid || *filter_->tid == tid);
         thread_index_ = thread_index;
         tid_ = tid;
-        from_ = filter_->first_ticks(thread_index);
-        to_ = filter_->last_ticks(thread_index);
+        from_ = filter_->first_ticks(lane_, view_.number_shift);
+        to_ = filter_->last_ticks(lane_, view_.number_shift);
         kinds_ = wanted ? filter_->kinds & (kind_bit(STROBE_RECORD_ENTER) | kind_bit(STROBE_RECORD_EXIT)) : 0u;
         if (filter_->min_duration_ticks) kinds_ &= kind_bit(STROBE_RECORD_EXIT);
     }
@@ -107,6 +113,7 @@ class RecordCursor {
     const Filter* filter_;
     uint32_t offset_;
     uint32_t end_;
+    uint32_t lane_;
     uint32_t thread_index_ = 0;
     uint32_t tid_ = 0;
     uint32_t kinds_ = 0;

@@ -21,8 +21,10 @@ struct Event {
     uint8_t kind;   // STROBE_RECORD_ENTER or STROBE_RECORD_EXIT
     uint8_t flags;  // STROBE_FLAG_*
     uint16_t payload_words;
+    uint16_t lane;
+    uint8_t number_shift;
 
-    uint64_t number() const { return STROBE_EVENT_NUMBER(ticks, thread_index); }
+    uint64_t number() const { return STROBE_EVENT_NUMBER(ticks, lane, number_shift); }
     bool is_enter() const { return kind == STROBE_RECORD_ENTER; }
 
     // What was captured: of the arguments for an ENTER, of what is returned for an EXIT; then extras.

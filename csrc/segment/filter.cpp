@@ -3,11 +3,11 @@
 namespace strobe {
 namespace {
 
-// Ticks from which on every event of that thread has a number of at least `number`.
-uint64_t ticks_at_number(uint64_t number, uint32_t thread_index) {
-    const uint64_t ticks = number >> STROBE_THREAD_INDEX_BITS;
-    const uint32_t within = number & ((1u << STROBE_THREAD_INDEX_BITS) - 1);
-    return ticks + (thread_index < within ? 1 : 0);
+// Ticks from which on every event of that lane has a number of at least `number`.
+uint64_t ticks_at_number(uint64_t number, uint32_t lane, uint32_t number_shift) {
+    const uint32_t within = number & (STROBE_LANES - 1);
+    const uint64_t moment = (number >> STROBE_LANE_BITS) + (lane < within ? 1 : 0);
+    return moment > UINT64_MAX >> number_shift ? UINT64_MAX : moment << number_shift;
 }
 
 }  // namespace
@@ -30,18 +30,16 @@ ReturnTests::ReturnTests(std::span<const Row> rows) {
     }
 }
 
-uint64_t Filter::first_ticks(uint32_t thread_index) const {
-    return std::max(from_ticks, ticks_at_number(from_number, thread_index));
+uint64_t Filter::first_ticks(uint32_t lane, uint32_t number_shift) const {
+    return std::max(from_ticks, ticks_at_number(from_number, lane, number_shift));
 }
 
-uint64_t Filter::last_ticks(uint32_t thread_index) const {
+uint64_t Filter::last_ticks(uint32_t lane, uint32_t number_shift) const {
     if (to_number == UINT64_MAX) return to_ticks;
-    const uint64_t beyond = ticks_at_number(to_number + 1, thread_index);
-    // beyond == 0: no event of that thread is low enough; no event has ticks 0 either, sessions start before them.
+    const uint64_t beyond = ticks_at_number(to_number + 1, lane, number_shift);
+    // beyond == 0: no event of that lane is low enough; no event has ticks 0 either, sessions start before them.
     return beyond == 0 ? 0 : std::min(to_ticks, beyond - 1);
 }
-
-uint64_t Filter::latest_ticks() const { return std::min(to_ticks, to_number >> STROBE_THREAD_INDEX_BITS); }
 
 bool Filter::is_everything() const {
     const uint8_t both = kind_bit(STROBE_RECORD_ENTER) | kind_bit(STROBE_RECORD_EXIT);

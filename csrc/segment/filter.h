@@ -66,12 +66,12 @@ struct Filter {
     std::optional<uint32_t> tid;       // also tells apart the threads that share STROBE_THREAD_INDEX_SHARED
     std::optional<ReturnTests> returns;
 
-    // The bounds on time and number together, as bounds on the ticks of one thread's events.
-    uint64_t first_ticks(uint32_t thread_index) const;
-    uint64_t last_ticks(uint32_t thread_index) const;
-    // Bounds that hold for every thread: what lies outside needs no reading.
-    uint64_t earliest_ticks() const { return first_ticks(UINT32_MAX); }
-    uint64_t latest_ticks() const;
+    // The bounds on time and number together, as bounds on the ticks of one lane's events.
+    uint64_t first_ticks(uint32_t lane, uint32_t number_shift) const;
+    uint64_t last_ticks(uint32_t lane, uint32_t number_shift) const;
+    // Bounds that hold for every lane: what lies outside needs no reading.
+    uint64_t earliest_ticks(uint32_t number_shift) const { return first_ticks(UINT32_MAX, number_shift); }
+    uint64_t latest_ticks(uint32_t number_shift) const { return last_ticks(0, number_shift); }
     // Nothing is asked for but "all calls": a count is then the sum of the chunks' own counts.
     bool is_everything() const;
 };

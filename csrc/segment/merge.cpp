@@ -11,7 +11,7 @@ namespace {
 struct Later {
     template <typename StreamPointer>
     bool operator()(const StreamPointer& a, const StreamPointer& b) const {
-        return std::pair(a->head.ticks, a->head.thread_index) > std::pair(b->head.ticks, b->head.thread_index);
+        return a->head.number() > b->head.number();
     }
 };
 
@@ -37,9 +37,9 @@ std::vector<Piece> split(const ChunkView& view, uint64_t& last_ticks) {
     return pieces;
 }
 
-std::vector<ChunkSummary> chunks_in_reach(std::vector<ChunkSummary> chunks, const Filter& filter) {
-    const uint64_t earliest = filter.earliest_ticks();
-    const uint64_t latest = filter.latest_ticks();
+std::vector<ChunkSummary> chunks_in_reach(std::vector<ChunkSummary> chunks, const Filter& filter, uint32_t shift) {
+    const uint64_t earliest = filter.earliest_ticks(shift);
+    const uint64_t latest = filter.latest_ticks(shift);
     std::erase_if(chunks, [&](const ChunkSummary& chunk) {
         return chunk.record_count == 0 || chunk.first_ticks > latest || chunk.last_ticks < earliest;
     });
@@ -51,7 +51,9 @@ std::vector<ChunkSummary> chunks_in_reach(std::vector<ChunkSummary> chunks, cons
 Merge::Merge(const Segment& segment, Filter filter) : Merge(segment, std::move(filter), segment.chunks()) {}
 
 Merge::Merge(const Segment& segment, Filter filter, std::vector<ChunkSummary> chunks)
-    : segment_(segment), filter_(std::move(filter)), waiting_(chunks_in_reach(std::move(chunks), filter_)) {}
+    : segment_(segment),
+      filter_(std::move(filter)),
+      waiting_(chunks_in_reach(std::move(chunks), filter_, segment.header().number_shift)) {}
 
 bool Merge::next(Event& event) {
     if (!settle()) return false;
@@ -63,13 +65,13 @@ bool Merge::next(Event& event) {
 uint64_t Merge::skip(uint64_t count) {
     uint64_t skipped = 0;
     while (skipped < count && settle()) {
-        const uint64_t rival = rival_ticks();
+        const uint64_t rival = rival_number();
         Stream& front = *heap_.front();
         bool has_head = true;
         do {
             ++skipped;
             has_head = front.cursor.next(front.head);
-        } while (has_head && skipped < count && front.head.ticks < rival);
+        } while (has_head && skipped < count && front.head.number() < rival);
         replace_front(has_head);
     }
     return skipped;
@@ -89,7 +91,7 @@ bool Merge::settle() {
         replace_front(heap_.front()->cursor.next(heap_.front()->head));
     }
     while (next_waiting_ < waiting_.size() &&
-           (heap_.empty() || waiting_[next_waiting_].first_ticks <= heap_.front()->head.ticks)) {
+           (heap_.empty() || least_number(waiting_[next_waiting_]) <= heap_.front()->head.number())) {
         open_chunk(waiting_[next_waiting_++]);
     }
     return !heap_.empty();
@@ -126,11 +128,15 @@ void Merge::replace_front(bool has_head) {
     }
 }
 
-// No event outside the front stream comes before these ticks.
-uint64_t Merge::rival_ticks() const {
-    uint64_t rival = next_waiting_ < waiting_.size() ? waiting_[next_waiting_].first_ticks : UINT64_MAX;
+uint64_t Merge::least_number(const ChunkSummary& chunk) const {
+    return STROBE_EVENT_NUMBER(chunk.first_ticks, 0, segment_.header().number_shift);
+}
+
+// No event outside the front stream has a lower number.
+uint64_t Merge::rival_number() const {
+    uint64_t rival = next_waiting_ < waiting_.size() ? least_number(waiting_[next_waiting_]) : UINT64_MAX;
     for (size_t child = 1; child <= 2 && child < heap_.size(); ++child) {
-        rival = std::min(rival, heap_[child]->head.ticks);
+        rival = std::min(rival, heap_[child]->head.number());
     }
     return rival;
 }

@@ -20,7 +20,7 @@ class Merge {
     Merge(const Merge&) = delete;
     Merge& operator=(const Merge&) = delete;
 
-    // The next event by (ticks, thread index). Its payload stays valid until the next call.
+    // The next event by number. Its payload stays valid until the next call.
     bool next(Event& event);
 
     // Passes over up to `count` matching events; returns how many there were. Much faster than next().
@@ -41,7 +41,8 @@ class Merge {
     void open_chunk(const ChunkSummary& summary);
     void push(std::unique_ptr<Stream> stream);
     void replace_front(bool has_head);
-    uint64_t rival_ticks() const;
+    uint64_t least_number(const ChunkSummary& chunk) const;
+    uint64_t rival_number() const;
 
     const Segment& segment_;
     const Filter filter_;

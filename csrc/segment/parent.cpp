@@ -71,7 +71,7 @@ std::optional<uint64_t> find_own_enter(const Event& event) {
 std::optional<uint64_t> find_parent(const ChunkView& view, const Event& event, uint32_t end_offset) {
     const auto ticks = event.is_enter() ? find_caller(view, event, end_offset) : find_own_enter(event);
     if (!ticks) return std::nullopt;
-    return STROBE_EVENT_NUMBER(*ticks, event.thread_index);
+    return STROBE_EVENT_NUMBER(*ticks, event.lane, event.number_shift);
 }
 
 }  // namespace strobe

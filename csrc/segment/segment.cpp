@@ -17,12 +17,30 @@ namespace strobe {
 namespace {
 
 constexpr uint32_t kMostFunctions = 1u << 22;  // keeps a damaged capacity from taking memory
-constexpr double kInt64Limit = 9.2e18;
 constexpr uint64_t kLastTicksUnknown = UINT64_MAX;
 
 template <typename Word>
 Word load_acquire(const Word& word) {
     return __atomic_load_n(&word, __ATOMIC_ACQUIRE);
+}
+
+using Wide = unsigned __int128;
+
+// ns_per_tick as what it is, numerator / 2^shift: products of a double lose whole nanoseconds after some months.
+// fault_of keeps the shift below 63, so that any 64 bits shifted by it fit.
+struct Rate {
+    uint64_t numerator;
+    int shift;
+    explicit Rate(double ns_per_tick) {
+        int exponent = 0;
+        numerator = static_cast<uint64_t>(std::ldexp(std::frexp(ns_per_tick, &exponent), 53));
+        shift = 53 - exponent;
+    }
+};
+
+uint64_t moment_rounded_up(uint64_t ticks, uint32_t number_shift) {
+    const uint64_t moment = ticks >> number_shift;
+    return moment + ((moment << number_shift) < ticks ? 1 : 0);
 }
 
 bool region_fits(uint64_t offset, uint64_t count, uint64_t size, uint64_t total_bytes) {
@@ -35,7 +53,8 @@ const char* fault_of(const strobe_header& h) {
     if (h.version < STROBE_ABI_OLDEST || h.version > STROBE_ABI_VERSION)
         return "it was made by another version of Strobe";
     if (h.clock_kind > STROBE_CLOCK_TSC) return "its clock is unknown";
-    if (!(h.ns_per_tick > 1e-6 && h.ns_per_tick < 1e6)) return "its clock rate is damaged";
+    if (!(h.ns_per_tick > 1e-3 && h.ns_per_tick < 1e6)) return "its clock rate is damaged";
+    if (h.number_shift > STROBE_NUMBER_SHIFT_MOST) return "the scale of its event numbers is damaged";
     if (h.thread_capacity > STROBE_THREAD_CAPACITY) return "its thread table is damaged";
     if (h.function_capacity > kMostFunctions) return "its function capacity is damaged";
     const bool regions_fit =
@@ -111,21 +130,26 @@ std::string Segment::damage() const {
            " bytes are there";
 }
 
-int64_t Segment::to_ns(uint64_t ticks) const {
-    const double ns = static_cast<double>(ticks) * header_.ns_per_tick;
-    return ns < kInt64Limit ? static_cast<int64_t>(ns) : INT64_MAX;
+int64_t Segment::duration_ns(uint64_t ticks) const {
+    const Rate rate(header_.ns_per_tick);
+    const Wide ns = Wide{ticks} * rate.numerator >> rate.shift;
+    return ns < INT64_MAX ? static_cast<int64_t>(ns) : INT64_MAX;
+}
+
+uint64_t Segment::duration_from_ns(int64_t ns) const {
+    if (ns <= 0) return 0;
+    const Rate rate(header_.ns_per_tick);
+    const Wide ticks = ((Wide{static_cast<uint64_t>(ns)} << rate.shift) + rate.numerator - 1) / rate.numerator;
+    return ticks < UINT64_MAX ? static_cast<uint64_t>(ticks) : UINT64_MAX;
 }
 
 uint64_t Segment::ticks_from_ns(int64_t ns) const {
-    if (ns <= 0) return 0;
-    const double estimate = static_cast<double>(ns) / header_.ns_per_tick;
-    if (estimate >= kInt64Limit) return UINT64_MAX;
-    // Rounding puts the estimate off by one or two at most; the bounds keep times beyond 2^53 from being searched for.
-    uint64_t ticks = static_cast<uint64_t>(estimate);
-    for (int step = 0; step < 4 && ticks > 0 && to_ns(ticks - 1) >= ns; ++step) --ticks;
-    for (int step = 0; step < 4 && to_ns(ticks) < ns; ++step) ++ticks;
-    return ticks;
+    const uint64_t ticks = duration_from_ns(ns);
+    const uint64_t moment = moment_rounded_up(ticks, header_.number_shift);
+    return moment > UINT64_MAX >> header_.number_shift ? UINT64_MAX : moment << header_.number_shift;
 }
+
+uint64_t Segment::ticks_of(uint64_t number) const { return number >> STROBE_LANE_BITS << header_.number_shift; }
 
 uint64_t Segment::ticks_until_ns(int64_t ns) const {
     if (ns < 0) return 0;
@@ -195,7 +219,7 @@ bool Segment::map_chunk(const ChunkSummary& summary, ChunkView& view) const {
     const auto& chunk = *reinterpret_cast<const strobe_chunk*>(bytes);
     if (load_acquire(chunk.sequence) != summary.sequence) return false;
     const auto size = static_cast<uint32_t>(load_acquire(chunk.progress));
-    view = {bytes, size, header_.function_capacity};
+    view = {bytes, size, header_.function_capacity, header_.number_shift};
     return size_is_sane(size);
 }
 

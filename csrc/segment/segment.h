@@ -44,6 +44,7 @@ struct ChunkView {
     const uint8_t* bytes = nullptr;
     uint32_t size = 0;
     uint32_t function_capacity = 0;
+    uint32_t number_shift = 0;
 
     const strobe_chunk& header() const { return *reinterpret_cast<const strobe_chunk*>(bytes); }
 };
@@ -80,12 +81,18 @@ class Segment {
     // The header as it is now, for the recorder's counters.
     strobe_header read_header() const;
 
-    // Time. A timestamp is floor(ticks * ns_per_tick); the two inverses give the inclusive bounds on ticks of the
-    // events whose timestamp_ns is at least, or at most, `ns`.
-    int64_t to_ns(uint64_t ticks) const;
+    // Time, exact whatever the numbers. A timestamp is that of the beginning of an event's moment, so that it grows
+    // with the event's number; the two inverses give the inclusive bounds on ticks of the events whose timestamp_ns is
+    // at least, or at most, `ns`.
+    int64_t to_ns(uint64_t ticks) const { return duration_ns(ticks >> header_.number_shift << header_.number_shift); }
     uint64_t ticks_from_ns(int64_t ns) const;
     uint64_t ticks_until_ns(int64_t ns) const;  // 0 for a negative `ns`
-    uint64_t duration_from_ns(int64_t ns) const { return ticks_from_ns(ns); }
+    // floor(ticks * ns_per_tick), and the least ticks of which it is at least `ns`.
+    int64_t duration_ns(uint64_t ticks) const;
+    uint64_t duration_from_ns(int64_t ns) const;
+    // The upper part of an event's number, and of a number the first ticks of its moment.
+    uint64_t moment(uint64_t ticks) const { return ticks >> header_.number_shift; }
+    uint64_t ticks_of(uint64_t number) const;
     uint64_t now_ticks() const;  // since session start
 
     ExitState exit_state() const;

@@ -30,7 +30,7 @@ class SyntheticThread {
         : segment_(segment),
           functions_(program.functions),
           step_(kTicksPerEvent * program.threads),
-          now_(kTicksPerEvent * number + kTicksPerEvent),
+          now_(program.begin_ticks + kTicksPerEvent * (number + 1)),
           calls_left_(program.calls / program.threads + (number < program.calls % program.threads ? 1 : 0)),
           writer_(segment, segment.add_thread(kPid, kPid + number, "worker-" + std::to_string(number), now_),
                   kPid + number) {

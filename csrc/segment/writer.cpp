@@ -22,6 +22,10 @@ bool change_state(strobe_chunk& chunk, uint32_t from, uint32_t to) {
     return __atomic_compare_exchange_n(&chunk.state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+uint32_t lane_of(uint32_t thread_index) {
+    return thread_index + 1 < STROBE_LANE_HOST ? thread_index + 1 : STROBE_LANE_SHARED;
+}
+
 bool is_call(const strobe_record& record) { return STROBE_RECORD_KIND(record) != STROBE_RECORD_THREAD; }
 
 }  // namespace
@@ -77,7 +81,7 @@ uint32_t SegmentWriter::add_totals(uint32_t function, uint32_t thread_index) {
 }
 
 ThreadWriter::ThreadWriter(SegmentWriter& segment, uint32_t thread_index, uint32_t tid)
-    : segment_(segment), thread_index_(thread_index), tid_(tid) {}
+    : segment_(segment), thread_index_(thread_index), tid_(tid), lane_(lane_of(thread_index)) {}
 
 bool ThreadWriter::enter(uint64_t ticks, uint32_t function, uint16_t depth, std::span<const uint64_t> arguments,
                          uint8_t flags) {
@@ -150,6 +154,7 @@ void ThreadWriter::take(strobe_chunk& chunk, uint64_t ticket) {
     store_release<uint64_t>(chunk.progress, sizeof(strobe_chunk));
     chunk.thread_index = thread_index_;
     chunk.tid = tid_;
+    chunk.lane = lane_;
     chunk.open_count = static_cast<uint32_t>(open_ticks_.size());
     chunk.first_ticks = last_ticks_;
     chunk.previous_sequence = last_sequence_;

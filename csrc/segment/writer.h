@@ -55,6 +55,7 @@ class ThreadWriter {
     SegmentWriter& segment_;
     uint32_t thread_index_;
     uint32_t tid_;
+    uint32_t lane_;
     strobe_chunk* chunk_ = nullptr;
     uint64_t last_ticks_ = 0;
     uint64_t last_sequence_ = 0;
@@ -67,6 +68,7 @@ struct SyntheticProgram {
     uint64_t calls = 1000;
     uint32_t threads = 1;
     uint32_t functions = 10;
+    uint64_t begin_ticks = 0;  // since session start
 };
 void write_synthetic(const std::string& path, const SyntheticProgram& program);
 

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "segment/create.h"
 #include "segment/merge.h"
+#include "segment/writer.h"
 
 namespace strobe::test {
 
@@ -37,6 +39,12 @@ class SegmentPath {
   private:
     std::filesystem::path path_;
 };
+
+// Each tick is a moment of its own, as tests number them by hand.
+inline void create_by_ticks(const std::string& path, uint64_t max_events) {
+    create_segment(path, max_events);
+    SegmentWriter(path).header().number_shift = 0;
+}
 
 inline std::vector<Event> all_events(const Segment& segment, const Filter& filter = {}) {
     Merge merge(segment, filter);

@@ -133,7 +133,7 @@ void check_what_is_left(const Segment& segment, const Writers& writers) {
 
 void readers_meet_writers() {
     const SegmentPath path;
-    create_segment(path, 1'000);
+    create_by_ticks(path, 1'000);
     const Segment segment(path);
     Writers writers(path, segment.header().start_ticks);
     ChunkBuffer buffer;
@@ -150,7 +150,7 @@ void readers_meet_writers() {
 
 void a_chunk_that_is_kept_is_passed_over() {
     const SegmentPath path;
-    create_segment(path, 1'000);
+    create_by_ticks(path, 1'000);
     SegmentWriter writer(path);
     writer.add_thread(1, 100, "idle", 1);
     writer.add_thread(1, 101, "busy", 2);
@@ -167,7 +167,7 @@ void a_chunk_that_is_kept_is_passed_over() {
 
 void no_room_is_counted() {
     const SegmentPath path;
-    create_segment(path, 1'000);
+    create_by_ticks(path, 1'000);
     SegmentWriter writer(path);
     std::vector<ThreadWriter> threads;
     const uint32_t chunks = writer.header().chunk_count;

@@ -13,7 +13,7 @@ namespace {
 const uint64_t kNoReturn[1] = {0};
 
 struct TwoThreads {
-    explicit TwoThreads(const std::string& path) : segment((create_segment(path, 1000), path)) {
+    explicit TwoThreads(const std::string& path) : segment((create_by_ticks(path, 1000), path)) {
         segment.add_thread(1, 100, "first", 10);
         segment.add_thread(1, 101, "second", 15);
     }
@@ -34,10 +34,10 @@ void threads_are_merged_by_time() {
     const Segment segment(path);
     CHECK_EQUAL(outline(segment), "10+1 15+3 20+2 20+4 30-2 31-4");
     Filter after;
-    after.from_number = STROBE_EVENT_NUMBER(20, 0) + 1;
+    after.from_number = STROBE_EVENT_NUMBER(20, 1, 0) + 1;
     CHECK_EQUAL(outline(segment, after), "20+4 30-2 31-4");
     Filter until;
-    until.to_number = STROBE_EVENT_NUMBER(20, 0);
+    until.to_number = STROBE_EVENT_NUMBER(20, 1, 0);
     CHECK_EQUAL(outline(segment, until), "10+1 15+3 20+2");
 }
 
@@ -75,7 +75,7 @@ void arguments_and_results_are_decoded() {
     CHECK_EQUAL(event.values()[1], UINT64_MAX);
     CHECK_EQUAL(event.flags, STROBE_FLAG_SAMPLED);
     CHECK_EQUAL(event.depth, 5);
-    CHECK_EQUAL(event.number(), 10u << 12);
+    CHECK_EQUAL(event.number(), (10u << STROBE_LANE_BITS) + 1);
     CHECK(!event.return_word());
     CHECK(merge.next(event));
     CHECK_EQUAL(event.duration_ticks(), 15u);
@@ -123,8 +123,9 @@ void old_chunks_are_passed_over_once_known() {
     Filter last;
     last.from_number = events[events.size() - 10].number();
     CHECK_EQUAL(all_events(segment, last).size(), 10u);
+    const uint32_t shift = segment.header().number_shift;
     size_t known = 0;
-    for (const ChunkSummary& chunk : segment.chunks()) known += chunk.last_ticks < last.earliest_ticks();
+    for (const ChunkSummary& chunk : segment.chunks()) known += chunk.last_ticks < last.earliest_ticks(shift);
     CHECK(known + 4 >= segment.used_chunks());
     CHECK(known < segment.used_chunks());
 }

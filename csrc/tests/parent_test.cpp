@@ -17,13 +17,13 @@ std::map<uint64_t, uint64_t> parents(const Segment& segment) {
     std::map<uint64_t, uint64_t> found;
     Merge merge(segment, {});
     for (Event event; merge.next(event);) {
-        found[event.ticks] = merge.parent_number().value_or(0) >> STROBE_THREAD_INDEX_BITS;
+        found[event.ticks] = merge.parent_number().value_or(0) >> STROBE_LANE_BITS;
     }
     return found;
 }
 
 struct OneThread {
-    explicit OneThread(const std::string& path) : segment((create_segment(path, 1000), path)) {
+    explicit OneThread(const std::string& path) : segment((create_by_ticks(path, 1000), path)) {
         segment.add_thread(1, 100, "only", 1);
     }
     SegmentWriter segment;

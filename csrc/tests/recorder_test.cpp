@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <thread>
 
@@ -232,6 +234,33 @@ void what_sampling_leaves_out_is_counted() {
     CHECK_EQUAL(loss.evicted, 0u);
 }
 
+// Numbers are unique across processes: threads have different lanes, also after thousands of forked children have
+// ended.
+void lanes_of_ended_processes_are_used_again() {
+    const pid_t ended = fork();
+    if (ended == 0) _exit(0);
+    CHECK_EQUAL(waitpid(ended, nullptr, 0), ended);
+    const SegmentPath path;
+    create_segment(path, 1'000);
+    const Segment segment(path);
+    SegmentWriter writer(path);
+    auto* owners =
+        reinterpret_cast<uint32_t*>(reinterpret_cast<uint8_t*>(&writer.header()) + writer.header().lane_offset);
+    std::fill_n(owners + 1, STROBE_LANE_HOST - 1, static_cast<uint32_t>(ended));
+    owners[1] = owners[2] = static_cast<uint32_t>(getppid());  // that lives
+    {
+        Recorder recorder(path);
+        std::thread other([&] { recorder.call(1, 1, [] {}); });
+        recorder.call(2, 2, [] {});
+        other.join();
+    }
+    std::map<uint32_t, std::set<uint32_t>> lanes;
+    for (const Event& event : all_events(segment)) lanes[event.function].insert(event.lane);
+    CHECK_EQUAL(lanes[1].size() * lanes[2].size(), 1u);
+    CHECK(*lanes[1].begin() > 2 && *lanes[2].begin() > 2 && lanes[1] != lanes[2]);
+    CHECK(owners[*lanes[1].begin()] == static_cast<uint32_t>(getpid()));
+}
+
 uint64_t sampled_out(const Segment& segment) { return read_loss(segment).sampled_out; }
 
 // Quick calls of a program that makes few, and the calls of a function that has been called less for a while.
@@ -363,6 +392,7 @@ int main() {
     parents_are_the_enclosing_calls();
     short_threads_share_chunks();
     what_sampling_leaves_out_is_counted();
+    lanes_of_ended_processes_are_used_again();
     only_what_is_really_called_often_is_sampled();
     time_within_a_call_of_the_same_function_counts_once();
     return verdict();

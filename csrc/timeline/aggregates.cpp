@@ -21,8 +21,8 @@ State** state_slot(sqlite3_context* context, bool create) {
 struct QuantileState {
     Histogram histogram{};
     double q = 0;
-    double low_ns = std::numeric_limits<double>::infinity();
-    double high_ns = 0;
+    int64_t low_ns = std::numeric_limits<int64_t>::max();
+    int64_t high_ns = 0;
     double ns_per_tick = 1;
 };
 
@@ -38,8 +38,8 @@ void quantile_step(sqlite3_context* context, int, sqlite3_value** values) {
     QuantileState& state = **slot;
     for (size_t i = 0; i < state.histogram.size(); ++i) state.histogram[i] += counts[i];
     state.q = sqlite3_value_double(values[1]);
-    state.low_ns = std::min(state.low_ns, sqlite3_value_double(values[2]));
-    state.high_ns = std::max(state.high_ns, sqlite3_value_double(values[3]));
+    state.low_ns = std::min<int64_t>(state.low_ns, sqlite3_value_int64(values[2]));
+    state.high_ns = std::max<int64_t>(state.high_ns, sqlite3_value_int64(values[3]));
     state.ns_per_tick = sqlite3_value_double(values[4]);
 }
 
@@ -48,10 +48,10 @@ void quantile_final(sqlite3_context* context) {
     if (!slot || !*slot) return;
     const QuantileState& state = **slot;
     if (state.low_ns <= state.high_ns) {
-        const double ticks =
-            quantile(state.histogram, state.q, state.low_ns / state.ns_per_tick, state.high_ns / state.ns_per_tick);
-        const double ns = std::clamp(ticks * state.ns_per_tick + 0.5, state.low_ns, state.high_ns);
-        sqlite3_result_int64(context, static_cast<sqlite3_int64>(ns));
+        const double ticks = quantile(state.histogram, state.q, static_cast<double>(state.low_ns) / state.ns_per_tick,
+                                      static_cast<double>(state.high_ns) / state.ns_per_tick);
+        const double ns = std::min(ticks * state.ns_per_tick + 0.5, 9.2e18);
+        sqlite3_result_int64(context, std::clamp(static_cast<int64_t>(ns), state.low_ns, state.high_ns));
     }
     delete *slot;
 }

@@ -38,7 +38,7 @@ constexpr std::array<Role, 19> kRoles = {
     Role::kFunctions, Role::kThreads,   Role::kReturns, Role::kHosts,    Role::kSkip,
 };
 
-// Rows come by number, and so by time as well: a timestamp is the number's upper part, rounded down.
+// Rows come by number, and so by time as well: a timestamp is the number's upper part in ns, rounded down.
 bool is_by_time(const sqlite3_index_info* info) {
     if (info->nOrderBy < 1 || info->nOrderBy > 2) return false;
     auto is = [info](int term, int column) {
@@ -148,7 +148,7 @@ class CallRows {
         if (column == kKind) sqlite3_result_int(context, 0);
         if (column == kThreadIndex) sqlite3_result_int(context, STROBE_THREAD_INDEX_HOST);
         if (column == kTimestampNs) {
-            sqlite3_result_int64(context, selection_.segment->to_ns(host_ >> STROBE_THREAD_INDEX_BITS));
+            sqlite3_result_int64(context, selection_.segment->to_ns(selection_.segment->ticks_of(host_)));
         }
     }
 
@@ -172,7 +172,8 @@ class CallRows {
             case kFlags:
                 return sqlite3_result_int(context, call.flags);
             case kDurationNs:
-                if (!call.is_enter()) sqlite3_result_int64(context, selection_.segment->to_ns(call.duration_ticks()));
+                if (!call.is_enter())
+                    sqlite3_result_int64(context, selection_.segment->duration_ns(call.duration_ticks()));
                 return;
             default:
                 payload_column(context, column);

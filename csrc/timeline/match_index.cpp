@@ -30,7 +30,9 @@ MatchIndex::MatchIndex(const Segment& segment, const Filter& filter, const Match
 }
 
 void MatchIndex::count_chunk(ChunkMatches& chunk, ChunkBuffer& buffer) const {
-    if (chunk.summary.first_ticks > filter_.latest_ticks() || chunk.summary.last_ticks < filter_.earliest_ticks())
+    const uint32_t shift = segment_.header().number_shift;
+    if (chunk.summary.first_ticks > filter_.latest_ticks(shift) ||
+        chunk.summary.last_ticks < filter_.earliest_ticks(shift))
         return;
     ChunkView view;
     // Reading in place is twice as fast, and right as long as no chunk was taken over by the end of it.
@@ -61,7 +63,8 @@ std::vector<ChunkSummary> MatchIndex::chunks() const {
         found.push_back(chunk.summary);
         // what is full gets no more matches, so a merge that begins later need not open it
         if (chunk.summary.state == STROBE_CHUNK_FULL) {
-            found.back().last_ticks = chunk.highest >> STROBE_THREAD_INDEX_BITS;
+            const uint64_t moment_ticks = uint64_t{1} << segment_.header().number_shift;
+            found.back().last_ticks = segment_.ticks_of(chunk.highest) + moment_ticks - 1;
         }
     }
     std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first_ticks < b.first_ticks; });

@@ -31,7 +31,7 @@ inline void totals_column(sqlite3_context* context, int column, const TotalsRow&
     const strobe_totals& row = all.totals;
     auto integer = [context](uint64_t value) { sqlite3_result_int64(context, static_cast<sqlite3_int64>(value)); };
     auto duration = [&](uint64_t ticks) {
-        if (row.exits) sqlite3_result_int64(context, segment.to_ns(ticks));
+        if (row.exits) sqlite3_result_int64(context, segment.duration_ns(ticks));
     };
     switch (column) {
         case 0:

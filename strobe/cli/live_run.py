@@ -24,7 +24,6 @@ _PRINTING_S = 0.2
 _BATCH = 2_000
 _LARGEST_LAG_NS = 2_000_000_000
 _LAST_PRINTING_S = 2.0
-_NUMBER_SHIFT = 12  # STROBE_THREAD_INDEX_BITS: an event number is ticks << 12 | thread index
 
 
 @dataclass
@@ -118,9 +117,7 @@ class LiveRun:
 
     def _lag_ns(self, event: Event) -> int:
         """How long ago `event` happened, by the session's own clock."""
-        ticks = _number(event) >> _NUMBER_SHIFT
-        ago_ticks = (self.session.cursor() >> _NUMBER_SHIFT) - ticks
-        return round(ago_ticks * event.timestamp_ns / ticks) if ticks else 0
+        return self.session.moment()[1] - event.timestamp_ns
 
     def _ending(self, status: ExitStatus, show_calls: bool, keep: bool) -> RunEnd:
         totals = self.session.totals(EventFilter(), "function")

@@ -48,7 +48,8 @@ class LiveSession(Session):
         self._resolver = resolver
         self._text_bytes = text_bytes
         # no map is kept: it would hold the memory of a dropped segment for as long as this object lives
-        self._start_ticks = _core.Segment(str(record.segment_path)).start_ticks
+        segment = _core.Segment(str(record.segment_path))
+        self._start_ticks, self._number_shift = segment.start_ticks, segment.number_shift
         self._supply = _core.ChunkSupply(str(record.segment_path))
         self._source: HostEventSource | None = None
         self._lock = threading.RLock()
@@ -81,7 +82,7 @@ class LiveSession(Session):
         )
         if target.setup.form == "native":
             self._children = RecordedChildren(target.pid, str(record.segment_path))
-        self._source = HostEventSource(self._store, self.id, target.pid, self._now_ticks)
+        self._source = HostEventSource(self._store, self.id, target.pid, self._moment)
         if not target.setup.catches_returns:
             note = "The CPU protects return addresses here (shadow stack): entries are recorded, returns are not."
             self._store.add_warnings(self.id, [note])
@@ -307,6 +308,9 @@ class LiveSession(Session):
 
     def _now_ticks(self) -> int:
         return _core.ticks() - self._start_ticks
+
+    def _moment(self) -> int:
+        return self._now_ticks() >> self._number_shift
 
     def _check_running(self) -> None:
         if self._exited.is_set():

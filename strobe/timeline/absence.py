@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from strobe.model import CALL_EVENTS, EventFilter, Loss
 from strobe.timeline.coverage import Coverage, Window, coverage_of, window_of
@@ -80,8 +81,8 @@ def _add_window(found: _Findings, reader: SessionReader, window: Window) -> None
         return
     to_ns = reader.segment.to_ns
     if window.from_ticks > window.end:
-        state = "it is that now" if window.is_running else "recording ended then"
-        found.doubts.append(f"The time asked for begins after {to_ns(window.end)} ns: {state}.")
+        which = "now" if window.is_running else "the end of the recording"
+        found.doubts.append(f"The time asked for begins after {which} ({to_ns(window.end)} ns).")
     elif window.begin:
         found.facts.append(f"The program began to run at {to_ns(window.begin)} ns, after the time asked for.")
     else:
@@ -101,9 +102,10 @@ def _add_coverage(found: _Findings, reader: SessionReader, window: Window, cover
             f"{_naming(reader, coverage.hooked)} traced for the whole window, {_extent(reader, window)}."
         )
         return
-    periods = coverage.gaps[next(iter(coverage.gaps))]
-    shown = ", ".join(_period(reader, *period) for period in periods[:_PERIODS_SHOWN])
-    shown = f"only {shown}{' …' if len(periods) > _PERIODS_SHOWN else ''}" if shown else "at no time of it"
+    first, *others = coverage.gaps.values()
+    shown = ", ".join(_period(reader, *period) for period in first[:_PERIODS_SHOWN])
+    shown = f"only {shown}{' …' if len(first) > _PERIODS_SHOWN else ''}" if shown else "at no time of it"
+    shown = f"the first of them {shown}" if any(periods != first for periods in others) else shown
     found.doubts.append(
         f"{_naming(reader, list(coverage.gaps))} not traced for the whole window ({shown}): calls outside that time are"
         " not known."
@@ -130,8 +132,8 @@ def _period(reader: SessionReader, start: int, end: int) -> str:
 def _add_sight(found: _Findings, reader: SessionReader, wanted: EventFilter, window: Window) -> None:
     """Whether the recorder was seen to be on, and the hooks to stand, until the end of the window."""
     to_ns, record = reader.segment.to_ns, reader.record()
-    if overwritten := _noted(record, "overwritten", wanted):
-        names = listed(list(overwritten))
+    overwritten = _noted(record, "overwritten", wanted)
+    if names := listed([name for name, seen in overwritten.items() if window.to_ticks > seen[0]]):
         found.doubts.append(f"Something has written over the entry of {names}: calls were not recorded after that.")
     off = record.notes.get("recorder_off")
     if isinstance(off, list) and window.to_ticks > int(off[0]):
@@ -258,7 +260,7 @@ def _add_not_seen(found: _Findings, reader: SessionReader, wanted: EventFilter, 
         found.doubts.append(f"{left_out} more traced functions were inlined at some of their call sites.")
 
 
-def _noted(record: SessionRecord, note: str, wanted: EventFilter) -> dict[str, object]:
+def _noted(record: SessionRecord, note: str, wanted: EventFilter) -> dict[str, Any]:
     notes = record.notes.get(note, {})
     assert isinstance(notes, dict)
     test = None if wanted.function is None else text_test("function", wanted.function)

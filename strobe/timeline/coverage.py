@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from strobe.model import FunctionSymbol
-from strobe.timeline.moments import NUMBER_MAX, ticks_of
+from strobe.timeline.moments import NUMBER_MAX
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.selection import Selection
@@ -60,7 +60,7 @@ def window_of(reader: SessionReader, selection: Selection, moment: int) -> Windo
     segment, record = reader.segment, reader.record()
     is_running = record.status == "running" and not record.children and record.owner_alive()
     begin = _ticks(record, "resumed_ticks")
-    newest = ticks_of(reader.newest_number())
+    newest = reader.segment.ticks_of(reader.newest_number())
     # one whose Strobe process was killed: nobody has seen its end
     end = moment if is_running else _ticks(record, "ended_ticks") or (moment if record.children else newest)
     start = max(begin, segment.ticks_from_ns(selection.from_ns or 0))

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from strobe.model import Argument, Event, EventType, FunctionSymbol, Value
 from strobe.timeline import snapshots
-from strobe.timeline.moments import event_id, ticks_of
+from strobe.timeline.moments import event_id
 from strobe.timeline.reader import SessionReader, Thread
 from strobe.timeline.values import decode_arguments, decode_return, named, words_of
 
@@ -99,7 +99,7 @@ class EventDecoder:
         snapshot = snapshots.load(text) if event_type == snapshots.EVENT_TYPE else None
         return Event(
             id=event_id(self._reader.session_id, number),
-            timestamp_ns=self._reader.segment.to_ns(ticks_of(number)),
+            timestamp_ns=self._reader.segment.to_ns(self._reader.segment.ticks_of(number)),
             event_type=cast(EventType, event_type),
             thread_id=thread_id,
             thread_name=thread_name,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import apsw
 
 from strobe import threads
-from strobe.timeline.moments import THREAD_INDEX_BITS
+from strobe.timeline.moments import LANE_BITS
 from strobe.timeline.schema import BUSY_TIMEOUT_MS, database_reason, write_transaction
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ _INSERT_FREE = "insert or ignore into host_events values (?,?,?,?,?,?,?)"
 
 
 class HostEvent(NamedTuple):
-    """A row of host_events. `session`: its key; `number`: ticks << 12 | 4095; `text`: bytes exactly as they came."""
+    """A row of host_events. `session`: its key; `number`: of moments.host_number; `text`: bytes as they came."""
 
     session: int
     number: int
@@ -249,4 +249,4 @@ def insert_event(connection: apsw.Connection, event: HostEvent) -> int:
         connection.execute(_INSERT_FREE, event)
         if connection.changes():
             return event.number
-        event = event._replace(number=event.number + (1 << THREAD_INDEX_BITS))
+        event = event._replace(number=event.number + (1 << LANE_BITS))

@@ -7,8 +7,8 @@ import re
 from strobe.errors import failure
 
 NUMBER_MAX = (1 << 63) - 1  # of an event; SQLite's integers end there
-THREAD_INDEX_BITS = 12  # STROBE_THREAD_INDEX_BITS
-HOST_THREAD_INDEX = 4095  # STROBE_THREAD_INDEX_HOST
+LANE_BITS = 10  # STROBE_LANE_BITS
+HOST_LANE = 1023  # STROBE_LANE_HOST
 
 NS_PER_UNIT = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000, "h": 3_600_000_000_000}
 _VALID_TIME = '0 or more ns since session start, or a time before the newest event such as "-5s", "-1m", "-500ms"'
@@ -28,13 +28,9 @@ def before_newest_ns(field: str, value: int | str) -> int | None:
     return int(float(found[1]) * NS_PER_UNIT[found[2]])
 
 
-def host_number(ticks: int) -> int:
-    """Number of a host's event at these ticks since session start: the greatest of that moment."""
-    return min(ticks << THREAD_INDEX_BITS | HOST_THREAD_INDEX, NUMBER_MAX)
-
-
-def ticks_of(number: int) -> int:
-    return number >> THREAD_INDEX_BITS
+def host_number(moment: int) -> int:
+    """Number of a host's event at this moment (Segment.moment): the greatest of that moment."""
+    return min(moment << LANE_BITS | HOST_LANE, NUMBER_MAX)
 
 
 def event_id(session_id: str, number: int) -> str:

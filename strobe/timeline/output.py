@@ -24,14 +24,14 @@ Stream = Literal["stdout", "stderr"]
 
 
 class HostEventSource:
-    """Makes the host's events of one session; `now_ticks` gives ticks since session start. For any thread."""
+    """Makes the host's events of one session; `now` gives the present moment (Segment.moment). For any thread."""
 
-    def __init__(self, store: Store, session_id: str, pid: int, now_ticks: Callable[[], int]) -> None:
+    def __init__(self, store: Store, session_id: str, pid: int, now: Callable[[], int]) -> None:
         self._queue = store.host_events
         self._session = store.get_session(session_id).key
         self._pid = pid
-        self._now_ticks = now_ticks
-        self._last_ticks = -1
+        self._now = now
+        self._last = -1
         self._changed = threading.Condition()
         self._partial: dict[str, bytes] = {"stdout": b"", "stderr": b""}
         self._partial_since = 0.0
@@ -56,7 +56,7 @@ class HostEventSource:
             if self._closed:
                 return None
             self._put([(event_type, text.encode())], thread_id, thread_name)
-            return host_number(self._last_ticks)
+            return host_number(self._last)
 
     def close(self) -> None:
         """Ends the last lines. Everything given before is in the store's queue afterwards. May be called twice."""
@@ -69,12 +69,12 @@ class HostEventSource:
         """Numbers grow, also where many lines share a moment."""
         if not events:
             return
-        first = max(self._now_ticks(), self._last_ticks + 1)
-        self._last_ticks = first + len(events) - 1
+        first = max(self._now(), self._last + 1)
+        self._last = first + len(events) - 1
         session, pid = self._session, self._pid
         rows = [
-            HostEvent(session, host_number(ticks), kind, text, pid, thread_id, thread_name)
-            for ticks, (kind, text) in enumerate(events, first)
+            HostEvent(session, host_number(moment), kind, text, pid, thread_id, thread_name)
+            for moment, (kind, text) in enumerate(events, first)
         ]
         self._queue.put(rows)
 

@@ -12,7 +12,7 @@ from strobe.errors import failure
 from strobe.model import Event, EventFilter, EventPage, EventType, FunctionLoss, GroupBy, Loss, Totals
 from strobe.timeline import sql
 from strobe.timeline.absence import absence_of
-from strobe.timeline.moments import NUMBER_MAX, event_id, host_number, ticks_of
+from strobe.timeline.moments import NUMBER_MAX, event_id, host_number
 from strobe.timeline.pages import first_events, page_of
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.selection import Selection, check_page, select
@@ -120,7 +120,8 @@ class Timeline:
 
     def cursor(self) -> int:
         """Event number of this moment: `tail(cursor())` gives what comes later."""
-        return host_number(self._reader.segment.now_ticks())
+        segment = self._reader.segment
+        return host_number(segment.moment(segment.now_ticks()))
 
     def moment(self) -> tuple[int, int]:
         """Event number of this moment, and ns since session start."""
@@ -129,7 +130,7 @@ class Timeline:
 
     def moment_ns(self, number: int) -> int:
         """When the event with this number was, in ns since session start."""
-        return self._reader.segment.to_ns(ticks_of(number))
+        return self._reader.segment.to_ns(self._reader.segment.ticks_of(number))
 
     def name_at(self, address: int) -> str | None:
         """The traced function that begins there."""

@@ -63,7 +63,7 @@ create table hook_spans(                -- when a function's calls were being re
 ) strict, without rowid;
 create table host_events(               -- events that the host saw: output lines, snapshots of variables
     session integer not null,
-    number integer not null,            -- as in the segment: ticks << 12 | 4095
+    number integer not null,            -- as in the segment: moment << 10 | 1023
     event_type text not null,
     text blob not null,                 -- bytes as received
     pid integer not null,

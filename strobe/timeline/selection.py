@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from strobe.errors import failure
 from strobe.model import CALL_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, TextMatch, ValueKind
 from strobe.symbols.linear_regex import LinearRegex, RegexError
-from strobe.timeline.moments import NUMBER_MAX, THREAD_INDEX_BITS, before_newest_ns, event_number, host_number, ticks_of
+from strobe.timeline.moments import NUMBER_MAX, before_newest_ns, event_number, host_number
 from strobe.timeline.reader import SHARED_THREAD_INDEX, SessionReader
 from strobe.timeline.scalars import encode, is_in_a_word, is_nullable, type_mask
 from strobe.timeline.values import decode_return, is_what_is_asked, words_of
@@ -125,10 +125,10 @@ def _host_conditions(reader: SessionReader, wanted: EventFilter, found: Selectio
         hosts.add(f"thread_name in ({','.join('?' * len(named))})", *named)
     if found.from_ns is not None:
         ticks = reader.segment.ticks_from_ns(found.from_ns)
-        hosts.add("number >= ?", min(ticks << THREAD_INDEX_BITS, NUMBER_MAX))
+        hosts.add("number >= ?", host_number(reader.segment.moment(ticks)))
     if found.to_ns is not None:
         ticks = reader.segment.ticks_until_ns(found.to_ns)
-        hosts.add("number <= ?", host_number(ticks))
+        hosts.add("number <= ?", host_number(reader.segment.moment(ticks)))
     _add_numbers(reader, wanted, hosts, until)
     return hosts
 
@@ -207,7 +207,7 @@ def _moment(reader: SessionReader, name: str, value: int | str | None) -> int | 
     before = before_newest_ns(name, value)
     if before is None:
         return min(int(value), NUMBER_MAX)
-    newest_ns = reader.segment.to_ns(ticks_of(reader.newest_number()))
+    newest_ns = reader.segment.to_ns(reader.segment.ticks_of(reader.newest_number()))
     return max(-1 if name == "timeTo" else 0, newest_ns - before)  # a window may end before the session began
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import apsw
 
+from strobe import _core
 from strobe.errors import failure
 from strobe.model import FunctionSymbol, Value
 from strobe.timeline.events import decode_text
@@ -45,7 +46,7 @@ from strobe_calls({path}) c
     left join temp.function f on f.function_id = +c.function_id
     left join temp.thread t on t.thread_index = +c.thread_index
 union all
-select {id} || number, {session}, cast((number >> 12) * {ns_per_tick} as integer), thread_id, coalesce(thread_name, ''),
+select {id} || number, {session}, cast(strobe_time(number) as integer), thread_id, coalesce(thread_name, ''),
     coalesce(pid, 0), coalesce(event_type, ''), cast(null as blob), cast(null as blob), cast(null as blob),
     cast(null as blob), cast(null as integer), null, null, null, cast(null as integer), 0, strobe_text(text), number
 from main.host_events where session = {key}
@@ -104,6 +105,7 @@ def _create_view(connection: apsw.Connection, reader: SessionReader) -> None:
         connection.executemany("insert into temp.thread values (?,?,?)", threads)
 
     _create_functions(connection, functions, reader.code_names().get)
+    _create_time(connection, reader.segment)
     connection.execute(_view_statement(reader))
 
 
@@ -140,13 +142,19 @@ def _create_functions(
     connection.create_scalar_function("strobe_text", text, 1, deterministic=True)
 
 
+def _create_time(connection: apsw.Connection, segment: _core.Segment) -> None:
+    def time(*values: Any) -> int:
+        return segment.to_ns(segment.ticks_of(values[0]))
+
+    connection.create_scalar_function("strobe_time", time, 1, deterministic=True)
+
+
 def _view_statement(reader: SessionReader) -> str:
     return _VIEW.format(
         id=_quoted(f"{reader.session_id}-"),
         session=_quoted(reader.session_id),
         pid=reader.record().pid,
         path=_quoted(reader.path()),
-        ns_per_tick=repr(reader.segment.ns_per_tick),
         key=reader.key,
     )
 

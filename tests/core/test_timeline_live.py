@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from support.timelines import PID, WrittenSession, write_mixture
 
+from strobe._core import Segment
 from strobe.errors import StrobeError
 from strobe.model import EventFilter
 from strobe.timeline.values import plain
@@ -22,10 +23,13 @@ def test_a_cursor_sees_each_event_once_while_threads_write(make_session: MakeSes
     indexes = [session.writer.thread(PID, 100 + place, name) for place, name in enumerate(names)]
 
     def write(index: int) -> None:
+        segment = Segment(str(session.path))
+        apart = 1 << segment.number_shift
+        end = 0
         for _ in range(calls):
-            begin = session.timeline.cursor() >> 12
+            begin = max(segment.now_ticks(), end + apart)
             session.writer.enter(index, begin, 1 + index, 0)
-            end = max(session.timeline.cursor() >> 12, begin + 1)
+            end = max(segment.now_ticks(), begin + apart)
             session.writer.exit(index, end, 1 + index, 0, end - begin)
 
     writers = [threading.Thread(target=write, args=(index,)) for index in indexes]
@@ -61,7 +65,7 @@ def test_tail_from_the_cursor_gives_only_what_comes_later(make_session: MakeSess
     session = make_session()
     thread = session.writer.thread(PID, PID, "main")
     session.call(thread, 1)
-    after = session.now << 12 | 4095
+    after = session.host_number(session.now)
     assert session.timeline.tail(after) == []
     session.call(thread, 2)
     assert [event.function for event in session.timeline.tail(after)] == ["app::parse", "app::parse"]

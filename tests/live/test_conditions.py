@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,14 @@ def run(session: str, build_program: Callable[..., Path], tmp_path: Path) -> Run
     return run
 
 
+def outcomes(run: Run, **conditions: str) -> Iterator[tuple[str, tuple[int, str, str]]]:
+    """Of all commands, several at a time; what deletes the session comes last."""
+    together = [command for command in COMMANDS if command != "sessions delete"]
+    with ThreadPoolExecutor(4) as pool:
+        yield from zip(together, pool.map(lambda command: run(command, **conditions), together), strict=True)
+    yield "sessions delete", run("sessions delete", **conditions)
+
+
 def check(command: str, outcome: tuple[int, str, str], error_is_open: bool = True) -> None:
     status, output, error = outcome
     told = f"{command}: status {status}\n{output}\n{error}"
@@ -126,14 +135,13 @@ def check(command: str, outcome: tuple[int, str, str], error_is_open: bool = Tru
 
 @pytest.mark.parametrize("limit", SHELL_LIMITS)
 def test_limits(run: Run, limit: str) -> None:
-    for command in COMMANDS:
-        check(command, run(command, SHELL_LIMITS[limit]))
+    for command, outcome in outcomes(run, limit=SHELL_LIMITS[limit]):
+        check(command, outcome)
 
 
 @pytest.mark.parametrize("streams", STREAMS)
 def test_streams_that_are_closed_or_full(run: Run, streams: str) -> None:
-    for command in COMMANDS:
-        outcome = run(command, streams=STREAMS[streams])
+    for command, outcome in outcomes(run, streams=STREAMS[streams]):
         check(command, outcome, error_is_open="2>&-" not in STREAMS[streams])
         writes = command not in ("run", "run -o", "mcp", "read", "write", "watch")
         if writes and ">" in STREAMS[streams].replace("2>&-", ""):
@@ -151,8 +159,8 @@ def test_file_systems(run: Run, which: str, strobe_home: Path, tmp_path: Path) -
             filesystems.fill(strobe_home)
         else:
             mounted.enter_context(filesystems.read_only(strobe_home))
-        for command in COMMANDS:
-            check(command, run(command))
+        for command, outcome in outcomes(run):
+            check(command, outcome)
 
 
 def test_a_home_of_another_user(run: Run, strobe_home: Path) -> None:
@@ -164,8 +172,8 @@ def test_a_home_of_another_user(run: Run, strobe_home: Path) -> None:
         os.chown(path, 65534, 65534)
     strobe_home.chmod(0o700)
     try:
-        for command in COMMANDS:
-            check(command, run(command, before=without))
+        for command, outcome in outcomes(run, before=without):
+            check(command, outcome)
     finally:
         for path in (strobe_home, *strobe_home.rglob("*")):
             os.chown(path, 0, 0)

@@ -66,7 +66,7 @@ def _children(pid: int) -> list[str]:
 
 
 def call(function: str, parent: Call | None = None, result: int | None = None, **arguments: int) -> Call:
-    made = Call("id", function, dict(arguments), 0, "main", 1, 1, 0, return_value=result, duration_ns=1, parent=parent)
+    made = Call("id", function, dict(arguments), 0, "main", 1, 1, 0, return_value=result, duration_ns=1, _parent=parent)
     if parent is not None:
         parent.children.append(made)
     return made

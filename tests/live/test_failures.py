@@ -65,7 +65,8 @@ def test_lines_that_a_full_disk_refuses_come_later(small_home: Path, cat: Callab
     page = program.session.query(EventFilter(event_type="stdout"))  # no failure
     assert page.total_count == 0
     assert page.loss.unwritten_reason == "database or disk is full"
-    assert page.absence is not None and page.absence.startswith("Nothing can be said of that yet: 2000 lines of output")
+    assert page.absence is not None
+    assert page.absence.startswith("Nothing can be said of that yet: 2000 lines of output")
     filler.unlink()
     wait_until(lambda: program.session.loss().unwritten == 0, "the lines to be written")
     program.says([b"more\n"])

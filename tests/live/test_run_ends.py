@@ -135,6 +135,20 @@ def test_strobe_blocked_by_a_lock_ends_as_well(build_program: Build, strobe_home
     assert leftovers.segments(strobe_home) == []
 
 
+def test_strobe_blocked_after_the_program_has_ended(build_program: Build, strobe_home: Path) -> None:
+    """Then there is nobody else whom a signal could be meant for."""
+    script = BLOCKED.format(module="strobe.session", owner="Session", method="totals")
+    command = [sys.executable, "-c", script]
+    process = start("run", "-t", "end", "--", build_program("exits"), "return", 0, command=command)
+    wait_for_line(process, b"here\n")
+    wait_for_line(process, b"blocked\n")
+    os.kill(process.pid, signal.SIGTERM)
+    status, error = ends(process)
+    assert status == 128 + signal.SIGTERM
+    assert error.endswith("strobe: gives up waiting for itself\n")
+    assert leftovers.segments(strobe_home) == []
+
+
 def test_a_start_that_is_blocked_is_given_up(build_program: Build, strobe_home: Path) -> None:
     """The program was started by Frida, and is not running yet."""
     script = BLOCKED.format(module="strobe.session.live", owner="LiveSession", method="begin")

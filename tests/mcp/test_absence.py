@@ -184,11 +184,13 @@ def test_a_hook_that_was_written_over_is_noticed(launch: Callable[..., Asked], p
     asked = launch(program, "overwrite", trace=("used", "unused"))
     asked.wait_for_output("ready")
     assert asked.absence("unused").startswith("It was not called. ")
+    before = asked.wire.good("debug_query", sessionId=asked.session, eventType="function_enter", limit=1)["events"][0]
     os.kill(asked.pid, signal.SIGUSR2)
     asked.wait_for_output("overwritten 0")
     found = asked.absence("unused")
     assert found.startswith(NOT_PROVEN + "unused was not traced for the whole window (only from ")
     assert "Something has written over the entry of unused: calls were not recorded after that." in found
+    assert asked.absence("unused", timeTo=before["timestampNs"]).startswith("It did not happen. ")
     os.kill(asked.pid, signal.SIGUSR1)
     asked.wait_for_end()
     assert asked.absence("unused").startswith(NOT_PROVEN)
@@ -258,13 +260,9 @@ def test_a_library_that_was_there_unhooked(
     launch: Callable[..., Asked], build_program: Build, program_cache: Path
 ) -> None:
     library = programs.build(programs.source_of("absent_library"), ("-shared", "-fPIC"), None, program_cache)
-    asked = launch(build_program("dlopens"), str(library), "keep", trace=("main",))
-
-    def hooked() -> bool:
-        add = {"sessionId": asked.session, "add": ["plugin_spare"]}
-        return bool(asked.wire.good("debug_trace", **add)["matchedFunctions"] == 2)
-
-    wait_until(hooked, "the library to be loaded", 20)
+    asked = launch(build_program("dlopens"), str(library), "keep", trace=("plugin_run",))
+    wait_until(lambda: asked.calls("plugin_run"), "the library to be used", 20)
+    asked.trace("plugin_spare")
     found = asked.absence("plugin_spare")
     assert found.startswith(NOT_PROVEN + "plugin_spare was not traced for the whole window (only from "), found
 

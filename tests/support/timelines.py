@@ -6,10 +6,11 @@ import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from strobe._core import create_segment
+from strobe._core import Segment, create_segment
 from strobe._synthetic import Writer
 from strobe.model import Capture, FunctionSymbol, Parameter, ValueKind, ValueType
 from strobe.timeline.host_events import HostEvent
+from strobe.timeline.moments import host_number
 from strobe.timeline.query import Timeline
 from strobe.timeline.store import Store
 
@@ -64,7 +65,7 @@ class WrittenSession:
     durations: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     def tick(self) -> int:
-        self.now += 10
+        self.now += 100
         return self.now
 
     def call(
@@ -79,9 +80,12 @@ class WrittenSession:
         self.writer.exit(thread, self.now, function, depth, duration, returned, flags)
         self.durations.setdefault((function, thread), []).append(duration)
 
+    def host_number(self, ticks: int) -> int:
+        return host_number(Segment(str(self.path)).moment(ticks))
+
     def output(self, text: str, stream: str = "stdout", pid: int = PID) -> None:
         key = self.store.get_session(self.session_id).key
-        self.store.host_events.put([HostEvent(key, self.tick() << 12 | 4095, stream, text.encode(), pid)])
+        self.store.host_events.put([HostEvent(key, self.host_number(self.tick()), stream, text.encode(), pid)])
 
     def write_totals(self) -> None:
         for (function, thread), durations in self.durations.items():

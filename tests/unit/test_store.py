@@ -186,7 +186,7 @@ def test_events_of_one_moment_by_two_processes_are_all_kept(tmp_path: Path) -> N
     owner, other = Store(tmp_path), Store(tmp_path)
     record = owner.add_session("/bin/app", None, 1000)
     source = HostEventSource(owner, record.id, 7, lambda: 5)
-    taken = 5 << 12 | 4095
+    taken = 5 << 10 | 1023
     assert other.add_host_event(record.id, "variable_snapshot", "other", lambda: taken) == taken
     source.output("stdout", b"one\ntwo\n")
     source.event("variable_snapshot", "own")

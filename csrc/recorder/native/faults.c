@@ -12,8 +12,6 @@
  */
 #include "faults.h"
 
-#include "x86_64/checked.h"
-
 #define STROBE_SIG_DFL 0ull
 #define STROBE_SIG_IGN 1ull
 #define STROBE_SA_SIGINFO 4

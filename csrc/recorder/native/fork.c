@@ -23,6 +23,7 @@ static void strobe_state_reclaim(struct strobe_recorder* recorder, struct strobe
     state->busy_slot = state->idle = 0;
     state->chunk = NULL;
     state->chunk_sequence = 0;
+    state->lane = 0; /* it is the parent's */
     state->nested = NULL;
     state->claimed = 0;
 }
