@@ -16,7 +16,7 @@ from strobe.capture.target import Target
 from strobe.capture.task_status import filters_calls
 from strobe.errors import Code, StrobeError, failure
 from strobe.model import ExitStatus, LoadedModule, Sampling, TraceAnswer, Watch
-from strobe.session.answers import how_it_ended, runtime_answer
+from strobe.session.answers import hook_notes, how_it_ended, runtime_answer
 from strobe.session.confirmation import Confirmation
 from strobe.session.endings import end_columns, end_fields
 from strobe.session.hooks import Hooks
@@ -251,15 +251,7 @@ class LiveSession(Session):
             self._hooks.apply([*self._modules.values(), *self._find_unlisted()], arrived or {})
         except ProcessLookupError as error:
             raise self._gone() from error
-        notes = {"inlined_only": self._hooks.inlined_only(), "partly_inlined": self._hooks.partly_inlined()}
-        found: dict[str, object] = {name: note for name, note in notes.items() if note}
-        if left_out := self._hooks.partly_inlined_left_out():
-            found["partly_inlined_left_out"] = left_out
-        known = self._record().notes
-        for name, left in (("refused", self._hooks.refused()), ("namesakes", self._hooks.namesakes())):
-            if left or name in known:
-                found[name] = left
-        if found:
+        if found := hook_notes(self._hooks, self._record().notes):
             self._store.add_notes(self.id, found)
 
     def _located(self, module: LoadedModule) -> LoadedModule:
