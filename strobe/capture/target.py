@@ -8,12 +8,12 @@ import os
 import select
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import FileIO
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import frida
 
@@ -27,6 +27,8 @@ from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.extras_request import ExtrasRequest
 from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.recorder_state import is_recording
+from strobe.capture.spawning import killed_on_failure, spawn_hint
+from strobe.capture.target_events import TargetEvents
 from strobe.capture.task_status import blocked_signals, filters_calls
 from strobe.capture.uninjection import Injection
 from strobe.errors import StrobeError, failure
@@ -41,22 +43,6 @@ _LEFT_OUT = {"exceptor": "off", "exit_monitor": False, "thread_suspend_monitor":
 _FILTERED = "it filters its system calls (seccomp), and would be ended by those that an attach needs"
 _FAULTS = 1 << signal.SIGSEGV - 1 | 1 << signal.SIGBUS - 1
 _STREAMS: dict[int, Literal["stdout", "stderr"]] = {1: "stdout", 2: "stderr"}
-
-
-class TargetEvents(Protocol):
-    """What a target tells. Called on threads of the capture layer; must not call the target back.
-
-    A thread of the target is inside dlopen until `ready` is called, which any thread may do.
-    """
-
-    def on_output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None: ...
-    def on_exit(self, status: ExitStatus) -> None:
-        """The process has ended. What its children write to its streams is told until this returns."""
-
-    def on_module_added(self, module: LoadedModule, ready: Callable[[], None]) -> None: ...
-    def on_module_removed(self, module: LoadedModule) -> None: ...
-    def on_failure(self, what: str, error: BaseException) -> None:
-        """`what` of the observation has failed, for good: the program goes on, and less of it is seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +95,10 @@ class Target:
                 resolved.path, argv=list(resolved.argv), envp=resolved.env, cwd=resolved.cwd, stdio=stdio
             )
         except (frida.NotSupportedError, frida.PermissionDeniedError, frida.InvalidArgumentError) as error:
-            raise failure("launch_failed", path=resolved.path, reason=error, hint=_spawn_hint(error)) from error
+            raise failure("launch_failed", path=resolved.path, reason=error, hint=spawn_hint(error)) from error
         except (frida.ExecutableNotFoundError, frida.TransportError, frida.TimedOutError) as error:
             raise failure("launch_failed", path=resolved.path, reason=error) from error
-        with _killed_on_failure(pid):
+        with killed_on_failure(pid):
             target = Target(pid, False, segment_path, events)
             if stdio == "pipe":
                 ROUTER.connect(pid, target._receiver)
@@ -426,24 +412,3 @@ class Target:
             os.close(self._pidfd)
             os.close(self._wake)
             self._pidfd = -1
-
-
-class _killed_on_failure(contextlib.AbstractContextManager[None]):
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if error is None:
-            return
-        with contextlib.suppress(frida.ProcessNotFoundError, frida.InvalidOperationError):
-            ROUTER.device().kill(self._pid)
-        ROUTER.disconnect(self._pid)
-        program = f"process {self._pid}"
-        if isinstance(error, ProcessLookupError):
-            raise failure("launch_failed", path=program, reason="it ended before it was ready") from error
-        if isinstance(error, FRIDA_ERRORS):
-            raise failure("launch_failed", path=program, reason=error) from error
-
-
-def _spawn_hint(error: Exception) -> str:
-    return "Is the file on a file system mounted noexec?" if isinstance(error, frida.PermissionDeniedError) else ""

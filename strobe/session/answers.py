@@ -24,6 +24,18 @@ def runtime_answer(hooks: Hooks, warnings: list[str], event_limit: int) -> Trace
     )
 
 
+def hook_notes(hooks: Hooks, known: dict[str, object]) -> dict[str, object]:
+    """What a session notes of its hooks. `known`: its notes so far."""
+    notes = {"inlined_only": hooks.inlined_only(), "partly_inlined": hooks.partly_inlined()}
+    found: dict[str, object] = {name: note for name, note in notes.items() if note}
+    if left_out := hooks.partly_inlined_left_out():
+        found["partly_inlined_left_out"] = left_out
+    for name, left in (("refused", hooks.refused()), ("namesakes", hooks.namesakes())):
+        if left or name in known:
+            found[name] = left
+    return found
+
+
 def pending_answer(patterns: list[str], project_root: str, warnings: list[str], event_limit: int) -> TraceAnswer:
     status = (
         f"{_count(len(patterns), 'pattern')} staged; the next debug_launch with projectRoot {project_root} "

@@ -6,10 +6,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
-from signal import Signals
 from typing import Literal
 
 from strobe import _core, threads
@@ -19,9 +16,11 @@ from strobe.capture.target import Target
 from strobe.capture.task_status import filters_calls
 from strobe.errors import Code, StrobeError, failure
 from strobe.model import ExitStatus, LoadedModule, Sampling, TraceAnswer, Watch
-from strobe.session.answers import how_it_ended, runtime_answer
+from strobe.session.answers import hook_notes, how_it_ended, runtime_answer
 from strobe.session.confirmation import Confirmation
+from strobe.session.endings import end_columns, end_fields
 from strobe.session.hooks import Hooks
+from strobe.session.module_changes import ModuleChange
 from strobe.session.session import Session
 from strobe.session.session_memory import Inside
 from strobe.session.writes import Rows, is_stopped
@@ -32,14 +31,6 @@ from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _ModuleChange:
-    """A library came, and a thread waits for `ready`, or went."""
-
-    module: LoadedModule
-    ready: Callable[[], None] | None
 
 
 class LiveSession(Session):
@@ -73,7 +64,7 @@ class LiveSession(Session):
         self._failures_lock = threading.Lock()
         self._modules: dict[int, LoadedModule] = {}  # by base
         self._unlisted: dict[int, LoadedModule] = {}
-        self._module_changes: queue.SimpleQueue[_ModuleChange | None] = queue.SimpleQueue()
+        self._module_changes: queue.SimpleQueue[ModuleChange | None] = queue.SimpleQueue()
         self._target: Target
         self._hooks: Hooks
 
@@ -200,11 +191,6 @@ class LiveSession(Session):
         self._ended.wait(10)
         return self._finish(retain)
 
-    @property
-    def has_ended(self) -> bool:
-        """The program and its children that are recorded."""
-        return self._ended.is_set()
-
     def give_up(self, target: Target | None) -> None:
         """Takes back a launch that failed before `begin` returned: nothing is held, and no process is left."""
         self._ended.set()
@@ -212,10 +198,9 @@ class LiveSession(Session):
         if target is not None:
             target.give_up()
         self._supply.stop()
-        if self._source is not None:
-            self._source.close()
-        if self._children is not None:
-            self._children.close()
+        for opened in (self._source, self._children):
+            if opened is not None:
+                opened.close()
         self._module_changes.put(None)
         self._timeline.close()
 
@@ -256,25 +241,17 @@ class LiveSession(Session):
         self._store.add_warning_later(self.id, text)
 
     def on_module_added(self, module: LoadedModule, ready: Callable[[], None]) -> None:
-        self._module_changes.put(_ModuleChange(module, ready))
+        self._module_changes.put(ModuleChange(module, ready))
 
     def on_module_removed(self, module: LoadedModule) -> None:
-        self._module_changes.put(_ModuleChange(module, None))
+        self._module_changes.put(ModuleChange(module, None))
 
     def _apply(self, arrived: dict[int, int] | None = None) -> None:
         try:
             self._hooks.apply([*self._modules.values(), *self._find_unlisted()], arrived or {})
         except ProcessLookupError as error:
             raise self._gone() from error
-        notes = {"inlined_only": self._hooks.inlined_only(), "partly_inlined": self._hooks.partly_inlined()}
-        found: dict[str, object] = {name: note for name, note in notes.items() if note}
-        if left_out := self._hooks.partly_inlined_left_out():
-            found["partly_inlined_left_out"] = left_out
-        known = self._record().notes
-        for name, left in (("refused", self._hooks.refused()), ("namesakes", self._hooks.namesakes())):
-            if left or name in known:
-                found[name] = left
-        if found:
+        if found := hook_notes(self._hooks, self._record().notes):
             self._store.add_notes(self.id, found)
 
     def _located(self, module: LoadedModule) -> LoadedModule:
@@ -349,7 +326,7 @@ class LiveSession(Session):
         self.on_failure("tracing of libraries that are loaded later", error)
         self._module_changes.put(None)
 
-    def _change_module(self, change: _ModuleChange) -> None:
+    def _change_module(self, change: ModuleChange) -> None:
         module = change.module
         if self._stopping or self._exited.is_set():
             return
@@ -374,7 +351,9 @@ class LiveSession(Session):
         known: list[int] = []
         while self._children is not None and not self._stopping and (pids := self._children.living()):
             if not known:
-                self._attempt("the session's record", lambda: self._store.update_session(self.id, **_how(status)))
+                self._attempt(
+                    "the session's record", lambda: self._store.update_session(self.id, **end_columns(status))
+                )
             if pids != known:
                 self._attempt("the session's record", partial(self._store.add_notes, self.id, {"children": pids}))
             known = pids
@@ -405,9 +384,7 @@ class LiveSession(Session):
         self._attempt("the program's output", self._store.flush)
         until_ticks = self._recorded_until or self._now_ticks()
         self._attempt("the session's record", lambda: self._store.add_notes(self.id, {"ended_ticks": until_ticks}))
-        ended = datetime.now().astimezone().isoformat(timespec="seconds")
-        how = {} if status is None or self._stopping else _how(status)
-        fields = {"status": "stopped" if self._stopping else "exited", "ended_at": ended, **how}
+        fields = end_fields(status, self._stopping)
         self._attempt("the session's record", lambda: self._store.end_session(self.id, until_ticks, **fields))
 
     def _attempt(self, what: str, step: Callable[[], object]) -> None:
@@ -416,14 +393,3 @@ class LiveSession(Session):
             step()
         except Exception as error:
             self.on_failure(what, error)
-
-
-def _how(status: ExitStatus) -> dict[str, str | int | None]:
-    return {"exit_code": status.code, "signal": None if status.signal is None else _signal_name(status.signal)}
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return Signals(number).name
-    except ValueError:  # a real-time signal between SIGRTMIN and SIGRTMAX
-        return f"SIGRTMIN+{number - Signals.SIGRTMIN}"

@@ -215,7 +215,7 @@ class SessionManager:
     def _close_deleted(self) -> None:
         """Sessions that retention or another process has dropped: nothing of them is held open any more."""
         with self._lock:
-            held = [*self._opened.values(), *(live for live in self._live.values() if live.has_ended)]
+            held = [*self._opened.values(), *(live for live in self._live.values() if live.wait_for_children(0))]
         if not held:
             return
         known = self._store.session_ids()

@@ -1,0 +1,24 @@
+"""What the capture layer tells the session that it observes a program for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+from strobe.model import ExitStatus, LoadedModule
+
+
+class TargetEvents(Protocol):
+    """What a target tells. Called on threads of the capture layer; must not call the target back.
+
+    A thread of the target is inside dlopen until `ready` is called, which any thread may do.
+    """
+
+    def on_output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None: ...
+    def on_exit(self, status: ExitStatus) -> None:
+        """The process has ended. What its children write to its streams is told until this returns."""
+
+    def on_module_added(self, module: LoadedModule, ready: Callable[[], None]) -> None: ...
+    def on_module_removed(self, module: LoadedModule) -> None: ...
+    def on_failure(self, what: str, error: BaseException) -> None:
+        """`what` of the observation has failed, for good: the program goes on, and less of it is seen."""

@@ -1,0 +1,26 @@
+"""How a program ended, as the columns of its session."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from signal import Signals
+
+from strobe.model import ExitStatus
+
+
+def end_columns(status: ExitStatus) -> dict[str, str | int | None]:
+    return {"exit_code": status.code, "signal": None if status.signal is None else _signal_name(status.signal)}
+
+
+def end_fields(status: ExitStatus | None, stopped: bool) -> dict[str, str | int | None]:
+    """Of a session that ends now. `status` None: the program goes on without us."""
+    ended = datetime.now().astimezone().isoformat(timespec="seconds")
+    how = {} if status is None or stopped else end_columns(status)
+    return {"status": "stopped" if stopped else "exited", "ended_at": ended, **how}
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return Signals(number).name
+    except ValueError:  # a real-time signal between SIGRTMIN and SIGRTMAX
+        return f"SIGRTMIN+{number - Signals.SIGRTMIN}"
