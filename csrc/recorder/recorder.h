@@ -45,8 +45,9 @@
 #define STROBE_FUNCTION_CAPACITY 262144u
 #define STROBE_PAGE_BYTES 4096u
 #define STROBE_THREAD_BLOCK_BYTES 2048u /* less than glibc's struct pthread has */
-#define STROBE_TEXT_PIECE 64u /* bytes of wide text that are read before its end is looked for */
+#define STROBE_TEXT_PIECE 64u           /* bytes of wide text that are read before its end is looked for */
 #define STROBE_WATCH_DEREFERENCES 4u
+#define STROBE_JUMPS (2 * STROBE_FUNCTION_CAPACITY)
 #define STROBE_EXTRAS 65536u /* sets of them, watches, recipes */
 #define STROBE_RECIPE_STEPS (1u << 20)
 #define STROBE_SCRATCH_BYTES 4096u
@@ -55,9 +56,9 @@
 #define STROBE_SCRIPT_FAILED 0x80000000ull
 
 /* strobe_recorder.fault_catching: what a load by the recorder that faults leads to */
-#define STROBE_FAULTS_END_THE_PROGRAM 0u  /* its end, so memory is read by the kernel */
-#define STROBE_FAULTS_CAUGHT 1u           /* our handler, always */
-#define STROBE_FAULTS_MASKED_AT_TIMES 2u  /* the program's end where a thread has the signal blocked: it is asked */
+#define STROBE_FAULTS_END_THE_PROGRAM 0u /* its end, so memory is read by the kernel */
+#define STROBE_FAULTS_CAUGHT 1u          /* our handler, always */
+#define STROBE_FAULTS_MASKED_AT_TIMES 2u /* the program's end where a thread has the signal blocked: it is asked */
 
 #define STROBE_FRAME_SKIP 1u /* the entry was sampled out, so the exit is too */
 #define STROBE_FRAME_TAIL                                                                       \
@@ -151,6 +152,13 @@ struct strobe_extras {
     uint8_t exit_count;
 };
 
+/* A jump of 5 bytes at the entry of a function, and what was there. */
+struct strobe_jump {
+    uint64_t address;
+    uint64_t leads_to;
+    uint64_t original;
+};
+
 /* Runs script `number & 0xffff` at the entry, or with bit 16 at the return: `registers` as strobe_capture_values has
    them. Writes JSON, up to STROBE_SCRIPT_BYTES, and returns how many bytes; with STROBE_SCRIPT_FAILED it says why
    there is no value. */
@@ -170,8 +178,8 @@ struct strobe_recorder {
     struct strobe_capture* captures; /* STROBE_CAPTURE_CAPACITY */
     uint32_t captures_used;
     uint32_t reserved1;
-    uint8_t* stubs;                  /* as many stubs of STROBE_STUB_BYTES, then the common return path */
-    uint32_t return_path_pops;         /* where in the return path the registers are restored */
+    uint8_t* stubs;            /* as many stubs of STROBE_STUB_BYTES, then the common return path */
+    uint32_t return_path_pops; /* where in the return path the registers are restored */
     uint32_t return_path_bytes;
     uint8_t* unwind_table; /* .eh_frame for all stubs, to be given to __register_frame */
     uint64_t start_ticks;
@@ -189,8 +197,8 @@ struct strobe_recorder {
     uint64_t filtered_name[2];   /* of the thread that has set up the filter, once may_call_kernel is 0 */
     uint64_t main_stack_low;
     uint64_t main_stack_high;
-    uint64_t thread_slot;        /* where the C library keeps this key's value, from the thread pointer; 0: not known */
-    uint64_t exit_function;      /* what control->exit_handler is while the recorder is on */
+    uint64_t thread_slot;   /* where the C library keeps this key's value, from the thread pointer; 0: not known */
+    uint64_t exit_function; /* what control->exit_handler is while the recorder is on */
     struct strobe_watch* watches; /* by id, as the recipes */
     struct strobe_stored_recipe* recipes;
     struct strobe_recipe_step* recipe_steps;
@@ -201,6 +209,8 @@ struct strobe_recorder {
     strobe_script_function* script;
     void* (*get_specific)(uint32_t key);
     int (*set_specific)(uint32_t key, const void* value);
+    struct strobe_jump* jumps; /* that the host may have written in this session: STROBE_JUMPS */
+    uint64_t jump_count;
     uint64_t segment_bytes; /* 0: its memory is somebody else's business */
     uint32_t has_key;
     uint32_t agent_tid; /* the thread of the agent whose session this is */
