@@ -12,6 +12,8 @@ const MAP_FIXED_NOREPLACE = 0x100000;
 const PROT_READ_EXEC = 5;
 const O_RDONLY = 0;
 const O_RDWR = 2;
+const O_CLOEXEC = 0x80000;
+const O_NOFOLLOW = Process.arch === "arm64" ? 0x8000 : 0x20000;
 const IOLBF = 1;
 const MADV_POPULATE_WRITE = 23;
 const ATTRIBUTES_BYTES = 64; // pthread_attr_t
@@ -23,6 +25,8 @@ export function globalExport(name: string): NativePointer {
 }
 
 const open_ = new NativeFunction(globalExport("open"), "int", ["pointer", "int"]);
+const fstatExport = Module.findGlobalExportByName("fstat"); // glibc has it from 2.33 on
+const fstat = fstatExport === null ? null : new NativeFunction(fstatExport, "int", ["int", "pointer"]);
 const close_ = new NativeFunction(globalExport("close"), "int", ["int"]);
 const dup2 = new NativeFunction(globalExport("dup2"), "int", ["int", "int"]);
 const mmap = new NativeFunction(globalExport("mmap"), "pointer", ["pointer", "size_t", "int", "int", "int", "int64"]);
@@ -50,9 +54,23 @@ function checkMapped(address: NativePointer, what: string): NativePointer {
     return address;
 }
 
-/** Maps a whole file for reading and writing, shared; outlives the script. `place`: what is there is replaced; NULL: anywhere. */
-export function mapShared(path: string, bytes: number, place: NativePointer): NativePointer {
-    const fd = openFile(path, O_RDWR);
+/** Whether that is the file with this number; where the C library cannot say, it is taken for it. */
+function isInode(fd: number, inode: string): boolean {
+    const status = Memory.alloc(256);
+    if (fstat === null) return true;
+    return fstat(fd, status) === 0 && status.add(8).readU64().equals(uint64(inode)); // st_ino, of both CPUs
+}
+
+/**
+ * Maps a whole file for reading and writing, shared; outlives the script. `inode`: of the file that the host has made there. `place`:
+ * what is there is replaced; NULL: anywhere.
+ */
+export function mapShared(path: string, bytes: number, inode: string, place: NativePointer): NativePointer {
+    const fd = openFile(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (!isInode(fd, inode)) {
+        close_(fd);
+        throw new Error(`${path} is another file in the target than it is for Strobe (a container?)`);
+    }
     const flags = place.isNull() ? MAP_SHARED : MAP_SHARED | MAP_FIXED;
     const address = mmap(place, bytes, PROT_READ_WRITE, flags, fd, 0) as NativePointer;
     close_(fd);

@@ -24,6 +24,8 @@ export interface RecorderRequest {
     library: string;
     segmentPath: string;
     segmentBytes: number;
+    /** Its inode's number, in digits. */
+    segmentInode: string;
     /** The kernel does not say how a program ended, so that the target has to. */
     notesExit: boolean;
     /** The program is Strobe's own, and to be known as this session's even after the recorder has ended. */
@@ -35,6 +37,8 @@ export interface RecorderAnswer {
     catchesReturns: boolean;
     /** Interceptor writes the jumps, not the host: see hooks.ts. */
     interceptorWrites: boolean;
+    /** Address of struct strobe_recorder. */
+    recorder: string;
     /** Why it is not the native form; empty when it is, or when the portable one was wanted. */
     reason: string;
 }
@@ -110,9 +114,11 @@ export class Recorder {
         const writeGuard = new NativeFunction(form.strobe_agent_loader_guard, "uint32", ["pointer", "pointer"]);
         this.processHooks.guardLoader(this, (memory, leadsTo) => writeGuard(memory, leadsTo) as number);
         const catches = new NativeFunction(form.strobe_agent_catches_returns, "int", []);
+        const place = new NativeFunction(form.strobe_agent_recorder, "pointer", [])() as NativePointer;
         const reason = library === null && request.library !== "" ? `${request.library} cannot be loaded there` : "";
         this.answer = {
-            form: library === null ? "portable" : "native", catchesReturns: catches() !== 0, interceptorWrites: INTERCEPTOR_WRITES, reason,
+            form: library === null ? "portable" : "native", catchesReturns: catches() !== 0, interceptorWrites: INTERCEPTOR_WRITES,
+            recorder: place.toString(), reason,
         };
     }
 
@@ -132,7 +138,7 @@ export class Recorder {
         const begin = new NativeFunction(symbols.strobe_agent_begin, "pointer", ["uint64"]);
         const place = begin(request.segmentBytes) as NativePointer;
         if (place.equals(ptr(-1))) throw new Error("another session records it");
-        const segment = mapShared(request.segmentPath, request.segmentBytes, place);
+        const segment = mapShared(request.segmentPath, request.segmentBytes, request.segmentInode, place);
         if (request.isOwnProgram) mapMark(request.segmentPath);
         const result = init(
             segment, request.segmentBytes, globalExport("pthread_getspecific"), globalExport("pthread_setspecific"), mainStackAddress());
@@ -216,7 +222,7 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
         "strobe_agent_loader_guard", "strobe_on_thread_end",
         "strobe_native_begin", "strobe_native_after_fork", "strobe_native_observe", "strobe_native_observed_name",
-        "strobe_native_catch_faults", "strobe_native_leave_faults"];
+        "strobe_native_catch_faults", "strobe_native_leave_faults", "strobe_agent_recorder"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));
 }
 

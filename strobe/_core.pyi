@@ -125,6 +125,8 @@ class Segment:
     @property
     def used_chunks(self) -> int:
         """Chunks that were ever claimed."""
+    def damage(self) -> str:
+        """What is left of a file that was cut short, in words; "" while it is whole. What is gone reads as zeros."""
     def to_ns(self, ticks: int) -> int:
         """Nanoseconds that so many ticks take, rounded down."""
     def ticks_from_ns(self, ns: int) -> int:
@@ -137,6 +139,12 @@ class Segment:
         """(thread index, pid, tid, name) of each thread that recorded something."""
     def exit_state(self) -> tuple[int, int]:
         """(STROBE_EXIT_*, exit code)."""
+    @property
+    def forked_children(self) -> int:
+        """Children of the program that went on recording."""
+    @property
+    def checked_ticks(self) -> int:
+        """When the host last saw that the hooks stood and the recorder was on; 0: never."""
     def loss(self) -> dict[str, int]:
         """Events that are missing: evicted, sampled_out, lost_no_thread, lost_reentrant, lost_no_chunk; calls that
         the totals miss: lost_no_totals; evicted_until_ns: what was evicted ended then (-1 where nothing was)."""
@@ -220,6 +228,9 @@ def create_segment(path: str, max_events: int) -> None:
 
     FileExistsError where there is one.
     """
+
+def note_checked(path: str, ticks: int) -> None:
+    """Notes in a segment that at these ticks the hooks stood and the recorder was on. Raises OSError."""
 
 def end_recording(path: str) -> None:
     """Processes that have the segment mapped record nothing into it any more, and otherwise go on as they are."""

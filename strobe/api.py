@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import heapq
 import os
-import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,8 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from strobe.calls import Call, pair
-from strobe.errors import failure
+from strobe.calls import Call, pair, pair_unlinked
+from strobe.errors import StrobeError, failure
 from strobe.model import (
     Event,
     EventFilter,
@@ -40,12 +39,16 @@ from strobe.model import (
 from strobe.session import Session, SessionManager
 from strobe.session.polling import Polling, Sample
 from strobe.symbols import Pattern
+from strobe.symbols.nearest import nearest_names
+from strobe.timeline.selection import text_test
 from strobe.values.reading import MAX_DEPTH, MAX_TARGETS, ReadTarget
 from strobe.values.writing import WriteTarget
 
 __all__ = ["Call", "Polling", "ProgramSession", "Sample", "Watch", "launch"]
 
 _PAGE = 10_000
+_LINKED_AT_ONCE = 20_000  # events: of more, the parents and children of some calls are looked for when asked for
+_SHOWN = 5
 _EVERYTHING = EventFilter()
 
 
@@ -61,6 +64,7 @@ def launch(
     watch: Sequence[str | Watch] = (),
     depth: int = 0,
     keep: bool = False,
+    missing_ok: bool = False,
     home: str | os.PathLike[str] | None = None,
 ) -> ProgramSession:
     """Starts `program` (its path or name, then its arguments) with the functions of `trace` traced from main on.
@@ -69,11 +73,15 @@ def launch(
     program, then end of file. `project_root` (default: `cwd`) says what @usercode is. `sampling` "off" keeps every
     event of hot functions. `watch`: variables that are read at each call and return, see `Call.watched`. `depth`, 0 to
     10: how many structs within each other are recorded of what arguments and results lead to. `keep` leaves the
-    session's data for `strobe query`. `home` replaces STROBE_HOME.
+    session's data for `strobe query`. `missing_ok`: patterns of `trace` may match nothing, as those of a library
+    that is loaded later do. `home` replaces STROBE_HOME.
 
     Use it in a with statement, or call `stop()`: that ends the program and frees what it recorded.
-    Raises StrobeError when the program cannot be started, or a pattern is not valid; no process is left then.
+    Raises StrobeError when the program cannot be started, a pattern is not valid, or nothing of one can be recorded,
+    with the nearest names; TypeError for a text in place of a list. No process is left then.
     """
+    for name, given in {"program": program, "trace": trace, "watch": watch}.items():
+        _check_list(name, given)
     if not program:
         raise failure("bad_value", field="program", value="empty", reason="there is nothing to start", valid="a path")
     command, *arguments = [os.fspath(part) for part in program]
@@ -82,7 +90,8 @@ def launch(
     spec = LaunchSpec(command, tuple(arguments), folder, dict(env or {}), project_root=root, stdin=stdin)
     manager = SessionManager(Path(home) if home is not None else None)
     try:
-        return ProgramSession(manager, manager.launch(spec, trace, sampling, watch=_watches(watch), depth=depth), keep)
+        session = manager.launch(spec, trace, sampling, watch=_watches(watch), depth=depth, missing_ok=missing_ok)
+        return ProgramSession(manager, session, keep, trace if missing_ok else ())
     except BaseException:
         manager.close()
         raise
@@ -91,11 +100,12 @@ def launch(
 class ProgramSession:
     """One launched program and what it did so far. Everything can be asked while it runs and after it has ended."""
 
-    def __init__(self, manager: SessionManager, session: Session, keep: bool) -> None:
+    def __init__(self, manager: SessionManager, session: Session, keep: bool, may_miss: Sequence[str] = ()) -> None:
         self._manager = manager
         self._session = session
         self._keep = keep
         self._stopped = False
+        self._may_miss = {text.strip() for text in may_miss}
         self._exit_status: ExitStatus | None = None
 
     def __enter__(self) -> ProgramSession:
@@ -171,26 +181,52 @@ class ProgramSession:
         watch: Sequence[str | Watch] = (),
         unwatch: Sequence[str] = (),
         depth: int | None = None,
+        missing_ok: bool = False,
     ) -> TraceAnswer:
         """Adds and removes patterns and watches while it runs; says how many functions matched.
 
         `sampling`, `depth` None: as it was. `watch`: variables, or Watch of an address, an expression in JavaScript, or
         only some functions. `unwatch`: their names. What is wrong with one of several is in the answer's warnings.
+        `missing_ok`: patterns of `add` may match nothing. Else, where nothing of one can be recorded, raises
+        StrobeError with the nearest names; the others are active then. TypeError for a text in place of a list.
         """
-        return self._session.trace(add, remove, sampling, watch=_watches(watch), unwatch=unwatch, depth=depth)
+        for name, given in {"add": add, "remove": remove, "watch": watch, "unwatch": unwatch}.items():
+            _check_list(name, given)
+        answer = self._session.trace(add, remove, sampling, watch=_watches(watch), unwatch=unwatch, depth=depth)
+        wanted = {text.strip() for text in add}
+        if missing_ok:
+            self._may_miss |= wanted
+        elif missing := {text: why for text, why in answer.unmatched.items() if text in wanted}:
+            self._session.trace(remove=list(missing))
+            raise failure("nothing_traced", reason=" ".join(dict.fromkeys(missing.values())))
+        return answer
 
-    def calls(self, pattern: str | None = None, thread: str | None = None) -> list[Call]:
-        """Calls so far, in order of their start.
+    def calls(self, pattern: str | None = None, thread: str | None = None, *, missing_ok: bool = False) -> list[Call]:
+        """Calls so far, in order of their start, each with its parent and children whatever was asked for.
 
         `pattern` matches names as a trace pattern does ("audio::*"), None means every traced function. `thread` is a
-        part of the thread's name.
+        part of the thread's name. Raises StrobeError where `pattern` matches no function that is or was traced, so that
+        a misspelled name is not taken for one that was not called; with `missing_ok` there are no calls then.
         """
-        names = None if pattern is None else self._names(pattern)
+        names = None if pattern is None else self._names(pattern, missing_ok)
         if names == []:
             return []
         in_thread = None if thread is None else TextMatch(contains=thread)
         wanted = EventFilter(function=None if names is None else _any_of(names), thread_name=in_thread)
-        return pair(self.events(wanted))
+        if names is None and thread is None:
+            return pair(self.events())
+        found = pair_unlinked(self.events(wanted), lambda: self._link(found))
+        if found and self._session.query(replace(_EVERYTHING, limit=1)).total_count <= _LINKED_AT_ONCE:
+            self._link(found)
+        return found
+
+    def _link(self, calls: list[Call]) -> None:
+        """Finds the parents and children of some calls, which may have been made by, or have made, any other."""
+        if self._stopped:
+            raise failure("links_gone", session_id=self.id)
+        pair(self.events(), known=calls)
+        for call in calls:
+            call.forget_link()
 
     def events(self, wanted: EventFilter = _EVERYTHING) -> Iterator[Event]:
         """All events that match, page by page, oldest first; the filter's own limit and offset do not count."""
@@ -206,13 +242,27 @@ class ProgramSession:
         """One page of events, as debug_query gives it."""
         return self._session.query(wanted)
 
-    def totals(self, group_by: GroupBy = "function", wanted: EventFilter = _EVERYTHING) -> list[Totals]:
-        """Exact totals, most calls first; never sampled, never evicted."""
-        return self._session.totals(wanted, group_by)
+    def totals(
+        self, group_by: GroupBy = "function", wanted: EventFilter = _EVERYTHING, *, missing_ok: bool = False
+    ) -> list[Totals]:
+        """Exact totals, most calls first; never sampled, never evicted.
 
-    def sql(self, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
-        """Column names and rows of a read-only statement over the view `events`."""
-        return self._session.sql(statement)
+        Raises StrobeError where `wanted.function` names no function that is or was traced, unless `missing_ok`.
+        """
+        found = self._session.totals(wanted, group_by)
+        named = wanted.function
+        if not found and named is not None and not missing_ok:
+            passes, traced = text_test("function", named), self._session.traced_names()
+            if not any(passes(name) for name in traced):
+                raise _not_traced(named.equals or named.contains or named.matches or "", traced)
+        return found
+
+    def sql(self, statement: str, timeout: float = 60.0) -> tuple[list[str], list[tuple[object, ...]]]:
+        """Column names and rows, at most a million, of a read-only statement over the view `events`.
+
+        Raises StrobeError, LIMIT_REACHED where it takes longer than `timeout` seconds or has more rows.
+        """
+        return self._session.sql(statement, timeout)
 
     def read(self, variable: str, depth: int = 3, thread: int | None = None) -> Any:
         """The value of a variable, or of a part of one, at this moment: `gTempo`, `gState.voices[3].freq`, `*p`.
@@ -276,12 +326,17 @@ class ProgramSession:
         finally:
             self._manager.close()
 
-    def _names(self, pattern: str) -> list[str]:
+    def _names(self, pattern: str, missing_ok: bool) -> list[str]:
         """Names of the called functions that match; raises INVALID_PATTERN, VALIDATION_ERROR for selectors."""
         parsed = Pattern.parse(pattern, ".")
         if parsed.kind != "name":
             raise failure("bad_value", field="pattern", value=pattern, reason="not a name", valid="foo::bar, foo::*")
-        return [group.key for group in self.totals() if parsed.matches_name(group.key)]
+        names = [group.key for group in self.totals() if parsed.matches_name(group.key)]
+        if not names and not missing_ok and parsed.text not in self._may_miss:
+            traced = self._session.traced_names()
+            if not any(map(parsed.matches_name, traced)):
+                raise _not_traced(pattern, traced)
+        return names
 
     def _text(self, *streams: EventType) -> str:
         """What the program wrote, in order."""
@@ -296,6 +351,21 @@ def _checked_depth(depth: int) -> int:
     return depth
 
 
+def _check_list(name: str, given: object) -> None:
+    """A text is a sequence, too: of its letters."""
+    if isinstance(given, str | bytes | os.PathLike | Watch):
+        shown = str(given) if isinstance(given, os.PathLike) else given
+        raise TypeError(f"{name} is a list: write {name}=[{shown!r}]")
+
+
+def _not_traced(pattern: str, traced: Sequence[str]) -> StrobeError:
+    if not traced:
+        return failure("nothing_traced", reason=f"No function is or was traced, so none matches '{pattern}'.")
+    nearest = nearest_names(pattern, traced) or traced[:_SHOWN]
+    reason = f"No function that is or was traced matches '{pattern}'. Nearest names: {', '.join(nearest)}."
+    return failure("nothing_traced", reason=reason)
+
+
 def _watches(wanted: Sequence[str | Watch]) -> list[Watch]:
     return [Watch(one) if isinstance(one, str) else one for one in wanted]
 
@@ -303,4 +373,4 @@ def _watches(wanted: Sequence[str | Watch]) -> list[Watch]:
 def _any_of(names: Sequence[str]) -> TextMatch:
     if len(names) == 1:
         return TextMatch(equals=names[0])
-    return TextMatch(matches=f"^(?:{'|'.join(map(re.escape, names))})$")
+    return TextMatch(one_of=frozenset(names))

@@ -1,12 +1,13 @@
 """Calls made of events: an enter and, where it came, its exit; and the tree that calls form.
 
-Works on any run of events in time order, complete or filtered. A frame that was left by an exception, longjmp or the
-end of its thread has no exit: the next event of its thread at the same or a lower depth shows that it is gone.
+Each event names the one above it, so calls find their parent and their exit by that. Where it does not (deep below what
+a chunk of the recording remembers) depths are gone by: a frame that was left by an exception, longjmp or the end of its
+thread has no exit, and the next event of its thread at the same or a lower depth shows that it is gone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +20,7 @@ class Call:
 
     `arguments` maps parameter names to values, in their order; "arg0", "arg1" … where names are not known, empty where
     nothing is. `watched` and `watched_at_return` map the names of watches to what they were then. `duration_ns` and
-    `return_value` are None for a call that did not return (yet). `parent` and
-    `children` are of the same list of calls: traced functions that were not asked for are not among them.
+    `return_value` are None for a call that did not return (yet).
     """
 
     id: str
@@ -39,8 +39,24 @@ class Call:
     duration_ns: int | None = None
     watched: dict[str, Any] = field(default_factory=dict)
     watched_at_return: dict[str, Any] = field(default_factory=dict)
-    parent: Call | None = field(default=None, repr=False)
-    children: list[Call] = field(default_factory=list, repr=False)
+    _parent: Call | None = field(default=None, repr=False)
+    _children: list[Call] = field(default_factory=list, repr=False)
+    _link: Callable[[], None] | None = field(default=None, repr=False)  # finds both, of a filtered list
+
+    @property
+    def parent(self) -> Call | None:
+        """The call of a traced function that made this one, asked for or not; None for an outermost call.
+
+        Of a list that was filtered it is looked for on first use; raises StrobeError when the session is closed then.
+        """
+        self._find_links()
+        return self._parent
+
+    @property
+    def children(self) -> list[Call]:
+        """The calls of traced functions that this one made directly, in order, asked for or not. As `parent`."""
+        self._find_links()
+        return self._children
 
     @property
     def returned(self) -> bool:
@@ -50,40 +66,73 @@ class Call:
         """The first call of `function` that this one made directly."""
         return next((call for call in self.children if call.function == function), None)
 
+    def forget_link(self) -> None:
+        """They are as they are; for who has linked them."""
+        self._link = None
 
-def pair(events: Iterable[Event]) -> list[Call]:
-    """Calls in order of their start, linked as parent and children. An exit whose enter is missing gives none."""
-    calls: list[Call] = []
-    stacks: dict[int, list[Call]] = {}
-    for event in events:
-        if event.event_type == "function_enter":
-            calls.append(_enter(event, stacks.setdefault(event.thread_id, [])))
-        elif event.event_type == "function_exit":
-            _exit(event, stacks.setdefault(event.thread_id, []))
+    def _find_links(self) -> None:
+        if self._link is not None:
+            self._link()
+
+
+def pair(events: Iterable[Event], known: Iterable[Call] = ()) -> list[Call]:
+    """Calls in order of their start, linked as parent and children. An exit whose enter is missing gives none.
+
+    `known`: calls that are to stand for their events, instead of new ones; they are linked anew.
+    """
+    return _Pairing(known).run(events)
+
+
+def pair_unlinked(events: Iterable[Event], link: Callable[[], None]) -> list[Call]:
+    """As `pair`, of events among which the parents and children of calls are missing: `link` is called to find them."""
+    calls = pair(events)
+    for call in calls:
+        call._parent, call._children, call._link = None, [], link
     return calls
 
 
-def _enter(event: Event, stack: list[Call]) -> Call:
-    call = _call(event)
-    while stack and stack[-1].depth >= call.depth:
-        stack.pop()
-    if stack:
-        call.parent = stack[-1]
-        call.parent.children.append(call)
-    stack.append(call)
-    return call
+class _Pairing:
+    def __init__(self, known: Iterable[Call]) -> None:
+        self._known = {call.id: call for call in known}
+        self._calls: dict[str, Call] = {}
+        self._stacks: dict[int, list[Call]] = {}
 
+    def run(self, events: Iterable[Event]) -> list[Call]:
+        for event in events:
+            if event.event_type == "function_enter":
+                self._enter(event, self._stacks.setdefault(event.thread_id, []))
+            elif event.event_type == "function_exit":
+                self._exit(event, self._stacks.setdefault(event.thread_id, []))
+        return list(self._calls.values())
 
-def _exit(event: Event, stack: list[Call]) -> None:
-    depth = event.depth or 0
-    while stack and stack[-1].depth > depth:
-        stack.pop()
-    if stack and stack[-1].depth == depth and stack[-1].function == event.function:
-        call = stack.pop()
-        call.duration_ns = event.duration_ns
-        call.return_value = event.return_value
-        call.return_type = event.return_type
-        call.watched_at_return = event.watch_values or {}
+    def _enter(self, event: Event, stack: list[Call]) -> None:
+        call = self._known.get(event.id) or _call(event)
+        call._parent, call._children, call._link = None, [], None
+        while stack and stack[-1].depth >= call.depth:
+            stack.pop()
+        parent = self._calls.get(event.parent_event_id or "")
+        if parent is None and event.parent_event_id is None and stack:
+            parent = stack[-1]
+        if parent is not None:
+            call._parent = parent
+            parent._children.append(call)
+        stack.append(call)
+        self._calls[call.id] = call
+
+    def _exit(self, event: Event, stack: list[Call]) -> None:
+        depth = event.depth or 0
+        while stack and stack[-1].depth > depth:
+            stack.pop()
+        call = self._calls.get(event.parent_event_id or "")
+        if stack and stack[-1].depth == depth:
+            last = stack.pop()
+            if call is None and event.parent_event_id is None and last.function == event.function:
+                call = last
+        if call is not None:
+            call.duration_ns = event.duration_ns
+            call.return_value = event.return_value
+            call.return_type = event.return_type
+            call.watched_at_return = event.watch_values or {}
 
 
 def _call(event: Event) -> Call:

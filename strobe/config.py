@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from strobe.errors import failure
+from strobe.private_folder import make_private
 
 SETTINGS_FILE = "settings.json"
 
@@ -39,15 +40,15 @@ KEYS: dict[str, tuple[str, int, int]] = {
 def home() -> Path:
     """Folder of the socket, log, database and sessions: `STROBE_HOME` or `~/.strobe`, created with mode 0700.
 
-    Raises `home_unusable` where it cannot be created or is no folder.
+    Raises `home_unusable` where it cannot be created, is no folder, or is not this user's alone.
     """
     return create_home(Path(os.environ.get("STROBE_HOME") or Path.home() / ".strobe").expanduser().absolute())
 
 
 def create_home(path: Path) -> Path:
-    """Makes a folder that is to be a home, with mode 0700, unless it is there. Raises `home_unusable`."""
+    """Makes a folder that is to be a home, with mode 0700, which one that is there gets too. Raises `home_unusable`."""
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(path)
     except OSError as error:
         raise failure("home_unusable", path=path, reason=error.strerror) from error
     return path

@@ -121,6 +121,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "There is no session '{session_id}'.",
         "{hint}",
     ),
+    "not_kept": (
+        Code.INTERNAL,
+        "What session '{session_id}' recorded could not be kept: {reason}.",
+        "Free space, or set STROBE_HOME to a folder with more of it.",
+    ),
     "session_running": (
         Code.SESSION_EXISTS,
         "Session '{session_id}' is still running.",
@@ -153,6 +158,16 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "Start the program again to trace what is on disk now, or put the old file back.",
     ),
     "invalid_pattern": (Code.INVALID_PATTERN, "The pattern '{pattern}' is not valid: {reason}.", "{hint}"),
+    "nothing_traced": (
+        Code.INVALID_PATTERN,
+        "{reason}",
+        "Where that is right, as for a library that is loaded later, say missing_ok=True.",
+    ),
+    "links_gone": (
+        Code.PROCESS_EXITED,
+        "Session '{session_id}' is closed: the parents and children of a filtered list of calls can no longer be read.",
+        "Use them inside the with block, or before stop().",
+    ),
     "no_debug_symbols": (
         Code.NO_DEBUG_SYMBOLS,
         "'{path}' has no debug information and no function names to match.",
@@ -175,6 +190,16 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         Code.VALIDATION_ERROR,
         "'{field}' is not supported by this version of Strobe.",
         "Leave it out. Valid: {valid}.",
+    ),
+    "limit_too_low": (
+        Code.LIMIT_REACHED,
+        "The limit of {what} (ulimit {option}) is {limit}; Strobe needs {needed}.",
+        "Raise it with ulimit {option}, here and for the program, which has the same limit.",
+    ),
+    "no_segment": (
+        Code.INTERNAL,
+        "There is no room to record events: {reason}.",
+        "Free space in /dev/shm or STROBE_HOME, raise ulimit -f and -v, or set events.maxPerSession lower.",
     ),
     "call_too_long": (
         Code.LIMIT_REACHED,
@@ -201,7 +226,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "bad_regex": (
         Code.VALIDATION_ERROR,
         "The regular expression '{regex}' is not valid: {reason}.",
-        "Use Python syntax, or 'contains' for plain text.",
+        "The syntax is RE2's, without backreferences, lookahead and lookbehind. Use 'contains' for plain text.",
     ),
     "bad_cursor": (
         Code.VALIDATION_ERROR,
@@ -212,6 +237,16 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         Code.INTERNAL,
         "The events of session '{session_id}' cannot be read: {reason}.",
         "Its output and settings are still there; delete it with debug_delete_session when it is of no use.",
+    ),
+    "sql_too_long": (
+        Code.LIMIT_REACHED,
+        "The statement did not end within {seconds} s.",
+        "Give it conditions that leave less to look at, or more time.",
+    ),
+    "sql_too_much": (
+        Code.LIMIT_REACHED,
+        "The statement has more than {rows} rows.",
+        "Give it a limit, or let it count: select function, count(*) … group by 1.",
     ),
     "bad_sql": (Code.VALIDATION_ERROR, "SQLite rejected the statement: {reason}.", "The view is called 'events'."),
     "bad_expression": (
@@ -293,8 +328,9 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "home_unusable": (
         Code.VALIDATION_ERROR,
         "'{path}' cannot be used as Strobe's home: {reason}.",
-        "Set STROBE_HOME to a folder that this user can write.",
+        "Set STROBE_HOME to a folder of this user, or give it to this user (chown) with mode 0700.",
     ),
+    "database_failed": (Code.INTERNAL, "Strobe's database '{path}' could not be {used}: {reason}.", "{hint}"),
     "newer_database": (
         Code.VALIDATION_ERROR,
         "'{path}' was written by a newer Strobe (format {version}, this one knows {known}).",

@@ -10,17 +10,7 @@ from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
-EventType = Literal[
-    "function_enter",
-    "function_exit",
-    "stdout",
-    "stderr",
-    "crash",
-    "variable_snapshot",
-    "pause",
-    "logpoint",
-    "condition_error",
-]
+EventType = Literal["function_enter", "function_exit", "stdout", "stderr", "variable_snapshot"]
 CALL_EVENTS: tuple[EventType, ...] = ("function_enter", "function_exit")
 GroupBy = Literal["function", "thread", "file"]
 Sampling = Literal["auto", "off"]
@@ -198,13 +188,15 @@ class TraceAnswer:
     event_limit: int
     status: str
     active_watches: list[str] = field(default_factory=list)
+    unmatched: dict[str, str] = field(default_factory=dict)  # patterns of which nothing is recorded, and why
 
 
 @dataclass(frozen=True, slots=True)
 class TextMatch:
     equals: str | None = None
     contains: str | None = None
-    matches: str | None = None
+    matches: str | None = None  # a regular expression in RE2's syntax
+    one_of: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,10 +305,12 @@ class Loss:
     evicted_until_ns: int | None = None
     sampled_out: int = 0
     lost: int = 0  # found no room: too many threads at once, or a full file system
+    unwritten: int = 0  # lines of output, and what else the host sees, that the database does not have, or not yet;
+    unwritten_reason: str = ""  # and why
 
     @property
     def total(self) -> int:
-        return self.evicted + self.sampled_out + self.lost
+        return self.evicted + self.sampled_out + self.lost + self.unwritten
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,8 +336,10 @@ class EventPage:
 class Totals:
     """Totals of one group; `key` is the function's name, the thread's name or the source file.
 
-    Durations in ns over completed calls; `self_ns` is `total_ns` without the time of traced callees, None where that
-    is not known (`exact` is False). `evicted`, `sampled_out` and `lost` count calls without their enter.
+    Times in ns over completed calls. `total_ns` counts each moment once: of a function its outermost calls where it
+    calls itself, of a thread or file the own times of its functions together. `self_ns` is the time without traced
+    callees, None where that is not known (`exact` is False). The others are of the durations of single calls.
+    `evicted`, `sampled_out` and `lost` count calls without their enter.
     `exact` is False where they are added up from the events that were kept, as a time, duration or return value was
     asked for.
     """

@@ -30,8 +30,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STROBE_ABI_VERSION 3u
-#define STROBE_ABI_OLDEST 2u               /* that can still be read: it has no extras */
+#define STROBE_ABI_VERSION 4u
+#define STROBE_ABI_OLDEST 4u               /* that can still be read */
 #define STROBE_MAGIC 0x31424f5254530000ull /* "\0\0STROB1", little endian */
 
 #define STROBE_HEADER_BYTES 4096u
@@ -112,7 +112,9 @@ struct strobe_header {
     uint64_t lost_no_chunk;   /* no chunk could be claimed */
     uint64_t lost_no_totals;  /* calls that no totals entry could count */
     uint64_t evicted_records; /* ENTER and EXIT records in chunks that were taken over */
-    uint8_t reserved3[3712];  /* zero */
+    uint64_t forked_children; /* atomic add; forks after which the child went on recording */
+    uint64_t checked_ticks;   /* by the host: when it last saw that the hooks stood and the recorder was on; 0: never */
+    uint8_t reserved3[3696];  /* zero */
 };
 
 /* A thread that recorded at least one call. Written by that thread; `tid` last. */
@@ -198,26 +200,29 @@ struct strobe_capture {
  * Totals of one function in one thread. Exact: counted whether or not the event was kept. Written by the owning thread
  * alone, plain stores; a reader may see one entry in mid-update, never a torn word.
  * calls = exits + unwound + exits_missed + (open at this moment).
+ * What nearly every call touches is the first cache line.
  */
 struct strobe_totals {
     uint32_t function; /* 0 until the entry is valid */
-    uint32_t thread_index;
+    uint16_t thread_index;
+    uint8_t sampling; /* 1 while sampled */
+    uint8_t reserved;
     uint64_t calls;
     uint64_t exits;
-    uint64_t unwound;      /* left by an exception, longjmp or thread exit: no EXIT record */
-    uint64_t exits_missed; /* return not caught: too deep, or on a stack that is not the thread's own */
-    uint64_t total_ticks;  /* over exits */
-    uint64_t min_ticks;
+    uint64_t total_ticks;    /* from enter to exit, each moment once: a call within another of the function adds none */
+    uint64_t duration_ticks; /* of all exits added up: above total_ticks where the function calls itself */
+    uint64_t self_ticks;     /* of the durations what was not spent in traced callees that returned */
+    uint64_t min_ticks;      /* of one call's duration, as the next and the histogram */
     uint64_t max_ticks;
+    uint64_t window_start_ticks; /* recorder's own, as the next: the rate that sampling looks at */
+    uint32_t window_calls;
+    uint32_t next_of_thread;     /* recorder's own: chain of the entries of one thread state */
+    uint64_t unwound;            /* left by an exception, longjmp or thread exit: no EXIT record */
+    uint64_t exits_missed;       /* return not caught: too deep, or on a stack that is not the thread's own */
     uint64_t sampled_out_enters; /* records left out because the function was being sampled */
     uint64_t sampled_out_exits;
-    uint64_t window_start_ticks; /* recorder's own: the rate that sampling looks at */
-    uint32_t window_calls;
-    uint32_t sampling;    /* 1 while sampled */
     uint64_t lost_enters; /* records that found no chunk */
     uint64_t lost_exits;
-    uint64_t next_of_thread; /* recorder's own: chain of the entries of one thread state */
-    uint64_t self_ticks;     /* of total_ticks what was not spent in traced callees that returned */
     uint32_t histogram[STROBE_HISTOGRAM_BUCKETS]; /* of durations in ticks; saturates */
 };
 

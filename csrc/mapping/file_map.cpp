@@ -20,10 +20,12 @@ struct Slot {
     std::atomic<bool> was_cut = false;
 };
 
-std::array<Slot, 512> slots;
+std::array<Slot, 4096> slots;
 std::mutex slots_mutex;
 struct sigaction previous;
 std::atomic<bool> passed_on = false;
+// Faults that this copy of the code has handed to an earlier handler, by where the kernel put the thread's registers.
+std::array<std::atomic<const void*>, 64> handed_on;
 
 [[noreturn]] void fail(int error, const char* what) { throw std::system_error(error, std::generic_category(), what); }
 
@@ -42,7 +44,27 @@ bool put_zeros(uintptr_t address) {
     return false;
 }
 
-// Not for a map of ours: the access is repeated with the handler that was there before, and then with none.
+// The Python module and the SQLite extension each have a copy of this code, and each was there before the other at some
+// time. So an earlier handler is called, and a fault that comes back that way is nobody's. True: it has been dealt
+// with.
+bool hand_on(int number, siginfo_t* info, void* context) {
+    if ((previous.sa_flags & SA_SIGINFO) == 0) return false;
+    for (const auto& known : handed_on)
+        if (known == context) {
+            signal(SIGBUS, SIG_DFL);
+            return true;
+        }
+    for (auto& free : handed_on) {
+        const void* none = nullptr;
+        if (!free.compare_exchange_strong(none, context)) continue;
+        previous.sa_sigaction(number, info, context);
+        free = nullptr;
+        return true;
+    }
+    return false;
+}
+
+// Any other handler: the access is repeated with it, and then with none.
 void pass_on(const siginfo_t* info) {
     if (!passed_on.exchange(true)) {
         sigaction(SIGBUS, &previous, nullptr);
@@ -52,10 +74,10 @@ void pass_on(const siginfo_t* info) {
     if (info->si_code <= 0) raise(SIGBUS);  // sent by somebody: nothing would repeat it
 }
 
-void on_bus_error(int, siginfo_t* info, void*) {
+void on_bus_error(int number, siginfo_t* info, void* context) {
     const int saved = errno;
     const bool is_ours = info->si_code > 0 && put_zeros(reinterpret_cast<uintptr_t>(info->si_addr));
-    if (!is_ours) pass_on(info);
+    if (!is_ours && !hand_on(number, info, context)) pass_on(info);
     errno = saved;
 }
 
@@ -89,12 +111,12 @@ size_t take_slot(const void* data, size_t size) {
 
 }  // namespace
 
-FileMap::FileMap(int descriptor) {
+FileMap::FileMap(int descriptor, bool shared) {
     struct stat status;
     if (fstat(descriptor, &status) != 0) fail(errno, "fstat");
     if (status.st_size == 0) return;
     size_ = static_cast<size_t>(status.st_size);
-    void* data = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    void* data = mmap(nullptr, size_, PROT_READ, shared ? MAP_SHARED : MAP_PRIVATE, descriptor, 0);
     if (data == MAP_FAILED) fail(errno, "mmap");
     try {
         slot_ = take_slot(data, size_);

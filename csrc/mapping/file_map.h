@@ -10,9 +10,9 @@ namespace strobe {
 // maps of this class alone; any other fault goes to who handled it before. May be shared by threads.
 class FileMap {
   public:
-    // The whole file as long as it is now; the descriptor is not needed later. Throws std::system_error, also where
-    // hundreds of files are mapped already.
-    explicit FileMap(int descriptor);
+    // The whole file as long as it is now; the descriptor is not needed later. `shared`: others write it, and that is
+    // to be seen. Throws std::system_error, also where thousands of files are mapped already.
+    explicit FileMap(int descriptor, bool shared = false);
     ~FileMap();
     FileMap(const FileMap&) = delete;
     FileMap& operator=(const FileMap&) = delete;

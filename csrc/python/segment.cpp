@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings.h"
+#include "segment/checked.h"
 #include "segment/create.h"
 #include "segment/loss.h"
 #include "segment/merge.h"
@@ -99,6 +100,8 @@ py::dict loss(const Segment& segment) {
 void add_segment(py::module_& module) {
     module.def("create_segment", &create_segment, py::arg("path"), py::arg("max_events"),
                py::call_guard<py::gil_scoped_release>());
+    module.def("note_checked", &note_checked, py::arg("path"), py::arg("ticks"),
+               py::call_guard<py::gil_scoped_release>());
     module.def("end_recording", &end_recording, py::arg("path"), py::call_guard<py::gil_scoped_release>());
     module.def("release_memory", &release_memory, py::arg("path"), py::call_guard<py::gil_scoped_release>());
     py::class_<ChunkSupply>(module, "ChunkSupply")
@@ -106,6 +109,9 @@ void add_segment(py::module_& module) {
         .def("stop", &ChunkSupply::stop, py::call_guard<py::gil_scoped_release>());
     const auto field = [](auto strobe_header::* member) {
         return [member](const Segment& segment) { return segment.header().*member; };
+    };
+    const auto live = [](uint64_t strobe_header::* member) {
+        return [member](const Segment& segment) { return segment.read_header().*member; };
     };
     py::class_<Segment>(module, "Segment")
         .def(py::init<const std::string&>(), py::arg("path"))
@@ -120,12 +126,15 @@ void add_segment(py::module_& module) {
         .def("ticks_from_ns", &Segment::ticks_from_ns, py::arg("ns"))
         .def("ticks_until_ns", &Segment::ticks_until_ns, py::arg("ns"))
         .def("now_ticks", &Segment::now_ticks)
+        .def("damage", &Segment::damage)
         .def("threads", &threads)
         .def("exit_state",
              [](const Segment& segment) {
                  const ExitState state = segment.exit_state();
                  return py::make_tuple(state.state, state.code);
              })
+        .def_property_readonly("forked_children", live(&strobe_header::forked_children))
+        .def_property_readonly("checked_ticks", live(&strobe_header::checked_ticks))
         .def("loss", &loss)
         .def("tail", &tail, py::arg("after"), py::arg("limit"), py::arg("settle_ns") = 0);
 }

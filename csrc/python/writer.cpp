@@ -50,6 +50,8 @@ class Writer {
         entry.sampled_out_exits = sampled_out_exits;
         for (const uint64_t ticks : durations) {
             entry.total_ticks += ticks;
+            entry.duration_ticks += ticks;
+            entry.self_ticks += ticks;
             entry.min_ticks = std::min(entry.min_ticks, ticks);
             entry.max_ticks = std::max(entry.max_ticks, ticks);
             ++entry.histogram[histogram_bucket(ticks)];

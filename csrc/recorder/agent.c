@@ -66,6 +66,9 @@ void* strobe_agent_unwind_table(void) { return strobe_recorder.unwind_table; }
 
 int strobe_agent_catches_returns(void) { return (int)strobe_recorder.catch_returns; }
 
+/* Where the host finds whether it is on, and which segment it writes to. */
+void* strobe_agent_recorder(void) { return &strobe_recorder; }
+
 /* The code is the program's own again. */
 void strobe_agent_end(void) {
     strobe_recorder.jump_count = 0;

@@ -1,10 +1,6 @@
 /* The hot path: a call begins, a call returns. */
 #include "recorder.h"
 
-/* Thresholds of spec "hot functions": more than 100,000 calls a second are sampled, 1 in 100 kept. */
-#define STROBE_SAMPLING_WINDOW_CALLS 1000u
-#define STROBE_SAMPLING_KEEP_ONE_IN 100u
-
 static struct strobe_left_return* strobe_left_return(struct strobe_thread_state* state, uint64_t stub, uint64_t slot) {
     return &state->left_returns[((slot >> 3) ^ (stub / STROBE_STUB_BYTES)) % STROBE_LEFT_RETURNS];
 }
@@ -12,12 +8,14 @@ static struct strobe_left_return* strobe_left_return(struct strobe_thread_state*
 /* The innermost frame was left without a return. Its stub, where it is still there, is replaced with what would have
    been there: if the frame does live, because the program has switched to another stack within this one, it returns
    without us, and its place in the array can be taken. Where the program has saved the stub's address (a jump to
-   swapcontext), it may come back there. */
+   swapcontext), it may come back there. What its callees have taken stays theirs: it is none of the caller's own time.
+ */
 void strobe_frame_drop(struct strobe_thread_state* state) {
     struct strobe_frame* frame = &state->frames[--state->depth];
     uint64_t stub = STROBE_STUB_OF(state, state->depth);
     struct strobe_left_return* left = strobe_left_return(state, stub, frame->slot);
     if (frame->totals != NULL) frame->totals->unwound++;
+    if (state->depth > 0) frame[-1].callee_ticks += frame->callee_ticks;
     if (*(uint64_t*)frame->slot != stub) return;
     *(uint64_t*)frame->slot = frame->return_address;
     left->stub = stub;
@@ -69,8 +67,11 @@ static int strobe_sample_out(const struct strobe_recorder* recorder, const struc
         totals->sampling = 0;
         return 0;
     }
-    if (++totals->window_calls >= STROBE_SAMPLING_WINDOW_CALLS) {
-        totals->sampling = ticks - totals->window_start_ticks < recorder->sampling_window_ticks;
+    /* while it is sampled, time ends the window as well: a function that is called less would take long to fill it */
+    if (++totals->window_calls > STROBE_SAMPLING_WINDOW_CALLS ||
+        (totals->sampling && ticks - totals->window_start_ticks >= recorder->sampling_window_ticks)) {
+        totals->sampling = totals->window_calls > STROBE_SAMPLING_WINDOW_CALLS &&
+                           ticks - totals->window_start_ticks < recorder->sampling_window_ticks;
         totals->window_start_ticks = ticks;
         totals->window_calls = 0;
     }
@@ -176,6 +177,7 @@ static void strobe_push_frame(struct strobe_thread_state* state, struct strobe_t
     frame->flags = flags;
     frame->callee_ticks = 0;
     frame->totals = totals;
+    frame->total_before = totals != NULL ? totals->total_ticks : 0;
     frame->resume = resume;
     *slot = STROBE_STUB_OF(state, state->depth);
     state->depth++;
@@ -253,7 +255,7 @@ static void strobe_record_return(struct strobe_recorder* recorder, struct strobe
     struct strobe_totals* totals = frame->totals;
     if (state->depth > 0) frame[-1].callee_ticks += duration;
     if (totals != NULL) {
-        strobe_totals_add_duration(totals, duration, frame->callee_ticks);
+        strobe_totals_add_duration(totals, frame, duration);
         if (frame->flags & STROBE_FRAME_SKIP) totals->sampled_out_exits++;
     }
     if (!(frame->flags & STROBE_FRAME_SKIP)) strobe_write_exit(recorder, state, totals, frame, ticks, returned);

@@ -64,10 +64,13 @@ static int strobe_chunk_is_abandoned(const struct strobe_recorder* recorder, con
 static int strobe_chunk_claim(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     struct strobe_header* header = recorder->header;
     uint32_t attempts = header->chunk_limit + 1;
-    while (attempts-- > 0 && header->chunk_limit > 0) {
-        uint32_t limit = header->chunk_limit;
-        uint64_t ticket = strobe_fetch_add64(&header->next_ticket, 1);
-        struct strobe_chunk* chunk = (struct strobe_chunk*)(recorder->chunks + (ticket % limit) * STROBE_CHUNK_BYTES);
+    while (attempts-- > 0) {
+        uint32_t limit = *(const volatile uint32_t*)&header->chunk_limit; /* others lower it at any time, down to 0 */
+        struct strobe_chunk* chunk;
+        uint64_t ticket;
+        if (limit == 0) break;
+        ticket = strobe_fetch_add64(&header->next_ticket, 1);
+        chunk = (struct strobe_chunk*)(recorder->chunks + (ticket % limit) * STROBE_CHUNK_BYTES);
         /* in later rounds, too: whoever had its ticket in the first may not have come to ask for its pages yet */
         if (!strobe_populate(recorder, chunk, STROBE_CHUNK_BYTES)) {
             if (ticket < limit) strobe_limit_lower(header, (uint32_t)ticket);

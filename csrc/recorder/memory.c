@@ -117,7 +117,9 @@ int strobe_may_touch(const struct strobe_recorder* recorder) {
 /* The part of the thread's own stack that is in use cannot go away: how much of it lies from `address` on. */
 static uint32_t strobe_bytes_on_stack(const struct strobe_thread_state* state, uint64_t address, uint32_t bytes) {
     uint64_t here = (uint64_t)&address;
-    if (state == NULL || here < state->stack_low || here >= state->stack_high || address < here || address >= state->stack_high) return 0;
+    if (state == NULL || here < state->stack_low || here >= state->stack_high || address < here ||
+        address >= state->stack_high)
+        return 0;
     return bytes < state->stack_high - address ? bytes : (uint32_t)(state->stack_high - address);
 }
 

@@ -74,7 +74,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->chunks = segment + header->chunk_offset;
     recorder->start_ticks = header->start_ticks;
     recorder->clock_kind = header->clock_kind;
-    recorder->sampling_window_ticks = (uint64_t)(int64_t)(10000000.0 / header->ns_per_tick);
+    recorder->sampling_window_ticks = (uint64_t)(int64_t)(STROBE_SAMPLING_WINDOW_NS / header->ns_per_tick);
     recorder->catch_returns = (uint32_t)strobe_returns_can_be_caught();
     recorder->fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
     recorder->may_call_kernel = 1;

@@ -21,6 +21,9 @@
 #include "../abi/strobe_abi.h"
 #include "../recipe/machine.h"
 #include "arch/cpu.h"
+#ifdef STROBE_CATCHES_FAULTS
+#include "native/x86_64/checked.h"
+#endif
 
 /* What a call seldom needs is kept apart from what it always needs, or gcc gives that up registers for it. */
 #ifdef __TINYC__
@@ -38,6 +41,10 @@
 #define STROBE_STUB_BYTES 16u
 #define STROBE_STUB_CALL_BYTES 6u /* at its beginning; behind them lies what stands on the stack */
 #define STROBE_LEFT_RETURNS 256u
+/* Of one function in one thread. A function is looked at for the first time after so many calls: they are all kept. */
+#define STROBE_SAMPLING_WINDOW_CALLS 10000u
+#define STROBE_SAMPLING_WINDOW_NS 100000000.0
+#define STROBE_SAMPLING_KEEP_ONE_IN 100u
 #define STROBE_UNWINDERS 64u
 #define STROBE_RETURNING_MARK 0x80000000ull /* added to a frame's number, which alone could be anything on a stack */
 #define STROBE_REGISTERS 6u                 /* of integer arguments */
@@ -75,9 +82,9 @@ struct strobe_frame {
     uint64_t callee_ticks;        /* of traced callees that returned */
     struct strobe_totals* totals; /* NULL: there was no room */
     uint64_t resume;              /* where the stub goes on into the function; 0 in the portable form */
-    uint64_t reserved;            /* one cache line; arch/ relies on the size */
+    uint64_t total_before;        /* the function's total_ticks when the call began */
 };
-STROBE_STATIC_ASSERT(sizeof(struct strobe_frame) == 64, "frame");
+STROBE_STATIC_ASSERT(sizeof(struct strobe_frame) == 64, "a frame is one cache line; arch/ relies on the size");
 
 /* Where a frame that was dropped with its stub in place would have returned to. */
 struct strobe_left_return {
@@ -110,7 +117,8 @@ struct strobe_thread_state {
     uint32_t end_rounds; /* times the thread-end destructor has run */
     uint32_t stubs_written;
     struct strobe_thread_state* nested; /* of the same thread: records while this one is busy, in signal handlers */
-    uint64_t totals_chain;              /* first of this state's totals entries, 0 for none */
+    uint32_t totals_chain;              /* first of this state's totals entries, 0 for none */
+    uint32_t reserved;
     struct strobe_left_return left_returns[STROBE_LEFT_RETURNS];   /* by stub and slot, the newest of each place */
     struct recipe_run machine;                                     /* of a recipe that is running: 3 KB */
     struct strobe_recipe_item scratch_items[STROBE_SCRATCH_ITEMS]; /* what it gives */
@@ -165,7 +173,8 @@ struct strobe_jump {
 typedef uint64_t strobe_script_function(uint64_t number, const uint64_t* registers, const uint64_t* slot, void* out);
 
 struct strobe_recorder {
-    struct strobe_control* control;
+    struct strobe_control*
+        control; /* as the next one read by the host from outside: strobe/capture/recorder_state.py */
     struct strobe_header* header;
     struct strobe_thread* threads;
     struct strobe_function_plan* plans;
@@ -183,7 +192,7 @@ struct strobe_recorder {
     uint32_t return_path_bytes;
     uint8_t* unwind_table; /* .eh_frame for all stubs, to be given to __register_frame */
     uint64_t start_ticks;
-    uint64_t sampling_window_ticks; /* 1,000 calls in less than this are more than 100,000 a second */
+    uint64_t sampling_window_ticks; /* STROBE_SAMPLING_WINDOW_CALLS in less than this are more than 100,000 a second */
     uint32_t clock_kind;
     uint32_t catch_returns; /* 0 where the CPU checks return addresses (shadow stack): entries only */
     uint32_t pid;
@@ -218,6 +227,10 @@ struct strobe_recorder {
     uint32_t reserved2;
     uint64_t unwinders[STROBE_UNWINDERS]; /* that know the return stubs */
 };
+
+STROBE_STATIC_ASSERT(offsetof(struct strobe_recorder, control) == 0, "the host reads it");
+STROBE_STATIC_ASSERT(offsetof(struct strobe_recorder, header) == 8, "the host reads it");
+STROBE_STATIC_ASSERT(offsetof(struct strobe_control, alive) == 8, "the host reads it");
 
 /* The one of this process. Portable form: memory that outlives the script, bound by the agent. */
 extern struct strobe_recorder strobe_recorder;
@@ -313,8 +326,9 @@ void strobe_record_thread(struct strobe_recorder* recorder, struct strobe_thread
 struct strobe_totals* strobe_totals_begin(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                           uint32_t function);
 void strobe_totals_forget(struct strobe_recorder* recorder, struct strobe_thread_state* state);
-/* `callee_ticks`: the part of the duration that traced callees took. */
-void strobe_totals_add_duration(struct strobe_totals* totals, uint64_t duration_ticks, uint64_t callee_ticks);
+/* Of the call of `frame`, which has returned. */
+void strobe_totals_add_duration(struct strobe_totals* totals, const struct strobe_frame* frame,
+                                uint64_t duration_ticks);
 
 /* recorder.c: CLOCK_MONOTONIC */
 uint64_t strobe_kernel_ns(void);

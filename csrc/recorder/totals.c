@@ -10,7 +10,7 @@ STROBE_COLD struct strobe_totals* strobe_totals_begin(struct strobe_recorder* re
     if (index >= recorder->header->totals_capacity) return NULL;
     entry = &recorder->totals[index];
     if (!strobe_populate(recorder, entry, sizeof(struct strobe_totals))) return NULL;
-    entry->thread_index = state->thread_index;
+    entry->thread_index = (uint16_t)state->thread_index;
     entry->min_ticks = ~0ull;
     entry->window_start_ticks = state->last_ticks;
     entry->next_of_thread = state->totals_chain;
@@ -23,7 +23,7 @@ STROBE_COLD struct strobe_totals* strobe_totals_begin(struct strobe_recorder* re
 
 /* The state goes to another thread: its entries stay in the segment, the way to them is cleared. */
 void strobe_totals_forget(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
-    uint64_t index = state->totals_chain;
+    uint32_t index = state->totals_chain;
     while (index != 0) {
         struct strobe_totals* entry = &recorder->totals[index];
         state->totals_index[entry->function] = 0;
@@ -41,11 +41,15 @@ static uint32_t strobe_histogram_bucket(uint64_t ticks) {
     return bucket < STROBE_HISTOGRAM_BUCKETS ? bucket : STROBE_HISTOGRAM_BUCKETS - 1;
 }
 
-void strobe_totals_add_duration(struct strobe_totals* totals, uint64_t duration_ticks, uint64_t callee_ticks) {
+/* Frames are left in the reverse order of their calls, so what the function's total has grown by since this call began
+   was spent within it: in calls of the same function, which are taken back. */
+void strobe_totals_add_duration(struct strobe_totals* totals, const struct strobe_frame* frame,
+                                uint64_t duration_ticks) {
     uint32_t* bucket = &totals->histogram[strobe_histogram_bucket(duration_ticks)];
     totals->exits++;
-    totals->total_ticks += duration_ticks;
-    totals->self_ticks += duration_ticks - callee_ticks;
+    totals->total_ticks = frame->total_before + duration_ticks;
+    totals->duration_ticks += duration_ticks;
+    totals->self_ticks += duration_ticks - frame->callee_ticks;
     if (duration_ticks < totals->min_ticks) totals->min_ticks = duration_ticks;
     if (duration_ticks > totals->max_ticks) totals->max_ticks = duration_ticks;
     if (*bucket != 0xffffffffu) (*bucket)++;

@@ -92,7 +92,7 @@ uint32_t chunk_count_for(uint64_t max_events) {
 void create_segment(const std::string& path, uint64_t max_events) {
     const bool sparse = kernel_populates_pages();
     strobe_header header = lay_out(chunk_count_for(max_events), sparse ? kTotalsCapacity : kTotalsCapacityAllocated);
-    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) throw std::system_error(errno, std::generic_category(), path);
     try {
         start_clock(header);

@@ -1,7 +1,6 @@
 #include "release.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,8 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <system_error>
+#include <vector>
 
 #include "../abi/strobe_abi.h"
+#include "open.h"
 #include "segment.h"
 
 namespace strobe {
@@ -18,9 +19,7 @@ namespace {
 
 class Descriptor {
   public:
-    explicit Descriptor(const std::string& path) : fd_(open(path.c_str(), O_RDWR | O_CLOEXEC)) {
-        if (fd_ < 0) throw std::system_error(errno, std::generic_category(), path);
-    }
+    explicit Descriptor(const std::string& path) : fd_(open_segment(path, O_RDWR)) {}
     ~Descriptor() { close(fd_); }
     Descriptor(const Descriptor&) = delete;
     Descriptor& operator=(const Descriptor&) = delete;
@@ -46,18 +45,20 @@ void punch(int fd, uint64_t offset, uint64_t bytes) {
 
 }  // namespace
 
+// Written as a file and not through a map, which somebody may cut short under us.
 void end_recording(const std::string& path) {
-    const strobe_header header = Segment(path).header();
+    const Segment segment(path);
+    const strobe_header& header = segment.header();
     const Descriptor file(path);
-    const size_t bytes = size_t{header.function_capacity} * sizeof(strobe_function_plan);
-    void* map =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), static_cast<off_t>(header.plan_offset));
-    if (map == MAP_FAILED) throw std::system_error(errno, std::generic_category(), path);
-    auto* plans = static_cast<strobe_function_plan*>(map);
-    for (uint32_t function = 0; function < header.function_capacity; function++)
-        if (plans[function].flags & STROBE_PLAN_ENABLED)
-            plans[function].flags &= static_cast<uint8_t>(~STROBE_PLAN_ENABLED);
-    munmap(map, bytes);
+    std::vector<strobe_function_plan> plans(header.function_capacity);
+    const size_t got = segment.read_at(header.plan_offset, plans.data(), plans.size() * sizeof plans[0]);
+    for (size_t function = 0; function < got / sizeof plans[0]; function++) {
+        if (!(plans[function].flags & STROBE_PLAN_ENABLED)) continue;
+        const auto flags = static_cast<uint8_t>(plans[function].flags & ~STROBE_PLAN_ENABLED);
+        const uint64_t offset = header.plan_offset + function * sizeof plans[0] + offsetof(strobe_function_plan, flags);
+        if (pwrite(file.get(), &flags, sizeof flags, static_cast<off_t>(offset)) != sizeof flags)
+            throw std::system_error(errno, std::generic_category(), path);
+    }
 }
 
 void release_memory(const std::string& path) {

@@ -1,7 +1,6 @@
 #include "segment.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,9 +9,9 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <system_error>
 
 #include "clock.h"
+#include "open.h"
 
 namespace strobe {
 namespace {
@@ -24,10 +23,6 @@ constexpr uint64_t kLastTicksUnknown = UINT64_MAX;
 template <typename Word>
 Word load_acquire(const Word& word) {
     return __atomic_load_n(&word, __ATOMIC_ACQUIRE);
-}
-
-[[noreturn]] void fail_with_errno(const std::string& path) {
-    throw std::system_error(errno, std::generic_category(), path);
 }
 
 bool region_fits(uint64_t offset, uint64_t count, uint64_t size, uint64_t total_bytes) {
@@ -69,33 +64,23 @@ ChunkSummary summarise(uint32_t index, const strobe_chunk& chunk) {
 }  // namespace
 
 Segment::Segment(const std::string& path) {
-    fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd_ < 0) fail_with_errno(path);
+    fd_ = open_segment(path, O_RDONLY);
     try {
-        map_file(path);
+        map_file();
         validate();
     } catch (...) {
-        if (map_) munmap(const_cast<uint8_t*>(map_), map_bytes_);
         close(fd_);
         throw;
     }
 }
 
-Segment::~Segment() {
-    munmap(const_cast<uint8_t*>(map_), map_bytes_);
-    close(fd_);
-}
+Segment::~Segment() { close(fd_); }
 
-void Segment::map_file(const std::string& path) {
-    struct stat status{};
-    if (fstat(fd_, &status) != 0) fail_with_errno(path);
-    if (!S_ISREG(status.st_mode) || status.st_size < static_cast<off_t>(STROBE_HEADER_BYTES)) {
-        throw SegmentError("it is too short for a segment");
-    }
-    map_bytes_ = static_cast<uint64_t>(status.st_size);
-    void* map = mmap(nullptr, map_bytes_, PROT_READ, MAP_SHARED, fd_, 0);
-    if (map == MAP_FAILED) fail_with_errno(path);
-    map_ = static_cast<const uint8_t*>(map);
+void Segment::map_file() {
+    file_ = std::make_unique<const FileMap>(fd_, true);
+    map_ = file_->data();
+    map_bytes_ = file_->size();
+    if (map_bytes_ < STROBE_HEADER_BYTES) throw SegmentError("it is too short for a segment");
 }
 
 // A file that is shorter than its header says was cut off: what is left of it is still given.
@@ -116,6 +101,14 @@ strobe_header Segment::read_header() const {
 template <typename Field>
 Field Segment::live(Field strobe_header::* field) const {
     return load_acquire(reinterpret_cast<const strobe_header*>(map_)->*field);
+}
+
+std::string Segment::damage() const {
+    struct stat status{};
+    const uint64_t bytes = fstat(fd_, &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
+    if (bytes >= header_.total_bytes) return file_->was_cut() ? "pages of it could not be read" : "";
+    return "it was cut short: " + std::to_string(bytes) + " of " + std::to_string(header_.total_bytes) +
+           " bytes are there";
 }
 
 int64_t Segment::to_ns(uint64_t ticks) const {

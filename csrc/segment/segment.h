@@ -1,4 +1,5 @@
-// A segment file, mapped read-only: safe to read while the target writes, dies, or has left the file damaged.
+// A segment file, mapped read-only: safe to read while the target writes, dies, or has left the file damaged, and while
+// anybody cuts it short.
 //
 //   Segment segment("/dev/shm/strobe-…");
 //   Merge events(segment, filter);               // merge.h: events of all threads by time
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "../abi/strobe_abi.h"
+#include "../mapping/file_map.h"
 
 namespace strobe {
 
@@ -102,6 +104,10 @@ class Segment {
     // Remembers a full chunk's newest record, so that later scans by time can pass it over unread.
     void remember_last_ticks(const ChunkSummary& summary, uint64_t last_ticks) const;
 
+    // What is left of a file that somebody has cut short, in words; empty while it is whole. What is gone reads as
+    // zeros.
+    std::string damage() const;
+
     // Reads from the file without touching the map: a never-written page then stays unallocated. Short at end of file.
     size_t read_at(uint64_t offset, void* destination, size_t size) const;
 
@@ -111,7 +117,7 @@ class Segment {
         uint64_t last_ticks;
     };
 
-    void map_file(const std::string& path);
+    void map_file();
     void validate();
     template <typename Field>
     Field live(Field strobe_header::* field) const;
@@ -119,6 +125,7 @@ class Segment {
     uint64_t sealed_last_ticks(uint32_t index, uint64_t sequence) const;
 
     int fd_ = -1;
+    std::unique_ptr<const FileMap> file_;
     const uint8_t* map_ = nullptr;
     uint64_t map_bytes_ = 0;
     strobe_header header_{};

@@ -12,10 +12,12 @@ constexpr uint32_t kDeepest = 8;
 constexpr uint64_t kTicksPerEvent = 64;
 constexpr uint32_t kPid = 4242;
 
-void add_call(strobe_totals& totals, uint64_t duration_ticks) {
+void add_call(strobe_totals& totals, uint64_t total_before, uint64_t duration_ticks, uint64_t callee_ticks) {
     totals.calls++;
     totals.exits++;
-    totals.total_ticks += duration_ticks;
+    totals.total_ticks = total_before + duration_ticks;
+    totals.duration_ticks += duration_ticks;
+    totals.self_ticks += duration_ticks - callee_ticks;
     totals.min_ticks = std::min(totals.min_ticks, duration_ticks);
     totals.max_ticks = std::max(totals.max_ticks, duration_ticks);
     totals.histogram[histogram_bucket(duration_ticks)]++;
@@ -52,20 +54,24 @@ class SyntheticThread {
     struct Frame {
         uint32_t function;
         uint64_t enter_ticks;
+        uint64_t total_before;
+        uint64_t callee_ticks;
     };
 
     void enter(uint16_t depth) {
-        frames_[depth] = {1 + static_cast<uint32_t>(made_++ % functions_), now_};
+        const auto function = 1 + static_cast<uint32_t>(made_++ % functions_);
+        frames_[depth] = {function, now_, totals_[function - 1]->total_ticks, 0};
         const uint64_t arguments[2] = {made_, depth};
         writer_.enter(now_, frames_[depth].function, depth, arguments);
         now_ += step_;
     }
 
     void exit(uint16_t depth) {
-        const auto [function, enter_ticks] = frames_[depth];
+        const auto [function, enter_ticks, total_before, callee_ticks] = frames_[depth];
         const uint64_t returned = function;
         writer_.exit(now_, function, depth, now_ - enter_ticks, &returned);
-        add_call(*totals_[function - 1], now_ - enter_ticks);
+        add_call(*totals_[function - 1], total_before, now_ - enter_ticks, callee_ticks);
+        if (depth > 0) frames_[depth - 1].callee_ticks += now_ - enter_ticks;
         now_ += step_;
     }
 

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <span>
 #include <thread>
@@ -68,13 +70,23 @@ class Recorder {
         uint64_t slot = kReturnAddress;
         const uint64_t registers[STROBE_REGISTERS] = {serial, serial * kKey + function};
         strobe_enter(&recorder_, function, &slot, registers, 0);
-        body();
         strobe_thread_state* state = strobe_thread_current(&recorder_);
         const uint64_t depth = state->depth - 1;
+        body();
         const uint64_t frame = static_cast<uint64_t>(state - recorder_.states) * STROBE_FRAMES + depth;
         CHECK_EQUAL(slot, state->first_stub + depth * STROBE_STUB_BYTES);
         CHECK_EQUAL(strobe_exit(&recorder_, frame, serial ^ function, 0, &slot), kReturnAddress);
         asm volatile("" : : "r"(&slot) : "memory");  // keeps the slot, and so each frame, on the stack
+    }
+
+    // A traced call that an exception or a jump leaves: nothing is said of its end.
+    template <typename Body>
+    [[gnu::noinline]] void leave(uint32_t function, Body body) {
+        uint64_t slot = kReturnAddress;
+        const uint64_t registers[STROBE_REGISTERS] = {};
+        strobe_enter(&recorder_, function, &slot, registers, 0);
+        body();
+        asm volatile("" : : "r"(&slot) : "memory");
     }
 
     // `calls` calls in all, one inside the other, `deep` levels.
@@ -220,6 +232,105 @@ void what_sampling_leaves_out_is_counted() {
     CHECK_EQUAL(loss.evicted, 0u);
 }
 
+uint64_t sampled_out(const Segment& segment) { return read_loss(segment).sampled_out; }
+
+// Quick calls of a program that makes few, and the calls of a function that has been called less for a while.
+void only_what_is_really_called_often_is_sampled() {
+    constexpr uint64_t many = 10'000;
+    const SegmentPath path;
+    create_segment(path, 100'000);
+    const Segment segment(path);
+    Recorder recorder(path, STROBE_PLAN_ENABLED | STROBE_PLAN_WORDS | STROBE_PLAN_SAMPLE);
+    uint64_t serial = 0;
+    for (; serial < many; ++serial) recorder.call(3, serial, [] {});
+    CHECK_EQUAL(sampled_out(segment), 0u);
+    for (; serial < 2 * many; ++serial) recorder.call(3, serial, [] {});
+    const uint64_t while_hot = sampled_out(segment);
+    CHECK(while_hot > 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    for (const uint64_t end = serial + many; serial < end; ++serial) recorder.call(3, serial, [] {});
+    CHECK_EQUAL(sampled_out(segment), while_hot);
+}
+
+struct Expected {
+    uint64_t total = 0;
+    uint64_t durations = 0;
+    uint64_t self = 0;
+};
+
+// What the totals must be, from the exits: calls that have returned, the outermost of each function, and less callees.
+std::map<uint32_t, Expected> expected_totals(const Segment& segment) {
+    struct Call {
+        uint32_t function;
+        uint64_t enter, exit;
+    };
+    std::vector<Call> calls;
+    std::map<uint32_t, Expected> found;
+    Merge merge(segment, {});
+    for (Event event; merge.next(event);) {
+        if (event.is_enter()) continue;
+        const Call call{event.function, event.ticks - event.duration_ticks(), event.ticks};
+        Expected& expected = found[call.function];
+        expected.durations += event.duration_ticks();
+        expected.self += event.duration_ticks();
+        calls.push_back(call);
+    }
+    for (const Call& call : calls) {
+        const Call* caller = nullptr;
+        bool outermost = true;
+        for (const Call& other : calls) {
+            if (!(other.enter < call.enter && call.exit < other.exit)) continue;
+            if (!caller || other.enter > caller->enter) caller = &other;
+            outermost &= other.function != call.function;
+        }
+        if (outermost) found[call.function].total += call.exit - call.enter;
+        if (caller) found[caller->function].self -= call.exit - call.enter;
+    }
+    return found;
+}
+
+// Calls of three functions within each other, of which some are left without a return.
+void time_within_a_call_of_the_same_function_counts_once() {
+    const SegmentPath path;
+    create_segment(path, 100'000);
+    const Segment segment(path);
+    {
+        Recorder recorder(path);
+        uint64_t chance = 1;
+        const auto roll = [&](uint64_t sides) {
+            chance = chance * kKey + 1;
+            return (chance >> 33) % sides;
+        };
+        const std::function<void(int)> some = [&](int deep) {
+            for (uint64_t calls = roll(4); calls > 0; --calls) {
+                const auto function = static_cast<uint32_t>(1 + roll(3));
+                const auto body = [&] {
+                    if (deep > 0) some(deep - 1);
+                };
+                if (roll(5) == 0) {
+                    recorder.leave(function, body);
+                } else {
+                    recorder.call(function, 1, body);
+                }
+            }
+        };
+        for (int round = 0; round < 20; ++round) some(6);
+        recorder.call(8, 1, [] {});  // drops what was left
+    }
+    std::map<uint32_t, Expected> expected = expected_totals(segment);
+    uint64_t unwound = 0;
+    for_each_totals(segment, [&](const strobe_totals& totals) {
+        const Expected& of_events = expected[totals.function];
+        CHECK_EQUAL(totals.total_ticks, of_events.total);
+        CHECK_EQUAL(totals.duration_ticks, of_events.durations);
+        CHECK_EQUAL(totals.self_ticks, of_events.self);
+        CHECK_EQUAL(totals.calls, totals.exits + totals.unwound);
+        CHECK(totals.function == 8 || totals.total_ticks < totals.duration_ticks);
+        unwound += totals.unwound;
+    });
+    CHECK(unwound > 0);
+}
+
 // qemu, which runs this test for other CPUs, does not.
 bool has_process_vm_readv() { return process_vm_readv(getpid(), nullptr, 0, nullptr, 0, 0) == 0; }
 
@@ -252,5 +363,7 @@ int main() {
     parents_are_the_enclosing_calls();
     short_threads_share_chunks();
     what_sampling_leaves_out_is_counted();
+    only_what_is_really_called_often_is_sampled();
+    time_within_a_call_of_the_same_function_counts_once();
     return verdict();
 }

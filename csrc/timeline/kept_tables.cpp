@@ -86,6 +86,31 @@ class CountRows : public MadeRows<KindCount> {
     State& state_;
 };
 
+// Calls that have returned, of which a later one may turn out to have been the caller: they come in the order in which
+// they ended, so a caller comes behind everything that it called.
+class Enclosed {
+  public:
+    // Notes a call; how many ticks of it were spent in those that are known.
+    uint64_t add(const Event& exit) {
+        const uint64_t duration = exit.duration_ticks();
+        const uint64_t start = exit.ticks - std::min(duration, exit.ticks);
+        uint64_t within = 0;
+        for (; !calls_.empty() && calls_.back().start >= start; calls_.pop_back()) within += calls_.back().duration;
+        if (exit.depth == 0)
+            calls_.clear();  // nobody called it, nor what was before it
+        else
+            calls_.push_back({start, duration});
+        return std::min(within, duration);
+    }
+
+  private:
+    struct Call {
+        uint64_t start;
+        uint64_t duration;
+    };
+    std::vector<Call> calls_;
+};
+
 // Adds events up per function and thread. Consecutive events mostly are of one thread, so its table is at hand.
 class KeptTotals {
   public:
@@ -94,14 +119,17 @@ class KeptTotals {
             thread_index_ = event.thread_index;
             of_thread_ = &threads_[event.thread_index];
         }
-        strobe_totals& totals = row(event.function);
+        Row& kept = row(event.function);
+        strobe_totals& totals = kept.row.totals;
         if (event.is_enter()) {
             ++totals.calls;
             return;
         }
         const uint64_t ticks = event.duration_ticks();
         ++totals.exits;
-        totals.total_ticks += ticks;
+        totals.duration_ticks += ticks;
+        totals.total_ticks += ticks - kept.enclosed.add(event);
+        kept.row.own_ticks += ticks - of_thread_->enclosed.add(event);
         totals.min_ticks = std::min(totals.min_ticks, ticks);
         totals.max_ticks = std::max(totals.max_ticks, ticks);
         ++totals.histogram[histogram_bucket(ticks)];
@@ -110,37 +138,46 @@ class KeptTotals {
         threads_.clear();
         of_thread_ = nullptr;
     }
-    std::vector<strobe_totals> rows() const {
-        std::vector<strobe_totals> all;
-        for (const auto& [index, functions] : threads_) {
-            for (const auto& totals : functions) {
-                if (totals) all.push_back(*totals);
+    std::vector<TotalsRow> rows() const {
+        std::vector<TotalsRow> all;
+        for (const auto& [index, thread] : threads_) {
+            for (const auto& kept : thread.functions) {
+                if (kept) all.push_back(kept->row);
             }
         }
         return all;
     }
 
   private:
-    strobe_totals& row(uint32_t function) {
-        if (function >= of_thread_->size()) of_thread_->resize(function + 1);
-        std::unique_ptr<strobe_totals>& totals = (*of_thread_)[function];
-        if (!totals) {
-            totals = std::make_unique<strobe_totals>();
-            totals->function = function;
-            totals->thread_index = thread_index_;
-            totals->min_ticks = UINT64_MAX;
-            totals->self_ticks = kUnknownTicks;
+    struct Row {
+        TotalsRow row{};
+        Enclosed enclosed;  // calls of this function
+    };
+    struct OfThread {
+        std::vector<std::unique_ptr<Row>> functions;  // by id
+        Enclosed enclosed;                            // calls of all functions
+    };
+
+    Row& row(uint32_t function) {
+        auto& functions = of_thread_->functions;
+        if (function >= functions.size()) functions.resize(function + 1);
+        if (!functions[function]) {
+            functions[function] = std::make_unique<Row>();
+            strobe_totals& totals = functions[function]->row.totals;
+            totals.function = function;
+            totals.thread_index = static_cast<uint16_t>(thread_index_);
+            totals.min_ticks = UINT64_MAX;
+            totals.self_ticks = kUnknownTicks;
         }
-        return *totals;
+        return *functions[function];
     }
 
-    using ByFunction = std::vector<std::unique_ptr<strobe_totals>>;
-    std::map<uint32_t, ByFunction> threads_;
-    ByFunction* of_thread_ = nullptr;
+    std::map<uint32_t, OfThread> threads_;
+    OfThread* of_thread_ = nullptr;
     uint32_t thread_index_ = 0;
 };
 
-class KeptTotalsRows : public MadeRows<strobe_totals> {
+class KeptTotalsRows : public MadeRows<TotalsRow> {
   public:
     explicit KeptTotalsRows(State& state) : state_(state) {}
 

@@ -27,6 +27,10 @@ std::shared_ptr<const Segment> State::segment(const std::string& path) {
     auto place = std::find_if(segments_.begin(), segments_.end(), [&](const OpenSegment& open) {
         return open.path == path && open.device == file.st_dev && open.inode == file.st_ino;
     });
+    if (place != segments_.end() && !place->segment->damage().empty()) {  // what was zeros for it may be there now
+        segments_.erase(place);
+        place = segments_.end();
+    }
     if (place == segments_.end()) {
         segments_.push_front({path, file.st_dev, file.st_ino, std::make_shared<const Segment>(path)});
         place = segments_.begin();

@@ -12,15 +12,23 @@ namespace strobe::timeline {
     "function_id integer, thread_index integer, calls integer, exits integer, unwound integer,"              \
     " exits_missed integer, total_ns integer, min_ns integer, max_ns integer, sampled_out_enters integer,"   \
     " sampled_out_exits integer, lost_enters integer, lost_exits integer, histogram blob, ns_per_tick real," \
-    " self_ns integer"
+    " self_ns integer, duration_ns_sum integer, own_ns integer"
 
-constexpr int kTotalsColumns = 16;
+constexpr int kTotalsColumns = 18;
 
 // self_ticks where it is not known: events that were kept do not tell who called whom.
 constexpr uint64_t kUnknownTicks = UINT64_MAX;
 
+// What both tables have of one function in one thread. `own_ticks`: the durations without what was spent in calls that
+// are in the table as well, so that what several functions took together is the sum.
+struct TotalsRow {
+    strobe_totals totals;
+    uint64_t own_ticks;
+};
+
 // Durations are null while no call has ended; `histogram` is a blob of 128 counts of 32 bits.
-inline void totals_column(sqlite3_context* context, int column, const strobe_totals& row, const Segment& segment) {
+inline void totals_column(sqlite3_context* context, int column, const TotalsRow& all, const Segment& segment) {
+    const strobe_totals& row = all.totals;
     auto integer = [context](uint64_t value) { sqlite3_result_int64(context, static_cast<sqlite3_int64>(value)); };
     auto duration = [&](uint64_t ticks) {
         if (row.exits) sqlite3_result_int64(context, segment.to_ns(ticks));
@@ -58,6 +66,10 @@ inline void totals_column(sqlite3_context* context, int column, const strobe_tot
             return sqlite3_result_double(context, segment.header().ns_per_tick);
         case 15:
             return row.self_ticks == kUnknownTicks ? sqlite3_result_null(context) : duration(row.self_ticks);
+        case 16:
+            return duration(row.duration_ticks);
+        case 17:
+            return duration(all.own_ticks);
         default:
             return;
     }

@@ -39,7 +39,7 @@ class TotalsRows {
         for_each_totals(*selection_.segment, [&](const strobe_totals& totals) {
             if (filter.functions && !filter.functions->contains(totals.function)) return;
             if (filter.threads && !filter.threads->test(totals.thread_index)) return;
-            rows_.push_back(totals);
+            rows_.push_back({totals, totals.self_ticks});
         });
     }
     bool eof() const { return next_ >= rows_.size(); }
@@ -52,7 +52,7 @@ class TotalsRows {
   private:
     State& state_;
     Selection selection_;
-    std::vector<strobe_totals> rows_;
+    std::vector<TotalsRow> rows_;
     size_t next_ = 0;
 };
 

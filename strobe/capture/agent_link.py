@@ -10,11 +10,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import frida
 
-from strobe import resources
+from strobe import resources, threads
 from strobe.capture import exit_status
 from strobe.capture.extras_request import ExtrasRequest
 from strobe.errors import failure
@@ -52,12 +53,14 @@ class Plan:
 class Setup:
     """`form`: which form of the recorder is in use. `catches_returns`: False where the CPU forbids replacing return
     addresses (shadow stack), so that only entries are recorded. `reason`: why it is not the native form.
+    `recorder`: address of its struct strobe_recorder.
     `interceptor_writes`: Frida writes the hooks while threads run, so it may only do so before any does."""
 
     form: str
     catches_returns: bool
     reason: str = ""
     interceptor_writes: bool = False
+    recorder: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,28 +77,34 @@ class AgentLink:
     """The agent of one process. Its methods raise agent_unresponsive, agent_failed, and ProcessLookupError when the
     process is gone."""
 
-    def __init__(self, session: Any, pid: int, on_added: ModuleAdded, on_removed: ModuleRemoved) -> None:
+    def __init__(
+        self, session: Any, pid: int, on_added: ModuleAdded, on_removed: ModuleRemoved, failed: threads.Failed
+    ) -> None:
         self._pid = pid
         self._on_added = on_added
         self._on_removed = on_removed
         self._interceptor_writes = False
         source = resources.AGENT.read_text()
         self._script = self._call(lambda: session.create_script(source, name="strobe", runtime="qjs"))
-        self._script.on("message", self._receive)
+        self._receiver = threads.guarded("a message of the agent", self._receive, failed)
+        self._script.on("message", self._receiver)
         self._call(self._script.load)
 
-    def setup(self, segment_path: str, segment_bytes: int, is_own_program: bool) -> Setup:
+    def setup(self, segment_path: str, is_own_program: bool) -> Setup:
+        segment = Path(segment_path).lstat()
         request = {
             "source": resources.RECORDER.read_text(),
             "library": _library(),
             "segmentPath": segment_path,
-            "segmentBytes": segment_bytes,
+            "segmentBytes": segment.st_size,
+            "segmentInode": str(segment.st_ino),
             "notesExit": not exit_status.kernel_tells(),
             "isOwnProgram": is_own_program,
         }
         answer = self._ask(self._script.exports_sync.setup, request)
         self._interceptor_writes = bool(answer["interceptorWrites"])
-        return Setup(answer["form"], answer["catchesReturns"], answer["reason"], self._interceptor_writes)
+        recorder = int(answer["recorder"], 16)
+        return Setup(answer["form"], answer["catchesReturns"], answer["reason"], self._interceptor_writes, recorder)
 
     def prepare_stdio(self, stdin_path: str | None, by_line: bool) -> None:
         self._ask(self._script.exports_sync.prepare_stdio, stdin_path, by_line)
@@ -188,7 +197,7 @@ class AgentLink:
     def close(self) -> None:
         """Frida keeps a script as long as this process lives, and with it who listens to it: nobody does any more."""
         with contextlib.suppress(ValueError):  # closed already
-            self._script.off("message", self._receive)
+            self._script.off("message", self._receiver)
 
     def unload(self) -> None:
         """The target's own bytes are back everywhere when this returns."""
@@ -209,15 +218,13 @@ class AgentLink:
 
     def _ask(self, function: Callable[..., Any], *arguments: Any, seconds: float = ANSWER_S) -> Any:
         """An RPC, on a thread of its own: Frida 17 waits for the answer to one whatever is cancelled meanwhile."""
-        outcome: queue.SimpleQueue[tuple[Any, Exception | None]] = queue.SimpleQueue()
+        outcome: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
 
-        def ask() -> None:
-            try:
-                outcome.put((function(*arguments), None))
-            except Exception as error:
-                outcome.put((None, error))
-
-        threading.Thread(target=ask, name=f"strobe-ask-{self._pid}", daemon=True).start()
+        threads.start(
+            f"strobe-ask-{self._pid}",
+            lambda: outcome.put((function(*arguments), None)),
+            lambda error: outcome.put((None, error)),
+        )
         try:
             answer, error = outcome.get(timeout=seconds)
         except queue.Empty:

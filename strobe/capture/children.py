@@ -22,8 +22,8 @@ class RecordedChildren:
 
     def __init__(self, pid: int, segment_path: str) -> None:
         self._own = pid
-        self._segment = f" {segment_path}"
-        self._since = _started(pid) or 0
+        self._segment = (f" {segment_path}", f" {segment_path} (deleted)")  # as proc(5) names a removed file
+        self._since = started(pid) or 0
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._lock = threading.Lock()
         self._closing = weakref.finalize(self, os.close, self._wake)
@@ -59,7 +59,7 @@ class RecordedChildren:
             self._closing()
 
     def _is_recorded(self, pid: int) -> bool:
-        if (_started(pid) or 0) < self._since:
+        if (started(pid) or 0) < self._since:
             return False
         try:
             lines = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
@@ -68,7 +68,7 @@ class RecordedChildren:
         return any(line.endswith(self._segment) and _WRITES in line for line in lines)
 
 
-def _started(pid: int) -> int | None:
+def started(pid: int) -> int | None:
     """None where there is no such process, or it has ended and was not reaped yet."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()

@@ -67,6 +67,16 @@ class CodePatches:
         """What stood where the jumps are now, by address."""
         return {patch.address: patch.original for patch in self._patches.values() if patch.placed}
 
+    def missing(self, memory: FileIO) -> set[int]:
+        """Function ids of jumps that were placed and whose bytes are others now. `memory`: /proc/PID/mem.
+
+        Raises ProcessLookupError when the process is gone. Where nothing is mapped a library was unloaded.
+        """
+        placed = [(item, patch) for item, patch in list(self._patches.items()) if patch.placed]
+        return {
+            item for item, patch in placed if _bytes_at(memory, patch.address, _JUMP_BYTES) not in (patch.jump, b"")
+        }
+
     def forget(self, start: int, size: int) -> None:
         """The library there was unloaded."""
         for item, patch in list(self._patches.items()):

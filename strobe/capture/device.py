@@ -9,7 +9,12 @@ from typing import Any
 import frida
 
 from strobe.capture.frida_helper import FridaHelper
+from strobe.capture.limits import check_descriptors
 
+# frida's exceptions have no base of their own
+FRIDA_ERRORS: tuple[type[Exception], ...] = tuple(
+    kind for name, kind in vars(frida).items() if name.endswith("Error") and isinstance(kind, type)
+)
 Receiver = Callable[[int, bytes], None]
 
 
@@ -27,6 +32,7 @@ class OutputRouter:
     def device(self) -> Any:
         with self._lock:
             if self._device is None:
+                check_descriptors()
                 self._device = self._helper.start_with(frida.get_local_device)
                 self._device.on("output", self._receive)
             return self._device

@@ -35,8 +35,16 @@ def wait_for_end(pid: int, pidfd: int, segment_path: str) -> ExitStatus:
     """Blocks until the process has ended. `ExitStatus()` where nobody can say how."""
     found = _by_waitid(pid, pidfd)
     if found is None:
-        found = _by_kernel(pidfd) or _by_recorder(segment_path)
+        found = _by_kernel(pidfd) or by_recorder(segment_path)
     return found or ExitStatus()
+
+
+def wait_unless(pidfd: int, wake: int) -> bool:
+    """Blocks until the process has ended; False where `wake`, an eventfd, was written to first."""
+    waiting = select.poll()
+    waiting.register(pidfd, select.POLLIN)
+    waiting.register(wake, select.POLLIN)
+    return any(descriptor == pidfd for descriptor, _ in waiting.poll())
 
 
 def _by_waitid(pid: int, pidfd: int) -> ExitStatus | None:
@@ -78,6 +86,10 @@ def _by_kernel(pidfd: int) -> ExitStatus | None:
     return ExitStatus(code=code) if code >= 0 else ExitStatus(signal=-code)
 
 
-def _by_recorder(segment_path: str) -> ExitStatus | None:
-    state, code = _core.Segment(segment_path).exit_state()
+def by_recorder(segment_path: str) -> ExitStatus | None:
+    """What the recorder noted of the argument of _exit; None where the program did not call it."""
+    try:
+        state, code = _core.Segment(segment_path).exit_state()
+    except (OSError, ValueError):  # removed, or damaged: the program has ended nevertheless
+        return None
     return ExitStatus(code=code & 0xFF) if state == _EXIT_CALLED else None

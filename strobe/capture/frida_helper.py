@@ -2,7 +2,8 @@
 
 All Frida processes of a user share one. Two that start at the same moment would both start one, and the second says on
 our standard error that there is one already; so would the folder of one that is just being started seem to be left
-over. Hence a lock among Strobe's processes, and each ends the helper only that came with itself.
+over. Hence a lock among Strobe's processes, and each ends the helper only that came with itself. The file of the lock
+says whose helper is whose, so that the next process ends the one of a process that was killed.
 """
 
 from __future__ import annotations
@@ -23,9 +24,15 @@ from typing import Any
 
 import frida
 
+from strobe import threads
+from strobe.capture.children import started
+
 log = logging.getLogger(__name__)
 
+_Owner = tuple[int, int]  # process id and start time: ids come around again
+
 _HELPER = "idund"
+_MOST_BYTES = 1 << 16  # of the file
 _ABANDONED_S = 120.0
 _LOCK_S = 2.0
 _LOCK_POLL_S = 0.005
@@ -43,28 +50,33 @@ class FridaHelper:
     def start_with(self, open_device: Callable[[], Any]) -> Any:
         """The device. Frida starts the helper in the background, and is waited for there."""
         lock = _take_lock()
+        if lock is not None:
+            _end_orphans(lock)
         before = set(_folders())
         try:
             return open_device()
         finally:
-            threading.Thread(target=self._settle, args=(lock, before), name="strobe-frida", daemon=True).start()
+            threads.start("strobe-frida", lambda: self._settle(lock, before), threads.logged_only)
 
     def end(self) -> None:
-        """Ends the helper and removes its folder; also older folders that nobody runs from, of killed processes."""
+        """Ends the helper and removes its folder; also older folders that nobody runs from."""
         if not self._started.wait(_START_S):
             return
-        with _locked():
+        with _locked() as lock:
             for folder in self._own:
-                _end(_running_from(folder))
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
+            if lock is not None:
+                _write_owners(lock, {name: owner for name, owner in _owners(lock).items() if owner != _this_process()})
             for folder in _folders():
-                if _age_s(folder) > _ABANDONED_S and not _running_from(folder):
-                    shutil.rmtree(folder, ignore_errors=True)
+                _remove_abandoned(folder)
 
     def _settle(self, lock: int | None, before: set[Path]) -> None:
         try:
             frida.enumerate_devices()  # returns when everything that Frida starts is started
             self._own = [folder for folder in _folders() if folder not in before]
+            if lock is not None:
+                mine = {folder.name: _this_process() for folder in self._own}
+                _write_owners(lock, _owners(lock) | mine)
         except Exception as error:
             log.warning("Frida's devices: %s", error)
         finally:
@@ -73,10 +85,10 @@ class FridaHelper:
 
 
 @contextlib.contextmanager
-def _locked() -> Iterator[None]:
+def _locked() -> Iterator[int | None]:
     lock = _take_lock()
     try:
-        yield
+        yield lock
     finally:
         _release(lock)
 
@@ -101,6 +113,49 @@ def _take_lock() -> int | None:
 def _release(lock: int | None) -> None:
     if lock is not None:
         os.close(lock)
+
+
+def _this_process() -> _Owner:
+    return os.getpid(), started(os.getpid()) or 0
+
+
+def _owners(lock: int) -> dict[str, _Owner]:
+    """The process that each folder came with, by the folder's name."""
+    owners = {}
+    for line in os.pread(lock, _MOST_BYTES, 0).decode(errors="replace").splitlines():
+        fields = line.split()
+        if len(fields) == 3 and fields[1].isdecimal() and fields[2].isdecimal():
+            owners[fields[0]] = (int(fields[1]), int(fields[2]))
+    return owners
+
+
+def _write_owners(lock: int, owners: dict[str, _Owner]) -> None:
+    present = {folder.name for folder in _folders()}
+    lines = [f"{name} {pid} {start}\n" for name, (pid, start) in owners.items() if name in present]
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, "".join(lines).encode(), 0)
+
+
+def _end_orphans(lock: int) -> None:
+    """The helpers of processes that were killed, and their folders, 10 MB each."""
+    owners = _owners(lock)
+    for folder in _folders():
+        owner = owners.get(folder.name)
+        if owner is None:
+            _remove_abandoned(folder)
+        elif started(owner[0]) != owner[1]:
+            _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    _end(_running_from(folder))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """One that is young may be of a process that is starting its helper right now."""
+    if _age_s(folder) > _ABANDONED_S and not _running_from(folder):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _folders() -> list[Path]:

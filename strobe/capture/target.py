@@ -5,24 +5,28 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import select
 import signal
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from io import FileIO
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import frida
 
-from strobe import _core
+from strobe import _core, threads
 from strobe.capture import program
 from strobe.capture.agent_link import AgentLink, Plan, Trampoline
 from strobe.capture.attachable import ATTACH_S, wait_until_attachable
 from strobe.capture.code_patches import CodePatches, PatchRequest
-from strobe.capture.device import ROUTER
-from strobe.capture.exit_status import wait_for_end
+from strobe.capture.device import FRIDA_ERRORS, ROUTER
+from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.extras_request import ExtrasRequest
 from strobe.capture.last_thread import end_with_last_thread
+from strobe.capture.recorder_state import is_recording
 from strobe.capture.task_status import blocked_signals, filters_calls
 from strobe.capture.uninjection import Injection
 from strobe.errors import StrobeError, failure
@@ -51,6 +55,8 @@ class TargetEvents(Protocol):
 
     def on_module_added(self, module: LoadedModule, ready: Callable[[], None]) -> None: ...
     def on_module_removed(self, module: LoadedModule) -> None: ...
+    def on_failure(self, what: str, error: BaseException) -> None:
+        """`what` of the observation has failed, for good: the program goes on, and less of it is seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,9 @@ class Target:
         self._output_ended = threading.Event()
         self._session: Any = None
         self._agent: AgentLink
+        # one object, by which the router knows it again
+        self._receiver = threads.guarded("output", self._receive_output, self._fail("the program's output"))
+        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
 
     @staticmethod
     def spawn(
@@ -105,7 +114,7 @@ class Target:
         with _killed_on_failure(pid):
             target = Target(pid, False, segment_path, events)
             if stdio == "pipe":
-                ROUTER.connect(pid, target._receive_output)
+                ROUTER.connect(pid, target._receiver)
             else:
                 target._open_streams.clear()
             target._begin(device)
@@ -129,34 +138,38 @@ class Target:
             raise failure("attach_refused", pid=pid, reason=error) from error
         except frida.ProcessNotFoundError as error:
             raise failure("no_such_process", pid=pid) from error
-        except StrobeError:  # such as another session, which came in the same moment
-            target._let_go()
-            raise
+        except FRIDA_ERRORS as error:
+            raise failure("attach_refused", pid=pid, reason=error) from error
         return target
 
-    def _let_go(self) -> None:
-        if self._session is not None:
-            with contextlib.suppress(frida.InvalidOperationError, frida.TransportError):
-                self._session.detach()
-                self._injection.wait_for_end()
-
     def _begin(self, device: Any) -> None:
+        try:
+            self._enter(device)
+        except BaseException:
+            self._let_go()
+            raise
+        threads.start(f"strobe-end-{self.pid}", self._watch_end, self._fail("how the program ended"))
+        last = partial(end_with_last_thread, self.pid, self._agent, self._released)
+        threads.start(f"strobe-last-{self.pid}", last, threads.logged_only)
+
+    def _enter(self, device: Any) -> None:
         self._injection = Injection(self.pid)
         self._session = self._attach(device)
         self._injection.note()
         if self.attached:
             self._injection.wait_for_beginning()
-        self._agent = AgentLink(self._session, self.pid, self._events.on_module_added, self._remove_module)
-        segment_bytes = Path(self._segment_path).stat().st_size
-        self.setup = self._agent.setup(self._segment_path, segment_bytes, is_own_program=not self.attached)
+        self._agent = AgentLink(
+            self._session,
+            self.pid,
+            self._events.on_module_added,
+            self._remove_module,
+            self._fail("libraries that are loaded later"),
+        )
+        self.setup = self._agent.setup(self._segment_path, is_own_program=not self.attached)
         if self.attached:
             self._keep_signals_to_the_program()
         self._observe()
         self._agent.observe_modules()
-        threading.Thread(target=self._watch_end, name=f"strobe-end-{self.pid}", daemon=True).start()
-        watched = (self.pid, self._agent, self._released)
-        name = f"strobe-last-{self.pid}"
-        threading.Thread(target=end_with_last_thread, args=watched, name=name, daemon=True).start()
 
     def _observe(self) -> None:
         """From now on the recorder knows of the signal handlers and masks that the program sets, so that it can catch
@@ -184,6 +197,28 @@ class Target:
         except OSError:
             return True
         return any(mask & _FAULTS for mask in masks)
+
+    def _let_go(self) -> None:
+        """After a failure on the way in: nothing of the process is open here, and one attached to is as before."""
+        agent = getattr(self, "_agent", None)
+        with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
+            if self.attached:
+                self._observers.take_out()
+            if self.attached and agent is not None:
+                agent.unload()
+            if self.attached and self._session is not None:
+                self._session.detach()
+                self._injection.wait_for_end()
+        if agent is not None:
+            agent.close()
+        self._close()
+
+    def give_up(self) -> None:
+        """Ends a process that was started and never ran; leaves another one running."""
+        if self.attached:
+            self.detach()
+        else:
+            self.kill_at_once()
 
     def _attach(self, device: Any) -> Any:
         cancellable = frida.Cancellable()  # type: ignore[no-untyped-call]
@@ -242,6 +277,32 @@ class Target:
         reasons = [answer if isinstance(answer, str) else "" for answer in answers]
         return [refused.get(hook.function_id, why) for hook, why in zip(hooks, reasons, strict=True)]
 
+    def look(self, start_ticks: int) -> set[int] | None:
+        """Function ids of hooks that something has written over; None where the recorder is off, or records elsewhere
+        than into the segment that began at `start_ticks`. Nothing runs in the process for it.
+
+        Raises ProcessLookupError when the process is gone, PermissionError where its memory may not be read.
+        """
+        try:
+            memory = FileIO(f"/proc/{self.pid}/mem")
+        except FileNotFoundError as error:
+            raise ProcessLookupError(str(error)) from error
+        with memory:
+            missing = self._patches.missing(memory)
+            if is_recording(memory, self.setup.recorder, start_ticks):
+                return missing
+        if self._is_gone():
+            raise ProcessLookupError("it has ended")
+        return None
+
+    def _is_gone(self) -> bool:
+        with self._pidfd_lock:
+            if self._pidfd < 0:
+                return True
+            ended = select.poll()
+            ended.register(self._pidfd, select.POLLIN)
+            return bool(ended.poll(0))
+
     def prepare_extras(self, request: ExtrasRequest) -> list[int]:
         """As AgentLink.prepare_extras."""
         return self._agent.prepare_extras(request)
@@ -291,6 +352,9 @@ class Target:
             self._session.detach()
             self._injection.wait_for_end()
         self._agent.close()
+        with self._pidfd_lock:
+            if self._pidfd >= 0:
+                os.eventfd_write(self._wake, 1)
 
     def forget(self, module: LoadedModule) -> None:
         """It was unloaded, and its hooks with it."""
@@ -316,18 +380,32 @@ class Target:
         if not self._open_streams:
             self._output_ended.set()
 
+    def _fail(self, what: str) -> threads.Failed:
+        return lambda error: self._events.on_failure(what, error)
+
     def _watch_end(self) -> None:
-        status = wait_for_end(self.pid, self._pidfd, self._segment_path)
-        if self._open_streams:
-            self._output_ended.wait(_OUTPUT_END_S)
+        if self.attached and not wait_unless(self._pidfd, self._wake):
+            self._close()  # detached: what becomes of the process is not our business any more
+            return
+        status = ExitStatus()
+        try:
+            status = wait_for_end(self.pid, self._pidfd, self._segment_path)
+        finally:  # whatever has failed: it ends once, and nothing stays open
+            with contextlib.ExitStack() as last:
+                last.callback(self._agent.close)
+                last.callback(ROUTER.disconnect, self.pid, self._receiver)
+                last.callback(self._events.on_exit, status)
+                last.callback(self._released.set)
+                last.callback(self._ended.set)
+                last.callback(self._close)
+                if self._open_streams:
+                    self._output_ended.wait(_OUTPUT_END_S)
+
+    def _close(self) -> None:
         with self._pidfd_lock:
             os.close(self._pidfd)
+            os.close(self._wake)
             self._pidfd = -1
-        self._ended.set()
-        self._released.set()
-        self._events.on_exit(status)
-        ROUTER.disconnect(self.pid, self._receive_output)
-        self._agent.close()
 
 
 class _killed_on_failure(contextlib.AbstractContextManager[None]):
@@ -340,10 +418,11 @@ class _killed_on_failure(contextlib.AbstractContextManager[None]):
         with contextlib.suppress(frida.ProcessNotFoundError, frida.InvalidOperationError):
             ROUTER.device().kill(self._pid)
         ROUTER.disconnect(self._pid)
+        program = f"process {self._pid}"
         if isinstance(error, ProcessLookupError):
-            raise failure(
-                "launch_failed", path=f"process {self._pid}", reason="it ended before it was ready"
-            ) from error
+            raise failure("launch_failed", path=program, reason="it ended before it was ready") from error
+        if isinstance(error, FRIDA_ERRORS):
+            raise failure("launch_failed", path=program, reason=error) from error
 
 
 def _spawn_hint(error: Exception) -> str:

@@ -1,28 +1,63 @@
-"""Signals that `strobe run` gets are meant for the program, and strobe stays to say what happened."""
+"""Signals that `strobe run` gets are meant for the program, and Strobe stays to say what happened.
+
+But whoever insists is obeyed: at the second SIGTERM or SIGHUP, or the third Ctrl-C with no more than REPEAT_S between
+them, the program is killed, and Strobe ends within FORCED_S, in order if it can. All of that happens on a thread that
+reads the numbers of signals from a pipe (signal.set_wakeup_fd): the main thread may be blocked, in Frida or by a lock,
+and run no handler.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import select
 import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 
+from strobe import threads
+
+FORCED_S = 3.0
+GRACE_S = 1.5  # to print the rest, where the program has ended before the signal came
+REPEAT_S = 10.0
 _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_INTERRUPTS_THAT_FORCE = 3
+_REQUESTS_THAT_FORCE = 2
 
 
 class Forwarding:
     """While it is entered, signals do not end this process; they go to the program once `begin` has named it.
 
-    Ctrl-C reaches the program without us, being in the same process group; only one that left it is told.
+    Ctrl-C reaches the program without us, being in the same process group; only one that left it gets ours.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, exit_now: Callable[[int], object] = os._exit) -> None:
         self.interrupts = 0
+        self.forced: int | None = None  # the signal that has ended patience
+        self._exit_now = exit_now
+        self.at_last: Callable[[], object] = lambda: None  # before this process leaves at once; must take no lock
+        self._printing_until_s = math.inf
+        self._requests = 0
+        self._interrupts_in_a_row = 0
+        self._last_interrupt_s = 0.0
+        self._interrupts_before = 0  # while the program was being started, as the main thread sees them
         self._pid: int | None = None
+        self._process: int | None = None  # its pidfd
+        self._lock = threading.Lock()
         self._early: list[int] = []
         self._before: dict[int, object] = {}
+        self._left = threading.Event()
+        self._read = self._write = -1
 
     def __enter__(self) -> Forwarding:
+        self._read, self._write = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self._write, False)
+        threads.start("strobe-signals", self._watch, threads.logged_only)
+        signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
         # a handler that does nothing, and not SIG_IGN, which the program would inherit
         self._before = {number: signal.signal(number, self._on_signal) for number in _TAKEN}
         return self
@@ -30,21 +65,72 @@ class Forwarding:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
+        self._left.set()
+        signal.set_wakeup_fd(-1)
+        os.close(self._write)
+        with self._lock:
+            if self._process is not None:
+                os.close(self._process)
+            self._process = self._pid = None
 
     def begin(self, pid: int) -> None:
         """What came while the program was being started is passed on now."""
-        self._pid = pid
-        for number in self._early:
+        with self._lock:
+            self._pid = pid
+            with contextlib.suppress(OSError):
+                self._process = os.pidfd_open(pid)
+            early, self._early = self._early, []
+        for number in early:
             self._send(number)
 
+    @property
+    def given_up(self) -> bool:
+        """Nothing more is to be printed but the end."""
+        return time.monotonic() >= self._printing_until_s
+
+    @property
+    def status(self) -> int:
+        """The exit status of a run that was ended before the program began."""
+        return 128 + (self.forced or signal.SIGINT)
+
     def _on_signal(self, number: int, _: FrameType | None) -> None:
-        self.interrupts += number == signal.SIGINT
+        """On the main thread, when that runs Python: a start that is given up is not waited for."""
         if self._pid is None:
-            self._early.append(number)
-            if self.interrupts > 1:  # whoever presses Ctrl-C twice does not want to wait for the start
+            self._interrupts_before += 1
+            if self._interrupts_before > 1:
                 raise KeyboardInterrupt
-        elif number != signal.SIGINT or not self._shares_group():
-            self._send(number)
+
+    def _watch(self) -> None:
+        with contextlib.closing(os.fdopen(self._read, "rb", buffering=0)) as numbers:
+            while data := numbers.read(64):
+                for number in data:
+                    if number in _TAKEN:
+                        self._take(number)
+
+    def _take(self, number: int) -> None:
+        with self._lock:
+            self._count(number)
+            starting = self._pid is None
+            if starting:
+                self._early.append(number)
+        if self._interrupts_in_a_row >= _INTERRUPTS_THAT_FORCE or self._requests >= _REQUESTS_THAT_FORCE:
+            self._force(number)
+        elif not starting and not self._pass_on(number) and number != signal.SIGINT:
+            self._force(number, GRACE_S)  # nothing is left to wait for but Strobe itself
+
+    def _count(self, number: int) -> None:
+        if number != signal.SIGINT:
+            self._requests += 1
+            return
+        now = time.monotonic()
+        in_a_row = now - self._last_interrupt_s <= REPEAT_S
+        self.interrupts += 1
+        self._interrupts_in_a_row = self._interrupts_in_a_row + 1 if in_a_row else 1
+        self._last_interrupt_s = now
+
+    def _pass_on(self, number: int) -> bool:
+        """False where the program has ended."""
+        return (number == signal.SIGINT and self._shares_group()) or self._send(number)
 
     def _shares_group(self) -> bool:
         try:
@@ -52,6 +138,60 @@ class Forwarding:
         except ProcessLookupError:
             return True
 
-    def _send(self, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._pid or 0, number)
+    def _send(self, number: int) -> bool:
+        """False where the program has ended."""
+        with self._lock:
+            if self._process is None or _has_ended(self._process):
+                return False
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._process, number)
+                return True
+        return False
+
+    def _force(self, number: int, grace_s: float = 0.0) -> None:
+        self._printing_until_s = min(self._printing_until_s, time.monotonic() + grace_s)
+        if self.forced is not None:
+            return
+        self.forced = number
+        if self._pid is not None:
+            if self._send(signal.SIGKILL):
+                _say("the program is killed")
+        elif not self._interrupts_before:
+            _say("the start is given up")
+        threads.start("strobe-last-resort", lambda: self._leave(number, grace_s), threads.logged_only)
+
+    def _leave(self, number: int, grace_s: float) -> None:
+        if self._left.wait(FORCED_S + grace_s):
+            return
+        _say("gives up waiting for itself")
+        for pid in _children():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        threads.guarded("the last clean-up", self.at_last, threads.logged_only)()
+        self._exit_now(128 + number)
+
+
+def _has_ended(process: int) -> bool:
+    waiting = select.poll()
+    waiting.register(process, select.POLLIN)
+    return bool(waiting.poll(0))
+
+
+def _say(what: str) -> None:
+    """Not through Python's streams, the locks of which the main thread may hold; and never waiting for a reader."""
+    waiting = select.poll()
+    waiting.register(2, select.POLLOUT)
+    with contextlib.suppress(OSError):
+        if waiting.poll(0):
+            os.write(2, f"strobe: {what}\n".encode())
+
+
+def _children() -> list[int]:
+    """Processes that this one has started and that were not reaped yet."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text(errors="replace").rpartition(")")[2].split()
+            if int(fields[1]) == os.getpid():
+                found.append(int(stat.parent.name))
+    return found

@@ -49,11 +49,13 @@ def totals_json(group: Totals, group_by: GroupBy) -> dict[str, object]:
 
 
 def loss_json(loss: Loss) -> dict[str, object]:
+    unwritten = {"unwritten": loss.unwritten, "unwrittenReason": loss.unwritten_reason} if loss.unwritten else {}
     return {
         "evicted": loss.evicted,
         "evictedUntilNs": loss.evicted_until_ns,
         "sampledOut": loss.sampled_out,
         "lost": loss.lost,
+        **unwritten,
     }
 
 

@@ -8,11 +8,14 @@ with a line that says so, and counted at the end.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from strobe.cli.forwarding import Forwarding
 from strobe.cli.progress import telling
-from strobe.cli.run_report import Report, RunEnd, exit_code
+from strobe.cli.run_report import Report, RunEnd
+from strobe.errors import StrobeError
 from strobe.model import CALL_EVENTS, Event, EventFilter, ExitStatus
 from strobe.session import Session
 
@@ -35,27 +38,46 @@ class LiveRun:
     _after: int = 0
     _reported: int = 0
     _reported_until_ns: int = 0
+    _failures: list[str] = field(default_factory=list)
 
-    def follow(self, show_calls: bool, keep: bool) -> int:
-        """Reports until the program has ended, then the totals; ends the session. Gives the exit status to pass on."""
+    def follow(self, show_calls: bool, keep: bool) -> RunEnd:
+        """Reports until the program has ended, then the totals; ends the session."""
         self.signals.begin(self.session.pid)
-        self.report.begin(self.session.launch_answer, self.session.warnings)
+        self._attempt(lambda: self.report.begin(self.session.launch_answer, self.session.warnings))
         status = None
         while status is None:
             status = self.session.wait(POLL_S)
             if show_calls and status is None:
-                self._report_new()
+                self._attempt(self._report_new)
         if show_calls:
             with telling("printing the rest of the events (Ctrl-C to stop)"):
-                self._report_rest()
-        self.report.end(self._ending(status, show_calls, keep))
-        self.session.stop(retain=keep)
-        return exit_code(status)
+                self._attempt(self._report_rest)
+        ending = RunEnd(status, session_id=self.session.id, kept=keep)
+        with suppress(StrobeError):
+            ending = self._ending(status, show_calls, keep)
+        try:
+            self.session.stop(retain=keep)
+        except StrobeError as error:
+            self._failures.append(f"{error.message} {error.next_step}".rstrip())
+            ending = replace(ending, kept=False)
+        failures = list(dict.fromkeys([*self._failures, *self.session.failures]))
+        ending = replace(ending, failures=failures)
+        self.report.end(ending)
+        return ending
+
+    def _attempt(self, step: Callable[[], object]) -> None:
+        """The program goes on, and is waited for, when what it does can no longer be read."""
+        if self._failures:
+            return
+        try:
+            step()
+        except StrobeError as error:
+            self._failures.append(error.message)
 
     def _report_new(self) -> None:
         """For a moment, so that the program's end is noticed soon whatever it records."""
         until = time.monotonic() + _PRINTING_S
-        while time.monotonic() < until:
+        while time.monotonic() < until and not self._is_over():
             events = self._next()
             if not events:
                 self.report.idle()
@@ -70,9 +92,16 @@ class LiveRun:
         pressed = self.signals.interrupts
         while events := self._next():
             self._take(events)
-            if self.signals.interrupts > pressed or (deadline is not None and time.monotonic() > deadline):
+            if (
+                self.signals.interrupts > pressed
+                or self._is_over()
+                or (deadline is not None and time.monotonic() > deadline)
+            ):
                 self.report.gap()
                 return
+
+    def _is_over(self) -> bool:
+        return self.signals.given_up or self.report.is_broken
 
     def _next(self) -> list[Event]:
         """The next events; what was evicted before it could be printed is a gap in the listing."""

@@ -7,13 +7,18 @@ import sys
 import threading
 from collections.abc import Iterator
 
+from strobe import threads
+
 _PATIENCE_S = 1.0
 
 
 @contextlib.contextmanager
 def telling(what: str) -> Iterator[None]:
     """Says "strobe: `what` …" on standard error when the block has not ended after a second."""
-    timer = threading.Timer(_PATIENCE_S, lambda: print(f"strobe: {what} ...", file=sys.stderr, flush=True))
+    say = threads.guarded(
+        "a word", lambda: print(f"strobe: {what} ...", file=sys.stderr, flush=True), threads.logged_only
+    )
+    timer = threading.Timer(_PATIENCE_S, say)
     timer.daemon = True
     timer.start()
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import closing
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import click
 
@@ -15,11 +15,12 @@ from strobe.cli.palette import Palette
 from strobe.cli.progress import telling
 from strobe.cli.tables import table, totals_table
 from strobe.errors import StrobeError
-from strobe.mcp.tools import poll_json
-from strobe.model import CALL_EVENTS, Event, EventFilter, EventPage, EventType, GroupBy, TextMatch
+from strobe.mcp.tools import ended_json, poll_json
+from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, TextMatch
 from strobe.session import Session, SessionManager
+from strobe.session.answers import Ending
 
-_TYPES: tuple[EventType, ...] = (*CALL_EVENTS, "stdout", "stderr", "variable_snapshot", "crash")
+_TYPES: tuple[EventType, ...] = get_args(EventType)
 _SHORT = {"function_enter": "enter", "function_exit": "exit", "variable_snapshot": "values"}
 _T = TypeVar("_T")
 _GROUPS: tuple[GroupBy, ...] = ("function", "thread", "file")
@@ -44,7 +45,7 @@ def _read(parse: Callable[[str, str], _T], text: str, param: click.Parameter) ->
 @click.argument("session_id", metavar="SESSION")
 @click.option("--function", metavar="NAME", help="Functions of exactly this name.")
 @click.option("--contains", metavar="TEXT", help="Functions whose name contains TEXT.")
-@click.option("--matches", metavar="REGEX", help="Functions whose name a regular expression finds.")
+@click.option("--matches", metavar="REGEX", help="Functions whose name a regular expression (RE2) finds.")
 @click.option("--file", "source_file", metavar="TEXT", help="Functions whose source file contains TEXT.")
 @click.option("--type", "event_type", type=click.Choice(_TYPES), help="Only events of this type.")
 @click.option("--thread", metavar="TEXT", help="Threads whose name contains TEXT.")
@@ -98,27 +99,38 @@ def query(
     )
     with closing(SessionManager()) as manager, telling("searching"):
         session = manager.get(session_id)
-        lines = _totals(session, wanted, group_by, as_json) if group_by else _events(session, wanted, as_json)
+        ended = session.ended()  # before the query: what ended then is complete
+        lines = (
+            _totals(session, wanted, group_by, ended, as_json) if group_by else _events(session, wanted, ended, as_json)
+        )
     for line in lines:
         click.echo(line)
 
 
-def _totals(session: Session, wanted: EventFilter, group_by: GroupBy, as_json: bool) -> list[str]:
+def _totals(session: Session, wanted: EventFilter, group_by: GroupBy, ended: Ending | None, as_json: bool) -> list[str]:
     groups = session.totals(wanted, group_by)
+    absence = None if groups else session.absence(wanted)
     if as_json:
-        return [dumps({"groups": [totals_json(group, group_by) for group in groups]}, indent=True)]
-    return totals_table(groups, group_by, Palette.of(sys.stdout))
+        document: dict[str, object] = {"groups": [totals_json(group, group_by) for group in groups]}
+        document |= ended_json.of(ended) | ({} if absence is None else {"absence": absence})
+        return [dumps(document, indent=True)]
+    lines = totals_table(groups, group_by, Palette.of(sys.stdout)) if absence is None else [absence]
+    return lines + _ended_lines(ended)
 
 
-def _events(session: Session, wanted: EventFilter, as_json: bool) -> list[str]:
+def _ended_lines(ended: Ending | None) -> list[str]:
+    return [] if ended is None else [f"the program has ended: {ended.how}"]
+
+
+def _events(session: Session, wanted: EventFilter, ended: Ending | None, as_json: bool) -> list[str]:
     page = session.query(wanted)
     polls = poll_json.of_session(session) if wanted.event_type == "variable_snapshot" else []
     if as_json:
-        return [dumps(_page_json(page) | ({"polls": polls} if polls else {}), indent=True)]
+        return [dumps(_page_json(page) | ended_json.of(ended) | ({"polls": polls} if polls else {}), indent=True)]
     palette = Palette.of(sys.stdout)
     rows = [_row(event) for event in page.events]
     lines = table(("time", "thread", "event", "what"), rows, palette) if rows else []
-    return [*lines, *_below(page), *(snapshots.poll_line(poll) for poll in reversed(polls))]
+    return [*lines, *_below(page), *_ended_lines(ended), *(snapshots.poll_line(poll) for poll in reversed(polls))]
 
 
 def _row(event: Event) -> tuple[str, ...]:

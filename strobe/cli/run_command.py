@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from signal import SIGINT
 from typing import IO, NoReturn
 
 import click
@@ -16,14 +16,14 @@ from strobe.cli.forwarding import Forwarding
 from strobe.cli.live_run import LiveRun
 from strobe.cli.palette import Palette
 from strobe.cli.progress import telling
-from strobe.cli.run_report import JsonReport, Report, Sink, TextReport
+from strobe.cli.run_report import JsonReport, Report, RunEnd, Sink, TextReport, exit_code, how_it_ended, missing_lines
 from strobe.errors import Code, StrobeError
 from strobe.model import LaunchSpec, Sampling, Watch
 from strobe.session import Session, SessionManager
 
 _NOT_FOUND = 127  # the statuses that POSIX gives a shell for a command that cannot be run
 _NOT_EXECUTABLE = 126
-_INTERRUPTED = 128 + SIGINT
+INCOMPLETE = 125  # as env, timeout and others have it for a failure of their own
 _EPILOG = """\b
 Examples:
   strobe run ./server --port 8080          functions whose sources lie in this folder
@@ -75,29 +75,51 @@ def run(
 
     The call tree and the totals go to standard error or FILE. The program has standard input, output and error to
     itself, and its exit status becomes that of `strobe run`: 128 + N when signal N ended it, 127 when it was not found,
-    126 when it cannot be executed.
+    126 when it cannot be executed. It is 125 when the report is incomplete because of an error, and that is said.
+
+    Signals go to the program. The second SIGTERM, or the third Ctrl-C in a row, kills it and ends Strobe at once.
     """
     root = str(Path(project_root or ".").absolute())
     spec = LaunchSpec(program[0], tuple(program[1:]), cwd=str(Path.cwd()), project_root=root, stdio="inherit")
     stream = output or sys.stderr
     sink = Sink(stream.fileno())
     report: Report = JsonReport(sink) if as_json else TextReport(sink, Palette.of(stream))
-    # a file can be read later, so it gets everything; a person who watches gets what is happening now
+    # a file of ours can be read later, so it gets everything; who watches, or redirects, gets what is happening now
     complete = as_json or output is not None
     with Forwarding() as signals, closing(SessionManager()) as manager:
+        if not keep:
+            signals.at_last = manager.remove_segments
         wanted = [*(Watch(variable) for variable in watches), *(Watch(expr=script) for script in scripts)]
         chosen = patterns or ("@usercode",)
-        session = _start(manager, spec, chosen, "off" if no_sampling else "auto", wanted, depth)
+        session = _start(manager, signals, spec, chosen, "off" if no_sampling else "auto", wanted, depth)
         answer = session.launch_answer
         if not patterns and answer is not None and answer.matched_functions == 0:
             hint = f"Without -t, only functions whose source files lie in {root} are traced; '-t *' traces every one."
             click.echo(f"strobe: {hint}", err=True)
-        status = LiveRun(session, report, signals, complete).follow(not summary, keep)
-    sys.exit(status)
+        ending = LiveRun(session, report, signals, complete).follow(not summary, keep)
+    sys.exit(_finish(ending, sink, None if output is None else output.name))
+
+
+def _finish(ending: RunEnd, sink: Sink, file: str | None) -> int:
+    """Says on standard error what a report in `file` lacks; the exit status."""
+    failure = sink.failure("the report" if file is None else f"the report in '{file}'")
+    said = [] if failure is None else [failure]
+    if file is not None:
+        said += missing_lines(ending)
+    if failure is None and not ending.failures:
+        status = exit_code(ending.status)
+    else:
+        said.append(how_it_ended(ending.status))
+        status = INCOMPLETE
+    with contextlib.suppress(OSError):
+        for line in said:
+            click.echo(f"strobe: {line}", err=True)
+    return status
 
 
 def _start(
     manager: SessionManager,
+    signals: Forwarding,
     spec: LaunchSpec,
     patterns: Sequence[str],
     sampling: Sampling,
@@ -112,7 +134,7 @@ def _start(
         click.echo(f"strobe: {error}", err=True)
         sys.exit(failed_start(spec.command, error))
     except KeyboardInterrupt:
-        sys.exit(_INTERRUPTED)
+        sys.exit(signals.status)
 
 
 def failed_start(command: str, error: StrobeError) -> int:

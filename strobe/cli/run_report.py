@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from strobe.cli import wording
@@ -24,17 +25,22 @@ class RunEnd:
     """What there is to say when the program has ended. Counts are of events, an enter and an exit being two."""
 
     status: ExitStatus
-    totals: Sequence[Totals]
-    loss: Loss
-    warnings: Sequence[str]
-    events_recorded: int
-    events_not_printed: int
-    session_id: str
-    kept: bool
+    totals: Sequence[Totals] = ()
+    loss: Loss = field(default_factory=Loss)
+    warnings: Sequence[str] = ()
+    events_recorded: int = 0
+    events_not_printed: int = 0
+    session_id: str = ""
+    kept: bool = False
     children: Sequence[int] = ()  # that outlive the program
+    failures: Sequence[str] = ()  # of Strobe's, because of which something is missing
 
 
 class Report(Protocol):
+    @property
+    def is_broken(self) -> bool:
+        """Nothing more can be written, or nobody reads it."""
+
     def begin(self, answer: TraceAnswer | None, warnings: Sequence[str]) -> None:
         """The program was started; what was said of the patterns."""
 
@@ -49,13 +55,18 @@ class Report(Protocol):
 
 
 class Sink:
-    """Writes whole texts to a descriptor that may be shared with the program, which may have made it non-blocking."""
+    """Writes whole texts to a descriptor that may be shared with the program, which may have made it non-blocking.
+
+    What cannot be written is no reason to disturb the program: nothing more is written then, and `error` says why.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self.error: OSError | None = None
 
     def lines(self, lines: Iterable[str]) -> None:
-        """Nobody reading any more is no reason to disturb the program: what cannot be written is dropped."""
+        if self.error is not None:
+            return
         data = "".join(f"{line}\n" for line in lines).encode(errors="replace")
         while data:
             try:
@@ -64,8 +75,15 @@ class Sink:
                 room = select.poll()  # select takes no descriptor above 1,023
                 room.register(self._descriptor, select.POLLOUT)
                 room.poll()
-            except OSError:
+            except OSError as error:
+                self.error = error
                 return
+
+    def failure(self, name: str) -> str | None:
+        """What is to be said of the report `name`; None where it is complete, or its reader did not want more."""
+        if self.error is None or self.error.errno == errno.EPIPE:
+            return None
+        return f"{name} could not be written to its end: {self.error.strerror}"
 
 
 class TextReport:
@@ -76,6 +94,10 @@ class TextReport:
         self._palette = palette
         self._tree = CallTree(palette)
         self._warned: set[str] = set()
+
+    @property
+    def is_broken(self) -> bool:
+        return self._sink.error is not None
 
     def begin(self, answer: TraceAnswer | None, warnings: Sequence[str]) -> None:
         if answer is not None:
@@ -95,7 +117,7 @@ class TextReport:
         self._sink.lines(self._tree.finish())
         if ending.totals:
             self._sink.lines(["", *totals_table(ending.totals, "function", self._palette)])
-        self._warn(ending.warnings)
+        self._warn([text for text in ending.warnings if text not in ending.failures])
         self._sink.lines(f"strobe: {line}" for line in ending_lines(ending))
 
     def _warn(self, warnings: Sequence[str]) -> None:
@@ -111,6 +133,10 @@ class JsonReport:
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self._status: str | None = None
+
+    @property
+    def is_broken(self) -> bool:
+        return self._sink.error is not None
 
     def begin(self, answer: TraceAnswer | None, warnings: Sequence[str]) -> None:
         self._status = None if answer is None else answer.status
@@ -128,17 +154,21 @@ class JsonReport:
         self._sink.lines([dumps(_summary_json(ending) | {"status": self._status})])
 
 
-def ending_lines(ending: RunEnd) -> list[str]:
-    """How it ended and what is missing, one line each."""
-    lines = wording.loss_lines(ending.loss)
+def missing_lines(ending: RunEnd) -> list[str]:
+    """What the listing has not, one line each."""
+    lines = [*ending.failures]
     if ending.events_not_printed:
         lines.append(f"{wording.counted(ending.events_not_printed, 'event')} not printed; the totals count them")
-    if not ending.totals and not ending.loss.total:
+    return lines
+
+
+def ending_lines(ending: RunEnd) -> list[str]:
+    """How it ended and what is missing, one line each."""
+    lines = [*wording.loss_lines(ending.loss), *missing_lines(ending)]
+    if not ending.totals and not ending.loss.total and not ending.failures:
         lines.append("no traced function was called")
-    if ending.status.signal is not None:
-        lines.append(f"the program was ended by {signal_name(ending.status.signal)}")
-    elif ending.status.code is None:
-        lines.append("how the program ended could not be learnt")
+    if ending.status.code is None:
+        lines.append(how_it_ended(ending.status))
     if ending.children:
         pids = ", ".join(map(str, ending.children))
         goes_on = f"child {pids} goes" if len(ending.children) == 1 else f"children {pids} go"
@@ -153,6 +183,14 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def how_it_ended(status: ExitStatus) -> str:
+    if status.signal is not None:
+        return f"the program was ended by {signal_name(status.signal)}"
+    if status.code is None:
+        return "how the program ended could not be learnt"
+    return f"the program ended with exit status {status.code}"
 
 
 def exit_code(status: ExitStatus) -> int:
@@ -174,4 +212,5 @@ def _summary_json(ending: RunEnd) -> dict[str, object]:
         "eventsNotPrinted": ending.events_not_printed,
         "loss": loss_json(ending.loss),
         "warnings": list(ending.warnings),
+        "failures": list(ending.failures),
     }

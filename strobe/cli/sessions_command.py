@@ -67,4 +67,6 @@ def _status(summary: SessionSummary) -> str:
         return f"{summary.status} ({summary.signal})"
     if summary.exit_code is not None:
         return f"{summary.status} ({summary.exit_code})"
+    if summary.status == "exited":
+        return "exited (unknown)"
     return summary.status

@@ -12,14 +12,23 @@ from strobe.cli.palette import Palette
 from strobe.cli.progress import telling
 from strobe.cli.tables import table
 from strobe.session import SessionManager
+from strobe.timeline.sql import TIMEOUT_S
 
 
 @click.command()
 @click.argument("session_id", metavar="SESSION")
 @click.argument("statement")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=TIMEOUT_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="Give up after so long.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document: a list with one object per row.")
-def sql(session_id: str, statement: str, as_json: bool) -> None:
-    """Run STATEMENT, read-only, on SESSION.
+def sql(session_id: str, statement: str, timeout: float, as_json: bool) -> None:
+    """Run STATEMENT, read-only, on SESSION. Ctrl-C ends it.
 
     There is one view, `events`; its columns are in docs/events.md. For example:
 
@@ -27,7 +36,7 @@ def sql(session_id: str, statement: str, as_json: bool) -> None:
     strobe sql SESSION "select function, count(*) from events group by 1 order by 2 desc"
     """
     with closing(SessionManager()) as manager, telling("running the statement"):
-        columns, rows = manager.get(session_id).sql(statement)
+        columns, rows = manager.get(session_id).sql(statement, timeout)
     if as_json:
         click.echo(dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=True))
         return

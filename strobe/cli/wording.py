@@ -84,6 +84,8 @@ def loss_lines(loss: Loss) -> list[str]:
         )
     if loss.lost:
         lines.append(f"{counted(loss.lost, 'event')} lost: no room in memory, or too many threads at once")
+    if loss.unwritten:
+        lines.append(f"{counted(loss.unwritten, 'line')} of output could not be written: {loss.unwritten_reason}")
     return lines
 
 

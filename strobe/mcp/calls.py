@@ -6,8 +6,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from strobe import threads
 from strobe.errors import failure
-from strobe.mcp import results
+from strobe.mcp import endpoint, results
 
 LIMIT_SECONDS = 45.0  # opencode gives up at 60 s
 MAX_RUNNING = 64
@@ -26,8 +27,10 @@ class Call:
 
     def settle(self, result: Result) -> None:
         if self._take():
-            self._answer(result)
-            self._closed()
+            try:
+                self._answer(result)
+            finally:
+                self._closed()
 
     def cancel(self) -> None:
         """Ends the wait; the work goes on, because what it does to a program cannot be taken back."""
@@ -49,15 +52,20 @@ class Calls:
         self._running = threading.BoundedSemaphore(max_running)
 
     def start(self, name: str, work: Callable[[], Result], call: Call) -> None:
-        """Runs `work` and settles `call` with what it returns. `work` must not raise."""
+        """Runs `work` and settles `call` with what it returns, or with the failure that it raises."""
         if not self._running.acquire(blocking=False):
             call.settle(results.failed(str(failure("too_many_calls", count=self._max_running))))
             return
         late = results.failed(str(failure("call_too_long", tool=name, seconds=f"{self.limit_s:g}")))
         limit = threading.Timer(self.limit_s, call.settle, (late,))
         limit.daemon = True
-        limit.start()
-        threading.Thread(target=self._run, args=(work, call, limit), name=name, daemon=True).start()
+        try:
+            limit.start()
+            threads.start(name, lambda: self._run(work, call, limit), lambda error: call.settle(_broken(name, error)))
+        except RuntimeError as error:  # the system gives no more threads
+            limit.cancel()
+            self._running.release()
+            call.settle(_broken(name, error))
 
     def _run(self, work: Callable[[], Result], call: Call, limit: threading.Timer) -> None:
         try:
@@ -65,3 +73,8 @@ class Calls:
         finally:
             limit.cancel()
             self._running.release()
+
+
+def _broken(name: str, error: BaseException) -> Result:
+    reason = f"{name}: {threads.reason(error)}"
+    return results.failed(str(failure("internal", reason=reason, log=endpoint.log_path(endpoint.home_path()))))

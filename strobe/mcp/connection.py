@@ -86,21 +86,31 @@ class Connection:
         return Context(client, self._services.debugger.sessions, self._services.home)
 
     def _take(self, line: bytes | None) -> None:
+        message = None
         try:
             if line is None:
                 raise ProtocolError(jsonrpc.INVALID_REQUEST, f"A message has at most {jsonrpc.MAX_LINE_BYTES} bytes")
             message = jsonrpc.parse(line)
-            if message is None:
-                return
-            if message.id is None:
-                self._notified(message)
-            elif message.method == "tools/call":
-                self._call(message)
-            else:
-                self._send(jsonrpc.success(message.id, self._answer(message)))
+            if message is not None:
+                self._serve(message)
         except ProtocolError as error:
             self._send(jsonrpc.failure(error))
+        except OSError:
+            raise  # the connection itself
+        except Exception as error:  # one message of a client takes nothing from its others
+            log.exception("a message could not be served")
+            if message is not None and message.id is not None:
+                fault = f"Internal error: {type(error).__name__}"
+                self._send(jsonrpc.failure(ProtocolError(jsonrpc.INTERNAL_ERROR, fault, message.id)))
         self._services.debugger.first_answer_sent()
+
+    def _serve(self, message: Message) -> None:
+        if message.id is None:
+            self._notified(message)
+        elif message.method == "tools/call":
+            self._call(message)
+        else:
+            self._send(jsonrpc.success(message.id, self._answer(message)))
 
     def _answer(self, request: Message) -> Result:
         if request.method == STATUS_METHOD:
@@ -109,8 +119,11 @@ class Connection:
 
     def _notified(self, message: Message) -> None:
         if message.method == "notifications/cancelled":
+            request_id = message.params.get("requestId")
+            if not jsonrpc.is_id(request_id):
+                return  # it names no request, and nobody waits for an answer
             with self._idle:
-                call = self._open.get(message.params.get("requestId"))
+                call = self._open.get(request_id)
             if call is not None:
                 call.cancel()
 
@@ -129,6 +142,8 @@ class Connection:
 
         call = Call(respond, lambda: self._closed(request.id))
         with self._idle:
+            if request.id in self._open:
+                raise ProtocolError(jsonrpc.INVALID_REQUEST, "A call with this 'id' is under way", request.id)
             self._open[request.id] = call
         self._services.calls.start(tool.name, work, call)
 

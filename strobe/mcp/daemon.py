@@ -10,7 +10,6 @@ import select
 import signal
 import socket
 import sys
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 import orjson
 
 import strobe
+from strobe import threads
 from strobe.config import load_settings
 from strobe.errors import StrobeError, failure
 from strobe.mcp import endpoint, jsonrpc
@@ -160,8 +160,7 @@ def _take_signals(server: Server) -> None:
 
 def _close(server: Server) -> None:
     """Stops the sessions, but never hangs on one of them."""
-    closer = threading.Thread(target=server.debugger.close, name="close", daemon=True)
-    closer.start()
+    closer = threads.start("close", server.debugger.close, threads.logged_only)
     closer.join(CLOSE_SECONDS)
     log.log(logging.WARNING if closer.is_alive() else logging.INFO, "the daemon ends")
     with contextlib.suppress(OSError):

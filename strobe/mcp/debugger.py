@@ -7,6 +7,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from strobe import threads
+
 if TYPE_CHECKING:
     from strobe.session import SessionManager
 
@@ -36,7 +38,7 @@ class Debugger:
 
     def warm_up(self) -> None:
         """Loads in the background, but not before the first client has its first answer, or WARM_UP_SECONDS pass."""
-        threading.Thread(target=self._load, name="warm-up", daemon=True).start()
+        threads.start("warm-up", self._load, threads.logged_only)  # the first tool call will say why
 
     def first_answer_sent(self) -> None:
         self._wanted.set()
@@ -54,7 +56,4 @@ class Debugger:
 
     def _load(self) -> None:
         self._wanted.wait(WARM_UP_SECONDS)
-        try:
-            self.sessions()
-        except Exception:
-            log.exception("the session layer cannot be loaded; the first tool call will say why")
+        self.sessions()

@@ -7,7 +7,7 @@ version, working directory, parent's pid, then its environment as NAME=value. (N
 UTF-8.) The daemon answers one line: `strobe-hello ok <version> <pid>` and serves, or `strobe-hello replaced` and ends
 to make room for another version.
 """
-# ruff: noqa: PTH100, PTH103, PTH109, PTH111, PTH118, PTH120
+# ruff: noqa: PTH100, PTH109, PTH111, PTH118, PTH120
 # pathlib costs 8 ms, which is more than all of the pump.
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import sys
 import time
 
 import strobe
+from strobe.private_folder import make_private
 
 GREETING = b"strobe-hello"
 GREETING_FORM = b"1"
@@ -49,11 +50,14 @@ def log_path(home: str) -> str:
 def establish(home: str, wait_s: float = CONNECT_SECONDS) -> socket.socket:
     """A greeted connection to the daemon of `home`, which is started where none runs. Raises Unreachable."""
     deadline = time.monotonic() + wait_s
+    try:
+        make_private(home)
+    except OSError as error:
+        raise Unreachable(f"its folder cannot be used: {error.strerror}: '{home}'") from error
     link = connect(home, deadline)
     if link is not None:
         return link
     try:
-        os.makedirs(home, mode=0o700, exist_ok=True)
         start_lock = os.open(os.path.join(home, START_LOCK_NAME), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise Unreachable(f"its folder cannot be used: {error}") from error
@@ -66,12 +70,15 @@ def establish(home: str, wait_s: float = CONNECT_SECONDS) -> socket.socket:
 def _start_and_connect(home: str, start_lock: int, deadline: float) -> socket.socket:
     """Of several clients at once the one that gets the lock starts the daemon, the others wait for it."""
     start_at = 0.0
+    started = 0
     while time.monotonic() < deadline:
         link = connect(home, deadline)
         if link is not None:
             return link
-        if time.monotonic() >= start_at and _is_ours(start_lock):
-            _start(home)
+        # not while the last one is still on its way: on a busy machine that takes seconds, and the second would come
+        # when nobody wants it any more
+        if time.monotonic() >= start_at and not _is_alive(started) and _is_ours(start_lock):
+            started = _start(home)
             start_at = time.monotonic() + _START_AGAIN_SECONDS
         time.sleep(_RETRY_SECONDS)
     raise Unreachable(f"nothing answers on {os.path.join(home, SOCKET_NAME)}")
@@ -155,16 +162,30 @@ def greeting() -> bytes:
     return b"%s %s %d\n" % (GREETING, GREETING_FORM, len(payload)) + payload
 
 
-def _start(home: str) -> None:
-    """Starts a daemon for `home` that outlives us and shares none of our descriptors."""
+def _is_alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123
+            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except OSError:
+        return False
+
+
+def _start(home: str) -> int:
+    """Starts a daemon for `home` that outlives us and shares none of our descriptors. Its process id."""
+    read, write = os.pipe()
     child = os.fork()
     if child:
+        os.close(write)
         os.waitpid(child, 0)
-        return
+        told = os.read(read, 8)
+        os.close(read)
+        return int.from_bytes(told, sys.byteorder)
     try:
         os.setsid()
-        if os.fork() == 0:  # not a session leader: it can never get a controlling terminal
+        pid = os.fork()
+        if pid == 0:  # not a session leader: it can never get a controlling terminal
             _become_daemon(home)
+        os.write(write, pid.to_bytes(8, sys.byteorder))
     finally:
         os._exit(1)
 

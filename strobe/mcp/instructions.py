@@ -9,7 +9,8 @@ source lines and arguments.
 
 Usual order:
 1. debug_launch {command, projectRoot, args?} -> sessionId. Output and exit status are always captured.
-2. debug_query {sessionId, eventType: "stderr"} first: the output often says enough.
+2. debug_query {sessionId, eventType: "stderr"} first: the output often says enough, and \
+`ended` says how the program ended: {exitCode} or {signal: "SIGSEGV"}; it is missing while the program runs.
 3. debug_trace {sessionId, add: ["ns::*"]} adds traces while the program runs. For a short program stage them before \
 the launch: debug_trace {projectRoot, add: [...]}, then debug_launch with the same projectRoot.
 4. debug_query {sessionId, groupBy: "function"} shows exact totals per function; then narrow by function, thread, \

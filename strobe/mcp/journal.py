@@ -74,8 +74,10 @@ def _request_id(line: bytes) -> str | int | None:
 
     try:
         message = json.loads(line)
-        return message["id"] if message["method"] and isinstance(message["id"], str | int) else None
-    except (ValueError, KeyError, TypeError):
+        request_id = message["id"]
+        is_id = isinstance(request_id, str | int) and not isinstance(request_id, bool)
+        return request_id if message["method"] and is_id else None
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -82,9 +82,14 @@ def parse(line: bytes) -> Message | None:
     return _message(raw)
 
 
+def is_id(value: object) -> bool:
+    """Whether a request may have it as its id. `True` is no 1, though Python takes it for one."""
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
 def _message(raw: dict[str, Any]) -> Message | None:
     request_id = raw.get("id")
-    if isinstance(request_id, bool) or not isinstance(request_id, str | int | None):
+    if request_id is not None and not is_id(request_id):
         raise ProtocolError(INVALID_REQUEST, "'id' must be a string or an integer")
     method = raw.get("method")
     if method is None and ("result" in raw or "error" in raw):

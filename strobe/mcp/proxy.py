@@ -35,7 +35,7 @@ def main(argv: Sequence[str] = ()) -> int:
     home = endpoint.home_path()
     try:
         return Pump(home).run()
-    except endpoint.Unreachable as error:
+    except (endpoint.Unreachable, OSError, MemoryError) as error:
         log = endpoint.log_path(home)
         print(f"strobe mcp: the Strobe daemon does not answer: {error}. See {log}.", file=sys.stderr)
         return 1

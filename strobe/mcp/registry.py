@@ -47,14 +47,17 @@ class Tool:
     destructive: bool
     idempotent: bool
     open_world: bool = False
+    answer: dict[str, Any] | None = None  # JSON Schema of fields that answers may have among others
 
     def listing(self) -> dict[str, Any]:
         """The tool as `tools/list` shows it."""
+        output = {} if self.answer is None else {"outputSchema": {"type": "object", "properties": self.answer}}
         return {
             "name": self.name,
             "title": self.title,
             "description": self.description,
             "inputSchema": {"properties": {}, **self.parameters.json()},
+            **output,
             "annotations": {
                 "title": self.title,
                 "readOnlyHint": self.read_only,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import strobe
+from strobe import threads
 from strobe.mcp import endpoint
 from strobe.mcp.calls import Calls
 from strobe.mcp.connection import Connection
@@ -144,17 +145,23 @@ class Server:
         connection = Connection(link, self)
         with self._lock:
             self._connections.add(connection)
-        threading.Thread(target=self._run, args=(connection,), name=f"client-{pid}", daemon=True).start()
+        try:
+            threads.start(f"client-{pid}", lambda: self._run(connection), threads.logged_only)
+        except RuntimeError as error:  # the system gives no more threads
+            log.warning("process %d could not be served: %s", pid, error)
+            connection.close()
+            self._left(connection)
 
     def _run(self, connection: Connection) -> None:
         try:
             connection.serve()
-        except Exception:
-            log.exception("a connection failed")
         finally:
-            with self._lock:
-                self._connections.discard(connection)
-                self._busy = time.monotonic()
+            self._left(connection)
+
+    def _left(self, connection: Connection) -> None:
+        with self._lock:
+            self._connections.discard(connection)
+            self._busy = time.monotonic()
 
     def _clients(self) -> list[Connection]:
         with self._lock:

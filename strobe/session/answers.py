@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from strobe.model import TraceAnswer
 from strobe.session.hooks import Hooks
 from strobe.symbols import Selection
@@ -18,6 +20,7 @@ def runtime_answer(hooks: Hooks, warnings: list[str], event_limit: int) -> Trace
         event_limit=event_limit,
         status=_status(hooks),
         active_watches=hooks.extras.watches,
+        unmatched={text: _nothing_of(hooks, text) for text in hooks.unmatched()},
     )
 
 
@@ -29,6 +32,22 @@ def pending_answer(patterns: list[str], project_root: str, warnings: list[str], 
         else f"Nothing is staged for {project_root}."
     )
     return TraceAnswer("pending", patterns, 0, 0, warnings, event_limit, status)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a session's program ended, as far as it is known. `how`: the same in words."""
+
+    exit_code: int | None
+    signal: str | None  # "SIGSEGV"
+    how: str
+
+
+def ending_of(record: SessionRecord) -> Ending | None:
+    """None while the program itself runs."""
+    if record.status == "running" and record.exit_code is None and record.signal is None:
+        return None
+    return Ending(record.exit_code, record.signal, how_it_ended(record))
 
 
 def how_it_ended(record: SessionRecord) -> str:
@@ -60,6 +79,15 @@ def _status(hooks: Hooks) -> str:
     if hooks.enabled < hooks.matched:
         return f"Recording {hooks.enabled} of {_count(hooks.matched, 'function')}; the warnings say which are left out."
     return f"Recording all of {_count(hooks.matched, 'function')}."
+
+
+def _nothing_of(hooks: Hooks, pattern: str) -> str:
+    """Why nothing of a pattern is recorded: what it may have meant, or the warnings about what it matches."""
+    if not hooks.selection.matches.get(pattern) and not hooks.selection.warnings:
+        return _nothing_matched(hooks.selection, pattern)
+    if nearest := hooks.selection.nearest.get(pattern):
+        return f"No function matches '{pattern}'. Nearest names: {', '.join(nearest)}."
+    return " ".join([f"Nothing of '{pattern}' can be recorded.", *hooks.warnings()])
 
 
 def _nothing_matched(selection: Selection, pattern: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -16,6 +16,7 @@ from strobe.session.modules import Modules, TracedModule
 from strobe.session.plans import plan_of, recorded
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
 from strobe.symbols.hooking import is_system_runtime
+from strobe.symbols.selection import called
 from strobe.timeline.store import Store
 
 _SHOWN = 5  # names in one warning
@@ -35,6 +36,7 @@ _REFUSALS = {
     "other-code": "memory has other code there than their file: another tool has changed it, or the file was replaced",
 }
 
+_NONE: Mapping[int, int] = {}
 Key = tuple[int, int]  # base of the module, link-time address: a library can be loaded twice
 
 
@@ -51,8 +53,16 @@ class Hooks:
     """Not for several threads at once: the session calls it under its lock."""
 
     def __init__(
-        self, store: Store, session_id: str, target: Target, resolver: SymbolResolver, text_bytes: int
+        self,
+        store: Store,
+        session_id: str,
+        target: Target,
+        resolver: SymbolResolver,
+        text_bytes: int,
+        now_ticks: Callable[[], int],
     ) -> None:
+        self._now_ticks = now_ticks
+        self._overwritten: set[int] = set()
         self._text_words = -(-text_bytes // 8)
         self._store = store
         self._session_id = session_id
@@ -84,10 +94,11 @@ class Hooks:
         """Raises replaced_on_disk where the main program's file is no longer what runs."""
         self._modules.check(modules[0])
 
-    def apply(self, modules: Sequence[LoadedModule], now_ticks: int) -> None:
+    def apply(self, modules: Sequence[LoadedModule], arrived: Mapping[int, int] = _NONE) -> None:
         """Brings the target in line with `patterns` and `sampling`: places what is missing, takes out what is too much.
 
-        `modules`: those that are loaded, the main program first.
+        `modules`: those that are loaded, the main program first. `arrived`: of those whose code has not run yet, by
+        base, when they came; none of their calls is missed.
         """
         traced = self._select(modules)
         by_path: dict[str, list[TracedModule]] = {}
@@ -98,25 +109,63 @@ class Hooks:
             for item in self.selection.functions
             for module in by_path[item.module]
         }
-        self._disable([key for key, hook in self._hooks.items() if hook.enabled and key not in self._wanted], now_ticks)
-        self._enable([key for key in self._wanted if key in self._hooks], now_ticks)
+        self._disable([key for key, hook in self._hooks.items() if hook.enabled and key not in self._wanted])
+        self._enable([key for key in self._wanted if key in self._hooks])
         fresh: dict[int, list[FunctionSymbol]] = {}
         for key, item in self._wanted.items():
             if key not in self._hooks and key not in self._refused:
                 fresh.setdefault(key[0], []).append(item)
         for module in traced:
             if module.module.base in fresh and not module.stale:
-                self._place(module, fresh[module.module.base], now_ticks)
+                self._place(module, fresh[module.module.base], arrived.get(module.module.base))
 
-    def forget(self, module: LoadedModule, now_ticks: int) -> None:
+    def forget(self, module: LoadedModule, gone_ticks: int) -> None:
         """A library was unloaded; where it is loaded again its functions are hooked anew."""
         gone = [key for key in self._hooks if key[0] == module.base]
-        self._store.close_spans(self._session_id, [self._hooks[key].function_id for key in gone], now_ticks)
+        self._store.close_spans(self._session_id, [self._hooks[key].function_id for key in gone], gone_ticks)
+        self._overwritten -= {self._hooks[key].function_id for key in gone}
         for key in gone:
             del self._hooks[key]
         self._refused = {key: why for key, why in self._refused.items() if key[0] != module.base}
         self._unwinders.discard(module.base)
         self._modules.forget(module.base)
+
+    def note_overwritten(self, function_ids: Collection[int], last_seen_ticks: int) -> list[FunctionSymbol]:
+        """Something has written over the entries of these functions, of all that were hooked, since `last_seen_ticks`.
+        Returns those of which that is new. One whose jump is back is recorded again from now on."""
+        enabled = {hook.function_id: hook.function for hook in self._hooks.values() if hook.enabled}
+        gone = {item for item in function_ids if item in enabled}
+        fresh, back = gone - self._overwritten, self._overwritten - gone
+        if fresh:
+            self._store.close_spans(self._session_id, sorted(fresh), last_seen_ticks)
+        if back:
+            self._store.open_spans(self._session_id, sorted(back & enabled.keys()), self._now_ticks())
+        self._overwritten = gone
+        return [enabled[item] for item in sorted(fresh)]
+
+    def unmatched(self) -> list[str]:
+        """Active patterns that match nothing, or nothing that could be hooked."""
+        hooked = {(hook.function.module, hook.function.address) for hook in self._hooks.values() if hook.enabled}
+        matches = self.selection.matches
+        return [
+            text
+            for text in self.patterns
+            if not any((item.module, item.address) in hooked for item in matches.get(text, ()))
+        ]
+
+    def namesakes(self) -> dict[str, int]:
+        """Names of traced functions that others have, too, which no pattern asks for, and how many those are."""
+        if all(pattern.kind == "name" for pattern in self.patterns.values()):
+            return {}  # which match all of a name
+        wanted = {(item.module, item.address) for item in self.selection.functions}
+        names = {item.name for item in self.selection.functions}
+        others = Counter(item.name for item in called(names, self._own) if (item.module, item.address) not in wanted)
+        return dict(others.most_common(_INLINED_NOTED))
+
+    def refused(self) -> dict[str, str]:
+        """Functions that match and could not be hooked, and why."""
+        found = {item.name: self._refused[key] for key, item in self._wanted.items() if key in self._refused}
+        return {name: _REFUSALS.get(why, why) for name, why in list(found.items())[:_INLINED_NOTED]}
 
     def warnings(self) -> list[str]:
         """What the selection says, and which functions could not be hooked safely and why."""
@@ -140,6 +189,9 @@ class Hooks:
         self._partly_inlined |= self.selection.partly_inlined
         return dict(list(self._partly_inlined.items())[:_INLINED_NOTED])
 
+    def partly_inlined_left_out(self) -> int:
+        return max(0, len(self._partly_inlined) - _INLINED_NOTED)
+
     def _select(self, modules: Sequence[LoadedModule]) -> list[TracedModule]:
         """The system's runtime libraries are read only when a pattern asks for one, or when one matched nothing."""
         traced = self._matching(modules)
@@ -162,7 +214,7 @@ class Hooks:
         self.selection = select(patterns, _symbols(traced))
         return traced
 
-    def _place(self, module: TracedModule, functions: Sequence[FunctionSymbol], now_ticks: int) -> None:
+    def _place(self, module: TracedModule, functions: Sequence[FunctionSymbol], arrived_ticks: int | None) -> None:
         try:
             codes = module.entry_codes(functions)
         except (OSError, ValueError):  # replaced in this very moment: the next call says so
@@ -195,7 +247,9 @@ class Hooks:
             else:
                 self._hooks[key] = _Hook(function_id, item, plans[function_id], True, self.extras.generation)
                 placed.append(function_id)
-        self._store.open_spans(self._session_id, placed, now_ticks)
+        # not before it stands: until then calls were missed
+        since = self._now_ticks() if arrived_ticks is None else arrived_ticks
+        self._store.open_spans(self._session_id, placed, since)
 
     def _extras_of(self, functions: Sequence[FunctionSymbol]) -> list[int]:
         return self.extras.numbers(functions, self._resolver) if functions else []
@@ -218,7 +272,7 @@ class Hooks:
         self._unwinders.add(module.module.base)
         self._target.register_unwinder([module.address(module.symbols.register_frame)])
 
-    def _enable(self, keys: Sequence[Key], now_ticks: int) -> None:
+    def _enable(self, keys: Sequence[Key]) -> None:
         changed = {}
         opened = []
         older = [hook for key in keys if (hook := self._hooks[key]).generation != self.extras.generation]
@@ -234,11 +288,12 @@ class Hooks:
                 hook.plan, hook.enabled = plan, True
         if changed:
             self._target.change(changed)
-            self._store.open_spans(self._session_id, opened, now_ticks)
+            self._store.open_spans(self._session_id, opened, self._now_ticks())
 
-    def _disable(self, keys: Sequence[Key], now_ticks: int) -> None:
+    def _disable(self, keys: Sequence[Key]) -> None:
         if not keys:
             return
+        now_ticks = self._now_ticks()
         hooks = [self._hooks[key] for key in keys]
         self._target.change({hook.function_id: hook.plan.disabled() for hook in hooks})
         for hook in hooks:

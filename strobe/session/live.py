@@ -8,10 +8,11 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from signal import Signals
 from typing import Literal
 
-from strobe import _core
+from strobe import _core, threads
 from strobe.capture.children import RecordedChildren
 from strobe.capture.mapped_elf import located, unlisted
 from strobe.capture.target import Target
@@ -19,6 +20,7 @@ from strobe.capture.task_status import filters_calls
 from strobe.errors import Code, StrobeError, failure
 from strobe.model import ExitStatus, LoadedModule, Sampling, TraceAnswer, Watch
 from strobe.session.answers import how_it_ended, runtime_answer
+from strobe.session.confirmation import Confirmation
 from strobe.session.hooks import Hooks
 from strobe.session.session import Session
 from strobe.session.session_memory import Inside
@@ -65,6 +67,9 @@ class LiveSession(Session):
         self._ended = threading.Event()  # with all of its children that are recorded
         self._children: RecordedChildren | None = None
         self._stopping = False
+        self._recorded_until = 0  # ticks; 0: to the end
+        self._failures: list[str] = []
+        self._failures_lock = threading.Lock()
         self._modules: dict[int, LoadedModule] = {}  # by base
         self._unlisted: dict[int, LoadedModule] = {}
         self._module_changes: queue.SimpleQueue[_ModuleChange | None] = queue.SimpleQueue()
@@ -74,9 +79,15 @@ class LiveSession(Session):
     def begin(self, target: Target) -> None:
         """Takes over a target that has not been resumed yet."""
         self._target = target
-        self._hooks = Hooks(self._store, self.id, target, self._resolver, self._text_bytes)
+        self._hooks = Hooks(self._store, self.id, target, self._resolver, self._text_bytes, self._now_ticks)
         self._modules = {module.base: located(target.pid, module) for module in target.modules()}
         record = self._store.update_session(self.id, pid=target.pid)
+        self._store.add_notes(self.id, {"form": target.setup.form})
+        self._store.open_loads(self.id, self._modules.values(), 0)
+        watched = (target, self._hooks, self._lock, self._start_ticks, str(record.segment_path))
+        self._confirmation = Confirmation(
+            self._store, self.id, *watched, lambda: self._stopping or self._exited.is_set()
+        )
         if target.setup.form == "native":
             self._children = RecordedChildren(target.pid, str(record.segment_path))
         self._source = HostEventSource(self._store, self.id, target.pid, self._now_ticks)
@@ -86,14 +97,30 @@ class LiveSession(Session):
         if target.setup.reason:
             note = f"The portable form of the recorder is in use, several times slower: {target.setup.reason}."
             self._store.add_warnings(self.id, [note])
-        threading.Thread(target=self._follow_modules, name=f"strobe-modules-{target.pid}", daemon=True).start()
+        threads.start(f"strobe-modules-{target.pid}", self._follow_modules, self._later_failed)
+        follow = self._confirmation.follow
+        threads.start(f"strobe-confirm-{target.pid}", lambda: follow(self._exited), self._later_failed)
+
+    @property
+    def warnings(self) -> list[str]:
+        return list(dict.fromkeys([*super().warnings, *self._failures]))
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        return tuple(self._failures)
 
     @property
     def depth(self) -> int:
         return self._hooks.extras.depth
 
     def resume(self) -> None:
+        if not self._target.attached:
+            self._confirmation.look()  # the hooks that were placed before the program runs
+            self._store.add_notes(self.id, {"resumed_ticks": self._now_ticks()})
         self._target.resume()
+
+    def confirm(self) -> None:
+        self._confirmation.look()
 
     def trace(
         self,
@@ -159,27 +186,52 @@ class LiveSession(Session):
 
     def stop(self, retain: bool = False) -> int:
         with self._lock:
+            self.confirm()
             self._stopping = True
             self._polls.stop("stopped")
             if self._children is not None:
                 self._children.wake()
             if self._target.attached and not self._exited.is_set():
-                self._target.detach()
-                self._end(None)
+                self._recorded_until = self._confirmation.last_ticks or self._now_ticks()
+                self._detach()
             else:
                 self._target.kill()
         self._ended.wait(10)
         return self._finish(retain)
 
+    @property
+    def has_ended(self) -> bool:
+        """The program and its children that are recorded."""
+        return self._ended.is_set()
+
+    def give_up(self, target: Target | None) -> None:
+        """Takes back a launch that failed before `begin` returned: nothing is held, and no process is left."""
+        self._ended.set()
+        self._exited.set()
+        if target is not None:
+            target.give_up()
+        self._supply.stop()
+        if self._source is not None:
+            self._source.close()
+        if self._children is not None:
+            self._children.close()
+        self._module_changes.put(None)
+        self._timeline.close()
+
     def abort(self) -> None:
         """Takes back a launch that failed: no process, no data."""
         if self._target.attached:
-            self._target.detach()
-            self._end(None)
+            self._detach()
         else:
             self._target.kill_at_once()
         self._ended.wait(10)
-        self._finish(retain=False)
+        self._attempt("the removal of its data", lambda: self._finish(retain=False))
+
+    def _detach(self) -> None:
+        self._attempt("the removal of the hooks", self._target.detach)
+        self._end(None)
+        if self._children is not None:
+            self._children.close()
 
     # --- TargetEvents, called on threads of the capture layer
 
@@ -190,8 +242,17 @@ class LiveSession(Session):
     def on_exit(self, status: ExitStatus) -> None:
         if self._ended.is_set():  # it was let go of
             return
-        self._follow_children(status)
+        self._attempt("the recording of its children", lambda: self._follow_children(status))
         self._end(status)
+
+    def on_failure(self, what: str, error: BaseException) -> None:
+        text = f"{what[0].upper()}{what[1:]} has failed: {threads.reason(error)}."
+        with self._failures_lock:
+            if text in self._failures:
+                return
+            self._failures.append(text)
+        log.error("session %s: %s", self.id, text, exc_info=error)
+        self._store.add_warning_later(self.id, text)
 
     def on_module_added(self, module: LoadedModule, ready: Callable[[], None]) -> None:
         self._module_changes.put(_ModuleChange(module, ready))
@@ -199,13 +260,20 @@ class LiveSession(Session):
     def on_module_removed(self, module: LoadedModule) -> None:
         self._module_changes.put(_ModuleChange(module, None))
 
-    def _apply(self) -> None:
+    def _apply(self, arrived: dict[int, int] | None = None) -> None:
         try:
-            self._hooks.apply([*self._modules.values(), *self._find_unlisted()], self._now_ticks())
+            self._hooks.apply([*self._modules.values(), *self._find_unlisted()], arrived or {})
         except ProcessLookupError as error:
             raise self._gone() from error
         notes = {"inlined_only": self._hooks.inlined_only(), "partly_inlined": self._hooks.partly_inlined()}
-        if found := {name: note for name, note in notes.items() if note}:
+        found: dict[str, object] = {name: note for name, note in notes.items() if note}
+        if left_out := self._hooks.partly_inlined_left_out():
+            found["partly_inlined_left_out"] = left_out
+        known = self._record().notes
+        for name, left in (("refused", self._hooks.refused()), ("namesakes", self._hooks.namesakes())):
+            if left or name in known:
+                found[name] = left
+        if found:
             self._store.add_notes(self.id, found)
 
     def _located(self, module: LoadedModule) -> LoadedModule:
@@ -220,7 +288,10 @@ class LiveSession(Session):
         for base, module in self._unlisted.items():
             if found.get(base) != module:
                 self._target.forget(module)
-                self._hooks.forget(module, self._now_ticks())
+                self._forget_module(module)
+        fresh = [module for base, module in found.items() if self._unlisted.get(base) != module]
+        if fresh:
+            self._store.open_loads(self.id, fresh, 0)  # nobody has said when they came
         self._unlisted = found
         return list(found.values())
 
@@ -262,11 +333,17 @@ class LiveSession(Session):
             try:
                 with self._lock:
                     self._change_module(change)
-            except StrobeError as error:
-                log.warning("session %s: no hooks in %s: %s", self.id, change.module.path, error)
+            except Exception as error:
+                if not self._exited.is_set() and not self._stopping:
+                    self.on_failure(f"tracing of {change.module.path}", error)
             finally:
                 if change.ready is not None:
-                    change.ready()
+                    self._attempt(f"loading of {change.module.path}", change.ready)
+
+    def _later_failed(self, error: BaseException) -> None:
+        """Nobody waits for a thread that is no more."""
+        self.on_failure("tracing of libraries that are loaded later", error)
+        self._module_changes.put(None)
 
     def _change_module(self, change: _ModuleChange) -> None:
         module = change.module
@@ -274,20 +351,28 @@ class LiveSession(Session):
             return
         if change.ready is None:
             self._modules.pop(module.base, None)
-            self._hooks.forget(module, self._now_ticks())
+            self._forget_module(module)
         else:
-            self._modules[module.base] = self._located(module)
+            arrived_ticks = self._now_ticks()  # the thread that loads it waits, so none of its code has run
+            module = self._located(module)
+            self._modules[module.base] = module
+            self._store.open_loads(self.id, [module], arrived_ticks)
             if self._hooks.patterns:
-                self._apply()
+                self._apply({module.base: arrived_ticks})
+
+    def _forget_module(self, module: LoadedModule) -> None:
+        gone_ticks = self._now_ticks()
+        self._hooks.forget(module, gone_ticks)
+        self._store.close_load(self.id, module.base, gone_ticks)
 
     def _follow_children(self, status: ExitStatus) -> None:
         """What the program has forked is recorded on, by itself; the session lasts as long as that, or until `stop`."""
         known: list[int] = []
         while self._children is not None and not self._stopping and (pids := self._children.living()):
             if not known:
-                self._store.update_session(self.id, **_how(status))
+                self._attempt("the session's record", lambda: self._store.update_session(self.id, **_how(status)))
             if pids != known:
-                self._store.add_notes(self.id, {"children": pids})
+                self._attempt("the session's record", partial(self._store.add_notes, self.id, {"children": pids}))
             known = pids
             self._status = status
             self._exited.set()
@@ -299,22 +384,34 @@ class LiveSession(Session):
         """Everything that was recorded is readable when this returns. `status` None: the program goes on without us."""
         with self._end_lock:  # who stops it may come together with its own end
             if not self._ended.is_set():
-                self._close_recording(status)
+                try:
+                    self._close_recording(status)
+                finally:
+                    self._status = status or ExitStatus()
+                    self._ended.set()
+                    self._exited.set()
+                    self._module_changes.put(None)
 
     def _close_recording(self, status: ExitStatus | None) -> None:
-        self._polls.stop("program")
-        self._supply.stop()
+        """Each step, whatever has become of the one before."""
+        self._attempt("the end of its polls", lambda: self._polls.stop("program"))
+        self._attempt("the recording", self._supply.stop)
         if self._source is not None:
-            self._source.close()
-        self._store.close_spans(self.id, None, self._now_ticks())
+            self._attempt("the program's output", self._source.close)
+        self._attempt("the program's output", self._store.flush)
+        until_ticks = self._recorded_until or self._now_ticks()
+        self._attempt("the session's record", lambda: self._store.add_notes(self.id, {"ended_ticks": until_ticks}))
         ended = datetime.now().astimezone().isoformat(timespec="seconds")
         how = {} if status is None or self._stopping else _how(status)
-        self._store.flush()
-        self._store.update_session(self.id, status="stopped" if self._stopping else "exited", ended_at=ended, **how)
-        self._status = status or ExitStatus()
-        self._ended.set()
-        self._exited.set()
-        self._module_changes.put(None)
+        fields = {"status": "stopped" if self._stopping else "exited", "ended_at": ended, **how}
+        self._attempt("the session's record", lambda: self._store.end_session(self.id, until_ticks, **fields))
+
+    def _attempt(self, what: str, step: Callable[[], object]) -> None:
+        """A step without which the session can do, and says so."""
+        try:
+            step()
+        except Exception as error:
+            self.on_failure(what, error)
 
 
 def _how(status: ExitStatus) -> dict[str, str | int | None]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
-import signal
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,6 +18,7 @@ from strobe.model import LaunchSpec, Sampling, SessionSummary, TraceAnswer, Watc
 from strobe.session.answers import pending_answer
 from strobe.session.attaching import wait_until_unrecorded
 from strobe.session.live import LiveSession
+from strobe.session.recovery import INHERITS, RESUMED, recover
 from strobe.session.session import Session
 from strobe.session.watches import staged_watches
 from strobe.symbols import ElfResolver
@@ -30,6 +29,7 @@ from strobe.timeline.store import Store
 
 log = logging.getLogger(__name__)
 _NO_INPUT = "/dev/null"
+_NAMES_TRIED = 8
 
 
 class SessionManager:
@@ -41,6 +41,8 @@ class SessionManager:
         self._live: dict[str, LiveSession] = {}
         self._opened: dict[str, Session] = {}
         self._lock = threading.Lock()
+        self._placed: list[Path] = []
+        self.recover()
 
     def launch(
         self,
@@ -50,11 +52,13 @@ class SessionManager:
         *,
         watch: Sequence[Watch] = (),
         depth: int | None = None,
+        missing_ok: bool = True,
     ) -> Session:
         """Starts a program, or attaches to `spec.pid`, with the patterns and those staged for its project root.
 
-        Raises what `program.resolve` raises, invalid_pattern, watch_failed, launch_failed, attach_refused,
-        recorded_already; leaves nothing then.
+        `missing_ok` False: each of `patterns` must give something to record. Raises what `program.resolve` raises,
+        invalid_pattern, nothing_traced, watch_failed, launch_failed, attach_refused, recorded_already; leaves nothing
+        then.
         """
         project_root = _absolute(spec.project_root)
         staged = self._store.staged(project_root) if project_root else None
@@ -62,6 +66,7 @@ class SessionManager:
         parse_all(wanted, project_root)
         settings, warnings = config.load_settings(project_root, self._store.home)
         retention.enforce(self._store, settings)
+        self._close_deleted()
         resolved = None if spec.pid is not None else program.resolve(spec)
         if spec.pid is not None:
             wait_until_unrecorded(self._store, spec.pid)
@@ -82,7 +87,10 @@ class SessionManager:
                     watch=staged.watches if staged else (),
                     depth=depth if depth is not None or staged is None else staged.depth,
                 )
+                if not missing_ok:
+                    _check_traced(session.launch_answer, patterns)
             self._store.add_warnings(record.id, warnings)
+            self._store.add_notes(record.id, {RESUMED: True})
         except BaseException:
             session.abort()
             raise
@@ -97,17 +105,41 @@ class SessionManager:
     def _begin(
         self, spec: LaunchSpec, resolved: program.Program | None, record: SessionRecord, text_bytes: int
     ) -> LiveSession:
-        path = placement.place_segment(record)
-        record = self._store.update_session(record.id, segment_path=str(path))
-        _core.create_segment(str(path), record.event_limit)
-        session = LiveSession(self._store, record, self._resolver, self._forget, text_bytes)
-        if resolved is None:
-            self._store.add_notes(record.id, {"attached": True})
-            target = Target.attach(spec.pid or 0, str(path), session)
-        else:
-            target = Target.spawn(spec, resolved, str(path), _input_file(spec, record.folder), session)
-        session.begin(target)
+        facts = {RESUMED: False, "attached": resolved is None, INHERITS: spec.stdio != "capture"}
+        self._store.add_notes(record.id, {name: value for name, value in facts.items() if value or name == RESUMED})
+        record = self._create_segment(record)
+        path = str(record.segment_path)
+        try:
+            session = LiveSession(self._store, record, self._resolver, self._forget, text_bytes)
+        except OSError as error:
+            raise failure("no_segment", reason=error) from error
+        target = None
+        try:
+            if resolved is None:
+                target = Target.attach(spec.pid or 0, path, session)
+            else:
+                target = Target.spawn(spec, resolved, path, _input_file(spec, record.folder), session)
+            session.begin(target)
+        except BaseException:
+            session.give_up(target)
+            raise
         return session
+
+    def _create_segment(self, record: SessionRecord) -> SessionRecord:
+        """The record with the place of its segment, which is there then."""
+        for _ in range(_NAMES_TRIED):
+            path = placement.place_segment(record)
+            self._placed.append(path)
+            record = self._store.update_session(record.id, segment_path=str(path))
+            try:
+                _core.create_segment(str(path), record.event_limit)
+            except FileExistsError:  # somebody else's: it is not touched
+                self._placed.remove(path)
+                continue
+            except OSError as error:
+                raise failure("no_segment", reason=error) from error
+            return record
+        raise failure("launch_failed", path=record.binary_path, reason=f"'{record.segment_path}' exists already")
 
     def stage(
         self,
@@ -145,10 +177,15 @@ class SessionManager:
 
     def get(self, session_id: str) -> Session:
         """A session of this process, or the record of any other. Raises session_not_found."""
+        self._close_deleted()
         with self._lock:
             live = self._live.get(session_id)
             if live is not None:
                 return live
+            record = self._store.get_session(session_id)
+        if record.status == "running" and not record.owner_alive():
+            self.recover()
+        with self._lock:
             record = self._store.get_session(session_id)
             opened = self._opened.get(session_id)
             if opened is None:
@@ -156,6 +193,8 @@ class SessionManager:
             return opened
 
     def list(self) -> list[SessionSummary]:
+        self.recover()
+        self._close_deleted()
         return [record.summary() for record in self._store.list_sessions()]
 
     def delete(self, session_id: str) -> None:
@@ -166,13 +205,30 @@ class SessionManager:
         self.get(session_id).stop(retain=False) if session_id in self._live else self._drop(session_id)
 
     def recover(self) -> None:
-        """Sessions whose Strobe process was killed: their programs, cut off from their output, are ended, and what they
-        recorded is kept."""
-        for record in self._store.abandoned_sessions():
-            if record.status == "running" and not record.notes.get("attached"):
-                _end_orphan(record)
-        for record in retention.adopt_abandoned(self._store):
-            log.info("recovered session %s", record.id)
+        """Sessions whose Strobe process was killed: what they recorded is kept, as sessions that have ended. Their
+        programs are ended too where they are cut off from their output."""
+        try:
+            recover(self._store)
+        except Exception:  # nobody's command fails because of another one's session
+            log.exception("sessions of killed processes could not be looked after")
+
+    def _close_deleted(self) -> None:
+        """Sessions that retention or another process has dropped: nothing of them is held open any more."""
+        with self._lock:
+            held = [*self._opened.values(), *(live for live in self._live.values() if live.has_ended)]
+        if not held:
+            return
+        known = self._store.session_ids()
+        for session in held:
+            if session.id not in known:
+                session.close()
+                self._forget(session)
+
+    def remove_segments(self) -> None:
+        """Removes the segments of all sessions that were begun here, for a process that leaves at once: no lock is
+        taken, and the sessions are not ended."""
+        for path in self._placed:
+            path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Ends the programs this process started; sessions that were not kept are dropped."""
@@ -185,8 +241,10 @@ class SessionManager:
                 session.stop()
         for kept in opened:
             kept.close()
-        self._store.close()
-        ROUTER.clean_up()
+        try:
+            self._store.close()
+        finally:
+            ROUTER.clean_up()
 
     def _drop(self, session_id: str) -> None:
         with self._lock:
@@ -199,6 +257,13 @@ class SessionManager:
         with self._lock:
             self._live.pop(session.id, None)
             self._opened.pop(session.id, None)
+
+
+def _check_traced(answer: TraceAnswer, patterns: Sequence[str]) -> None:
+    """Raises nothing_traced where one of the patterns gives nothing to record."""
+    wanted = {text.strip() for text in patterns}
+    if reasons := [why for text, why in answer.unmatched.items() if text in wanted]:
+        raise failure("nothing_traced", reason=" ".join(dict.fromkeys(reasons)))
 
 
 def _absolute(folder: str | None) -> str | None:
@@ -216,14 +281,3 @@ def _input_file(spec: LaunchSpec, folder: Path) -> str | None:
         file.write_text(spec.stdin, encoding="utf-8", errors="surrogateescape")
         return str(file)
     return _NO_INPUT if spec.stdio == "capture" else None
-
-
-def _end_orphan(record: SessionRecord) -> None:
-    """Only the very process that has this session's segment mapped: its id may have been given to another one since."""
-    try:
-        maps = Path(f"/proc/{record.pid}/maps").read_text(errors="replace")
-    except OSError:
-        return
-    if record.pid > 0 and str(record.segment_path) in maps:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(record.pid, signal.SIGKILL)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from strobe import threads
 from strobe.errors import StrobeError, failure
 from strobe.session.samples import document, labels_of
 from strobe.timeline import snapshots
@@ -126,8 +127,7 @@ class Polls:
             self._active.append(poll)
             self._changed.notify_all()
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="strobe-polls", daemon=True)
-                self._thread.start()
+                self._thread = threads.start("strobe-polls", self._run, self._stopped)
         return poll
 
     def records(self) -> list[PollRecord]:
@@ -151,6 +151,11 @@ class Polls:
             except Exception:
                 log.exception("a poll has failed")
                 self.stop("failed", [poll])
+
+    def _stopped(self, _: BaseException) -> None:
+        with self._changed:
+            self._thread = None
+        self.stop("failed")
 
     def _next(self) -> Poll | None:
         """Waits until a poll is due; None where there is none left, and the thread may go."""

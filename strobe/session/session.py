@@ -21,13 +21,14 @@ from strobe.model import (
     TraceAnswer,
     Watch,
 )
-from strobe.session.answers import going_on, how_it_ended
+from strobe.session.answers import Ending, ending_of, going_on, how_it_ended
 from strobe.session.polls import Listener, Poll, Polls, check_bounds, expected_samples
 from strobe.session.writes import Writable
 from strobe.timeline import retention
 from strobe.timeline.polls import PollEnd, PollRecord, note_poll, polls_of
 from strobe.timeline.query import Timeline
 from strobe.timeline.records import SessionRecord
+from strobe.timeline.sql import TIMEOUT_S
 from strobe.timeline.store import Store
 from strobe.values.reading import ReadTarget
 from strobe.values.recorded import Recorded
@@ -57,6 +58,11 @@ class Session(Writable):
         return list(self._record().warnings)
 
     @property
+    def failures(self) -> tuple[str, ...]:
+        """What of the observation has failed, one sentence each; they are among the `warnings`, too."""
+        return ()
+
+    @property
     def children(self) -> tuple[int, ...]:
         """Process ids of forked children that are recorded on, though the program itself has ended."""
         return self._record().children
@@ -72,10 +78,12 @@ class Session(Writable):
 
     def ending(self) -> str | None:
         """How the program itself ended, in words; None while it runs."""
-        record = self._record()
-        if record.status == "running" and record.exit_code is None and record.signal is None:
-            return None
-        return how_it_ended(record)
+        ended = self.ended()
+        return None if ended is None else ended.how
+
+    def ended(self) -> Ending | None:
+        """How the program itself ended; None while it runs."""
+        return ending_of(self._record())
 
     def summary(self) -> SessionSummary:
         return self._record().summary()
@@ -98,11 +106,22 @@ class Session(Writable):
         raise self._not_here()
 
     def query(self, wanted: EventFilter) -> EventPage:
-        page = self._timeline.query(wanted)
+        page = self._timeline.query(wanted, self.confirm)
         return replace(page, events=[self._recorded.filled(event) for event in page.events])
 
     def totals(self, wanted: EventFilter, group_by: GroupBy) -> list[Totals]:
         return self._timeline.totals(wanted, group_by)
+
+    def absence(self, wanted: EventFilter) -> str:
+        """Why there are no totals: whether that proves that nothing happened."""
+        return self._timeline.absence(wanted, self.confirm)
+
+    def confirm(self) -> None:
+        """Looks whether the hooks stand and the recorder is on, where this process observes the program."""
+
+    def traced_names(self) -> list[str]:
+        """Names of the functions whose calls are, or were, recorded."""
+        return self._timeline.traced_names()
 
     def loss(self) -> Loss:
         return self._timeline.loss()
@@ -167,8 +186,12 @@ class Session(Writable):
         """When the event with this number was, in ns since session start."""
         return self._timeline.moment_ns(number)
 
-    def sql(self, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
-        return self._timeline.sql(statement)
+    def sql(self, statement: str, timeout_s: float = TIMEOUT_S) -> tuple[list[str], list[tuple[object, ...]]]:
+        """Columns and rows, at most a million, of a read-only statement over the view `events`.
+
+        Raises bad_sql, sql_too_long after `timeout_s`, sql_too_much.
+        """
+        return self._timeline.sql(statement, timeout_s)
 
     def wait(self, timeout: float | None = None) -> ExitStatus | None:
         """How the program ended, None while it runs. `timeout` in seconds, None without bound.
@@ -202,15 +225,26 @@ class Session(Writable):
         self._timeline.close()
 
     def _finish(self, retain: bool) -> int:
-        collected = self._timeline.query(EventFilter(limit=1)).total_count + self._timeline.loss().evicted
-        self._timeline.close()
-        record = self._record()
-        if not retain:
-            retention.drop_session(self._store, record)
-        elif not record.retained:
-            retention.keep_session(self._store, self.id)
-        self._on_end(self)
+        try:
+            collected = self._count()
+            record = self._record()
+            if not retain:
+                retention.drop_session(self._store, record)
+            elif not record.retained:
+                retention.keep_session(self._store, self.id)
+        finally:
+            self._on_end(self)
         return collected
+
+    def _count(self) -> int:
+        """How many events were collected, as far as they can be read; closes the timeline."""
+        try:
+            return self._timeline.query(EventFilter(limit=1)).total_count + self._timeline.loss().evicted
+        except StrobeError as error:  # the segment is gone
+            log.warning("session %s: %s", self.id, error)
+            return 0
+        finally:
+            self._timeline.close()
 
     def _record(self) -> SessionRecord:
         return self._store.get_session(self.id)

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from strobe import threads
 from strobe._core import SymbolTable
 from strobe.model import FunctionSymbol
 from strobe.symbols import cache
@@ -133,7 +134,7 @@ class ElfResolver:
             loaded, kept = self._read_anew(image, key, files)
             if stamp(path) == own:  # else it was built anew meanwhile
                 # the first answer does not wait for the disk
-                threading.Thread(target=self._save, args=(name, kept), name="strobe-symbols").start()
+                threads.start("strobe-symbols", lambda: self._save(name, kept), threads.logged_only, daemon=False)
             return loaded
         finally:
             image.close()

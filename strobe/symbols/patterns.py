@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from strobe.errors import StrobeError, failure
+from strobe.symbols.linear_regex import LinearRegex, RegexError
 from strobe.symbols.names import SCOPE, Unbalanced, check_brackets, scoped
 
 MAX_LENGTH = 1000
@@ -116,8 +117,7 @@ class Pattern:
         if self.kind == "usercode":
             return _inside(self.argument)
         if any(letter in self.argument for letter in "*?["):
-            expression = re.compile(_glob_expression(self.argument))
-            return lambda path: expression.fullmatch(path) is not None
+            return LinearRegex(_glob_expression(self.argument)).fits
         return lambda path: self.argument in path
 
 
@@ -146,8 +146,8 @@ def _selector(text: str, project_root: str | None) -> Pattern:
     if not argument:
         raise _invalid(text, f"'{name}' needs a name behind a colon", "For example @file:parser.cpp or @lib:libz.so.")
     try:
-        re.compile(_glob_expression(argument))
-    except re.error as error:
+        LinearRegex(_glob_expression(argument))
+    except RegexError as error:
         raise _invalid(text, f"its brackets are no set of letters ({error})", "For example @file:[ab]*.cpp") from error
     return Pattern(text, kinds[name], argument)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -79,6 +79,16 @@ def matching(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[Fun
             yield from (module.functions[index] for index in module.functions.in_files(pattern.matches_file))
         else:
             yield from (function for function in module.functions if pattern.matches_file(function.source_file))
+
+
+def called(names: Container[str], modules: Iterable[ModuleSymbols]) -> Iterator[FunctionSymbol]:
+    """Every function with one of these names."""
+    for module in modules:
+        if isinstance(module.functions, FunctionTable):
+            own = enumerate(module.functions.names)
+            yield from (module.functions[index] for index, name in own if name in names)
+        else:
+            yield from (function for function in module.functions if function.name in names)
 
 
 def _with_sanitizer(modules: Sequence[ModuleSymbols]) -> set[str]:

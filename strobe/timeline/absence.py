@@ -1,177 +1,299 @@
-"""Why a query found nothing: whether "it was not called" can be trusted, in one paragraph."""
+"""Why a query found nothing: whether "it was not called" can be trusted, in one paragraph.
+
+It begins with what is known. Only what was seen is said to be so: that the functions were hooked in all of the time
+asked for, that the recorder was on, that nothing was left out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from strobe.model import CALL_EVENTS, EventFilter, Loss
-from strobe.timeline import snapshots
-from strobe.timeline.moments import NUMBER_MAX, ticks_of
-from strobe.timeline.polls import polls_of
+from strobe.timeline.coverage import Coverage, Window, coverage_of, window_of
+from strobe.timeline.host_absence import host_absence, is_narrowed, listed
 from strobe.timeline.reader import SessionReader
+from strobe.timeline.records import SessionRecord
 from strobe.timeline.selection import Selection, id_blob, text_test
 
-_NAMES_SHOWN = 5
-
-Spans = dict[int, list[tuple[int, int | None]]]  # function id -> (from, to) in ticks, as Store.hook_spans gives them
+_PERIODS_SHOWN = 3
 
 
-def absence_of(reader: SessionReader, wanted: EventFilter, selection: Selection, loss: Loss) -> str:
-    """What is known about the absence of events that the filter selects."""
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Exact totals of the functions asked for, in the whole session."""
+
+    calls: int = 0
+    exits: int = 0
+    unwound: int = 0
+    exits_missed: int = 0
+    sampled_out: int = 0
+    lost: int = 0
+
+
+@dataclass(slots=True)
+class _Findings:
+    """`doubts`: why it may have happened all the same; none: it is known not to have."""
+
+    facts: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+
+
+def absence_of(reader: SessionReader, wanted: EventFilter, selection: Selection, loss: Loss, moment: int) -> str:
+    """What is known about the absence of events that the filter selects. `moment`: ticks of the question; all that was
+    recorded up to then has been looked at."""
     if wanted.event_type is not None and wanted.event_type not in CALL_EVENTS:
-        return _host_absence(reader, wanted, selection)
-    spans = reader.store.hook_spans(reader.session_id)
-    hooked = _hooked_functions(spans, selection)
-    sentences = [_coverage(reader, selection, spans, hooked), _calls_at_all(reader, wanted, selection, hooked)]
-    sentences += [_missing(selection, loss), _inlined(reader, wanted)]
-    return " ".join(sentence for sentence in sentences if sentence)
+        if loss.unwritten:
+            lines = f"{loss.unwritten} lines of output, or of what else is seen from outside"
+            return f"Nothing can be said of that yet: {lines}, could not be written ({loss.unwritten_reason})."
+        return host_absence(reader, wanted, selection)
+    window = window_of(reader, selection, moment)
+    coverage = coverage_of(reader, selection, window)
+    counts = _counts(reader, coverage.hooked)
+    found = _Findings()
+    _add_window(found, reader, window)
+    if not window.is_empty:
+        _add_coverage(found, reader, window, coverage)
+    if coverage.hooked:
+        _add_calls(found, reader, wanted, counts)
+        _add_missing(found, reader, selection, loss, counts)
+    _add_not_seen(found, reader, wanted, coverage.hooked)
+    _add_processes(found, reader, wanted, window, coverage)
+    if coverage.hooked and not window.is_empty:
+        _add_sight(found, reader, wanted, window)
+    return " ".join([_verdict(wanted, found, counts), *found.doubts, *found.facts])
 
 
-def _host_absence(reader: SessionReader, wanted: EventFilter, selection: Selection) -> str:
-    kind = wanted.event_type
-    if kind == snapshots.EVENT_TYPE:
-        return _snapshot_absence(reader, wanted, selection)
-    if kind in ("stdout", "stderr"):
-        scope = " that the other conditions select" if _is_narrowed(wanted) else ""
-        return (
-            f"All of {kind} is captured: the program has written nothing to it{scope}"
-            " (what it keeps in a buffer of its own appears when it flushes it)."
+def _verdict(wanted: EventFilter, found: _Findings, counts: _Counts) -> str:
+    if found.doubts:
+        return "This does not prove that it did not happen."
+    asks_for_calls = not is_narrowed(wanted) and wanted.event_type != "function_exit"
+    is_named = wanted.function is not None and wanted.function.equals is not None
+    if counts.calls == 0 and asks_for_calls:
+        return "It was not called." if is_named else "No traced function that matches was called."
+    return "It did not happen." if is_named else "It did not happen in the traced functions."
+
+
+def _add_window(found: _Findings, reader: SessionReader, window: Window) -> None:
+    """Where nothing of the time asked for is known."""
+    if not window.is_empty:
+        return
+    to_ns = reader.segment.to_ns
+    if window.from_ticks > window.end:
+        state = "it is that now" if window.is_running else "recording ended then"
+        found.doubts.append(f"The time asked for begins after {to_ns(window.end)} ns: {state}.")
+    elif window.begin:
+        found.facts.append(f"The program began to run at {to_ns(window.begin)} ns, after the time asked for.")
+    else:
+        found.doubts.append("The time asked for is empty.")
+
+
+def _add_coverage(found: _Findings, reader: SessionReader, window: Window, coverage: Coverage) -> None:
+    """Whether calls would have been recorded in the whole window."""
+    if not coverage.hooked:
+        everything = f"None of the {coverage.traced} traced functions matches the filter"
+        if coverage.traced == 0:
+            everything = "No function was traced in this session"
+        found.doubts.append(f"{everything}, so nothing is known of its calls.")
+        return
+    if not coverage.gaps:
+        found.facts.append(
+            f"{_naming(reader, coverage.hooked)} traced for the whole window, {_extent(reader, window)}."
         )
-    return f"No {kind} event was recorded{' that the other conditions select' if _is_narrowed(wanted) else ''}."
+        return
+    periods = coverage.gaps[next(iter(coverage.gaps))]
+    shown = ", ".join(_period(reader, *period) for period in periods[:_PERIODS_SHOWN])
+    shown = f"only {shown}{' …' if len(periods) > _PERIODS_SHOWN else ''}" if shown else "at no time of it"
+    found.doubts.append(
+        f"{_naming(reader, list(coverage.gaps))} not traced for the whole window ({shown}): calls outside that time are"
+        " not known."
+    )
+    if reader.record().notes.get("attached"):
+        found.doubts.append("The program ran before Strobe attached to it.")
 
 
-def _snapshot_absence(reader: SessionReader, wanted: EventFilter, selection: Selection) -> str:
-    """Whether variables were looked at in the window."""
-    polls = polls_of(reader.record())
-    if not polls:
-        return "No variable was polled in this session, nor written by Strobe. Poll some: debug_read with poll."
-    start = selection.from_ns or 0
-    until = NUMBER_MAX if selection.to_ns is None else selection.to_ns
-    inside = [poll for poll in polls if poll.start_ns <= until and start <= (poll.end_ns or NUMBER_MAX)]
-    if not inside:
-        ends = [poll.end_ns for poll in polls]
-        last = "now" if None in ends else f"{max(end for end in ends if end is not None)} ns"
-        return (
-            f"No variable was polled in this time: the polls of this session ran from {polls[0].start_ns} ns to {last}."
+def _extent(reader: SessionReader, window: Window) -> str:
+    to_ns = reader.segment.to_ns
+    is_whole = window.begin and window.from_ticks == window.begin
+    start = "from before main" if is_whole else f"from {to_ns(window.from_ticks)} ns"
+    if window.to_ticks < window.end:
+        return f"{start} to {to_ns(window.to_ticks)} ns"
+    if window.is_running:
+        return f"{start} to now ({to_ns(window.to_ticks)} ns)"
+    return f"{start} to the end of the recording ({to_ns(window.to_ticks)} ns)"
+
+
+def _period(reader: SessionReader, start: int, end: int) -> str:
+    return f"from {reader.segment.to_ns(start)} ns to {reader.segment.to_ns(end)} ns"
+
+
+def _add_sight(found: _Findings, reader: SessionReader, wanted: EventFilter, window: Window) -> None:
+    """Whether the recorder was seen to be on, and the hooks to stand, until the end of the window."""
+    to_ns, record = reader.segment.to_ns, reader.record()
+    if overwritten := _noted(record, "overwritten", wanted):
+        names = listed(list(overwritten))
+        found.doubts.append(f"Something has written over the entry of {names}: calls were not recorded after that.")
+    off = record.notes.get("recorder_off")
+    if isinstance(off, list) and window.to_ticks > int(off[0]):
+        found.doubts.append(f"The recorder in the program was on at {to_ns(off[0])} ns and off at {to_ns(off[1])} ns.")
+    elif not window.seen_until:
+        found.doubts.append("Nobody has looked whether the recorder was on.")
+    elif not window.is_seen:
+        seen, end = to_ns(window.seen_until), to_ns(window.to_ticks)
+        found.doubts.append(
+            f"That the recorder was on and its hooks stood was last seen at {seen} ns, {end - seen} ns before the end"
+            " of the window: up to then it did not happen."
+            if not found.doubts
+            else f"The recorder was last seen to be on at {seen} ns."
         )
-    targets = _listed(list(dict.fromkeys(target for poll in inside for target in poll.targets)))
-    if selection.hosts is None:
-        return f"Polled: {targets}; but a snapshot of variables has no function, duration or return value."
-    which = " that the other conditions select" if _is_narrowed(wanted) else " of them yet"
-    return f"Polled in this time: {targets}; but there is no sample{which}."
+    elif window.checked_until >= window.to_ticks:
+        found.facts.append("The recorder was seen to be on, with its hooks in place, to the end of it.")
+    else:
+        before = to_ns(window.to_ticks) - to_ns(window.checked_until)
+        found.facts.append(
+            f"The recorder was seen to be on to the end of it; {before} ns before, its hooks were seen in place."
+        )
 
 
-def _is_narrowed(wanted: EventFilter) -> bool:
-    conditions = (
-        wanted.time_from,
-        wanted.time_to,
-        wanted.after_event_id,
-        wanted.pid,
-        wanted.thread_id,
-        wanted.thread_name,
-    )
-    return any(condition is not None for condition in conditions)
-
-
-def _hooked_functions(spans: Spans, selection: Selection) -> list[int]:
-    named = selection.functions
-    return sorted(spans if named is None else spans.keys() & set(named))
-
-
-def _coverage(reader: SessionReader, selection: Selection, spans: Spans, hooked: Sequence[int]) -> str:
-    """Whether calls would have been seen in the whole window."""
-    if not hooked:
-        everything = len(spans)
-        if everything == 0:
-            return "No function was traced in this session, so nothing is known of its calls."
-        return f"None of the {everything} traced functions matches the filter, so nothing is known of its calls."
-    start, end = _window_ticks(reader, selection)
-    gaps = [function_id for function_id in hooked if not _is_covered(spans[function_id], start, end)]
-    if not gaps:
-        return f"{_naming(reader, hooked)} traced for the whole window."
-    first = min(begin for function_id in gaps for begin, _ in spans[function_id])
-    return (
-        f"{_naming(reader, gaps)} not traced for the whole window (first from {reader.segment.to_ns(first)} ns on):"
-        " calls outside that time are not known."
-    )
-
-
-def _window_ticks(reader: SessionReader, selection: Selection) -> tuple[int, int]:
-    """The window asked for. It begins no earlier than the program did, which is held until its hooks are placed."""
-    segment = reader.segment
-    resumed = reader.record().notes.get("resumed_ticks", 0)
-    start = max(int(str(resumed)), segment.ticks_from_ns(selection.from_ns or 0))
-    newest = ticks_of(reader.newest_number())
-    return start, newest if selection.to_ns is None else min(newest, segment.ticks_until_ns(selection.to_ns))
-
-
-def _is_covered(spans: Sequence[tuple[int, int | None]], start: int, end: int) -> bool:
-    """Spans come in order and do not overlap, so following them from the start tells."""
-    reached = start
-    for begin, until in spans:
-        if begin <= reached:
-            reached = max(reached, NUMBER_MAX if until is None else until)
-    return reached >= end
-
-
-def _calls_at_all(reader: SessionReader, wanted: EventFilter, selection: Selection, hooked: Sequence[int]) -> str:
+def _add_calls(found: _Findings, reader: SessionReader, wanted: EventFilter, counts: _Counts) -> None:
     """What the exact totals of these functions say, which neither eviction nor sampling touches."""
-    if not hooked:
-        return ""
-    calls = reader.scalar(
-        "select sum(calls) from strobe_totals where path = ? and functions = ?",
-        (reader.path(), id_blob(hooked)),
-    )
-    if calls == 0:
-        return "The exact totals count no call of them."
-    others = " that the other conditions select" if _has_other_conditions(wanted) else ""
-    return f"The exact totals count {calls} calls of them in all, but no event{others} was kept."
+    every = reader.scalar("select sum(calls) from strobe_totals where path = ?", (reader.path(),))
+    if counts.calls:
+        others = " that the other conditions select" if _has_other_conditions(wanted) else ""
+        found.facts.append(
+            f"The exact totals count {counts.calls} calls of them in all, but no event{others} was kept."
+        )
+        if wanted.event_type == "function_exit" or wanted.return_value or wanted.min_duration_ns is not None:
+            _add_returns(found, counts)
+        return
+    other = f"and {every} calls of other functions" if every else "nor of any other traced function"
+    found.facts.append(f"The exact totals count no call of them, {other}.")
+    if not every and reader.record().notes.get("attached"):  # threads that ran before have yet to be seen to record
+        found.doubts.append(
+            "No call was recorded since Strobe attached, so it is not known that the program's threads record any:"
+            " trace a function as well that is surely called."
+        )
+
+
+def _add_returns(found: _Findings, counts: _Counts) -> None:
+    """Calls that began and gave no return event."""
+    still_open = counts.calls - counts.exits - counts.unwound - counts.exits_missed
+    if counts.exits_missed:
+        found.doubts.append(f"Of {counts.exits_missed} calls the return could not be recorded.")
+    if still_open > 0:
+        found.facts.append(f"{still_open} of them have not returned.")
+    if counts.unwound:
+        found.facts.append(f"{counts.unwound} of them were left by an exception, a jump or the end of their thread.")
 
 
 def _has_other_conditions(wanted: EventFilter) -> bool:
     others = (wanted.event_type, wanted.return_value, wanted.min_duration_ns)
-    return _is_narrowed(wanted) or any(condition is not None for condition in others)
+    return is_narrowed(wanted) or any(condition is not None for condition in others)
 
 
-def _missing(selection: Selection, loss: Loss) -> str:
+def _add_missing(found: _Findings, reader: SessionReader, selection: Selection, loss: Loss, counts: _Counts) -> None:
+    lost = reader.segment.loss()
+    uncounted = lost["lost_no_thread"] + lost["lost_reentrant"] + lost["lost_no_totals"]
+    if uncounted:
+        found.doubts.append(f"{uncounted} calls could not be recorded and are in no total: they may have been of it.")
+    if counts.calls == 0:
+        return  # nothing of it can be missing from the events
     parts = []
     window_is_evicted = loss.evicted_until_ns is None or (selection.from_ns or 0) <= loss.evicted_until_ns
     if loss.evicted and window_is_evicted:
         until = "" if loss.evicted_until_ns is None else f", all from before {loss.evicted_until_ns} ns"
         parts.append(f"{loss.evicted} older events were evicted{until}")
-    if loss.sampled_out:
-        parts.append(f"{loss.sampled_out} events of hot functions were left out by sampling")
-    if loss.lost:
-        parts.append(f"{loss.lost} events found no room")
-    return (
-        f"Missing from the events: {'; '.join(parts)}."
-        if parts
-        else "No event of this window was evicted, sampled or lost."
+    if counts.sampled_out:
+        parts.append(f"{counts.sampled_out} events of hot functions were left out by sampling")
+    if counts.lost:
+        parts.append(f"{counts.lost} events found no room")
+    if parts:
+        found.doubts.append(f"Missing from the events: {'; '.join(parts)}.")
+    else:
+        found.facts.append("No event of this window was evicted, sampled or lost.")
+
+
+def _counts(reader: SessionReader, ids: Sequence[int]) -> _Counts:
+    if not ids:
+        return _Counts()
+    rows = reader.rows(
+        "select sum(calls), sum(exits), sum(unwound), sum(exits_missed), sum(sampled_out_enters + sampled_out_exits),"
+        " sum(lost_enters + lost_exits) from strobe_totals where path = ? and functions = ?",
+        (reader.path(), id_blob(ids)),
     )
+    return _Counts(*(int(str(item or 0)) for item in rows[0]))
 
 
-def _inlined(reader: SessionReader, wanted: EventFilter) -> str:
-    """Functions that exist only as copies inside others never show as calls, others not at every place."""
-    everywhere = _noted(reader, "inlined_only", wanted) if wanted.function is not None else []
-    partly = _noted(reader, "partly_inlined", wanted)
-    sentences = []
-    if everywhere:
-        names = _listed(everywhere)
-        sentences.append(f"Inlined everywhere, so never seen as calls: {names}; build with -fno-inline to see them.")
-    if partly:
-        sentences.append(
-            f"Inlined at some of their call sites, where calls are not seen: {_listed(partly)}; so no event of them "
-            "does not mean that they were not called. Build with -fno-inline to see all calls."
+def _without_debug_information(reader: SessionReader, hooked: Sequence[int]) -> list[str]:
+    symbols = (reader.functions().get(function_id) for function_id in hooked)
+    found = (symbol.name for symbol in symbols if symbol is not None and symbol.source_file is None)
+    return list(dict.fromkeys(found))
+
+
+def _add_not_seen(found: _Findings, reader: SessionReader, wanted: EventFilter, hooked: Sequence[int]) -> None:
+    """Functions that were not hooked; copies inside others, which never show as calls."""
+    record = reader.record()
+    if wanted.function is not None:
+        for name, reason in list(_noted(record, "refused", wanted).items())[:_PERIODS_SHOWN]:
+            found.doubts.append(f"Not hooked: {name}: {reason}.")
+        for name, count in list(_noted(record, "namesakes", wanted).items())[:_PERIODS_SHOWN]:
+            others = "another function" if count == 1 else f"{count} other functions"
+            found.doubts.append(f"There is {others} called {name}, whose calls are not recorded.")
+        if everywhere := _noted(record, "inlined_only", wanted):
+            names = _with_sites(everywhere)
+            found.doubts.append(
+                f"Inlined everywhere, so never seen as calls: {names}; build with -fno-inline to see them."
+            )
+    if partly := _noted(record, "partly_inlined", wanted):
+        found.doubts.append(
+            f"Inlined at some of their call sites, where calls are not seen: {_with_sites(partly)}; so no event of "
+            "them does not mean that they were not called. Build with -fno-inline to see all calls."
         )
-    return " ".join(sentences)
+    if unknown := _without_debug_information(reader, hooked):
+        found.facts.append(
+            f"There is no debug information of {listed(unknown)}: copies that its own module may have"
+            " inlined are not seen."
+        )
+    if left_out := record.notes.get("partly_inlined_left_out"):
+        found.doubts.append(f"{left_out} more traced functions were inlined at some of their call sites.")
 
 
-def _noted(reader: SessionReader, note: str, wanted: EventFilter) -> list[str]:
-    sites = reader.record().notes.get(note, {})
-    assert isinstance(sites, dict)
+def _noted(record: SessionRecord, note: str, wanted: EventFilter) -> dict[str, object]:
+    notes = record.notes.get(note, {})
+    assert isinstance(notes, dict)
     test = None if wanted.function is None else text_test("function", wanted.function)
-    found = [(name, count) for name, count in sites.items() if test is None or test(name)]
-    return [f"{name} ({count} {'site' if count == 1 else 'sites'})" for name, count in found]
+    return {name: item for name, item in notes.items() if test is None or test(name)}
+
+
+def _with_sites(sites: dict[str, object]) -> str:
+    return listed([f"{name} ({count} {'site' if count == 1 else 'sites'})" for name, count in sites.items()])
+
+
+def _add_processes(
+    found: _Findings, reader: SessionReader, wanted: EventFilter, window: Window, coverage: Coverage
+) -> None:
+    """What is not known of other processes than the program's own, and of threads by their names."""
+    record = reader.record()
+    children = reader.segment.forked_children
+    known = {thread.pid for thread in reader.threads().values()} | {record.pid}
+    if wanted.pid is not None and wanted.pid not in known:
+        found.doubts.append(f"Nothing was recorded of process {wanted.pid}; this session is of {record.pid}.")
+    if wanted.thread_name is not None and coverage.hooked:
+        names = sorted({thread.name for thread in reader.threads().values()})
+        found.facts.append(f"Threads that called traced functions: {listed(names) or 'none'}.")
+    if record.notes.get("form") == "portable":
+        found.facts.append(f"Of process {record.pid} alone: its children are not recorded in the portable form.")
+    elif children and wanted.pid in (None, *(known - {record.pid})) and _is_hooked_late(reader, window, coverage):
+        found.doubts.append(
+            f"The program has forked {children} {'child' if children == 1 else 'children'}, which a hook that was"
+            " placed after the fork does not reach."
+        )
+
+
+def _is_hooked_late(reader: SessionReader, window: Window, coverage: Coverage) -> bool:
+    """Whether some of them were hooked when the program ran already."""
+    spans = reader.store.hook_spans(reader.session_id)
+    return any(span[0] > window.begin for function_id in coverage.hooked for span in spans[function_id])
 
 
 def _naming(reader: SessionReader, function_ids: Sequence[int]) -> str:
@@ -179,11 +301,6 @@ def _naming(reader: SessionReader, function_ids: Sequence[int]) -> str:
     names = list(
         dict.fromkeys(functions[item].name if item in functions else f"function {item}" for item in function_ids)
     )
-    if len(names) > _NAMES_SHOWN:
-        return f"{len(names)} functions ({_listed(names)}) were"
-    return f"{_listed(names)} {'was' if len(names) == 1 else 'were'}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_NAMES_SHOWN])
-    return f"{shown} …" if len(names) > _NAMES_SHOWN else shown
+    if len(names) > 5:
+        return f"{len(names)} functions ({listed(names)}) were"
+    return f"{listed(names)} {'was' if len(names) == 1 else 'were'}"

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
+from strobe import threads
 from strobe.timeline.host_events import HostEvent
 from strobe.timeline.moments import host_number
 from strobe.timeline.store import Store
@@ -83,8 +84,7 @@ class HostEventSource:
 
     def _watch_partial(self) -> None:
         if self._thread is None:
-            self._thread = threading.Thread(target=self._end_idle_lines, name="strobe-output-idle", daemon=True)
-            self._thread.start()
+            self._thread = threads.start("strobe-output-idle", self._end_idle_lines, self._stopped)
         self._changed.notify_all()
 
     def _end_idle_lines(self) -> None:
@@ -96,6 +96,11 @@ class HostEventSource:
                     self._changed.wait(left)
                 else:
                     self._end_partial()
+
+    def _stopped(self, _: BaseException) -> None:
+        """Lines without an end wait for more output, or the end of all; the next one starts another thread."""
+        with self._changed:
+            self._thread = None
 
 
 def split_lines(data: bytes) -> tuple[list[bytes], bytes]:

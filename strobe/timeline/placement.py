@@ -6,6 +6,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import secrets
 import shutil
 from pathlib import Path
 
@@ -17,16 +18,19 @@ SEGMENT_FILE = "segment"
 _BYTES_PER_EVENT = 32
 _FIXED_BYTES = 64 << 20  # header, tables and totals of a busy program; the file is sparse
 _BLOCK_BYTES = 64 << 10
+_PREFIX = f"strobe-{os.getuid()}-"
 
 
 def place_segment(record: SessionRecord) -> Path:
     """Path for the live segment of a new session, which is not created; the session's folder is.
 
     In /dev/shm where that has room for twice the size, as others want to use it too; else in the session's folder.
+    Every call gives another name there, for everybody may make files in it.
     """
     make_folder(record)
     wanted = record.event_limit * _BYTES_PER_EVENT + _FIXED_BYTES
-    return _shared_path(record) if _free_bytes(SHARED_MEMORY) >= 2 * wanted else record.folder / SEGMENT_FILE
+    has_room = _free_bytes(SHARED_MEMORY) >= 2 * wanted
+    return _new_shared_path(record) if has_room else record.folder / SEGMENT_FILE
 
 
 def make_folder(record: SessionRecord) -> Path:
@@ -46,8 +50,12 @@ def move_to_folder(record: SessionRecord) -> Path:
     if record.segment_path == kept or not record.segment_path.exists():
         return kept
     partial = kept.with_suffix(".part")
-    copy_sparse(record.segment_path, partial)
-    partial.replace(kept)
+    try:
+        copy_sparse(record.segment_path, partial)
+        partial.replace(kept)
+    except OSError:  # the disk is full: there is one copy then, as before
+        partial.unlink(missing_ok=True)
+        raise
     _release(record)
     record.segment_path.unlink()
     return kept
@@ -60,7 +68,7 @@ def remove_files(record: SessionRecord) -> None:
     """
     if not record.retained:
         _release(record)
-    if record.segment_path == _shared_path(record):
+    if is_shared(record.segment_path, record.folder.parent):
         record.segment_path.unlink(missing_ok=True)
     if record.folder.name == record.id:
         shutil.rmtree(record.folder, ignore_errors=True)
@@ -74,7 +82,7 @@ def _release(record: SessionRecord) -> None:
 
 def copy_sparse(source: Path, target: Path) -> None:
     """A copy with the holes of the original, and with holes where it holds nothing but zeros. Mode 0600."""
-    with source.open("rb") as reader, open(target, "wb", opener=_open_private) as writer:
+    with open(source, "rb", opener=_open_own) as reader, open(target, "wb", opener=_open_private) as writer:
         size = os.fstat(reader.fileno()).st_size
         end = 0
         while (start := _next_data(reader.fileno(), end)) is not None:
@@ -88,10 +96,23 @@ def disk_bytes(folder: Path) -> int:
     return sum(file.lstat().st_blocks * 512 for file in folder.rglob("*")) if folder.is_dir() else 0
 
 
-def _shared_path(record: SessionRecord) -> Path:
+def shared_segments(sessions: Path) -> list[Path]:
+    """The segments in /dev/shm of one home, whose sessions' folders lie in `sessions`."""
+    return [path for path in SHARED_MEMORY.glob(f"{_PREFIX}*") if is_shared(path, sessions)]
+
+
+def is_shared(path: Path, sessions: Path) -> bool:
+    """Whether that is the name of a segment in /dev/shm of this home."""
+    return path.parent == SHARED_MEMORY and path.name.startswith(_PREFIX) and path.name.endswith(_mark(sessions))
+
+
+def _new_shared_path(record: SessionRecord) -> Path:
+    return SHARED_MEMORY / f"{_PREFIX}{record.id}-{secrets.token_hex(8)}{_mark(record.folder.parent)}"
+
+
+def _mark(sessions: Path) -> str:
     """Homes do not know each other's session ids, but share /dev/shm: the home is part of the name."""
-    home = hashlib.sha256(os.fsencode(record.folder.parent)).hexdigest()[:8]
-    return SHARED_MEMORY / f"strobe-{os.getuid()}-{record.id}-{home}"
+    return "-" + hashlib.sha256(os.fsencode(sessions)).hexdigest()[:8]
 
 
 def _free_bytes(folder: Path) -> int:
@@ -103,7 +124,11 @@ def _free_bytes(folder: Path) -> int:
 
 
 def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+
+
+def _open_own(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW)
 
 
 def _next_data(descriptor: int, offset: int) -> int | None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
-from strobe.model import Event, EventFilter, EventPage, FunctionLoss, GroupBy, Loss, Totals
+from strobe.errors import failure
+from strobe.model import Event, EventFilter, EventPage, EventType, FunctionLoss, GroupBy, Loss, Totals
 from strobe.timeline import sql
 from strobe.timeline.absence import absence_of
 from strobe.timeline.moments import NUMBER_MAX, event_id, host_number, ticks_of
 from strobe.timeline.pages import first_events, page_of
 from strobe.timeline.reader import SessionReader
-from strobe.timeline.selection import check_page, select
+from strobe.timeline.selection import Selection, check_page, select
 from strobe.timeline.store import Store
 from strobe.timeline.totals import function_losses, totals_of
 
@@ -19,6 +23,10 @@ from strobe.timeline.totals import function_losses, totals_of
 # such a record once later ones were given out, so these reads end at the moment they were asked for and begin a little
 # later.
 SETTLE_S = 0.005
+
+
+def _nothing() -> None:
+    """Nobody here can look at the program."""
 
 
 class Timeline:
@@ -30,34 +38,70 @@ class Timeline:
     def close(self) -> None:
         self._reader.close()
 
-    def query(self, wanted: EventFilter) -> EventPage:
+    def query(self, wanted: EventFilter, confirm: Callable[[], None] = _nothing) -> EventPage:
         """A page of the events that the filter selects, by time.
 
+        `confirm`: called before it is said that there are none; see Session.confirm.
         Raises `bad_value`, `bad_regex`, `bad_cursor`, `events_unreadable`.
         """
         check_page(wanted)
+        _check_type(wanted)
+        page, selection = self._page(wanted)
+        if page.total_count:
+            return page
+        wanted = _fixed(wanted, selection)
+        moment = self._settled_moment(confirm)
+        with self._reader.lock:  # no statement about absence is older than the page that it is about
+            page, selection = self._page(wanted)
+            if page.total_count:
+                return page
+            return replace(page, absence=absence_of(self._reader, wanted, selection, page.loss, moment))
+
+    def _page(self, wanted: EventFilter) -> tuple[EventPage, Selection]:
         until = self._settled_number() if wanted.after_event_id is not None else None
         self._reader.store.flush()
         with self._reader.lock:
             selection = select(self._reader, wanted, until)
             events, total = page_of(self._reader, selection, wanted.limit, min(wanted.offset, NUMBER_MAX))
             loss = self.loss()
-            absence = absence_of(self._reader, wanted, selection, loss) if total == 0 else None
+            self._reader.check_whole()
         more = wanted.offset + len(events) < total
-        return EventPage(events, total, more, loss, self._pids(), absence)
+        return EventPage(events, total, more, loss, self._pids()), selection
 
     def totals(self, wanted: EventFilter, group_by: GroupBy) -> list[Totals]:
         """Totals of the calls that the filter selects, per group, most calls first; see totals.py for what is exact."""
-        return totals_of(self._reader, wanted, group_by)
+        found = totals_of(self._reader, wanted, group_by)
+        self._reader.check_whole()
+        return found
+
+    def absence(self, wanted: EventFilter, confirm: Callable[[], None] = _nothing) -> str:
+        """What is known about the absence of calls that the filter selects. Raises as `query`."""
+        wanted = _fixed(wanted, select(self._reader, wanted))
+        moment = self._settled_moment(confirm)
+        with self._reader.lock:
+            found = absence_of(self._reader, wanted, select(self._reader, wanted), self.loss(), moment)
+            self._reader.check_whole()
+            return found
+
+    def _settled_moment(self, confirm: Callable[[], None]) -> int:
+        """Ticks of now; calls up to then are recorded, and the hooks looked at, when this returns."""
+        moment = self._reader.segment.now_ticks()
+        confirm()
+        self._settled_number()
+        return moment
 
     def loss(self) -> Loss:
         counts = self._reader.segment.loss()
+        self._reader.check_whole()
         until_ns = counts["evicted_until_ns"]
+        unwritten, reason = self._reader.store.unwritten(self._reader.key)
         return Loss(
             evicted=counts["evicted"],
             evicted_until_ns=until_ns if until_ns >= 0 else None,
             sampled_out=counts["sampled_out"],
             lost=counts["lost_no_thread"] + counts["lost_reentrant"] + counts["lost_no_chunk"],
+            unwritten=unwritten,
+            unwritten_reason=reason,
         )
 
     def function_losses(self) -> list[FunctionLoss]:
@@ -70,7 +114,9 @@ class Timeline:
         self._reader.store.flush()
         wanted = EventFilter(after_event_id=event_id(self._reader.session_id, max(0, after)))
         with self._reader.lock:
-            return first_events(self._reader, select(self._reader, wanted, until), limit)
+            events = first_events(self._reader, select(self._reader, wanted, until), limit)
+            self._reader.check_whole()
+            return events
 
     def cursor(self) -> int:
         """Event number of this moment: `tail(cursor())` gives what comes later."""
@@ -89,10 +135,18 @@ class Timeline:
         """The traced function that begins there."""
         return self._reader.code_names().get(address)
 
-    def sql(self, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
-        """Columns and rows of a read-only statement over the view `events`. Raises `bad_sql`."""
+    def traced_names(self) -> list[str]:
+        """Names of the functions whose calls are, or were, recorded."""
+        functions = self._reader.functions()
+        spans = self._reader.store.hook_spans(self._reader.session_id)
+        return list(dict.fromkeys(functions[item].name for item in spans if item in functions))
+
+    def sql(self, statement: str, timeout_s: float = sql.TIMEOUT_S) -> tuple[list[str], list[tuple[object, ...]]]:
+        """Columns and rows of a read-only statement over the view `events`. Raises as sql.run."""
         self._reader.store.flush()
-        return sql.run(self._reader, statement)
+        found = sql.run(self._reader, statement, timeout_s)
+        self._reader.check_whole()
+        return found
 
     def _settled_number(self) -> int | None:
         """Events up to this number are complete when this returns; None where nothing is written any more."""
@@ -104,3 +158,18 @@ class Timeline:
 
     def _pids(self) -> list[int]:
         return sorted({thread.pid for thread in self._reader.threads().values()} | {self._reader.record().pid} - {0})
+
+
+def _check_type(wanted: EventFilter) -> None:
+    """Raises `bad_value` for a type of events that does not exist."""
+    types = get_args(EventType)
+    if wanted.event_type is not None and wanted.event_type not in types:
+        kind, valid = wanted.event_type, ", ".join(types)
+        raise failure("bad_value", field="eventType", value=kind, reason="there are no such events", valid=valid)
+
+
+def _fixed(wanted: EventFilter, selection: Selection) -> EventFilter:
+    """With times that no longer depend on the newest event."""
+    if selection.to_ns is None or selection.to_ns < 0:
+        return replace(wanted, time_from=selection.from_ns)
+    return replace(wanted, time_from=selection.from_ns, time_to=selection.to_ns)

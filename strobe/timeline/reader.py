@@ -14,7 +14,7 @@ from strobe.errors import failure
 from strobe.model import FunctionSymbol
 from strobe.resources import TIMELINE_EXTENSION
 from strobe.timeline.records import SessionRecord
-from strobe.timeline.schema import BUSY_TIMEOUT_MS, DATABASE_FILE
+from strobe.timeline.schema import BUSY_TIMEOUT_MS, DATABASE_FILE, database_errors
 from strobe.timeline.store import Store
 
 SHARED_THREAD_INDEX = 4094  # STROBE_THREAD_INDEX_SHARED: events of threads beyond the table
@@ -61,19 +61,35 @@ class SessionReader:
                 raise failure("events_unreadable", session_id=self.session_id, reason=error) from error
         return self._segment
 
+    def check_whole(self) -> None:
+        """Raises `events_unreadable` where the segment was cut short: what was read of it since may be zeros.
+
+        To be called when something was read from the segment, before it is given to anybody.
+        """
+        with self.lock:
+            damage = self.segment.damage()
+            if damage:
+                self._segment = None
+                raise failure("events_unreadable", session_id=self.session_id, reason=damage)
+
     def path(self) -> str:
         """The segment's path for the segment functions. Raises as `segment`."""
         if not self.segment_path.exists():
             self.segment_path = self.record().segment_path  # the session was kept meanwhile, or deleted
             self._segment = None
-        return str(self.segment_path) if self.segment else ""
+        self.check_whole()
+        return str(self.segment_path)
 
     def record(self) -> SessionRecord:
         return self.store.get_session(self.session_id)
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
-        with self.lock:
-            return list(self.connection.execute(statement, tuple(values)))
+        """Raises `database_failed`, and `events_unreadable` where it is the segment that cannot be read."""
+        with self.lock, database_errors(self.store.home, "read"):
+            try:
+                return list(self.connection.execute(statement, tuple(values)))
+            except apsw.SQLError as error:  # the statements are ours
+                raise failure("events_unreadable", session_id=self.session_id, reason=error) from error
 
     def scalar(self, statement: str, values: Sequence[object] = ()) -> int:
         """The single value of a statement as an integer; 0 for null and for no row."""
@@ -120,7 +136,12 @@ class SessionReader:
 
 
 def open_reader(home: Path) -> apsw.Connection:
-    """A connection to strobe.db that can only read, with the segment functions loaded."""
+    """A connection to strobe.db that can only read, with the segment functions loaded. Raises `database_failed`."""
+    with database_errors(home, "opened"):
+        return _open_reader(home)
+
+
+def _open_reader(home: Path) -> apsw.Connection:
     connection = apsw.Connection(str(home / DATABASE_FILE), flags=apsw.SQLITE_OPEN_READONLY)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     connection.enable_load_extension(True)

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from strobe.config import Settings
 from strobe.errors import failure
+from strobe.model import SessionStatus
 from strobe.timeline import placement
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
@@ -15,9 +16,15 @@ _DAY_S = 86_400
 
 
 def keep_session(store: Store, session_id: str) -> SessionRecord:
-    """Marks an ended session as kept, with its segment in its folder. Returns the record as it is then."""
+    """Marks an ended session as kept, with its segment in its folder. Returns the record as it is then.
+
+    Raises not_kept, database_failed.
+    """
     record = store.get_session(session_id)
-    path = placement.move_to_folder(record)
+    try:
+        path = placement.move_to_folder(record)
+    except OSError as error:
+        raise failure("not_kept", session_id=session_id, reason=error.strerror or error) from error
     return store.update_session(session_id, segment_path=str(path), retained=1)
 
 
@@ -35,15 +42,17 @@ def drop_session(store: Store, record: SessionRecord) -> None:
     store.delete_session(record.id)
 
 
-def adopt_abandoned(store: Store) -> list[SessionRecord]:
-    """Keeps the sessions whose Strobe process was killed, so that what they recorded can be read. Returns them."""
-    adopted = []
-    for record in store.abandoned_sessions():
-        if record.status == "running":
-            ended = datetime.now().astimezone().isoformat(timespec="seconds")
-            store.update_session(record.id, status="stopped", ended_at=ended)
-        adopted.append(keep_session(store, record.id))
-    return adopted
+def adopt(store: Store, record: SessionRecord, status: SessionStatus, exit_code: int | None) -> SessionRecord:
+    """Keeps a session whose Strobe process was killed, so that what it recorded can be read. Returns it.
+
+    `status` and `exit_code` say what became of a program that ran until then; None: nobody saw it.
+    """
+    if record.status == "running":
+        ended = datetime.now().astimezone().isoformat(timespec="seconds")
+        known = record.exit_code is not None or record.signal is not None  # its children were recorded on
+        how: dict[str, int | None] = {} if known else {"exit_code": exit_code}
+        store.update_session(record.id, status="exited" if known else status, ended_at=ended, **how)
+    return keep_session(store, record.id)
 
 
 def enforce(store: Store, settings: Settings, now_s: float | None = None) -> list[str]:

@@ -6,7 +6,9 @@ step takes the write lock first and looks again at what is left to do.
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -59,7 +61,7 @@ create table hook_spans(                -- when a function's calls were being re
     to_ticks integer,
     primary key (session, function_id, from_ticks)
 ) strict, without rowid;
-create table host_events(               -- events that the host saw: output lines, and later crashes, snapshots, pauses
+create table host_events(               -- events that the host saw: output lines, snapshots of variables
     session integer not null,
     number integer not null,            -- as in the segment: ticks << 12 | 4095
     event_type text not null,
@@ -86,11 +88,66 @@ create table extras(                    -- what blocks beyond arguments and resu
 alter table staged_traces add column watches text not null default '[]';  -- JSON list
 alter table staged_traces add column depth integer;
 """
-_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS)
+_LOADS = """
+create table loads(                     -- when a module was in the process
+    session integer not null,
+    module text not null,               -- its path
+    base integer not null,
+    from_ticks integer not null,
+    to_ticks integer,
+    primary key (session, module, base, from_ticks)
+) strict, without rowid;
+"""
+_CLAIMED = """
+create table claimed(                   -- ids and keys that were given to sessions, deleted ones included
+    stem text primary key,              -- what ids begin with; '' for the keys
+    last integer not null               -- the greatest number behind it
+) strict, without rowid;
+insert into claimed select '', coalesce(max(key), 0) from sessions;
+"""
+_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS, _LOADS, _CLAIMED)
+
+
+_OTHER_FOLDER = "or set STROBE_HOME to another folder."
+_HINTS: tuple[tuple[type[apsw.Error], str], ...] = (
+    (apsw.FullError, f"Free space on its file system, {_OTHER_FOLDER}"),
+    (apsw.IOError, f"Its file system may be full, or refuse files of that size: see to that, {_OTHER_FOLDER}"),
+    (apsw.BusyError, "Another process has been writing it for too long: end that one, and try again."),
+    (apsw.ReadOnlyError, "Set STROBE_HOME to a folder that this user can write."),
+    (apsw.CantOpenError, "Set STROBE_HOME to a folder that this user can write."),
+    (apsw.PermissionsError, "Set STROBE_HOME to a folder that this user can write."),
+    (apsw.NotADBError, f"It is damaged, or of something else: move it away, {_OTHER_FOLDER}"),
+    (apsw.CorruptError, f"It is damaged: move it away, {_OTHER_FOLDER}"),
+)
+
+
+@contextlib.contextmanager
+def database_errors(home: Path, used: str = "used") -> Iterator[None]:
+    """What SQLite raises, as `database_failed`, but for a row that is there already. `used`: what is done in the block,
+    as a participle."""
+    try:
+        yield
+    except apsw.ConstraintError:
+        raise
+    except apsw.Error as error:
+        hint = next((text for kind, text in _HINTS if isinstance(error, kind)), "")
+        path = home / DATABASE_FILE
+        raise failure("database_failed", path=path, used=used, reason=database_reason(error), hint=hint) from error
+
+
+def database_reason(error: BaseException) -> str:
+    """SQLite's words, without the name that apsw puts before them."""
+    text = str(error) or type(error).__name__
+    return text.removeprefix(f"{type(error).__name__}: ").rstrip(".")
 
 
 def open_database(home: Path) -> apsw.Connection:
-    """A connection to the home's strobe.db, created or brought up to date. Raises `newer_database`."""
+    """A connection to the home's strobe.db, created or brought up to date. Raises newer_database, database_failed."""
+    with database_errors(home, "opened"):
+        return _open(home)
+
+
+def _open(home: Path) -> apsw.Connection:
     path = home / DATABASE_FILE
     connection = apsw.Connection(str(path))
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
@@ -128,6 +185,29 @@ def _migrate(connection: apsw.Connection, path: Path) -> None:
         connection.pragma("user_version", len(_MIGRATIONS))
 
 
+def claim_key(connection: apsw.Connection) -> int:
+    """A key that no session of this database has, or had. Within a transaction."""
+    return _claim(connection, "")
+
+
+def claim_folder(connection: apsw.Connection, sessions: Path, stem: str) -> Path:
+    """A path in `sessions` whose name is an id that no session of this database has, or had. Within a transaction.
+
+    Nothing lies there: folders outlive a database that somebody has removed.
+    """
+    while True:
+        number = _claim(connection, stem)
+        folder = sessions / (stem if number == 1 else f"{stem}-{number}")
+        taken = connection.execute("select 1 from sessions where id = ?", (folder.name,)).fetchall()
+        if not taken and not folder.exists():
+            return folder
+
+
+def _claim(connection: apsw.Connection, stem: str) -> int:
+    statement = "insert into claimed values (?, 1) on conflict do update set last = last + 1 returning last"
+    return int(str(connection.execute(statement, (stem,)).fetchall()[0][0]))
+
+
 class write_transaction:
     """`with write_transaction(connection):` takes the write lock at once: no later statement meets a stale read."""
 
@@ -138,4 +218,10 @@ class write_transaction:
         self._connection.execute("begin immediate")
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self._connection.execute("commit" if kind is None else "rollback")
+        try:
+            if kind is None:
+                self._connection.execute("commit")
+        finally:
+            # a commit may fail too, and SQLite has taken some failed transactions back by itself
+            if self._connection.in_transaction:
+                self._connection.execute("rollback")

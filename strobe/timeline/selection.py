@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from strobe.errors import failure
 from strobe.model import CALL_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, TextMatch, ValueKind
+from strobe.symbols.linear_regex import LinearRegex, RegexError
 from strobe.timeline.moments import NUMBER_MAX, THREAD_INDEX_BITS, before_newest_ns, event_number, host_number, ticks_of
 from strobe.timeline.reader import SHARED_THREAD_INDEX, SessionReader
 from strobe.timeline.scalars import encode, is_in_a_word, is_nullable, type_mask
 from strobe.timeline.values import decode_return, is_what_is_asked, words_of
 
 LIMIT_MAX = 10_000  # of the layer; the tools allow 500, the Python API pages by this
+_SHOWN_LETTERS = 100
 _KINDS = {"function_enter": 1, "function_exit": 2}
 
 
@@ -166,7 +167,7 @@ def text_test(name: str, match: TextMatch | None) -> Callable[[str], bool]:
     """A test of names by `match`, which every name passes where it is None. Raises `bad_value`, `bad_regex`."""
     if match is None:
         return lambda text: True
-    if match.equals is None and match.contains is None and match.matches is None:
+    if match == TextMatch():
         raise failure(
             "bad_value", field=name, value="empty", reason="it asks for nothing", valid="equals, contains, matches"
         )
@@ -177,18 +178,21 @@ def text_test(name: str, match: TextMatch | None) -> Callable[[str], bool]:
             return False
         if match.contains is not None and match.contains not in text:
             return False
-        return pattern is None or pattern.search(text) is not None
+        if match.one_of is not None and text not in match.one_of:
+            return False
+        return pattern is None or pattern.finds(text)
 
     return passes
 
 
-def _regex(text: str | None) -> re.Pattern[str] | None:
+def _regex(text: str | None) -> LinearRegex | None:
     if text is None:
         return None
     try:
-        return re.compile(text)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise failure("bad_regex", regex=text, reason=error) from error
+        return LinearRegex(text)
+    except RegexError as error:
+        shown = text if len(text) <= _SHOWN_LETTERS else f"{text[:_SHOWN_LETTERS]}…"
+        raise failure("bad_regex", regex=shown, reason=error) from error
 
 
 def _duration(nanoseconds: int) -> int:

@@ -7,7 +7,9 @@ events are in the order of time.
 
 from __future__ import annotations
 
+import itertools
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +21,9 @@ from strobe.timeline.events import decode_text
 from strobe.timeline.reader import SessionReader, open_reader
 from strobe.timeline.values import decode_arguments, decode_return, named, plain, words_of
 
+TIMEOUT_S = 60.0
+MAX_ROWS = 1_000_000
+_STEPS = 20_000  # of SQLite's machine between two looks at the clock: about a millisecond
 _ALLOWED = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
 
 # `+` keeps the scan of the calls outermost: the small tables are looked up for each row, never the other way round.
@@ -47,8 +52,11 @@ from main.host_events where session = {key}
 """
 
 
-def run(reader: SessionReader, statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
-    """Column names and rows of the last statement. Raises `bad_sql`, also for anything that would change something."""
+def run(reader: SessionReader, statement: str, timeout_s: float) -> tuple[list[str], list[tuple[object, ...]]]:
+    """Column names and rows of the last statement, of at most MAX_ROWS.
+
+    Raises `bad_sql`, also for anything that would change something; `sql_too_long`, `sql_too_much`. Ctrl-C ends it.
+    """
     connection = open_reader(reader.store.home)
     columns: list[str] = []
 
@@ -61,11 +69,20 @@ def run(reader: SessionReader, statement: str) -> tuple[list[str], list[tuple[ob
         connection.authorizer = _authorize
         cursor = connection.cursor()
         cursor.exec_trace = note_columns
-        rows = list(cursor.execute(statement))
+        deadline = time.monotonic() + timeout_s
+        # it is Python: signals are handled there, too
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
+        rows = list(itertools.islice(cursor.execute(statement), MAX_ROWS + 1))
+    except apsw.InterruptError as error:
+        raise failure("sql_too_long", seconds=f"{timeout_s:g}") from error
+    except apsw.NoMemError as error:
+        raise MemoryError from error
     except (apsw.Error, ValueError, TypeError) as error:
         raise failure("bad_sql", reason=error) from error
     finally:
         connection.close()
+    if len(rows) > MAX_ROWS:
+        raise failure("sql_too_much", rows=f"{MAX_ROWS:,}")
     return columns, rows
 
 

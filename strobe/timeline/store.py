@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
-import apsw
-
 from strobe import config
-from strobe.errors import failure
-from strobe.model import FunctionSymbol, Watch
+from strobe.errors import StrobeError, failure
+from strobe.model import FunctionSymbol, LoadedModule, Watch
 from strobe.timeline import symbol_json
 from strobe.timeline.host_events import HostEvent, HostEventQueue, insert_event
 from strobe.timeline.records import SessionRecord, StagedTraces, process_start_time, session_record
-from strobe.timeline.schema import open_database, write_transaction
+from strobe.timeline.schema import claim_folder, claim_key, database_errors, open_database, write_transaction
 
 _UPDATABLE = frozenset(
     {"binary_path", "pid", "ended_at", "status", "exit_code", "signal", "segment_path", "retained", "event_limit"}
     | {"owner_pid", "owner_start_time"}
 )
-_PER_SESSION_TABLES = ("functions", "hook_spans", "host_events", "extras")
+_END_SPANS = "update hook_spans set to_ticks = max(from_ticks, ?) where session = ? and to_ticks is null"
+_PER_SESSION_TABLES = ("functions", "hook_spans", "host_events", "extras", "loads")
 
 
 class Store:
@@ -33,59 +33,88 @@ class Store:
 
     def __init__(self, home: Path | None = None) -> None:
         self.home = config.create_home(home) if home else config.home()
-        self._connection = open_database(self.home)
+        self._connection = open_database(self.home)  # raises newer_database, database_failed
         self._lock = threading.RLock()
         self.host_events = HostEventQueue(self._connection, self._lock)
 
     def close(self) -> None:
         """Writes what is still in the queue and closes the database. May be called twice."""
         self.host_events.close()
-        with self._lock:
+        with self._lock, database_errors(self.home, "closed"):
             self._connection.close()
 
     def flush(self) -> None:
-        """Returns when every host event that was handed in before the call is in the database."""
+        """Returns when every host event that was handed in before the call is in the database, or cannot be written:
+        see `unwritten`."""
         self.host_events.flush()
+
+    def unwritten(self, session_key: int) -> tuple[int, str]:
+        """How many host events of a session are missing from the database, and why; (0, "") where none is."""
+        return self.host_events.unwritten(session_key)
 
     # --- sessions
 
     def add_session(self, binary_path: str, project_root: str | None, event_limit: int, pid: int = 0) -> SessionRecord:
         """Claims an id for a session that starts now: "<program>-YYYY-MM-DD-HHhMM", with -2, -3 … where taken.
 
-        The session's folder is not created; `segment_path` begins as the place of a kept segment.
+        An id is given once, and so is the key: whoever still has one of a deleted session gets nobody else's. The
+        session's folder is not created; `segment_path` begins as the place of a kept segment.
         """
         now = datetime.now().astimezone()
         stem = f"{_program_name(binary_path)}-{now:%Y-%m-%d-%Hh%M}"
         fixed = (binary_path, project_root, pid, now.isoformat(timespec="seconds"))
         owner = (os.getpid(), process_start_time(os.getpid()))
-        attempt = 1
-        while True:
-            session_id = stem if attempt == 1 else f"{stem}-{attempt}"
-            folder = self.home / "sessions" / session_id
-            paths = (str(folder), str(folder / "segment"))
-            try:
-                self._write(
-                    "insert into sessions(id, binary_path, project_root, pid, started_at, status, folder, segment_path,"
-                    " owner_pid, owner_start_time, retained, event_limit, warnings, notes)"
-                    " values (?,?,?,?,?,'running',?,?,?,?,0,?,'[]','{}')",
-                    (session_id, *fixed, *paths, *owner, event_limit),
-                )
-                return self.get_session(session_id)
-            except apsw.ConstraintError:
-                attempt += 1
+        with self._lock, write_transaction(self._connection):
+            folder = claim_folder(self._connection, self.home / "sessions", stem)
+            self._connection.execute(
+                "insert into sessions(key, id, binary_path, project_root, pid, started_at, status, folder,"
+                " segment_path, owner_pid, owner_start_time, retained, event_limit, warnings, notes)"
+                " values (?,?,?,?,?,?,'running',?,?,?,?,0,?,'[]','{}')",
+                (
+                    claim_key(self._connection),
+                    folder.name,
+                    *fixed,
+                    str(folder),
+                    f"{folder}/segment",
+                    *owner,
+                    event_limit,
+                ),
+            )
+        return self.get_session(folder.name)
+
+    def take_over(self, record: SessionRecord) -> bool:
+        """Makes this process the owner of a session whose owner was killed; False where another one was first."""
+        mine = (os.getpid(), process_start_time(os.getpid()))
+        with self._lock:
+            self._connection.execute(
+                "update sessions set owner_pid = ?, owner_start_time = ?"
+                " where key = ? and owner_pid = ? and owner_start_time = ?",
+                (*mine, record.key, record.owner_pid, record.owner_start_time),
+            )
+            return bool(self._connection.changes())
 
     def update_session(self, session_id: str, **fields: str | int | None) -> SessionRecord:
         """Sets columns of a session: pid, status, ended_at, exit_code, signal, segment_path, retained, …"""
-        unknown = fields.keys() - _UPDATABLE
-        if unknown:
-            raise ValueError(f"not columns to update: {', '.join(sorted(unknown))}")
-        columns = ", ".join(f"{name} = ?" for name in fields)
-        self._write(f"update sessions set {columns} where id = ?", (*fields.values(), session_id))
+        self._write(*_update(session_id, fields))
         return self.get_session(session_id)
+
+    def end_session(self, session_id: str, to_ticks: int, **fields: str | int | None) -> None:
+        """Sets columns, and notes that no function is recorded any more.
+
+        Raises database_failed; then it is done as soon as the database can be written, while this store is open.
+        """
+        spans = (_END_SPANS, (to_ticks, self.get_session(session_id).key))
+        self._write_or_defer([spans, _update(session_id, fields)])
+
+    def add_warning_later(self, session_id: str, text: str) -> None:
+        """Adds one as soon as the database can be written; the caller does not wait for that."""
+        self.host_events.defer(
+            "update sessions set warnings = json_insert(warnings, '$[#]', ?) where id = ?", (text, session_id)
+        )
 
     def add_warnings(self, session_id: str, warnings: Sequence[str]) -> None:
         """Adds to the session's warnings those that it does not have yet."""
-        with self._lock, write_transaction(self._connection):
+        with self._writing():
             known = list(self.get_session(session_id).warnings)
             known += [text for text in dict.fromkeys(warnings) if text not in known]
             self._connection.execute("update sessions set warnings = ? where id = ?", (json.dumps(known), session_id))
@@ -94,14 +123,19 @@ class Store:
         """Merges facts about the session that answers are to mention, one JSON value per key.
 
         `inlined_only`: {function name: inlined sites} of functions that exist only as inlined copies;
-        `partly_inlined`: the same of functions that are traced and have a copy of their own; `children`: process ids
-        that were last seen to be recorded after the end of the session's own process; `polls`: see polls.py.
+        `partly_inlined`: the same of functions that are traced and have a copy of their own, `partly_inlined_left_out`:
+        how many of them were too many to be noted; `refused`: {name: why it could not be hooked},
+        `namesakes`: {name: how many others have it and are not traced}; `children`: process
+        ids that were last seen to be recorded after the end of the session's own process; `polls`: see polls.py;
+        `attached`: true, else the session has started the program; `inherits_stdio`: true where output is not captured;
+        `form`: of the recorder; in ticks `resumed_ticks`, `ended_ticks`: when a program that was launched began to run,
+        when recording ended; `recorder_off`: [last seen on, seen off], `overwritten`: {name: the same of its hook}.
         """
         self.change_notes(session_id, lambda known: known | dict(notes))
 
     def change_notes(self, session_id: str, change: Callable[[dict[str, object]], dict[str, object]]) -> None:
         """Replaces these facts by what `change` makes of them, which no other process changes meanwhile."""
-        with self._lock, write_transaction(self._connection):
+        with self._writing():
             changed = json.dumps(change(self.get_session(session_id).notes))
             self._connection.execute("update sessions set notes = ? where id = ?", (changed, session_id))
 
@@ -120,17 +154,27 @@ class Store:
 
     def abandoned_sessions(self) -> list[SessionRecord]:
         """Sessions that are not kept and whose Strobe process is gone: it was killed before it could end them."""
-        return [item for item in self.list_sessions() if not item.retained and not item.owner_alive()]
+        rows = self._read("select * from sessions where not retained order by key desc")
+        return [item for item in map(session_record, rows) if not item.owner_alive()]
+
+    def session_ids(self) -> set[str]:
+        return {str(row[0]) for row in self._read("select id from sessions")}
+
+    def segment_paths(self) -> set[str]:
+        """Where the segments of all sessions lie, or will lie."""
+        return {str(row[0]) for row in self._read("select segment_path from sessions")}
 
     def delete_session(self, session_id: str) -> None:
-        """Drops the session's rows; its files are `retention.delete_session`'s business. Raises `session_not_found`."""
+        """Drops the session's rows; its files are `retention.delete_session`'s business.
+
+        Raises session_not_found, and database_failed as `end_session` does.
+        """
         key = self.get_session(session_id).key
-        self.flush()
-        with self._lock, write_transaction(self._connection):
-            for table in _PER_SESSION_TABLES:
-                self._connection.execute(f"delete from {table} where session = ?", (key,))
-            self._connection.execute("delete from sessions where key = ?", (key,))
         with self._lock:
+            self.host_events.discard(key)
+        statements = [(f"delete from {table} where session = ?", (key,)) for table in _PER_SESSION_TABLES]
+        self._write_or_defer([*statements, ("delete from sessions where key = ?", (key,))])
+        with self._using():
             self._connection.execute("pragma incremental_vacuum").fetchall()
 
     def output_bytes(self, session_id: str) -> int:
@@ -144,7 +188,7 @@ class Store:
         The number that it got; None where the session has ended. Raises `session_not_found`. No other process can end
         or delete the session meanwhile, and whoever reads up to a later moment finds the event.
         """
-        with self._lock, write_transaction(self._connection):
+        with self._writing():
             record = self.get_session(session_id)
             if record.status != "running":
                 return None
@@ -174,12 +218,11 @@ class Store:
     def close_spans(self, session_id: str, function_ids: Iterable[int] | None, to_ticks: int) -> None:
         """Notes that they are no longer recorded; None means every function of the session."""
         key = self.get_session(session_id).key
-        where = "where session = ? and to_ticks is null"
         if function_ids is None:
-            self._write(f"update hook_spans set to_ticks = ? {where}", (to_ticks, key))
+            self._write(_END_SPANS, (to_ticks, key))
         else:
             rows = [(to_ticks, key, function_id) for function_id in function_ids]
-            self._write_many(f"update hook_spans set to_ticks = ? {where} and function_id = ?", rows)
+            self._write_many(f"{_END_SPANS} and function_id = ?", rows)
 
     def hook_spans(self, session_id: str) -> dict[int, list[tuple[int, int | None]]]:
         """For each function id its spans of recording, (from ticks, to ticks or None while it goes on), in order."""
@@ -189,6 +232,27 @@ class Store:
         for function_id, from_ticks, to_ticks in self._read(statement, (key,)):
             spans.setdefault(int(str(function_id)), []).append((int(str(from_ticks)), to_ticks))  # type: ignore[arg-type]
         return spans
+
+    def open_loads(self, session_id: str, modules: Iterable[LoadedModule], from_ticks: int) -> None:
+        """Notes that these modules are in the process from then on; 0: since before the session began."""
+        key = self.get_session(session_id).key
+        rows = [(key, module.path, module.base, from_ticks) for module in modules]
+        self._write_many("insert or ignore into loads values (?,?,?,?,null)", rows)
+
+    def close_load(self, session_id: str, base: int, to_ticks: int) -> None:
+        """Notes that the module at this base was unloaded."""
+        key = self.get_session(session_id).key
+        change = "update loads set to_ticks = max(from_ticks, ?) where session = ? and base = ? and to_ticks is null"
+        self._write(change, (to_ticks, key, base))
+
+    def loads(self, session_id: str) -> dict[str, list[tuple[int, int | None]]]:
+        """For each module's path when it was in the process, (from ticks, to ticks or None), in order."""
+        key = self.get_session(session_id).key
+        found: dict[str, list[tuple[int, int | None]]] = {}
+        statement = "select module, from_ticks, to_ticks from loads where session = ? order by 1, 2"
+        for module, from_ticks, to_ticks in self._read(statement, (key,)):
+            found.setdefault(str(module), []).append((int(str(from_ticks)), to_ticks))  # type: ignore[arg-type]
+        return found
 
     def add_extras(self, session_id: str, descriptions: Mapping[int, str]) -> None:
         """Says what blocks of these ids are, before any is recorded."""
@@ -223,16 +287,45 @@ class Store:
     # --- access
 
     def _read(self, statement: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
-        with self._lock:
+        with self._using("read"):
             return list(self._connection.execute(statement, tuple(values)))
 
     def _write(self, statement: str, values: Sequence[object]) -> None:
-        with self._lock:
+        with self._using():
             self._connection.execute(statement, tuple(values))
 
     def _write_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
-        with self._lock, write_transaction(self._connection):
+        with self._writing():
             self._connection.executemany(statement, rows)
+
+    def _write_or_defer(self, statements: Sequence[tuple[str, tuple[object, ...]]]) -> None:
+        try:
+            with self._writing():
+                for statement, values in statements:
+                    self._connection.execute(statement, values)
+        except StrobeError:
+            for statement, values in statements:
+                self.host_events.defer(statement, values)
+            raise
+
+    @contextlib.contextmanager
+    def _using(self, used: str = "written") -> Iterator[None]:
+        """The connection for this thread alone; raises database_failed."""
+        with self._lock, database_errors(self.home, used):
+            yield
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._using(), write_transaction(self._connection):
+            yield
+
+
+def _update(session_id: str, fields: Mapping[str, str | int | None]) -> tuple[str, tuple[object, ...]]:
+    unknown = fields.keys() - _UPDATABLE
+    if unknown:
+        raise ValueError(f"not columns to update: {', '.join(sorted(unknown))}")
+    columns = ", ".join(f"{name} = ?" for name in fields)
+    return f"update sessions set {columns} where id = ?", (*fields.values(), session_id)
 
 
 def _program_name(binary_path: str) -> str:

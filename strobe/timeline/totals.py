@@ -1,5 +1,8 @@
 """Totals per function, thread or file.
 
+`total_ns` counts each moment once: of a function that calls itself the time of its outermost calls, of a thread or file
+the own times of its functions together.
+
 Where only functions and threads are asked for, they come from the recorder's own totals: exact, whatever was evicted or
 sampled. A window of time, a duration or a return value can only be looked for among the events that were kept; such
 totals have `exact` False.
@@ -20,7 +23,8 @@ from strobe.timeline.selection import Conditions, Selection, id_blob, select
 NO_SOURCE_FILE = "(unknown)"
 
 _GROUPED = """
-select {key}, sum(calls), sum(exits), sum(unwound), sum(exits_missed), coalesce(sum(total_ns), 0),
+select {key}, sum(calls), sum(exits), sum(unwound), sum(exits_missed), coalesce(sum({total}), 0),
+    coalesce(sum(duration_ns_sum), 0),
     coalesce(min(min_ns), 0), coalesce(max(max_ns), 0),
     coalesce(strobe_quantile(histogram, 0.5, min_ns, max_ns, ns_per_tick), 0),
     coalesce(strobe_quantile(histogram, 0.99, min_ns, max_ns, ns_per_tick), 0),
@@ -99,7 +103,8 @@ def _grouped(reader: SessionReader, table: str, conditions: Conditions, group_by
             "coalesce(g.value, 'function ' || t.function_id)",
             "left join temp.groups g on g.id = +t.function_id",
         )
-    statement = _GROUPED.format(key=key, table=table, join=join, conditions=conditions.sql())
+    total = "total_ns" if group_by == "function" else "own_ns"
+    statement = _GROUPED.format(key=key, total=total, table=table, join=join, conditions=conditions.sql())
     return reader.rows(statement, conditions.values)
 
 
@@ -147,14 +152,14 @@ def _kept_rows(reader: SessionReader, selection: Selection, wanted: EventFilter,
 
 def _totals(threads: dict[int, Thread], group_by: GroupBy, exact: bool, row: Sequence[Any]) -> Totals:
     key, calls, exits, unwound, missed, *times, sampled_out, lost, evicted = row
-    total_ns, min_ns, max_ns, p50_ns, p99_ns, self_ns = times
+    total_ns, durations_ns, min_ns, max_ns, p50_ns, p99_ns, self_ns = times
     thread = threads.get(key, Thread(key, 0, 0, "")) if group_by == "thread" else None
     return Totals(
         key=thread.name if thread else key,
         count=calls,
         total_ns=total_ns,
         min_ns=min_ns,
-        mean_ns=total_ns // exits if exits else 0,
+        mean_ns=durations_ns // exits if exits else 0,
         p50_ns=p50_ns,
         p99_ns=p99_ns,
         max_ns=max_ns,

@@ -136,8 +136,25 @@ def test_a_session_of_a_killed_process_is_kept(make_session: MakeSession) -> Non
         started = process_start_time(owner.pid)
         session.store.update_session(session.session_id, owner_pid=owner.pid, owner_start_time=started)
         owner.kill()
-    (adopted,) = retention.adopt_abandoned(session.store)
-    assert (adopted.id, adopted.retained) == (session.session_id, True)
-    assert session.store.get_session(adopted.id).status == "stopped"
+    (abandoned,) = session.store.abandoned_sessions()
+    assert session.store.take_over(abandoned)
+    assert not session.store.take_over(abandoned), "the second of two processes must leave it alone"
+    adopted = retention.adopt(session.store, abandoned, "stopped", None)
+    assert (adopted.id, adopted.retained, adopted.status) == (session.session_id, True, "stopped")
     assert session.timeline.query(EventFilter()).total_count == 3
-    assert retention.adopt_abandoned(session.store) == []
+    assert session.store.abandoned_sessions() == []
+
+
+def test_how_a_program_ended_is_not_made_up(make_session: MakeSession) -> None:
+    session = make_session()
+    record = session.store.get_session(session.session_id)
+    adopted = retention.adopt(session.store, record, "exited", None)
+    assert (adopted.status, adopted.exit_code, adopted.signal) == ("exited", None, None)
+
+
+def test_what_was_seen_of_an_end_stays(make_session: MakeSession) -> None:
+    """The program had ended, and its children were recorded on, when Strobe was killed."""
+    session = make_session()
+    session.store.update_session(session.session_id, exit_code=3)
+    adopted = retention.adopt(session.store, session.store.get_session(session.session_id), "stopped", None)
+    assert (adopted.status, adopted.exit_code) == ("exited", 3)

@@ -8,11 +8,14 @@ from collections.abc import Callable
 import pytest
 from support.timelines import FUNCTIONS, PID, WrittenSession, write_mixture
 
+from strobe._core import note_checked
 from strobe.errors import StrobeError
-from strobe.model import Event, EventFilter, ReturnMatch, TextMatch
+from strobe.model import Event, EventFilter, LoadedModule, ReturnMatch, TextMatch
 from strobe.timeline.totals import NO_SOURCE_FILE
 
 MakeSession = Callable[..., WrittenSession]
+
+NOT_PROVEN = "This does not prove that it did not happen. "
 
 
 @pytest.fixture
@@ -48,8 +51,7 @@ def test_totals_agree_with_the_events(mixture: WrittenSession, group_by: str) ->
         assert (item.count, item.completed, item.exact) == (len(durations), len(durations), True)
         assert (item.min_ns, item.max_ns) == (min(durations), max(durations))
         # each duration is rounded down to a nanosecond on its own
-        assert sum(durations) <= item.total_ns <= sum(durations) + len(durations)
-        assert item.mean_ns == item.total_ns // item.completed
+        assert sum(durations) <= item.mean_ns * item.completed + item.completed <= sum(durations) + 3 * len(durations)
         assert item.min_ns <= item.p50_ns <= item.p99_ns <= item.max_ns
 
 
@@ -133,9 +135,11 @@ def test_sampled_calls_are_told_and_the_totals_stay_exact(make_session: MakeSess
     assert session.timeline.totals(EventFilter(), "function")[0].count == 100
     (item,) = session.timeline.function_losses()
     assert (item.calls, item.evicted, item.sampled_out) == (100, 0, 99)
-    page = session.timeline.query(filter_of("app::parse"))
+    slow = EventFilter(function=TextMatch(equals="app::main"), min_duration_ns=10**9)
+    page = session.timeline.query(slow)
     assert page.absence is not None
     assert "198 events of hot functions were left out by sampling" in page.absence
+    assert page.absence.startswith(NOT_PROVEN)
 
 
 def absence(session: WrittenSession, wanted: EventFilter) -> str:
@@ -145,26 +149,55 @@ def absence(session: WrittenSession, wanted: EventFilter) -> str:
     return page.absence
 
 
+def seen(session: WrittenSession) -> None:
+    """As if the host had looked at the hooks at the session's last moment, and the program had then ended."""
+    note_checked(str(session.path), session.now)
+    session.store.add_notes(session.session_id, {"ended_ticks": session.now})
+    session.store.update_session(session.session_id, status="exited")
+
+
 def test_absence_says_whether_it_can_be_trusted(make_session: MakeSession) -> None:
     session = make_session()
     thread = session.writer.thread(PID, PID, "main")
     session.call(thread, 1)
     session.end()
     session.store.add_notes(session.session_id, {"resumed_ticks": 500, "inlined_only": {"app::tiny": 4}})
+    seen(session)
     trusted = absence(session, filter_of("app::parse"))
+    begin, end = session.timeline.moment_ns(500 << 12), session.timeline.moment_ns(session.now << 12)
     assert trusted == (
-        "app::parse was traced for the whole window. The exact totals count no call of them."
-        " No event of this window was evicted, sampled or lost."
+        "It was not called. app::parse was traced for the whole window, from before main to the end of the recording"
+        f" ({end} ns). The exact totals count no call of them, and 1 calls of other functions."
+        " The recorder was seen to be on, with its hooks in place, to the end of it."
     )
+    assert begin < end
     other = absence(session, EventFilter(function=TextMatch(equals="app::main"), min_duration_ns=10**9))
     assert "count 1 calls of them in all, but no event that the other conditions select was kept" in other
+    assert other.startswith("It did not happen. ")
     unhooked = absence(session, filter_of("app::tiny"))
     assert f"None of the {len(FUNCTIONS)} traced functions matches the filter" in unhooked
     assert "Inlined everywhere, so never seen as calls: app::tiny (4 sites)" in unhooked
     session.store.add_notes(session.session_id, {"partly_inlined": {"app::parse": 1, "lib::colour": 3}})
     partly = absence(session, filter_of("app::parse"))
     assert "Inlined at some of their call sites, where calls are not seen: app::parse (1 site); so no event" in partly
+    assert partly.startswith(NOT_PROVEN)
     assert "has written nothing to it" in absence(session, EventFilter(event_type="stderr"))
+
+
+def test_absence_claims_nothing_that_nobody_has_seen(make_session: MakeSession) -> None:
+    session = make_session()
+    thread = session.writer.thread(PID, PID, "main")
+    session.call(thread, 1)
+    session.store.add_notes(session.session_id, {"resumed_ticks": 500})
+    unseen = absence(session, filter_of("app::parse"))
+    assert unseen.startswith(NOT_PROVEN + "Nobody has looked whether the recorder was on.")
+    note_checked(str(session.path), session.now)
+    session.store.update_session(session.session_id, status="stopped")  # as one whose Strobe process was killed
+    assert absence(session, filter_of("app::parse")).startswith("It was not called. ")
+    session.store.add_notes(session.session_id, {"ended_ticks": session.now + 10_000})
+    assert "was last seen at" in absence(session, filter_of("app::parse"))
+    session.store.add_notes(session.session_id, {"recorder_off": [session.now, session.now + 1]})
+    assert "The recorder in the program was on at" in absence(session, filter_of("app::parse"))
 
 
 def test_absence_tells_of_gaps_in_the_tracing(make_session: MakeSession) -> None:
@@ -173,8 +206,35 @@ def test_absence_tells_of_gaps_in_the_tracing(make_session: MakeSession) -> None
     session.store.close_spans(session.session_id, [2], session.now)
     for _ in range(5):
         session.call(thread, 1)
-    assert "app::parse was not traced for the whole window" in absence(session, filter_of("app::parse"))
+    seen(session)
+    gap = absence(session, filter_of("app::parse"))
+    assert gap.startswith(NOT_PROVEN + "app::parse was not traced for the whole window (only from ")
     session.store.open_spans(session.session_id, [2], session.now)
-    start = session.timeline.query(EventFilter(limit=500)).events[-1].timestamp_ns + 1
-    later = absence(session, EventFilter(function=TextMatch(equals="app::parse"), time_from=start))
+    start = session.timeline.query(EventFilter(limit=500)).events[-1].timestamp_ns
+    session.call(thread, 1)
+    seen(session)
+    later = absence(session, EventFilter(function=TextMatch(equals="app::parse"), time_from=start + 1))
     assert "app::parse was traced for the whole window" in later
+
+
+def test_a_library_need_not_be_traced_while_it_is_not_there(make_session: MakeSession) -> None:
+    session = make_session()
+    thread = session.writer.thread(PID, PID, "main")
+    own = session.session_id
+    session.store.add_notes(own, {"resumed_ticks": 500})
+    library = LoadedModule("l.so", "/lib/l.so", 0x1000, 0x1000)
+    session.call(thread, 1)
+    session.store.open_loads(own, [library], 0)
+    session.store.close_spans(own, [4], session.now)
+    session.store.close_load(own, library.base, session.now)
+    session.call(thread, 1)
+    session.store.open_loads(own, [library], session.now)
+    session.store.add_functions(own, {7: FUNCTIONS[4]})
+    session.store.open_spans(own, [7], session.now)
+    session.call(thread, 1)
+    seen(session)
+    assert "lib::is_red was traced for the whole window" in absence(session, filter_of("lib::is_red"))
+    session.store.close_load(own, library.base, session.now - 1)
+    session.store.open_loads(own, [library], session.now - 1)
+    session.store.close_spans(own, [7], session.now - 1)
+    assert "lib::is_red was not traced for the whole window" in absence(session, filter_of("lib::is_red"))

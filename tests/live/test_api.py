@@ -9,13 +9,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.wait import wait_until
 
 import strobe
 from strobe import StrobeError
-from strobe.model import EventFilter, ExitStatus
+from strobe.model import EventFilter, ExitStatus, TextMatch
 
 SECONDS = 60
 Build = Callable[..., Path]
@@ -48,7 +49,6 @@ def test_calls_form_a_tree(build_program: Build) -> None:
         ("audio::*", {"audio::tick"}),
         ("audio::**", {"audio::tick", "audio::engine::render", "audio::engine::mix"}),
         ("*::tick", {"audio::tick", "midi::tick"}),
-        ("nothing::*", set()),
     ],
 )
 def test_calls_are_chosen_by_pattern(build_program: Build, pattern: str, names: set[str]) -> None:
@@ -56,6 +56,95 @@ def test_calls_are_chosen_by_pattern(build_program: Build, pattern: str, names: 
         run.wait(SECONDS)
         assert {call.function for call in run.calls(pattern)} == names
         assert {call.thread for call in run.calls(thread="aud")} == {"audio"}
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_calls_of_a_filtered_list_have_their_parents_and_children(
+    build_program: Build, at_once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not at_once:
+        monkeypatch.setattr("strobe.api._LINKED_AT_ONCE", 0)
+    with strobe.launch([build_program("threads3"), "3"], trace=["audio::**", "midi::*"]) as run:
+        run.wait(SECONDS)
+        ticks, mixes = run.calls("audio::tick"), run.calls("audio::engine::mix")
+        assert len(ticks) == 3 and len(mixes) == 6
+        for mix in mixes:
+            render = mix.parent
+            assert render is not None and render.function == "audio::engine::render"
+            assert render.parent is not None and render.parent.function == "audio::tick"
+            assert mix in render.children and mix.children == []
+            assert render.parent.parent is None and render.parent.id in {tick.id for tick in ticks}
+            assert render.arguments["frame"] == mix.arguments["left"]
+        assert {child.function for tick in ticks for child in tick.children} == {"audio::engine::render"}
+        assert all(tick.parent is None for tick in ticks)
+        render = ticks[0].child("audio::engine::render")
+        assert render is not None and [call.function for call in render.children] == ["audio::engine::mix"] * 2
+        later = run.calls("audio::tick")
+    if at_once:
+        assert later[0].children[0].function == "audio::engine::render"
+    else:
+        with pytest.raises(StrobeError, match="is closed: the parents and children of a filtered list"):
+            _ = later[0].children
+
+
+@pytest.mark.parametrize(
+    ("options", "right"),
+    [
+        ({"trace": "audio::*"}, "write trace=['audio::*']"),
+        ({"watch": "gTempo"}, "write watch=['gTempo']"),
+        ({"watch": strobe.Watch("gTempo")}, "write watch=[Watch("),
+    ],
+)
+def test_a_text_is_no_list(build_program: Build, options: dict[str, Any], right: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(right)):
+        strobe.launch([build_program("threads3")], **options)
+    with pytest.raises(TypeError, match=re.escape("write program=['./player']")):
+        strobe.launch("./player")
+    with strobe.launch([build_program("threads3")]) as run:
+        for name in ("add", "remove", "unwatch"):
+            with pytest.raises(TypeError, match=re.escape(f"{name} is a list: write {name}=['a::b']")):
+                run.trace(**{name: "a::b"})
+
+
+def test_a_pattern_that_matches_nothing_is_an_error(build_program: Build) -> None:
+    program = build_program("threads3")
+    with pytest.raises(StrobeError, match=r"INVALID_PATTERN.*audio::engine::rendr.*audio::engine::render") as caught:
+        strobe.launch([program], trace=["audio::tick", "audio::engine::rendr"])
+    assert "missing_ok=True" in caught.value.next_step
+    with strobe.launch([program], trace=["plugin::*"], missing_ok=True) as run:
+        assert run.calls("plugin::*") == []
+        with pytest.raises(StrobeError, match="adio"):
+            run.trace(add=["adio::*", "midi::tick"])
+        assert run.trace(add=["nothing::**"], missing_ok=True).active_patterns == [
+            "plugin::*",
+            "midi::tick",
+            "nothing::**",
+        ]
+        assert run.calls("nothing::**") == []
+
+
+def test_what_cannot_be_hooked_is_not_traced_in_silence(build_program: Build) -> None:
+    with pytest.raises(StrobeError, match=r"Nothing of 'too_short' can be recorded. Not hooked: too_short"):
+        strobe.launch([build_program("absent", "-O1")], trace=["used", "too_short"])
+    with strobe.launch([build_program("absent", "-O1"), "once"], trace=["used", "too_short"], missing_ok=True) as run:
+        assert run.wait(SECONDS) == ExitStatus(code=0)
+
+
+def test_a_name_that_was_never_traced_is_an_error_and_no_empty_list(build_program: Build) -> None:
+    with strobe.launch([build_program("absent", "-O1"), "once"], trace=["used", "unused"]) as run:
+        run.wait(SECONDS)
+        assert len(run.calls("used")) == 1
+        assert run.calls("unused") == [] and run.calls("unus*") == []
+        with pytest.raises(
+            StrobeError, match=r"No function that is or was traced matches 'unusd'. Nearest names: unused"
+        ):
+            run.calls("unusd")
+        assert run.calls("unusd", missing_ok=True) == []
+        assert run.totals(wanted=EventFilter(function=TextMatch(equals="unused"))) == []
+        misspelt = EventFilter(function=TextMatch(equals="unusd"))
+        with pytest.raises(StrobeError, match="Nearest names: unused"):
+            run.totals(wanted=misspelt)
+        assert run.totals(wanted=misspelt, missing_ok=True) == []
 
 
 def test_patterns_come_and_go_while_it_runs(build_program: Build) -> None:
@@ -96,6 +185,13 @@ def test_a_program_that_goes_on_is_not_waited_for_without_end(build_program: Bui
         assert run.exit_status is None
         run.stop()
         run.stop()
+
+
+def test_a_type_of_events_that_does_not_exist_is_an_error(build_program: Build) -> None:
+    with strobe.launch([build_program("hello")]) as run:
+        run.wait(SECONDS)
+        with pytest.raises(StrobeError, match="'eventType' is crash: there are no such events"):
+            run.query(EventFilter(event_type="crash"))  # type: ignore[arg-type]
 
 
 def test_a_kept_session_outlives_the_block(build_program: Build) -> None:

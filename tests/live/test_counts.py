@@ -56,6 +56,16 @@ def test_sampling_leaves_out_events_and_says_how_many(launch: Launch, build_prog
     assert totals(session)["counted::once"].sampled_out == 0  # only the hot function is sampled
 
 
+def test_a_function_is_not_sampled_before_it_was_called_often(launch: Launch, build_program: Build) -> None:
+    """Some thousand calls one after the other are quick, and not many."""
+    session = launch(build_program("fibonacci", "-O2"), patterns=["even", "odd", "fib"])
+    assert status(session) == 0
+    for name in ("even", "odd"):
+        group = totals(session)[name]
+        assert 2_000 < group.count == count(session, "function_enter", name) == count(session, "function_exit", name)
+    assert count(session, "function_enter", "fib") >= 10_000
+
+
 def test_eviction_is_counted_per_function(launch: Launch, build_program: Build, settings: Callable[..., None]) -> None:
     settings({"events.maxPerSession": 20_000})
     session = run_million(launch, build_program, "-O2", "off")

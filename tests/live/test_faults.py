@@ -16,9 +16,10 @@ from strobe.model import LaunchSpec, Watch
 from strobe.session import Session, SessionManager
 
 FORMS = ["native", "portable"]
-WAYS = (
+_WAYS = (
     "handlers blocked masked suspends ignored reset overflows vforks raw-mask raw-action bus forks faults sent sent-bus"
-).split()
+)
+WAYS = _WAYS.split()
 LONG = os.environ.get("STROBE_LONG") == "1"
 
 

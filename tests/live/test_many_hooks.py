@@ -30,6 +30,7 @@ def test_five_thousand_hooks_while_it_runs(
     session = launch(build_many_functions(FUNCTIONS), patterns=["work_00000"])
     wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready", 20)
     wait_until(lambda: totals(session).get("work_00000"), "the first calls", 20)
+    held.clear()
     answer = session.trace(add=["work_*"])
     assert (answer.matched_functions, answer.hooked_functions) == (FUNCTIONS, FUNCTIONS)
     called = calls(session)
@@ -39,7 +40,7 @@ def test_five_thousand_hooks_while_it_runs(
     assert outcome(session).stdout == "ready\nright\n"
     assert outcome(session).status == 0
     assert 0 < max(held) < MOST_WORK_NS
-    assert len(held) == 2  # all of the batch at once
+    assert len(held) == 1  # all of the batch at once
 
 
 def calls(session: Session) -> int:

@@ -117,7 +117,9 @@ def test_absence_is_explained(session: Session) -> None:
     assert page.absence
 
 
-@pytest.mark.parametrize("regex", ["(", "[", "*"])
+@pytest.mark.parametrize(
+    "regex", ["(", "[", "*", r"(a)\1", "(?=a)", "(?<!a)b", "a{5000}", "a" * 1001, "((a{99}){99}){99}"]
+)
 def test_bad_regular_expressions(session: Session, regex: str) -> None:
     with pytest.raises(StrobeError) as caught:
         session.query(EventFilter(function=TextMatch(matches=regex)))

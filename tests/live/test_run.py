@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support import filesystems
 from support.wait import wait_until
 
 STROBE = [sys.executable, "-m", "strobe"]
@@ -106,6 +107,61 @@ def test_a_million_calls_are_counted_and_what_is_not_printed_is_told(build_progr
     told = int(untold[1].replace(",", "")) if untold else 0
     assert shown + told <= 2_000_000 + 8
     assert shown + told >= 2_000_000
+
+
+def not_printed(text: str) -> list[str]:
+    return re.findall(r"^strobe: ([\d,]+) events not printed; the totals count them$", text, re.M)
+
+
+def test_what_a_file_lacks_is_said_on_standard_error_too(
+    build_program: Build, tmp_path: Path, strobe_home: Path
+) -> None:
+    strobe_home.mkdir(mode=0o700)
+    (strobe_home / "settings.json").write_text('{"events.maxPerSession": 1000}')
+    listing = tmp_path / "calls"
+    program = build_program("million", "-O1")
+    result = strobe("run", "-t", "counted::*", "--no-sampling", "-o", listing, "--", program)
+    assert result.returncode == 0
+    missing = not_printed(result.stderr.decode())
+    assert len(missing) == 1 and int(missing[0].replace(",", "")) > 1_000_000
+    assert not_printed(listing.read_text()) == missing
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_report_that_cannot_be_written_is_an_error(build_program: Build, as_json: bool) -> None:
+    options = ["--json"] if as_json else []
+    result = strobe("run", "-t", "end", "-o", "/dev/full", *options, "--", build_program("exits"), "return", 3)
+    assert result.returncode == 125
+    lines = result.stderr.decode().splitlines()
+    assert "strobe: the report in '/dev/full' could not be written to its end: No space left on device" in lines
+    assert lines[-1] == "strobe: the program ended with exit status 3"
+
+
+def test_a_report_for_which_the_disk_has_no_room_is_an_error(build_program: Build, tmp_path: Path) -> None:
+    with filesystems.small(tmp_path / "small", 64 << 10) as folder:
+        listing = folder / "calls"
+        program = build_program("million", "-O1")
+        result = strobe("run", "-t", "counted::*", "--no-sampling", "-o", listing, "--", program)
+        assert result.returncode == 125
+        error = result.stderr.decode()
+        assert f"strobe: the report in '{listing}' could not be written to its end: No space left on device\n" in error
+        assert error.endswith("strobe: the program ended with exit status 0\n")
+        assert listing.stat().st_size > 0
+
+
+def test_a_full_standard_error_changes_the_status(build_program: Build) -> None:
+    command = [*STROBE, "run", "-t", "end", "--", str(build_program("exits")), "return", "0"]
+    with Path("/dev/full").open("wb") as full:
+        assert subprocess.run(command, stderr=full, stdout=subprocess.DEVNULL, timeout=SECONDS).returncode == 125
+
+
+def test_who_stops_reading_is_no_error(build_program: Build) -> None:
+    """As with `| head`: nobody misses what comes then."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [*STROBE, "run", "-t", "end", "--", str(build_program("exits")), "return", "0"]
+    assert subprocess.run(command, stderr=writer, stdout=subprocess.DEVNULL, timeout=SECONDS).returncode == 0
+    os.close(writer)
 
 
 def test_only_totals_on_demand(build_program: Build) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import select
 import socket
 import threading
@@ -130,6 +131,32 @@ def test_a_cancelled_call_is_not_answered_and_goes_on(connect: Callable[[], Wire
     gate.opened.set()
     assert gate.passed.wait(WAIT_SECONDS)
     assert wire.good("quick")
+
+
+@pytest.mark.parametrize("named", [None, [], [1], {}, {"id": 1}, True, 1.0, 1.5, "1", 2**63, "x" * 100_000, 10**30])
+def test_a_cancellation_that_names_no_call_is_ignored(connect: Callable[[], Wire], gate: Gate, named: object) -> None:
+    wire = connect()
+    waiting = wire.post("tools/call", {"name": "wait"})
+    assert waiting == 1
+    assert gate.entered.wait(WAIT_SECONDS)
+    message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": named}}
+    wire.send(json.dumps(message).encode() + b"\n")
+    wire.send({"jsonrpc": "2.0", "method": "notifications/cancelled"})
+    wire.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}})
+    assert wire.request("ping")["result"] == {}
+    gate.opened.set()
+    answer = wire.receive()
+    assert (answer["id"], answer["result"]["structuredContent"]) == (waiting, {"passed": True})
+
+
+def test_an_id_that_is_under_way_is_refused(connect: Callable[[], Wire], gate: Gate) -> None:
+    wire = connect()
+    waiting = wire.post("tools/call", {"name": "wait"})
+    assert gate.entered.wait(WAIT_SECONDS)
+    wire.send({"jsonrpc": "2.0", "id": waiting, "method": "tools/call", "params": {"name": "quick"}})
+    assert wire.receive()["error"]["code"] == -32600
+    gate.opened.set()
+    assert wire.receive()["result"]["structuredContent"] == {"passed": True}
 
 
 def test_a_fault_of_ours_is_a_result_with_a_code_and_no_traceback(connect: Callable[[], Wire]) -> None:

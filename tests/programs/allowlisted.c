@@ -12,8 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ALLOW(number) \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
 static char* bad;
 static long sum;
@@ -37,15 +36,31 @@ static void* run(void* unused) {
 static void filter(int with_threads) {
     struct sock_filter alone[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        ALLOW(SYS_write), ALLOW(SYS_exit), ALLOW(SYS_exit_group), ALLOW(SYS_rt_sigreturn),
+        ALLOW(SYS_write),
+        ALLOW(SYS_exit),
+        ALLOW(SYS_exit_group),
+        ALLOW(SYS_rt_sigreturn),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
     };
     struct sock_filter threads[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        ALLOW(SYS_write), ALLOW(SYS_exit), ALLOW(SYS_exit_group), ALLOW(SYS_rt_sigreturn), ALLOW(SYS_clone),
-        ALLOW(SYS_clone3), ALLOW(SYS_mmap), ALLOW(SYS_munmap), ALLOW(SYS_mprotect), ALLOW(SYS_futex),
-        ALLOW(SYS_set_robust_list), ALLOW(334 /* rseq */), ALLOW(SYS_rt_sigprocmask), ALLOW(SYS_rt_sigaction),
-        ALLOW(SYS_madvise), ALLOW(SYS_getrandom), ALLOW(SYS_brk),
+        ALLOW(SYS_write),
+        ALLOW(SYS_exit),
+        ALLOW(SYS_exit_group),
+        ALLOW(SYS_rt_sigreturn),
+        ALLOW(SYS_clone),
+        ALLOW(SYS_clone3),
+        ALLOW(SYS_mmap),
+        ALLOW(SYS_munmap),
+        ALLOW(SYS_mprotect),
+        ALLOW(SYS_futex),
+        ALLOW(SYS_set_robust_list),
+        ALLOW(334 /* rseq */),
+        ALLOW(SYS_rt_sigprocmask),
+        ALLOW(SYS_rt_sigaction),
+        ALLOW(SYS_madvise),
+        ALLOW(SYS_getrandom),
+        ALLOW(SYS_brk),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
     };
     struct sock_fprog program = {sizeof alone / sizeof alone[0], alone};

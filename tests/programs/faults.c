@@ -31,9 +31,7 @@ static int take_often(void) {
 
 static void fault(void) { *(volatile char*)bad = 1; }
 
-static void note(int signal) {
-    seen += 100 * signal + take(bad);
-}
+static void note(int signal) { seen += 100 * signal + take(bad); }
 
 static void note_where(int signal, siginfo_t* information, void* context) {
     ucontext_t* state = context;

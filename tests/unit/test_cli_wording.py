@@ -106,6 +106,11 @@ def test_the_end_says_what_was_not_printed_and_which_signal() -> None:
     ]
 
 
+def test_the_end_says_what_of_strobe_has_failed() -> None:
+    failed = end(totals=[], failures=["The events are gone."], status=ExitStatus())
+    assert ending_lines(failed) == ["The events are gone.", "how the program ended could not be learnt"]
+
+
 def test_no_call_at_all_is_told() -> None:
     assert ending_lines(end(totals=[])) == ["no traced function was called"]
 
@@ -128,8 +133,17 @@ def test_a_sink_waits_for_a_pipe_that_does_not_block() -> None:
 def test_a_sink_outlives_its_reader() -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    Sink(writer).lines(["nobody reads this"])
+    sink = Sink(writer)
+    sink.lines(["nobody reads this"])
     os.close(writer)
+    assert sink.failure("the report") is None
+
+
+def test_a_sink_says_what_could_not_be_written() -> None:
+    with Path("/dev/full").open("wb") as full:
+        sink = Sink(full.fileno())
+        sink.lines(["there is no room for this"])
+    assert sink.failure("the report") == "the report could not be written to its end: No space left on device"
 
 
 def test_events_in_json_keep_large_integers_and_bytes_that_are_no_text(tmp_path: Path) -> None:

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from strobe.config import KEYS, Settings, home, load_settings
 from strobe.errors import StrobeError
+from strobe.mcp.endpoint import Unreachable, establish
+
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -30,6 +34,45 @@ def test_home_that_is_a_file_is_refused(strobe_home: Path) -> None:
     strobe_home.write_text("")
     with pytest.raises(StrobeError, match=r"VALIDATION_ERROR.*cannot be used as Strobe's home"):
         home()
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o775, 0o777, 0o1777, 0o500])
+def test_a_home_of_ours_becomes_private(strobe_home: Path, mode: int) -> None:
+    strobe_home.mkdir()
+    (strobe_home / "strobe.db").touch()
+    strobe_home.chmod(mode)
+    home()
+    assert strobe_home.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+@pytest.mark.parametrize("mode", [0o700, 0o755, 0o777])
+def test_a_home_of_another_user_is_refused(strobe_home: Path, mode: int) -> None:
+    strobe_home.mkdir()
+    os.chown(strobe_home, NOBODY, NOBODY)
+    strobe_home.chmod(mode)
+    with pytest.raises(StrobeError, match=f"belongs to user {NOBODY}.*STROBE_HOME.*chown"):
+        home()
+    with pytest.raises(Unreachable, match=f"belongs to user {NOBODY}"):
+        establish(str(strobe_home))
+    assert (list(strobe_home.iterdir()), strobe_home.stat().st_mode & 0o777) == ([], mode)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be another user")
+def test_what_another_user_has_put_into_a_home_is_not_taken_for_ours(strobe_home: Path) -> None:
+    strobe_home.mkdir()
+    strobe_home.chmod(0o777)
+    (strobe_home / "strobe.db").touch()
+    os.chown(strobe_home / "strobe.db", NOBODY, NOBODY)
+    with pytest.raises(StrobeError, match=f"'strobe.db' in it belongs to user {NOBODY}"):
+        home()
+
+
+def test_a_home_that_is_a_link_to_one_of_ours(strobe_home: Path, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir(mode=0o755)
+    strobe_home.symlink_to(tmp_path / "real")
+    assert home() == strobe_home
+    assert (tmp_path / "real").stat().st_mode & 0o777 == 0o700
 
 
 def test_without_files_the_defaults_hold(strobe_home: Path, tmp_path: Path) -> None:

@@ -227,3 +227,18 @@ def test_a_database_of_a_newer_strobe_is_refused(tmp_path: Path) -> None:
         connection.pragma("user_version", 99)
     with pytest.raises(StrobeError, match=r"newer Strobe.*format 99"):
         Store(tmp_path)
+
+
+def test_ids_and_keys_are_never_given_twice(store: Store) -> None:
+    first = store.add_session("/opt/app", None, 1000)
+    store.delete_session(first.id)
+    second = store.add_session("/opt/app", None, 1000)
+    assert second.key != first.key
+    assert second.id != first.id
+
+
+def test_an_id_whose_folder_outlived_the_database_is_passed_over(store: Store) -> None:
+    first = store.add_session("/opt/app", None, 1000)
+    following = first.folder.with_name(f"{first.id}-2")
+    following.mkdir(parents=True)
+    assert store.add_session("/opt/app", None, 1000).id not in (first.id, following.name)

@@ -16,6 +16,8 @@ RANKS = {
     "": 0,  # strobe/__init__.py: imports lazily, for a client waits on it
     "errors": 0,
     "model": 0,
+    "threads": 1,
+    "private_folder": 0,
     "config": 1,
     "calls": 1,
     "_core": 1,
@@ -149,6 +151,18 @@ def test_only_the_bindings_know_python() -> None:
         if path.suffix in (".c", ".h", ".cpp", ".hpp")
         and not path.is_relative_to(bindings)
         and include.search(path.read_text())
+    ]
+    assert users == []
+
+
+def test_every_thread_has_an_owner() -> None:
+    """A thread that dies in silence leaves somebody waiting: all are started by strobe/threads.py."""
+    starts = re.compile(r"\bThread\(.*target|\bstart_new_thread\b")
+    users = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in python_sources()
+        for line, text in enumerate(path.read_text().splitlines(), 1)
+        if starts.search(text) and path != ROOT / "strobe/threads.py"
     ]
     assert users == []
 

@@ -3,16 +3,14 @@
  * program must not notice: what it sets and asks of these signals is kept here, and its own handler gets every fault
  * that is not ours, in the very frame that the kernel has made.
  *
- * The kernel always has our handler, with the flags and the mask that the program has asked for. sigaction, through which
- * a program sets handlers, is observed (native/observed.c). A program that ignores the signal has it ignored by the
- * kernel, as programs that it executes inherit that; memory is then read by the kernel.
+ * The kernel always has our handler, with the flags and the mask that the program has asked for. sigaction, through
+ * which a program sets handlers, is observed (native/observed.c). A program that ignores the signal has it ignored by
+ * the kernel, as programs that it executes inherit that; memory is then read by the kernel.
  *
  * The kernel ends a process at once that faults while the signal is blocked. As long as nobody blocks it, all faults of
  * ours are caught; once a thread or a handler might have it blocked, the thread's mask is asked for before each read.
  */
 #include "faults.h"
-
-#include "x86_64/checked.h"
 
 #define STROBE_SIG_DFL 0ull
 #define STROBE_SIG_IGN 1ull
@@ -211,7 +209,8 @@ static void strobe_install(int signal) {
     struct strobe_action* own = strobe_action_of((uint64_t)signal);
     struct strobe_action found, action;
     if (strobe_faults.sigaction(signal, NULL, &found) != 0) return;
-    if (found.handler != (uint64_t)strobe_fault_entry) *own = found; /* else it is ours, of a recorder before this one */
+    if (found.handler != (uint64_t)strobe_fault_entry)
+        *own = found; /* else it is ours, of a recorder before this one */
     if (own->handler == STROBE_SIG_IGN) strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
     strobe_action_for_kernel(own, &action);
     strobe_faults.sigaction(signal, &action, NULL);

@@ -43,8 +43,9 @@ void strobe_native_after_fork(void) {
         }
     }
     recorder->set_specific(recorder->thread_key, NULL);
-    recorder->script = NULL; /* another thread may have been inside of the script's lock */
+    recorder->script = NULL;                  /* another thread may have been inside of the script's lock */
     recorder->pid = strobe_own_tid(recorder); /* of the only thread that there is */
+    strobe_fetch_add64(&recorder->header->forked_children, 1);
     recorder->control->exit_handler = recorder->exit_function;
     STROBE_COMPILER_BARRIER();
     recorder->control->alive = 1;

@@ -7,7 +7,9 @@
  */
 #define STROBE_CATCHES_FAULTS 1
 
+// clang-format off: the loads that everything below makes come first
 #include "x86_64/checked.h"
+// clang-format on
 
 #include "../../recipe/loops.c"
 #include "../../recipe/numbers.c"

@@ -26,6 +26,17 @@ STROBE_INLINE int strobe_is_plain_call(const struct strobe_thread_state* state, 
     return state->depth < STROBE_FRAMES && (state->depth == 0 || strobe_is_below_open_frame(state, slot));
 }
 
+/* All fields but the time at once: gcc puts them together byte by byte. */
+STROBE_INLINE void strobe_plain_head(const struct strobe_thread_state* state, struct strobe_record* record,
+                                     uint32_t function, uint32_t kind_flags, uint32_t words) {
+    uint64_t* head = (uint64_t*)record;
+    head[0] = state->last_ticks;
+    head[1] = function | (uint64_t)state->depth << 32 | (uint64_t)kind_flags << 48 | (uint64_t)words << 56;
+}
+STROBE_STATIC_ASSERT(offsetof(struct strobe_record, function) == 8 && offsetof(struct strobe_record, depth) == 12 &&
+                         offsetof(struct strobe_record, kind_flags) == 14,
+                     "the head of a record");
+
 STROBE_INLINE void strobe_plain_enter_record(const struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                              struct strobe_record* record, const struct strobe_function_plan* plan,
                                              uint32_t flags, const uint64_t* registers) {
@@ -33,11 +44,7 @@ STROBE_INLINE void strobe_plain_enter_record(const struct strobe_recorder* recor
     uint64_t* payload = (uint64_t*)(record + 1);
     uint32_t words = plan->enter_count;
     uint32_t index;
-    record->ticks = state->last_ticks;
-    record->function = (uint32_t)(plan - recorder->plans);
-    record->depth = (uint16_t)state->depth;
-    record->kind_flags = (uint8_t)(STROBE_RECORD_ENTER | (flags << 4));
-    record->payload_words = (uint8_t)words;
+    strobe_plain_head(state, record, (uint32_t)(plan - recorder->plans), STROBE_RECORD_ENTER | flags << 4, words);
     for (index = 0; index < words; index++) payload[index] = registers[captures[index].source];
     strobe_record_publish(state, words, 1);
 }
@@ -90,11 +97,7 @@ STROBE_INLINE void strobe_plain_exit_record(struct strobe_thread_state* state, s
     uint32_t flags =
         (plan->exit_count ? STROBE_FLAG_HAS_RETURN : 0) | (frame->totals->sampling ? STROBE_FLAG_SAMPLED : 0);
     uint32_t words = 1u + plan->exit_count;
-    record->ticks = state->last_ticks;
-    record->function = frame->function;
-    record->depth = (uint16_t)state->depth;
-    record->kind_flags = (uint8_t)(STROBE_RECORD_EXIT | (flags << 4));
-    record->payload_words = (uint8_t)words;
+    strobe_plain_head(state, record, frame->function, STROBE_RECORD_EXIT | flags << 4, words);
     payload[0] = duration;
     if (plan->exit_count) payload[1] = rax;
     strobe_record_publish(state, words, 1);
@@ -126,7 +129,7 @@ __attribute__((flatten)) uint64_t strobe_exit_plain(struct strobe_recorder* reco
     state->depth = depth;
     duration = strobe_next_cycles(recorder, state) - frame->enter_ticks;
     if (depth > 0) frame[-1].callee_ticks += duration;
-    strobe_totals_add_duration(frame->totals, duration, frame->callee_ticks);
+    strobe_totals_add_duration(frame->totals, frame, duration);
     if (frame->flags & STROBE_FRAME_SKIP)
         frame->totals->sampled_out_exits++;
     else

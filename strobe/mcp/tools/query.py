@@ -7,7 +7,7 @@ from typing import Any, get_args
 from strobe.mcp import results
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Boolean, Integer, Record, Text
-from strobe.mcp.tools import event_json, poll_json
+from strobe.mcp.tools import ended_json, event_json, poll_json
 from strobe.mcp.tools.parameters import SESSION_ID
 from strobe.model import EventFilter, EventPage, EventType, Loss, ReturnMatch, TextMatch, Totals
 
@@ -22,7 +22,7 @@ _PARAMETERS = Record(
         "sessionId": SESSION_ID,
         "eventType": Text(choices=get_args(EventType)),
         "function": Record(
-            fields={"equals": _EQUALS, "contains": _CONTAINS, "matches": Text(description="regex")},
+            fields={"equals": _EQUALS, "contains": _CONTAINS, "matches": Text(description="regex (RE2)")},
             description="by demangled name",
         ),
         "sourceFile": Record(fields={"equals": _EQUALS, "contains": _CONTAINS}),
@@ -47,10 +47,16 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     wanted = event_filter(arguments)
     budget = (results.ASKED_BYTES if "limit" in arguments else results.DEFAULT_BYTES) - _ENVELOPE_BYTES
     going_on = session.going_on()
-    note: dict[str, Any] = {} if going_on is None else {"note": going_on}
+    note = ended_json.of(session.ended())  # before the query: where it had ended then, the answer is complete
+    note |= {} if going_on is None else {"note": going_on}
+    if session.failures:
+        note["warnings"] = list(session.failures)
     if "groupBy" in arguments:
         totals = session.totals(wanted, arguments["groupBy"])
-        return _groups(totals, session.loss(), arguments["groupBy"], wanted, budget) | note
+        answer = _groups(totals, session.loss(), arguments["groupBy"], wanted, budget)
+        if not totals:
+            answer["absence"] = session.absence(wanted)
+        return answer | note
     if wanted.event_type == "variable_snapshot" and (polls := poll_json.of_session(session)):
         note |= {"polls": polls}
         budget -= len(results.encode(polls))
@@ -133,19 +139,22 @@ def _loss(loss: Loss) -> dict[str, Any]:
         told["eventsSampledOut"] = loss.sampled_out
     if loss.lost:
         told["eventsLost"] = loss.lost
+    if loss.unwritten:
+        told |= {"outputUnwritten": loss.unwritten, "outputUnwrittenReason": loss.unwritten_reason}
     return told
 
 
 TOOL = Tool(
     name="debug_query",
     title="Query the timeline",
-    description="Read what a session recorded, oldest first: calls, output, exit, with filters; or totals with groupBy "
-    "(count, total, min, mean, p50, p99, max). Works while it runs and after. An answer is cut at about 12 KB unless "
-    "limit is given: `cursor` goes on as afterEventId, or nextOffset as offset. `absence` says whether an empty answer "
-    "proves that nothing happened.",
+    description="Read what a session recorded, oldest first: calls, output, snapshots of variables, with filters; or "
+    "totals with groupBy (count, total, min, mean, p50, p99, max). Works while it runs and after, when `ended` says "
+    "how the program ended (exitCode or signal). An answer is cut at about 12 KB unless limit is given: `cursor` goes "
+    "on as afterEventId, or nextOffset as offset. `absence` says whether an empty answer proves that nothing happened.",
     parameters=_PARAMETERS,
     run=run,
     read_only=True,
     destructive=False,
     idempotent=True,
+    answer={"ended": ended_json.SCHEMA},
 )

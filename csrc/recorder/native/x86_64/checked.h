@@ -1,7 +1,7 @@
 /*
  * Loads and stores that may fault. Each is one instruction at a known address, listed in the section `strobe_fixups`
- * together with where to go on when it faults: the handler of SIGSEGV and SIGBUS (native/faults.c) looks the instruction
- * up, sets rcx to 1 and goes on there. While nothing faults they cost what a plain load does.
+ * together with where to go on when it faults: the handler of SIGSEGV and SIGBUS (native/faults.c) looks the
+ * instruction up, sets rcx to 1 and goes on there. While nothing faults they cost what a plain load does.
  *
  * Only where that handler is sure to be called: see strobe_may_touch.
  */
@@ -10,13 +10,13 @@
 
 #include <stdint.h>
 
-#define STROBE_FIXUP(instruction)           \
-    "    xorl %%ecx, %%ecx\n"               \
-    "1:  " instruction                      \
-    "\n2:\n"                                \
-    ".pushsection strobe_fixups, \"a\"\n"   \
-    "    .balign 4\n"                       \
-    "    .long 1b - ., 2b - .\n"            \
+#define STROBE_FIXUP(instruction)         \
+    "    xorl %%ecx, %%ecx\n"             \
+    "1:  " instruction                    \
+    "\n2:\n"                              \
+    ".pushsection strobe_fixups, \"a\"\n" \
+    "    .balign 4\n"                     \
+    "    .long 1b - ., 2b - .\n"          \
     ".popsection"
 
 #define STROBE_TRY_LOAD(name, type, instruction)                                                           \
@@ -33,11 +33,11 @@ STROBE_TRY_LOAD(strobe_try_load16, uint16_t, "movzwl (%2), %k0")
 STROBE_TRY_LOAD(strobe_try_load32, uint32_t, "movl (%2), %k0")
 STROBE_TRY_LOAD(strobe_try_load64, uint64_t, "movq (%2), %0")
 
-#define STROBE_TRY_STORE(name, instruction)                                                         \
-    static inline int name(uint64_t to, uint64_t value) {                                           \
-        uint64_t failed;                                                                            \
+#define STROBE_TRY_STORE(name, instruction)                                                           \
+    static inline int name(uint64_t to, uint64_t value) {                                             \
+        uint64_t failed;                                                                              \
         __asm__ volatile(STROBE_FIXUP(instruction) : "=&c"(failed) : "r"(to), "q"(value) : "memory"); \
-        return !failed;                                                                             \
+        return !failed;                                                                               \
     }
 
 /* 1, or 0 where nothing can be written. */

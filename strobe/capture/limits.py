@@ -1,0 +1,35 @@
+"""Limits of this process under which Frida would end it, or hang: refused beforehand, by one clear error."""
+
+from __future__ import annotations
+
+import os
+import resource
+
+from strobe.errors import failure
+
+# measured: under less, Frida's Go runtime ends the process while it is imported
+_ADDRESS_SPACE_BYTES = 2 << 30
+# measured: with less, Frida waits for ever, or leaves the program running untraced
+_DESCRIPTORS = 30
+
+
+def check_address_space() -> None:
+    """Before frida is imported. Raises limit_too_low."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < _ADDRESS_SPACE_BYTES:
+        _refuse("address space", "-v", f"{limit >> 10:,} KB", f"{_ADDRESS_SPACE_BYTES >> 10:,} KB")
+
+
+def check_descriptors() -> None:
+    """Before Frida's device is opened. Raises limit_too_low."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    try:
+        used = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    except OSError:  # none is left even for that
+        used = limit
+    if limit - used < _DESCRIPTORS:
+        _refuse("open files", "-n", f"{limit} with {used} in use", f"{_DESCRIPTORS} more")
+
+
+def _refuse(what: str, option: str, limit: str, needed: str) -> None:
+    raise failure("limit_too_low", what=what, option=option, limit=limit, needed=needed)

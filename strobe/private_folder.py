@@ -1,0 +1,59 @@
+"""Folders of this user alone. `strobe mcp` runs this before anything else, so it imports nothing but `os`."""
+# ruff: noqa: PTH103
+# pathlib costs 8 ms, which is more than all of the pump.
+
+from __future__ import annotations
+
+import errno
+import os
+
+_OTHERS_WRITE = 0o022
+_OTHERS = 0o077
+
+
+def make_private(path: str | os.PathLike[str]) -> None:
+    """Makes the folder with mode 0700; one that is there and is ours gets that mode.
+
+    Raises OSError, with a `strerror` that says what is wrong, where it cannot be made, belongs to another user, or
+    others could write in it and have put something there.
+    """
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _check_owner(folder)
+        mode = os.fstat(folder).st_mode
+        if mode & _OTHERS_WRITE:
+            _check_entries(folder)
+        if mode & _OTHERS:
+            _tighten(folder, bool(mode & _OTHERS_WRITE))
+    finally:
+        os.close(folder)
+
+
+def _check_owner(folder: int) -> None:
+    owner = os.fstat(folder).st_uid
+    if owner != os.geteuid():
+        raise _refused(f"it belongs to user {owner}, and Strobe runs as user {os.geteuid()}")
+
+
+def _check_entries(folder: int) -> None:
+    """What others have put there might be taken for ours."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            owner = entry.stat(follow_symlinks=False).st_uid
+            if owner != os.geteuid():
+                raise _refused(f"others can write in it, and '{entry.name}' in it belongs to user {owner}")
+
+
+def _tighten(folder: int, must: bool) -> None:
+    try:
+        os.fchmod(folder, 0o700)
+    except OSError:
+        if must:
+            raise
+    if os.fstat(folder).st_mode & _OTHERS_WRITE:
+        raise _refused("others can write in it, and its file system does not let that be changed")
+
+
+def _refused(reason: str) -> OSError:
+    return PermissionError(errno.EPERM, reason)

@@ -1,0 +1,115 @@
+"""Whether what is said to be recorded still is: looked at again and again while a program runs, and when it is asked.
+
+The sentence "it was not called" rests on it. Seen from outside: the jump of each hook stands in the code, and the
+recorder is on and writes into this session's segment. The moment up to which that was seen is kept in the segment.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from strobe import _core
+from strobe.capture.target import Target
+from strobe.session.hooks import Hooks
+from strobe.timeline.store import Store
+
+log = logging.getLogger(__name__)
+
+_INTERVAL_S = 1.0
+_SHARE = 200  # no more than this part of one core's time goes into looking
+_LOCK_S = 1.0
+_SECOND_LOOK_S = 0.1  # a library that is being unloaded, or a program that is ending, looks the same at first
+_SHOWN = 5
+
+
+class Confirmation:
+    """Of one session. `lock`: the session's own, under which hooks change."""
+
+    def __init__(
+        self,
+        store: Store,
+        session_id: str,
+        target: Target,
+        hooks: Hooks,
+        lock: threading.RLock,
+        start_ticks: int,
+        segment_path: str,
+        is_over: Callable[[], bool],
+    ) -> None:
+        """`is_over`: whether the program has ended or is let go; asked under the lock."""
+        self._store = store
+        self._session_id = session_id
+        self._target = target
+        self._hooks = hooks
+        self._lock = lock
+        self._start_ticks = start_ticks
+        self._segment_path = segment_path
+        self._is_over = is_over
+        self.last_ticks = 0  # when all was seen to be well
+        self._is_off = False
+
+    def follow(self, ended: threading.Event) -> None:
+        """Looks until the event is set."""
+        pause = _INTERVAL_S
+        while not ended.wait(pause):
+            begun = time.monotonic()
+            self.look()
+            pause = max(_INTERVAL_S, _SHARE * (time.monotonic() - begun))
+
+    def look(self) -> None:
+        """Notes that all is well at this moment, or what is not. Nothing where it cannot be seen, or has ended."""
+        if not self._lock.acquire(timeout=_LOCK_S):
+            return
+        try:
+            if not self._is_over():
+                self._look()
+        except ProcessLookupError:
+            pass
+        except Exception as error:  # what was not seen is not claimed; the next look may see it
+            log.warning("session %s: its hooks cannot be looked at: %s", self._session_id, error)
+        finally:
+            self._lock.release()
+
+    def _look(self) -> None:
+        now_ticks = _core.ticks() - self._start_ticks
+        missing = self._target.look(self._start_ticks)
+        if missing is None or missing:
+            time.sleep(_SECOND_LOOK_S)
+            again = self._target.look(self._start_ticks)
+            missing = again if again is None or missing is None else missing & again
+        if missing is None:
+            self._note_off(now_ticks)
+            return
+        self._note_overwritten(missing, now_ticks)
+        if not self._is_off:
+            self.last_ticks = now_ticks
+            _core.note_checked(self._segment_path, now_ticks)
+
+    def _note_off(self, now_ticks: int) -> None:
+        self._store.close_spans(self._session_id, None, self.last_ticks)
+        if self._is_off:
+            return
+        self._is_off = True
+        self._store.add_notes(self._session_id, {"recorder_off": [self.last_ticks, now_ticks]})
+        text = "The recorder in the program is off: calls are no longer recorded. Start a new session to go on."
+        self._store.add_warnings(self._session_id, [text])
+
+    def _note_overwritten(self, missing: set[int], now_ticks: int) -> None:
+        fresh = self._hooks.note_overwritten(missing, self.last_ticks)
+        if not fresh:
+            return
+        names = list(dict.fromkeys(item.name for item in fresh))
+        self._store.change_notes(
+            self._session_id, lambda notes: _with_overwritten(notes, names, self.last_ticks, now_ticks)
+        )
+        shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+        text = f"Something has written over the entry of {shown}: calls of it are no longer recorded."
+        self._store.add_warnings(self._session_id, [text])
+
+
+def _with_overwritten(notes: dict[str, object], names: list[str], seen: int, found: int) -> dict[str, object]:
+    known = notes.get("overwritten")
+    return notes | {"overwritten": (known if isinstance(known, dict) else {}) | {name: [seen, found] for name in names}}

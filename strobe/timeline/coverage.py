@@ -1,0 +1,128 @@
+"""When the calls of functions were recorded, and up to when that was seen to be so: what absence.py rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from strobe.model import FunctionSymbol
+from strobe.timeline.moments import NUMBER_MAX, ticks_of
+from strobe.timeline.reader import SessionReader
+from strobe.timeline.records import SessionRecord
+from strobe.timeline.selection import Selection
+
+_EXIT_CALLED = 1  # STROBE_EXIT_CALLED
+
+Span = tuple[int, int | None]  # from, to in ticks; None while it goes on
+Spans = dict[int, list[Span]]  # by function id, as Store.hook_spans gives them
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The time asked for, in ticks, cut to the time in which the program can have called anything that is known of.
+
+    `begin`: when a program that was launched began to run; 0 where it ran before the session did. `end`: the moment of
+    the question, or the end of the recording. `seen_until`: the recorder was seen to be on up to then; 0: never.
+    `checked_until`: so were the hooks seen to stand.
+    """
+
+    from_ticks: int
+    to_ticks: int
+    begin: int
+    end: int
+    is_running: bool
+    seen_until: int
+    checked_until: int
+
+    @property
+    def is_empty(self) -> bool:
+        return self.from_ticks > self.to_ticks
+
+    @property
+    def is_seen(self) -> bool:
+        return self.seen_until >= self.to_ticks
+
+
+@dataclass(slots=True)
+class Coverage:
+    """Function ids that the filter names, and which of them were not recorded for the whole window.
+
+    `gaps`: by function id, when those were recorded within the window.
+    """
+
+    hooked: list[int] = field(default_factory=list)
+    traced: int = 0
+    gaps: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+
+
+def window_of(reader: SessionReader, selection: Selection, moment: int) -> Window:
+    """`moment`: ticks of the question."""
+    segment, record = reader.segment, reader.record()
+    is_running = record.status == "running" and not record.children and record.owner_alive()
+    begin = _ticks(record, "resumed_ticks")
+    newest = ticks_of(reader.newest_number())
+    # one whose Strobe process was killed: nobody has seen its end
+    end = moment if is_running else _ticks(record, "ended_ticks") or (moment if record.children else newest)
+    start = max(begin, segment.ticks_from_ns(selection.from_ns or 0))
+    until = end if selection.to_ns is None else min(end, segment.ticks_until_ns(selection.to_ns))
+    if selection.to_ns is not None and selection.to_ns < 0:
+        until = -1
+    return Window(start, until, begin, end, is_running, _seen_until(reader, record, end, newest), segment.checked_ticks)
+
+
+def coverage_of(reader: SessionReader, selection: Selection, window: Window) -> Coverage:
+    """A function of a library need not be recorded while that was not in the process."""
+    spans = reader.store.hook_spans(reader.session_id)
+    named = selection.functions
+    found = Coverage(sorted(spans if named is None else spans.keys() & set(named)), len(spans))
+    loads = reader.store.loads(reader.session_id)
+    for ids in _instances(reader.functions(), found.hooked).values():
+        recorded = _merged(span for function_id in ids for span in spans[function_id])
+        symbol = reader.functions().get(ids[0])
+        present = loads.get(symbol.module, []) if symbol is not None else []
+        needed = [_cut(span, window) for span in present or [(0, None)]]
+        if not all(_is_covered(recorded, start, end) for start, end in needed if start <= end):
+            found.gaps[ids[0]] = [cut for span in recorded if (cut := _cut(span, window))[0] < cut[1]]
+    return found
+
+
+def _ticks(record: SessionRecord, note: str) -> int:
+    return int(str(record.notes.get(note, 0)))
+
+
+def _seen_until(reader: SessionReader, record: SessionRecord, end: int, newest: int) -> int:
+    """Who has recorded something was on; the exit is written by the recorder, too."""
+    checked = reader.segment.checked_ticks
+    if "recorder_off" in record.notes or not checked:
+        return checked
+    exited = record.status != "running" and reader.segment.exit_state()[0] == _EXIT_CALLED
+    return end if exited else max(checked, newest)
+
+
+def _instances(functions: dict[int, FunctionSymbol], ids: Sequence[int]) -> dict[object, list[int]]:
+    """One function has several ids where its library was loaded again."""
+    found: dict[object, list[int]] = {}
+    for function_id in ids:
+        symbol = functions.get(function_id)
+        found.setdefault(function_id if symbol is None else (symbol.module, symbol.address), []).append(function_id)
+    return found
+
+
+def _merged(spans: Iterable[Span]) -> list[tuple[int, int]]:
+    """In order, without those that touch."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted((start, NUMBER_MAX if end is None else end) for start, end in spans):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((start, end))
+    return found
+
+
+def _cut(span: Span, window: Window) -> tuple[int, int]:
+    start, end = span
+    return max(start, window.from_ticks), min(NUMBER_MAX if end is None else end, window.to_ticks)
+
+
+def _is_covered(recorded: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+    return any(begin <= start and end <= until for begin, until in recorded)

@@ -1,0 +1,74 @@
+"""Why a query for output or snapshots found nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from strobe.model import EventFilter
+from strobe.timeline import snapshots
+from strobe.timeline.moments import NUMBER_MAX
+from strobe.timeline.polls import polls_of
+from strobe.timeline.reader import SessionReader
+from strobe.timeline.records import SessionRecord
+from strobe.timeline.selection import Selection
+
+_NAMES_SHOWN = 5
+
+
+def host_absence(reader: SessionReader, wanted: EventFilter, selection: Selection) -> str:
+    kind = wanted.event_type
+    if kind == snapshots.EVENT_TYPE:
+        return _snapshot_absence(reader, wanted, selection)
+    if kind in ("stdout", "stderr"):
+        if not captures_output(reader.record()):
+            return f"Nothing is known of {kind}: it is not captured in this session."
+        scope = " that the other conditions select" if is_narrowed(wanted) else ""
+        return (
+            f"All of {kind} is captured: the program has written nothing to it{scope}"
+            " (what it keeps in a buffer of its own appears when it flushes it)."
+        )
+    return f"No {kind} event was recorded{' that the other conditions select' if is_narrowed(wanted) else ''}."
+
+
+def captures_output(record: SessionRecord) -> bool:
+    """A program that Strobe attached to, or that writes to Strobe's own output, keeps it to itself."""
+    return not record.notes.get("attached") and not record.notes.get("inherits_stdio")
+
+
+def _snapshot_absence(reader: SessionReader, wanted: EventFilter, selection: Selection) -> str:
+    """Whether variables were looked at in the window."""
+    polls = polls_of(reader.record())
+    if not polls:
+        return "No variable was polled in this session, nor written by Strobe. Poll some: debug_read with poll."
+    start = selection.from_ns or 0
+    until = NUMBER_MAX if selection.to_ns is None else selection.to_ns
+    inside = [poll for poll in polls if poll.start_ns <= until and start <= (poll.end_ns or NUMBER_MAX)]
+    if not inside:
+        ends = [poll.end_ns for poll in polls]
+        last = "now" if None in ends else f"{max(end for end in ends if end is not None)} ns"
+        return (
+            f"No variable was polled in this time: the polls of this session ran from {polls[0].start_ns} ns to {last}."
+        )
+    targets = listed(list(dict.fromkeys(target for poll in inside for target in poll.targets)))
+    if selection.hosts is None:
+        return f"Polled: {targets}; but a snapshot of variables has no function, duration or return value."
+    which = " that the other conditions select" if is_narrowed(wanted) else " of them yet"
+    return f"Polled in this time: {targets}; but there is no sample{which}."
+
+
+def is_narrowed(wanted: EventFilter) -> bool:
+    conditions = (
+        wanted.time_from,
+        wanted.time_to,
+        wanted.after_event_id,
+        wanted.pid,
+        wanted.thread_id,
+        wanted.thread_name,
+    )
+    return any(condition is not None for condition in conditions)
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first of them."""
+    shown = ", ".join(names[:_NAMES_SHOWN])
+    return f"{shown} …" if len(names) > _NAMES_SHOWN else shown

@@ -1,0 +1,206 @@
+"""Every command where something is missing: room, rights, descriptors, memory, a stream, the time to start.
+
+Each ends with a documented status and at most a line or two, never a traceback, and leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import filesystems, programs, timelines
+from support.mcp_wire import Wire
+
+from strobe.mcp import daemon
+
+SECONDS = 120
+MCP_INPUT = "\n".join(
+    json.dumps({"jsonrpc": "2.0", **message})
+    for message in (
+        {
+            "id": 1,
+            "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": {"name": "test", "version": "1"},
+            },
+        },
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": "debug_list_sessions", "arguments": {}}},
+    )
+)
+COMMANDS = {
+    "run": "run -t ended -- {program} return 0",
+    "run -o": "run -t ended -o {folder}/report -- {program} return 0",
+    "query": "query {session}",
+    "sql": "sql {session} 'select count(*) from events'",
+    "sessions": "sessions",
+    "sessions delete": "sessions delete {session}",
+    "read": "read {session} gTempo",
+    "write": "write {session} gTempo=1",
+    "watch": "watch {session} gTempo",
+    "symbols": "symbols {program}",
+    "daemon status": "daemon status",
+    "daemon start": "daemon start",
+    "mcp": "mcp",
+    "demo": "demo",
+    "bench": "bench --list",
+}
+SHELL_LIMITS = {
+    "ulimit -f 0": "ulimit -f 0",
+    "ulimit -f 100": "ulimit -f 100",
+    "ulimit -v 300000": "ulimit -v 300000",
+    "ulimit -n 20": "ulimit -n 20",
+}
+STREAMS = {
+    "no error": "2>&-",
+    "no output": ">&-",
+    "no input": "<&-",
+    "full output": ">/dev/full",
+    "none": "<&- >&- 2>&-",
+}
+# what native code of others writes when it gives up
+GIVEN_UP = ("Traceback", "CRITICAL", "fatal error", "Aborted", "core dumped", "Exception ignored", "runtime.")
+STATUSES = {0, 1, 2, 125}
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def session(strobe_home: Path) -> Iterator[str]:
+    """A session that was recorded in this home."""
+    written = timelines.new_session(strobe_home)
+    timelines.write_mixture(written, steps=20)
+    written.store.update_session(written.session_id, retained=1)
+    written.timeline.close()
+    written.store.close()
+    yield written.session_id
+    daemon.stop(strobe_home)
+
+
+@pytest.fixture
+def run(session: str, build_program: Callable[..., Path], tmp_path: Path) -> Run:
+    """`run("query", limit="ulimit -n 20", streams="2>&-")`: status, standard output and error."""
+    program = build_program("exits")
+
+    def run(command: str, limit: str = "", streams: str = "", before: str = "") -> tuple[int, str, str]:
+        words = COMMANDS[command].format(session=session, program=program, folder=tmp_path)
+        python = shlex.quote(sys.executable)
+        line = f"{limit or ':'} && exec {before} {python} -m strobe {words} {streams}"
+        result = subprocess.run(
+            ["bash", "-c", line],
+            input=MCP_INPUT if command == "mcp" else "",
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+        return result.returncode, result.stdout, result.stderr
+
+    return run
+
+
+def check(command: str, outcome: tuple[int, str, str], error_is_open: bool = True) -> None:
+    status, output, error = outcome
+    told = f"{command}: status {status}\n{output}\n{error}"
+    assert status in STATUSES, told
+    assert not [word for word in GIVEN_UP if word in error + output], told
+    assert not error_is_open or status == 0 or "strobe" in error, told
+    if status == 1:  # but for what takes long
+        lines = [line for line in error.splitlines() if not line.endswith(" ...")]
+        assert len(lines) <= (1 if error_is_open else 0), told
+    if command == "mcp":
+        for line in output.splitlines():
+            json.loads(line)
+
+
+@pytest.mark.parametrize("limit", SHELL_LIMITS)
+def test_limits(run: Run, limit: str) -> None:
+    for command in COMMANDS:
+        check(command, run(command, SHELL_LIMITS[limit]))
+
+
+@pytest.mark.parametrize("streams", STREAMS)
+def test_streams_that_are_closed_or_full(run: Run, streams: str) -> None:
+    for command in COMMANDS:
+        outcome = run(command, streams=STREAMS[streams])
+        check(command, outcome, error_is_open="2>&-" not in STREAMS[streams])
+        writes = command not in ("run", "run -o", "mcp", "read", "write", "watch")
+        if writes and ">" in STREAMS[streams].replace("2>&-", ""):
+            assert outcome[0] == 1, f"{command}: what it has to say was not written, but it ended well"
+
+
+@pytest.mark.parametrize("which", ["full", "read-only"])
+def test_file_systems(run: Run, which: str, strobe_home: Path, tmp_path: Path) -> None:
+    with ExitStack() as mounted:
+        if which == "full":
+            saved = tmp_path / "saved"
+            strobe_home.rename(saved)
+            mounted.enter_context(filesystems.small(strobe_home, 8 << 20))
+            subprocess.run(["cp", "-a", f"{saved}/.", str(strobe_home)], check=True, timeout=60)
+            filesystems.fill(strobe_home)
+        else:
+            mounted.enter_context(filesystems.read_only(strobe_home))
+        for command in COMMANDS:
+            check(command, run(command))
+
+
+def test_a_home_of_another_user(run: Run, strobe_home: Path) -> None:
+    """As root, but without the right to pass over the permissions of files."""
+    if os.getuid() != 0:
+        pytest.skip("only root can give a folder to another user")
+    without = f"{programs.require('setpriv')} --bounding-set -all --inh-caps -all"
+    for path in (strobe_home, *strobe_home.rglob("*")):
+        os.chown(path, 65534, 65534)
+    strobe_home.chmod(0o700)
+    try:
+        for command in COMMANDS:
+            check(command, run(command, before=without))
+    finally:
+        for path in (strobe_home, *strobe_home.rglob("*")):
+            os.chown(path, 0, 0)
+
+
+@pytest.mark.parametrize("command", ["run", "query", "sessions", "symbols", "demo"])
+def test_ctrl_c_at_any_moment(command: str, session: str, build_program: Callable[..., Path], tmp_path: Path) -> None:
+    """From the first line of Strobe's own on: before it, Python speaks for itself."""
+    begun = "import strobe.cli.main as cli; import os; os.write(1, b'begun\\n'); cli.main()"
+    program = build_program("exits")
+    words = shlex.split(COMMANDS[command].format(session=session, program=program, folder=tmp_path))
+    for moment in (0.0, 0.01, 0.03, 0.06, 0.1, 0.2, 0.4, 0.8):
+        process = subprocess.Popen(
+            [sys.executable, "-c", begun, *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert process.stdout is not None and process.stdout.readline() == b"begun\n"
+        time.sleep(moment)
+        os.killpg(process.pid, signal.SIGINT)
+        _, error = process.communicate(timeout=SECONDS)
+        assert process.returncode in (0, 130, -signal.SIGINT), (moment, process.returncode, error)
+        assert b"Traceback" not in error and b"Exception ignored" not in error, (moment, error.decode())
+
+
+def test_a_tool_that_finds_no_room_answers_with_an_error(strobe_home: Path, build_program: Callable[..., Path]) -> None:
+    folder = str(Path(__file__).parents[1] / "programs")
+    launch: dict[str, Any] = {"command": str(build_program("exits")), "args": ["return", "0"], "projectRoot": folder}
+    with filesystems.small(strobe_home, 2 << 20):
+        daemon.start(strobe_home)
+        with Wire.to(strobe_home) as wire:
+            wire.good("debug_list_sessions")
+            filler = filesystems.fill(strobe_home)
+            assert "database or disk is full" in wire.bad("debug_launch", **launch)
+            filler.unlink()
+            wire.good("debug_launch", **launch)
+        daemon.stop(strobe_home)

@@ -1,0 +1,130 @@
+"""A session whose disk, database or segment fails under it goes on, ends, and says so; no other one is affected."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO
+
+import pytest
+from support import databases, filesystems, leftovers, programs
+from support.sessions import Launch, text
+from support.wait import wait_until
+
+from strobe.model import EventFilter
+from strobe.session import Session, SessionManager
+
+LINES = [b"%d %s\n" % (number, b"x" * 100) for number in range(2000)]
+
+
+class Cat:
+    """A program whose output is what the test writes."""
+
+    def __init__(self, session: Session, pipe: IO[bytes]) -> None:
+        self.session = session
+        self._pipe = pipe
+
+    def says(self, lines: list[bytes]) -> None:
+        self._pipe.write(b"".join(lines))
+        self._pipe.flush()
+
+    def ends(self) -> None:
+        self._pipe.close()
+
+
+@pytest.fixture
+def small_home(strobe_home: Path) -> Iterator[Path]:
+    with filesystems.small(strobe_home, 8 << 20):
+        yield strobe_home
+
+
+@pytest.fixture
+def cat(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Cat]]:
+    """`cat()` starts one."""
+    started: list[Cat] = []
+
+    def start() -> Cat:
+        launch: Launch = request.getfixturevalue("launch")
+        source = tmp_path / "pipe"
+        os.mkfifo(source)
+        session = launch(programs.require("cat"), str(source), patterns=["no_such_function"])
+        started.append(Cat(session, source.open("wb")))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.ends()
+
+
+def test_lines_that_a_full_disk_refuses_come_later(small_home: Path, cat: Callable[[], Cat]) -> None:
+    program = cat()
+    filler = filesystems.fill(small_home)
+    program.says(LINES)
+    wait_until(lambda: program.session.loss().unwritten == len(LINES), "all lines to be refused")
+    page = program.session.query(EventFilter(event_type="stdout"))  # no failure
+    assert page.total_count == 0
+    assert page.loss.unwritten_reason == "database or disk is full"
+    assert page.absence is not None and page.absence.startswith("Nothing can be said of that yet: 2000 lines of output")
+    filler.unlink()
+    wait_until(lambda: program.session.loss().unwritten == 0, "the lines to be written")
+    program.says([b"more\n"])
+    program.ends()
+    status = program.session.wait(60)
+    assert status is not None and status.code == 0
+    assert text(program.session, "stdout").encode() == b"".join(LINES) + b"more\n"
+    assert program.session.failures == ()
+
+
+def test_a_program_that_ends_while_the_disk_is_full(small_home: Path, cat: Callable[[], Cat]) -> None:
+    program = cat()
+    filler = filesystems.fill(small_home)
+    program.says(LINES)
+    program.ends()
+    status = program.session.wait(60)
+    assert status is not None and status.code == 0
+    assert any("could not be written: database or disk is full" in said for said in program.session.failures)
+    assert set(program.session.failures) <= set(program.session.warnings)
+    filler.unlink()
+    wait_until(lambda: program.session.summary().status == "exited", "the end in the session's record")
+    assert program.session.summary().exit_code == 0
+    assert text(program.session, "stdout").encode() == b"".join(LINES)
+
+
+def test_a_database_that_another_process_writes_for_seconds(
+    strobe_home: Path, manager: SessionManager, cat: Callable[[], Cat]
+) -> None:
+    program = cat()
+    with databases.locked(strobe_home):
+        program.says(LINES)
+        wait_until(lambda: program.session.loss().unwritten == len(LINES), "all lines to be refused")
+        assert manager.list()[0].status == "running"  # reading goes on
+    assert text(program.session, "stdout").encode() == b"".join(LINES)
+    program.ends()
+    status = program.session.wait(60)
+    assert status is not None and status.code == 0
+    assert program.session.failures == ()
+
+
+def test_a_program_that_ends_while_another_process_writes_the_database(
+    strobe_home: Path, cat: Callable[[], Cat]
+) -> None:
+    program = cat()
+    with databases.locked(strobe_home):
+        program.says([b"one\n"])
+        program.ends()
+        status = program.session.wait(60)
+        assert status is not None and status.code == 0
+        assert any("database is locked" in said for said in program.session.failures)
+    wait_until(lambda: program.session.summary().status == "exited", "the end in the session's record")
+    assert text(program.session, "stdout") == "one\n"
+
+
+def test_a_segment_that_is_removed_while_the_program_runs(strobe_home: Path, cat: Callable[[], Cat]) -> None:
+    program = cat()
+    for segment in leftovers.segments(strobe_home):
+        segment.unlink()
+    program.says([b"one\n"])
+    program.ends()
+    assert program.session.wait(60) is not None
+    program.session.stop()

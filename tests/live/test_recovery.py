@@ -1,0 +1,178 @@
+"""Strobe is killed, or cannot start a program: no session is shown as running, and nothing is left in memory."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.leftovers import segments
+from support.sessions import Build, Launch, totals
+from support.wait import wait_until
+
+from strobe.model import LaunchSpec
+from strobe.session import SessionManager
+from strobe.timeline.records import process_start_time
+from strobe.timeline.store import Store
+
+STROBE = Path(sys.executable).with_name("strobe")
+TIMEOUT = 60
+
+Run = Callable[..., "subprocess.Popen[bytes]"]
+
+
+@pytest.fixture
+def strobe_run(tmp_path: Path) -> Iterator[Run]:
+    """`strobe_run(program)` starts `strobe run` with its own process group, which is gone afterwards."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def run(*command: str | Path, stdin: int = subprocess.PIPE) -> subprocess.Popen[bytes]:
+        line = [STROBE, "run", "-t", "*", "--summary", "--", *command]
+        with (tmp_path / "output").open("wb") as output:
+            started.append(subprocess.Popen(line, stdin=stdin, stdout=output, stderr=output, start_new_session=True))
+        return started[-1]
+
+    yield run
+    for process in started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(TIMEOUT)
+        if process.stdin is not None:
+            process.stdin.close()
+
+
+def strobe(*arguments: str) -> str:
+    result = subprocess.run([STROBE, *arguments], capture_output=True, text=True, timeout=TIMEOUT)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def running(store: Store) -> list[int]:
+    """Process ids of the programs that were resumed."""
+    return [item.pid for item in store.list_sessions() if item.status == "running" and item.notes.get("resumed")]
+
+
+def killed_while_it_records(strobe_run: Run, home: Path, program: Path) -> int:
+    """A `strobe run` that is killed with kill -9; the id of its program, which goes on."""
+    process = strobe_run(program)
+    store = Store(home)
+    wait_until(lambda: running(store), "the program to run", 30)
+    (pid,) = running(store)
+    store.close()
+    process.kill()
+    process.wait(TIMEOUT)
+    return pid
+
+
+def test_after_a_killed_strobe_run_no_session_runs(strobe_run: Run, build_program: Build, strobe_home: Path) -> None:
+    pid = killed_while_it_records(strobe_run, strobe_home, build_program("steady"))
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not Path(f"/proc/{pid}/maps").exists() or not Path(f"/proc/{pid}/maps").read_bytes(), "its end")
+    shown = strobe("sessions")
+    assert "running" not in shown
+    assert "exited (unknown)" in shown
+    assert segments(strobe_home) == []
+    session_id = shown.splitlines()[1].split()[0]
+    assert "steady_two" in strobe("sql", session_id, "select distinct function from events")
+
+
+def test_a_program_with_its_users_output_goes_on(strobe_run: Run, build_program: Build, strobe_home: Path) -> None:
+    pid = killed_while_it_records(strobe_run, strobe_home, build_program("steady"))
+    assert "stopped" in strobe("sessions")
+    assert segments(strobe_home) == []
+    os.kill(pid, 0)
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_the_daemon_notices_while_it_runs(
+    manager: SessionManager, strobe_run: Run, build_program: Build, strobe_home: Path
+) -> None:
+    assert manager.list() == []
+    pid = killed_while_it_records(strobe_run, strobe_home, build_program("steady"))
+    (summary,) = manager.list()
+    assert summary.status == "stopped"
+    assert len(totals(manager.get(summary.session_id))) > 0
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_a_start_that_was_killed_leaves_no_session(manager: SessionManager, strobe_home: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as owner:
+        store = Store(strobe_home)
+        record = store.add_session("/bin/app", None, 1000)
+        store.add_notes(record.id, {"resumed": False})
+        store.update_session(record.id, owner_pid=owner.pid, owner_start_time=process_start_time(owner.pid))
+        assert [item.status for item in manager.list()] == ["running"]
+        owner.kill()
+    assert manager.list() == []
+    assert not record.folder.exists()
+    store.close()
+
+
+HOST = """
+import sys
+from strobe.capture.device import ROUTER
+from strobe.model import LaunchSpec
+from strobe.session import SessionManager
+manager = SessionManager()
+session = manager.launch(LaunchSpec(sys.argv[1]), [])
+ROUTER._helper._started.wait(30)
+print(session.pid, flush=True)
+sys.stdin.readline()
+manager.close()
+"""
+
+
+def test_what_frida_left_for_a_killed_process_is_removed(build_program: Build, tmp_path: Path) -> None:
+    """The helper of a process that was killed goes with the next start, however soon that is."""
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", HOST, str(build_program("steady"))]
+    for ending in ("killed", "killed", "in order"):
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+            assert process.stdout is not None
+            pid = int(process.stdout.readline())
+            left = list(tmp_path.glob("frida-*"))
+            assert len(left) <= 1, f"what the killed process had is still there: {left}"
+            if ending == "killed":
+                process.kill()
+                os.kill(pid, signal.SIGKILL)
+            else:
+                process.communicate(b"\n", TIMEOUT)
+    assert list(tmp_path.glob("frida-*")) == []
+
+
+def test_a_segment_of_no_session_is_removed(manager: SessionManager, launch: Launch, build_program: Build) -> None:
+    living = launch(build_program("steady"), patterns=["*"])
+    (segment,) = segments(manager._store.home)
+    stray = segment.with_name(segment.name.replace(living.id, "gone-2020-01-01-00h00"))
+    stray.write_bytes(b"")
+    manager.recover()
+    assert not stray.exists()
+    assert segment.exists()
+
+
+def test_the_end_of_an_attached_session_without_segment_is_noticed(
+    manager: SessionManager, build_program: Build, strobe_home: Path
+) -> None:
+    with subprocess.Popen([build_program("steady")], stdin=subprocess.PIPE) as program:
+        session = manager.launch(LaunchSpec("", pid=program.pid), ["*"])
+        for segment in segments(strobe_home):
+            segment.unlink()
+        program.kill()
+        assert session.wait(TIMEOUT) is not None
+    assert [item.status for item in manager.list()] == ["exited"]
+    session.stop()
+    assert manager.list() == []
+
+
+@pytest.mark.parametrize("limit", ["ulimit -v 3000000", "ulimit -v 2000000", "ulimit -n 20"])
+def test_a_start_that_fails_for_want_of_room_leaves_nothing(
+    limit: str, build_program: Build, strobe_home: Path
+) -> None:
+    line = f"{limit}; exec {STROBE} run -t '*' --summary -- {build_program('hello')}"
+    subprocess.run(["bash", "-c", line], capture_output=True, timeout=TIMEOUT)
+    assert "no sessions" in strobe("sessions")
+    assert segments(strobe_home) == []

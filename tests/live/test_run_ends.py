@@ -1,0 +1,193 @@
+"""`strobe run` ends when it is told to, and when things break under it: in time, and saying so."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support import filesystems, leftovers
+from support.wait import wait_until
+
+STROBE = [sys.executable, "-m", "strobe"]
+SECONDS = 60
+ENDS_SECONDS = 20  # 5 s are promised; the machine may be busy
+
+Build = Callable[..., Path]
+
+# as `strobe`, but blocked in a lock while it starts the program, or once that runs
+BLOCKED = """
+import sys, threading
+from {module} import {owner} as owner
+def block(*_, **__):
+    lock = threading.Lock()
+    lock.acquire()
+    print("blocked", flush=True)
+    while True:
+        try:
+            lock.acquire()
+        except KeyboardInterrupt:
+            pass
+owner.{method} = block
+from strobe.cli.main import main
+main()
+"""
+
+
+def start(*arguments: object, command: list[str] | None = None) -> subprocess.Popen[bytes]:
+    """Strobe as the leader of a process group of its own, as a shell starts it."""
+    words = [*(command or STROBE), *map(str, arguments)]
+    return subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, start_new_session=True
+    )
+
+
+def wait_for_line(process: subprocess.Popen[bytes], line: bytes) -> None:
+    assert process.stdout is not None
+    assert process.stdout.readline() == line
+
+
+def child_of(process: subprocess.Popen[bytes], name: str) -> int:
+    """The process id of the program that Strobe has started."""
+
+    def find() -> int | None:
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                head, _, rest = stat.read_text().rpartition(")")
+            except OSError:
+                continue
+            if int(rest.split()[1]) == process.pid and head.partition("(")[2].startswith(name[:15]):
+                return int(stat.parent.name)
+        return None
+
+    return wait_until(find, f"{name} to be started")
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def ends(process: subprocess.Popen[bytes]) -> tuple[int, str]:
+    """Exit status and standard error of a Strobe that ends soon."""
+    try:
+        _, error = process.communicate(timeout=ENDS_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate(timeout=SECONDS)
+        raise
+    return process.returncode, error.decode()
+
+
+@pytest.mark.parametrize(
+    ("how", "number", "times"),
+    [
+        ("ignores", signal.SIGTERM, 2),
+        ("blocks", signal.SIGTERM, 2),
+        ("stopped", signal.SIGTERM, 2),
+        ("children", signal.SIGTERM, 2),
+        ("ignores", signal.SIGHUP, 2),
+        ("blocks", signal.SIGINT, 3),
+    ],
+)
+def test_who_insists_is_obeyed(build_program: Build, how: str, number: signal.Signals, times: int) -> None:
+    process = start("run", "-t", "stay", "--", build_program("stays"), how)
+    wait_for_line(process, b"ready\n")
+    program = child_of(process, "stays")
+    if how == "stopped":
+        os.kill(program, signal.SIGSTOP)
+    for _ in range(times - 1):
+        os.kill(process.pid, number)
+        # one signal of a kind is pending at a time: it is taken before the next one comes
+        time.sleep(0.3)
+    assert process.poll() is None and is_alive(program)
+    os.kill(process.pid, number)
+    status, error = ends(process)
+    assert "strobe: the program is killed\n" in error
+    assert error.endswith("strobe: the program was ended by SIGKILL\n")
+    assert re.search(r"^ *[\d,]+ .* stay$", error, re.M)  # the totals are there
+    assert status == 128 + signal.SIGKILL
+    assert not is_alive(program)
+
+
+def test_strobe_blocked_by_a_lock_ends_as_well(build_program: Build, strobe_home: Path) -> None:
+    script = BLOCKED.format(module="strobe.session", owner="Session", method="tail")
+    command = [sys.executable, "-c", script]
+    process = start("run", "-t", "stay", "--", build_program("stays"), "ignores", command=command)
+    assert process.stdout is not None
+    assert {process.stdout.readline() for _ in range(2)} == {b"ready\n", b"blocked\n"}
+    program = child_of(process, "stays")
+    for _ in range(2):
+        os.kill(process.pid, signal.SIGTERM)
+        time.sleep(0.3)
+    status, error = ends(process)
+    assert status == 128 + signal.SIGTERM
+    assert error.endswith("strobe: the program is killed\nstrobe: gives up waiting for itself\n")
+    assert not is_alive(program)
+    assert leftovers.segments(strobe_home) == []
+
+
+def test_a_start_that_is_blocked_is_given_up(build_program: Build, strobe_home: Path) -> None:
+    """The program was started by Frida, and is not running yet."""
+    script = BLOCKED.format(module="strobe.session.live", owner="LiveSession", method="begin")
+    process = start(
+        "run", "-t", "stay", "--", build_program("stays"), "ignores", command=[sys.executable, "-c", script]
+    )
+    wait_for_line(process, b"blocked\n")
+    program = child_of(process, "stays")
+    for _ in range(2):
+        os.kill(process.pid, signal.SIGTERM)
+        time.sleep(0.3)
+    status, _ = ends(process)
+    assert status == 128 + signal.SIGTERM
+    assert not is_alive(program)
+    assert leftovers.segments(strobe_home) == []
+
+
+def test_a_program_that_uses_interrupts_is_left_alone(build_program: Build) -> None:
+    """Ctrl-C far apart, as at a prompt, is the program's own matter: here it is no more than two in a row."""
+    process = start("run", "-t", "stay", "--", build_program("stays"), "ignores")
+    wait_for_line(process, b"ready\n")
+    for _ in range(2):
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.3)
+    assert process.poll() is None
+    os.kill(child_of(process, "stays"), signal.SIGKILL)
+    assert ends(process)[0] == 128 + signal.SIGKILL
+
+
+def test_a_segment_that_is_removed_ends_nothing(build_program: Build, strobe_home: Path) -> None:
+    process = start("run", "-t", "stay", "--", build_program("stays"), "term")
+    wait_for_line(process, b"ready\n")
+    (segment,) = leftovers.segments(strobe_home)
+    segment.unlink()
+    program = child_of(process, "stays")
+    time.sleep(0.3)
+    assert process.poll() is None and is_alive(program)
+    os.kill(process.pid, signal.SIGTERM)
+    status, error = ends(process)
+    assert status == 125
+    assert "cannot be read" in error
+    assert error.endswith("strobe: the program ended with exit status 7\n")
+    assert "Traceback" not in error
+
+
+def test_a_disk_that_is_full_ends_nothing(build_program: Build, strobe_home: Path) -> None:
+    with filesystems.small(strobe_home, 2 << 20):
+        process = start("run", "-t", "stay", "--", build_program("stays"), "term")
+        wait_for_line(process, b"ready\n")
+        filesystems.fill(strobe_home)
+        os.kill(process.pid, signal.SIGTERM)
+        status, error = ends(process)
+        assert re.search(r"^ *[\d,]+ .* stay$", error, re.M)
+        assert "Traceback" not in error
+        assert status in (7, 125)
+        assert (status == 125) == ("could not be written" in error or "has failed" in error)

@@ -1,0 +1,76 @@
+"""A statement that has no end, in the terminal and in Python."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support import timelines
+from support.timelines import WrittenSession
+
+from strobe.errors import StrobeError
+from strobe.timeline import sql
+
+ENDLESS = "with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) from n"
+ENDLESS_ROWS = "with recursive n(x) as (select 1 union all select x + 1 from n) select x from n"
+SECONDS = 60
+# says when the statement has begun, which nothing else does
+ANNOUNCED = """
+import sys, threading
+from strobe.timeline import sql
+begin = sql._create_view
+def announce(*given):
+    begin(*given)
+    print("begun", file=sys.stderr, flush=True)
+sql._create_view = announce
+from strobe.cli.main import main
+main()
+"""
+
+Run = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def session(strobe_home: Path) -> Iterator[WrittenSession]:
+    written = timelines.new_session(strobe_home)
+    timelines.write_mixture(written, steps=20)
+    yield written
+    written.timeline.close()
+    written.store.close()
+
+
+def test_a_statement_has_a_time_limit(session: WrittenSession) -> None:
+    with pytest.raises(StrobeError, match=r"LIMIT_REACHED: The statement did not end within 0\.2 s\."):
+        session.timeline.sql(ENDLESS, 0.2)
+    assert session.timeline.sql("select 1", 5)[1] == [(1,)]
+
+
+def test_rows_have_a_limit(session: WrittenSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql, "MAX_ROWS", 1000)
+    with pytest.raises(StrobeError, match=r"LIMIT_REACHED: The statement has more than 1,000 rows\."):
+        session.timeline.sql(ENDLESS_ROWS)
+    assert len(session.timeline.sql(f"{ENDLESS_ROWS} limit 1000")[1]) == 1000
+
+
+def test_the_command_has_a_time_limit(session: WrittenSession) -> None:
+    command = [sys.executable, "-m", "strobe", "sql", session.session_id, ENDLESS, "--timeout", "0.3"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    assert result.returncode == 1
+    assert result.stderr.startswith("strobe: LIMIT_REACHED: The statement did not end within 0.3 s.")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_command(session: WrittenSession, number: signal.Signals) -> None:
+    command = [sys.executable, "-c", ANNOUNCED, "sql", session.session_id, ENDLESS]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None and process.stderr.readline() == "begun\n"
+    os.kill(process.pid, number)
+    output, error = process.communicate(timeout=30)  # the statement's own limit is 60 s
+    assert process.returncode == 128 + number
+    assert output == ""
+    assert "Traceback" not in error
