@@ -4,6 +4,7 @@
  */
 
 import { Extras } from "./extras.js";
+import { LeftJumps } from "./left_jumps.js";
 import { Observers } from "./observers.js";
 import { cpuRoutines } from "./aarch64_routines.js";
 import {
@@ -68,6 +69,7 @@ export class Recorder {
     private readonly unwindTable: NativePointer;
     private readonly addUnwinder_: (registerFrame: NativePointer) => number;
     private readonly processHooks = new ProcessHooks();
+    readonly leftJumps: LeftJumps;
     readonly extras: Extras;
     readonly answer: RecorderAnswer;
 
@@ -95,6 +97,8 @@ export class Recorder {
         this.setCallers_ = new NativeFunction(form.strobe_agent_set_callers, "void", ["pointer"]);
         this.extras = new Extras(form);
         this.initialise(form, request);
+        this.leftJumps = new LeftJumps(this, form);
+        this.leftJumps.takeBack();
         const isFirst = new NativeFunction(form.strobe_agent_has_thread_key, "int", [])() === 0;
         if (isFirst) {
             const key = createThreadKey(form.strobe_on_thread_end);
@@ -221,6 +225,7 @@ export class Recorder {
 
 function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
     const names = ["strobe_agent_begin", "strobe_agent_init", "strobe_agent_has_thread_key", "strobe_agent_add_unwinder",
+        "strobe_agent_note_jumps", "strobe_agent_left_jumps",
         "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
         "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_set_watch", "strobe_agent_set_recipe",
         "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_script", "strobe_agent_end",

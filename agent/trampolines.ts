@@ -68,7 +68,11 @@ function makeGroup(
         recorder.writeTrampolines(group.length, hooks, memory, enter);
         makeExecutable(memory, bytes);
         own.push({ start: memory, end: memory.add(bytes) });
-        return group.map((_, position) => read(hooks.add(position * HOOK_BYTES), known));
+        const made = group.map((_, position) => read(hooks.add(position * HOOK_BYTES), known));
+        recorder.leftJumps.note(made.flatMap(({ answer }, position) => answer.refusal !== "" ? [] : [{
+            address: ptr(request.addresses[group[position]]).add(answer.skip), leadsTo: ptr(answer.trampoline),
+        }]));
+        return made;
     } catch (error) {
         unmap(memory, bytes);
         throw error;

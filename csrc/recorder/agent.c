@@ -72,7 +72,27 @@ int strobe_agent_catches_returns(void) { return (int)strobe_recorder.catch_retur
 /* Where the host finds whether it is on, and which segment it writes to. */
 void* strobe_agent_recorder(void) { return &strobe_recorder; }
 
-void strobe_agent_end(void) { strobe_recorder_end(&strobe_recorder); }
+/* The code is the program's own again. */
+void strobe_agent_end(void) {
+    strobe_recorder.jump_count = 0;
+    strobe_recorder_end(&strobe_recorder);
+}
+
+/* Jumps that are going to be written. They are known here, because who has them taken back may be another agent: the
+   one that is attached to a forked child, or comes after one that could not. Those without room stay. */
+void strobe_agent_note_jumps(uint32_t count, const struct strobe_jump* jumps) {
+    uint32_t index;
+    for (index = 0; index < count && strobe_recorder.jump_count < STROBE_JUMPS; index++)
+        strobe_recorder.jumps[strobe_recorder.jump_count++] = jumps[index];
+}
+
+/* How many there are that nobody has taken back, and where. */
+uint32_t strobe_agent_left_jumps(const struct strobe_jump** jumps) {
+    uint32_t count = (uint32_t)strobe_recorder.jump_count;
+    *jumps = strobe_recorder.jumps;
+    strobe_recorder.jump_count = 0;
+    return count;
+}
 
 /* A library that is loaded again brings the same functions, whose captures are there already. */
 static int strobe_has_captures(const struct strobe_recorder* recorder, const struct strobe_function_plan* plan,

@@ -35,8 +35,9 @@ static int strobe_map_state(struct strobe_recorder* recorder) {
     if (recorder->stubs != NULL)
         recorder->frames = (struct strobe_frame*)(recorder->stubs + frames * STROBE_STUB_BYTES + STROBE_PAGE);
     recorder->unwind_table = (uint8_t*)strobe_map(STROBE_PAGE);
+    recorder->jumps = (struct strobe_jump*)strobe_map((uint64_t)STROBE_JUMPS * sizeof(struct strobe_jump));
     if (recorder->watches == NULL || recorder->recipes == NULL || recorder->recipe_steps == NULL ||
-        recorder->extras == NULL || recorder->extras_of == NULL)
+        recorder->extras == NULL || recorder->extras_of == NULL || recorder->jumps == NULL)
         return 0;
     return recorder->control != NULL && recorder->states != NULL && recorder->frames != NULL &&
            recorder->captures != NULL && recorder->stubs != NULL && recorder->unwind_table != NULL;

@@ -54,6 +54,7 @@
 #define STROBE_THREAD_BLOCK_BYTES 2048u /* less than glibc's struct pthread has */
 #define STROBE_TEXT_PIECE 64u           /* bytes of wide text that are read before its end is looked for */
 #define STROBE_WATCH_DEREFERENCES 4u
+#define STROBE_JUMPS (2 * STROBE_FUNCTION_CAPACITY)
 #define STROBE_EXTRAS 65536u /* sets of them, watches, recipes */
 #define STROBE_RECIPE_STEPS (1u << 20)
 #define STROBE_SCRATCH_BYTES 4096u
@@ -159,6 +160,13 @@ struct strobe_extras {
     uint8_t exit_count;
 };
 
+/* A jump of 5 bytes at the entry of a function, and what was there. */
+struct strobe_jump {
+    uint64_t address;
+    uint64_t leads_to;
+    uint64_t original;
+};
+
 /* Runs script `number & 0xffff` at the entry, or with bit 16 at the return: `registers` as strobe_capture_values has
    them. Writes JSON, up to STROBE_SCRIPT_BYTES, and returns how many bytes; with STROBE_SCRIPT_FAILED it says why
    there is no value. */
@@ -212,6 +220,8 @@ struct strobe_recorder {
     const uint64_t* callers; /* code that unwinders know: a count, then pairs of start and end, by address */
     void* (*get_specific)(uint32_t key);
     int (*set_specific)(uint32_t key, const void* value);
+    struct strobe_jump* jumps; /* that the host may have written in this session: STROBE_JUMPS */
+    uint64_t jump_count;
     uint64_t segment_bytes; /* 0: its memory is somebody else's business */
     uint32_t has_key;
     uint32_t agent_tid; /* the thread of the agent whose session this is */

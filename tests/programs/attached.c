@@ -2,6 +2,7 @@
  * right. */
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/wait.h>
 
 #include "told.h"
 
@@ -9,6 +10,9 @@
 
 volatile long gSteps;
 static volatile int wrong;
+static volatile sig_atomic_t wants_child;
+
+static void on_child_wanted(int signal_number) { wants_child = signal_number; }
 
 TRACED int step(int value) {
     __asm__ volatile("" : "+r"(value));
@@ -26,20 +30,37 @@ TRACED int long_turn(int value) {
     return sum + value;
 }
 static void* call_on(void* unused) {
-    for (int value = 0; !told; value++)
+    for (int value = 0; !told && (!unused || !wants_child); value++)
         if (long_turn(value) != value) wrong = 1;
     return unused;
+}
+static void end_as(const char* who) {
+    printf("%s %s\n", who, wrong ? "wrong" : "right");
+    fflush(stdout);
+}
+static void run_child(void) {
+    pid_t child = fork();
+    if (child == 0) {
+        printf("child %d\n", getpid());
+        fflush(stdout);
+        call_on(NULL);
+        end_as("child");
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
 }
 
 int main(void) {
     pthread_t thread;
     run_until_told();
     alarm(4000); /* some tests take long */
+    signal(SIGUSR2, on_child_wanted);
     pthread_create(&thread, NULL, call_on, NULL);
     puts("ready");
     fflush(stdout);
-    call_on(NULL);
+    call_on(&thread);
+    if (!told) run_child();
     pthread_join(thread, NULL);
-    puts(wrong ? "wrong" : "right");
+    end_as("parent");
     return 0;
 }
