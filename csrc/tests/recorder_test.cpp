@@ -282,9 +282,7 @@ void only_what_is_really_called_often_is_sampled() {
 }
 
 struct Expected {
-    uint64_t total = 0;
-    uint64_t durations = 0;
-    uint64_t self = 0;
+    uint64_t total, durations, self;
 };
 
 // What the totals must be, from the exits: calls that have returned, the outermost of each function, and less callees.
@@ -299,9 +297,8 @@ std::map<uint32_t, Expected> expected_totals(const Segment& segment) {
     for (Event event; merge.next(event);) {
         if (event.is_enter()) continue;
         const Call call{event.function, event.ticks - event.duration_ticks(), event.ticks};
-        Expected& expected = found[call.function];
-        expected.durations += event.duration_ticks();
-        expected.self += event.duration_ticks();
+        found[call.function].durations += event.duration_ticks();
+        found[call.function].self += event.duration_ticks();
         calls.push_back(call);
     }
     for (const Call& call : calls) {
