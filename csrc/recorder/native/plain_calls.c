@@ -117,7 +117,7 @@ __attribute__((flatten)) uint64_t strobe_exit_plain(struct strobe_recorder* reco
     struct strobe_frame* frame = &recorder->frames[frame_index];
     const struct strobe_function_plan* plan = &recorder->plans[frame->function];
     struct strobe_record* record;
-    uint64_t duration;
+    uint64_t duration, return_address;
     if (STROBE_UNLIKELY(state->busy_slot != 0)) return strobe_exit(recorder, frame_index, rax, rdx, slot);
     state->busy_slot = (uint64_t)slot;
     STROBE_COMPILER_BARRIER();
@@ -134,7 +134,8 @@ __attribute__((flatten)) uint64_t strobe_exit_plain(struct strobe_recorder* reco
         frame->totals->sampled_out_exits++;
     else
         strobe_plain_exit_record(state, record, frame, plan, duration, rax);
+    return_address = frame->return_address; /* a handler that comes from now on may take the frame */
     STROBE_COMPILER_BARRIER();
     state->busy_slot = 0;
-    return frame->return_address;
+    return return_address;
 }
