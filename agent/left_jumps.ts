@@ -43,7 +43,7 @@ export class LeftJumps {
             const entry = place.readPointer().add(ENTRY_BYTES * index);
             const address = entry.readPointer();
             if (!code.has(Number(address), JUMP_BYTES) || !leads(address, entry.add(8).readPointer())) continue;
-            this.recorder.writeCode(address, entry.add(16).readByteArray(JUMP_BYTES) as ArrayBuffer);
+            this.recorder.replaceCode(address, entry.add(16).readByteArray(JUMP_BYTES) as ArrayBuffer);
         }
     }
 }

@@ -21,9 +21,6 @@
 #include "../abi/strobe_abi.h"
 #include "../recipe/machine.h"
 #include "arch/cpu.h"
-#ifdef STROBE_CATCHES_FAULTS
-#include "native/x86_64/checked.h"
-#endif
 
 /* What a call seldom needs is kept apart from what it always needs, or gcc gives that up registers for it. */
 #ifdef __TINYC__
@@ -61,11 +58,6 @@
 #define STROBE_SCRATCH_ITEMS 128u
 #define STROBE_SCRIPT_BYTES 512u
 #define STROBE_SCRIPT_FAILED 0x80000000ull
-
-/* strobe_recorder.fault_catching: what a load by the recorder that faults leads to */
-#define STROBE_FAULTS_END_THE_PROGRAM 0u /* its end, so memory is read by the kernel */
-#define STROBE_FAULTS_CAUGHT 1u          /* our handler, always */
-#define STROBE_FAULTS_MASKED_AT_TIMES 2u /* the program's end where a thread has the signal blocked: it is asked */
 
 #define STROBE_FRAME_SKIP 1u /* the entry was sampled out, so the exit is too */
 #define STROBE_FRAME_TAIL                                                                       \
@@ -271,22 +263,6 @@ uint32_t strobe_capture_values(const struct strobe_recorder* recorder, const str
                                const struct strobe_capture* captures, uint32_t count, const uint64_t* registers,
                                const uint64_t* slot, uint64_t* out);
 
-/* memory.c: reads that never fault, whatever other threads do */
-
-/* Whether memory may be touched directly, as each fault of ours is caught; asked once for what is read together. */
-int strobe_may_touch(const struct strobe_recorder* recorder);
-/* As many of `bytes` from `address` on as can be read. Aligned numbers are read at once. */
-uint32_t strobe_read_bytes(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
-                           int may_touch, uint64_t address, uint8_t* into, uint32_t bytes);
-/* The same up to the first zero character of `unit` bytes (1, 2 or 4); `ended` says that there was one. */
-uint32_t strobe_read_text(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
-                          uint64_t address, uint8_t* into, uint32_t bytes, uint32_t unit, int* ended);
-/* A number of `width` bytes (1, 2, 4 or 8), extended with zeros. 0 where it cannot be read. */
-int strobe_read_number(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, int may_touch,
-                       uint64_t address, uint32_t width, uint64_t* value);
-/* Has the kernel make these pages, without a system call. 0 where it cannot, or faults are not caught. */
-int strobe_touch_pages(const struct strobe_recorder* recorder, uint64_t from, uint64_t to);
-void strobe_copy(uint8_t* into, const uint8_t* from, uint32_t bytes);
 uint64_t strobe_source(uint32_t source, const uint64_t* registers, const uint64_t* slot);
 
 /* extras.c: writes the blocks of a set to `out`, which has room for its most_words; returns how many words. The rest as
@@ -407,5 +383,7 @@ static inline uint64_t strobe_next_ticks(const struct strobe_recorder* recorder,
     state->last_ticks = ticks;
     return ticks;
 }
+
+#include "memory.h"
 
 #endif

@@ -26,10 +26,11 @@ from strobe.capture.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.extras_request import ExtrasRequest
 from strobe.capture.last_thread import end_with_last_thread
+from strobe.capture.observers import observe
 from strobe.capture.recorder_state import is_recording
 from strobe.capture.spawning import killed_on_failure, spawn_hint
 from strobe.capture.target_events import TargetEvents
-from strobe.capture.task_status import blocked_signals, filters_calls
+from strobe.capture.task_status import filters_calls
 from strobe.capture.uninjection import Injection
 from strobe.errors import StrobeError, failure
 from strobe.model import ExitStatus, LaunchSpec, LoadedModule
@@ -41,7 +42,6 @@ _TERMINATION_S = 1.0
 # Parts of Frida's agent that stand between a program and its handlers of faults, and between exit and what runs then
 _LEFT_OUT = {"exceptor": "off", "exit_monitor": False, "thread_suspend_monitor": False}
 _FILTERED = "it filters its system calls (seccomp), and would be ended by those that an attach needs"
-_FAULTS = 1 << signal.SIGSEGV - 1 | 1 << signal.SIGBUS - 1
 _STREAMS: dict[int, Literal["stdout", "stderr"]] = {1: "stdout", 2: "stderr"}
 
 
@@ -155,35 +155,8 @@ class Target:
         self.setup = self._agent.setup(self._segment_path, is_own_program=not self.attached)
         if self.attached:
             self._keep_signals_to_the_program()
-        self._observe()
+        observe(self.pid, self._agent, self._observers)
         self._agent.observe_modules()
-
-    def _observe(self) -> None:
-        """From now on the recorder knows of the signal handlers and masks that the program sets, so that it can catch
-        the faults of its own loads; without that it has the kernel read, which takes longer."""
-        found = self._agent.prepare_observers()
-        requests = {
-            number: PatchRequest(address, trampoline, b"")
-            for number, (_, address, trampoline) in enumerate(found)
-            if isinstance(trampoline, Trampoline)
-        }
-        refused = self._observers.add(requests)
-        refused |= self._observers.place(requests.keys() - refused.keys())
-        placed = requests.keys() - refused.keys()
-        if 0 not in placed:  # sigaction
-            if found:
-                log.warning("process %d: faults are not caught: %s", self.pid, refused.get(0, found[0][2]))
-            return
-        self._agent.begin_observing(len(placed) < len(found) or self._has_faults_blocked())
-
-    def _has_faults_blocked(self) -> bool:
-        """A thread of the program that has SIGSEGV or SIGBUS blocked; also where that cannot be known."""
-        try:
-            tasks = {int(task.name) for task in Path(f"/proc/{self.pid}/task").iterdir()}
-            masks = [blocked_signals(self.pid, task) for task in self._agent.program_threads(tasks)]
-        except OSError:
-            return True
-        return any(mask & _FAULTS for mask in masks)
 
     def _let_go(self) -> None:
         """After a failure on the way in: nothing of the process is open here, and one attached to is as before."""

@@ -1,0 +1,45 @@
+"""Functions of the C library whose calls the recorder knows of, whatever is traced (csrc/recorder/native/observed.c)."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from pathlib import Path
+
+from strobe.capture.agent_link import AgentLink, Trampoline
+from strobe.capture.code_patches import CodePatches, PatchRequest
+from strobe.capture.task_status import blocked_signals
+
+log = logging.getLogger(__name__)
+
+_SIGACTION = 0
+_FAULTS = 1 << signal.SIGSEGV - 1 | 1 << signal.SIGBUS - 1
+
+
+def observe(pid: int, agent: AgentLink, patches: CodePatches) -> None:
+    """From now on the recorder knows of the signal handlers and masks that the program sets, so that it can catch the
+    faults of its own loads; without that it has the kernel read, which takes longer. Raises as AgentLink and
+    CodePatches do."""
+    found = agent.prepare_observers()
+    requests = {
+        number: PatchRequest(address, trampoline, b"")
+        for number, (_, address, trampoline) in enumerate(found)
+        if isinstance(trampoline, Trampoline)
+    }
+    refused = patches.add(requests)
+    refused |= patches.place(requests.keys() - refused.keys())
+    placed = requests.keys() - refused.keys()
+    if _SIGACTION in placed:
+        agent.begin_observing(len(placed) < len(found) or _has_faults_blocked(pid, agent))
+    elif found:
+        log.warning("process %d: faults are not caught: %s", pid, refused.get(_SIGACTION, found[_SIGACTION][2]))
+
+
+def _has_faults_blocked(pid: int, agent: AgentLink) -> bool:
+    """A thread of the program that has SIGSEGV or SIGBUS blocked; also where that cannot be known."""
+    try:
+        tasks = {int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()}
+        masks = [blocked_signals(pid, task) for task in agent.program_threads(tasks)]
+    except OSError:
+        return True
+    return any(mask & _FAULTS for mask in masks)
