@@ -16,7 +16,6 @@ from typing import Any
 import frida
 
 from strobe import resources, threads
-from strobe.capture import exit_status
 from strobe.capture.extras_request import ExtrasRequest
 from strobe.errors import failure
 from strobe.model import LoadedModule
@@ -100,7 +99,6 @@ class AgentLink:
             "segmentPath": segment_path,
             "segmentBytes": segment.st_size,
             "segmentInode": str(segment.st_ino),
-            "notesExit": not exit_status.kernel_tells(),
             "isOwnProgram": is_own_program,
         }
         answer = self._ask(self._script.exports_sync.setup, request)

@@ -60,7 +60,6 @@ def test_the_program_itself_says_where_the_kernel_does_not(
     launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
     """Linux before 6.15, and a parent that was not asked in time. What a signal ends has said nothing."""
-    monkeypatch.setattr(exit_status, "kernel_tells", lambda: False)
     monkeypatch.setattr(exit_status, "_by_waitid", lambda *_: None)
     monkeypatch.setattr(exit_status, "_by_kernel", lambda pidfd: exit_status._has_ended(pidfd, None) and None)
     ended = launch(build_program("exits", "-O0"), *end.split(), patterns=["*"]).wait(20)

@@ -20,8 +20,8 @@ static void strobe_jump_to_here(uint8_t* distance, const struct strobe_bytes* ou
     *distance = (uint8_t)(out->at - (distance + 1));
 }
 
-/* What `_exit` does, after a note of its argument for the host, where the kernel tells it to nobody but the parent. Not
-   of a child of vfork, which shares the memory and has another process id, as far as it may be asked for. */
+/* What `_exit` does, after a note of its argument for the host, which also says that the recorder was on until
+   then. Not of a child of vfork, which shares the memory and has another process id, as far as it may be asked for. */
 uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* memory) {
     struct strobe_bytes out;
     uint8_t *child, *other, *unasked;
