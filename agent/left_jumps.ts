@@ -48,6 +48,7 @@ export class LeftJumps {
     }
 }
 
-function leads(address: NativePointer, to: NativePointer): boolean {
+/** Whether a jump stands there, and leads to that place. */
+export function leads(address: NativePointer, to: NativePointer): boolean {
     return address.readU8() === JUMP && address.add(JUMP_BYTES).add(address.add(1).readS32()).equals(to);
 }

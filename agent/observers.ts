@@ -4,6 +4,7 @@
  */
 
 import { type HookAnswer } from "./hooks.js";
+import { leads } from "./left_jumps.js";
 import { symbolSize } from "./libc.js";
 import type { Recorder } from "./recorder.js";
 import { makeTrampolines } from "./trampolines.js";
@@ -19,7 +20,7 @@ export interface ObservedFunction extends HookAnswer {
 export class Observers {
     private readonly names: string[] = [];
     private real = NULL;
-    private readonly code: { address: NativePointer; original: ArrayBuffer }[] = [];
+    private readonly code: { address: NativePointer; trampoline: NativePointer; original: ArrayBuffer }[] = [];
 
     constructor(private readonly recorder: Recorder, private readonly form: Record<string, NativePointer>) {
         const name = new NativeFunction(form.strobe_native_observed_name, "pointer", ["uint32"]);
@@ -47,7 +48,7 @@ export class Observers {
         return found.map(({ name, address }, index) => {
             const { answer } = answers[index];
             if (name === this.names[0] && answer.refusal === "") this.real = ptr(answer.trampoline).add(RESUME);
-            if (answer.refusal === "") this.note(address.add(answer.skip));
+            if (answer.refusal === "") this.note(address.add(answer.skip), ptr(answer.trampoline));
             return { name, address: address.toString(), ...answer };
         });
     }
@@ -57,22 +58,17 @@ export class Observers {
         new NativeFunction(this.form.strobe_native_catch_faults, "void", ["pointer", "int"])(this.real, mayBeBlocked ? 1 : 0);
     }
 
-    /** Puts the C library's own bytes back; for when the host is not there to do it, after those of all hooks. */
+    /** Puts the C library's own bytes back wherever a jump of ours is; for when the host is not there to do it, after those of all hooks. */
     restoreAll(): void {
-        for (const { address, original } of this.code)
-            if (!sameBytes(address, original)) this.recorder.replaceCode(address, original);
+        for (const { address, trampoline, original } of this.code)
+            if (leads(address, trampoline)) this.recorder.replaceCode(address, original);
     }
 
     end(): void {
         new NativeFunction(this.form.strobe_native_leave_faults, "void", [])();
     }
 
-    private note(address: NativePointer): void {
-        this.code.push({ address, original: address.readByteArray(5) as ArrayBuffer });
+    private note(address: NativePointer, trampoline: NativePointer): void {
+        this.code.push({ address, trampoline, original: address.readByteArray(5) as ArrayBuffer });
     }
-}
-
-function sameBytes(address: NativePointer, bytes: ArrayBuffer): boolean {
-    const present = new Uint8Array(address.readByteArray(bytes.byteLength) as ArrayBuffer);
-    return new Uint8Array(bytes).every((byte, index) => byte === present[index]);
 }

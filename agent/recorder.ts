@@ -26,8 +26,6 @@ export interface RecorderRequest {
     segmentBytes: number;
     /** Its inode's number, in digits. */
     segmentInode: string;
-    /** The kernel does not say how a program ended, so that the target has to. */
-    notesExit: boolean;
     /** The program is Strobe's own, and to be known as this session's even after the recorder has ended. */
     isOwnProgram: boolean;
 }
@@ -112,7 +110,7 @@ export class Recorder {
         this.observers = library === null ? null : new Observers(this, form);
         this.unwindTable = new NativeFunction(form.strobe_agent_unwind_table, "pointer", [])() as NativePointer;
         this.registerStandardUnwinder();
-        if (request.notesExit) this.noteExit(tools, form);
+        this.noteExit(tools, form);
         const writeGuard = new NativeFunction(form.strobe_agent_loader_guard, "uint32", ["pointer", "pointer"]);
         this.processHooks.guardLoader(this, (memory, leadsTo) => writeGuard(memory, leadsTo) as number);
         const catches = new NativeFunction(form.strobe_agent_catches_returns, "int", []);
@@ -217,8 +215,8 @@ export class Recorder {
     end(): void {
         this.processHooks.restore(this);
         this.extras.end();
-        this.observers?.end();
         this.end_();
+        this.observers?.end(); // not before: a thread that still records relies on its faults being caught
         if (this.threadKey !== null) deleteThreadKey(this.threadKey);
     }
 }

@@ -53,15 +53,14 @@ static void strobe_thread_enlist(struct strobe_recorder* recorder, struct strobe
     entry->tid = state->tid;
 }
 
-/* The kernel clears the id in a thread's control block when the thread ends. */
+/* The kernel clears the id in a thread's control block when the thread ends. 0 where that cannot be looked at. */
 static int strobe_thread_has_ended(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                                    uint32_t tid) {
     uint64_t found;
     if (recorder->may_call_kernel)
         return strobe_syscall(STROBE_SYS_TGKILL, recorder->pid, tid, 0, 0, 0, 0) == -STROBE_ESRCH;
-    if (recorder->tid_offset == 0) return 0;
-    return !strobe_read_number(recorder, state, strobe_may_touch(recorder),
-                               state->thread_pointer + recorder->tid_offset, 4, &found) ||
+    if (recorder->tid_offset == 0 || !strobe_may_touch(recorder)) return 0;
+    return !strobe_read_number(recorder, state, 1, state->thread_pointer + recorder->tid_offset, 4, &found) ||
            found != tid;
 }
 

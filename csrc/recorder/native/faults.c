@@ -63,25 +63,29 @@ static int strobe_fix(uint64_t* context) {
     return 0;
 }
 
+/* By a process, not by a fault: si_code. */
+static int strobe_was_sent(const int32_t* information) { return information[2] <= 0; }
+
 /* The program has no handler: it is to end by this signal, as it would have without us. A fault happens again as soon
    as the handler has returned, and the kernel ends a process that faults with the signal blocked, without a system call
    of ours. A signal that was sent does not come again by itself. */
 static void strobe_end_by(uint64_t signal, const int32_t* information, uint64_t* context) {
     uint64_t action[4] = {STROBE_SIG_DFL, 0, 0, 0};
-    int was_sent = information[2] <= 0; /* si_code */
-    if (!was_sent) {
+    if (!strobe_was_sent(information)) {
         context[STROBE_CONTEXT_MASK] |= STROBE_SIGNAL_BIT(signal);
         return;
     }
     strobe_syscall(STROBE_SYS_RT_SIGACTION, (int64_t)signal, (int64_t)action, 0, 8, 0, 0);
-    strobe_syscall(STROBE_SYS_TGKILL, strobe_recorder.pid, strobe_own_tid(&strobe_recorder), (int64_t)signal, 0, 0, 0);
+    /* asked for, not what is known: in a child of vfork that would be the parent's */
+    strobe_syscall(STROBE_SYS_TGKILL, strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0),
+                   strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0), (int64_t)signal, 0, 0, 0);
 }
 
 /* Called by strobe_fault_entry. Gives the program's handler, which is then jumped to; 0: go on. */
 uint64_t strobe_fault_route(uint64_t signal, const int32_t* information, uint64_t* context) {
     struct strobe_action* action = strobe_action_of(signal);
     uint64_t handler = action->handler;
-    if (strobe_fix(context)) return 0;
+    if (!strobe_was_sent(information) && strobe_fix(context)) return 0;
     if (!strobe_is_handler(handler)) {
         if (handler == STROBE_SIG_DFL) strobe_end_by(signal, information, context);
         return 0;
@@ -227,10 +231,17 @@ void strobe_native_catch_faults(void* sigaction, int may_be_blocked) {
     strobe_install(STROBE_SIGBUS);
 }
 
+/* Once nothing is observed any more the program may have set another handler, which stays. */
+static void strobe_uninstall(int signal) {
+    struct strobe_action found;
+    if (strobe_faults.sigaction(signal, NULL, &found) != 0 || found.handler != (uint64_t)strobe_fault_entry) return;
+    strobe_faults.sigaction(signal, strobe_action_of((uint64_t)signal), NULL);
+}
+
 void strobe_native_leave_faults(void) {
     if (!strobe_faults.installed) return;
     strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
     strobe_faults.installed = 0;
-    strobe_faults.sigaction(STROBE_SIGSEGV, strobe_action_of(STROBE_SIGSEGV), NULL);
-    strobe_faults.sigaction(STROBE_SIGBUS, strobe_action_of(STROBE_SIGBUS), NULL);
+    strobe_uninstall(STROBE_SIGSEGV);
+    strobe_uninstall(STROBE_SIGBUS);
 }
