@@ -111,7 +111,9 @@ const args = new Proxy([] as NativePointer[], {
     },
 });
 
-const readv = new NativeFunction(globalExport("process_vm_readv"), "long", ["int", "pointer", "ulong", "pointer", "ulong", "ulong"]);
+const readv = new NativeFunction(globalExport("process_vm_readv"), "long", ["int", "pointer", "ulong", "pointer", "ulong", "ulong"], {
+    scheduling: "exclusive", // else another thread's expression runs meanwhile, and `current` and `evaluating` are its own
+});
 
 /** How many bytes could be read, from the first on. */
 function readInto(copy: NativePointer, address: NativePointer, size: number): number {
@@ -123,22 +125,21 @@ function readInto(copy: NativePointer, address: NativePointer, size: number): nu
 
 /** A copy of `size` bytes, made by the kernel: memory may go away at any moment. */
 function copied(address: NativePointer, size: number): NativePointer {
-    evaluating--;
-    const copy = Memory.alloc(Math.max(size, 8));
-    const found = size === 0 ? 0 : readInto(copy, address, size);
-    evaluating++;
-    if (found !== size) throw new Error(`Address not readable: ${address}`);
-    return copy;
+    return inCopy(() => {
+        const copy = Memory.alloc(Math.max(size, 8));
+        if (size !== 0 && readInto(copy, address, size) !== size) throw new Error(`Address not readable: ${address}`);
+        return copy;
+    });
 }
 
 /** The same of a text of no stated length: as much of it as can be read, within limits, and a zero behind it. */
 function copiedText(address: NativePointer): { copy: NativePointer; size: number } {
-    evaluating--;
-    const copy = Memory.alloc(MAX_TEXT + 8);
-    const size = readInto(copy, address, MAX_TEXT);
-    evaluating++;
-    if (size <= 0) throw new Error(`Address not readable: ${address}`);
-    return { copy, size };
+    return inCopy(() => {
+        const copy = Memory.alloc(MAX_TEXT + 8);
+        const size = readInto(copy, address, MAX_TEXT);
+        if (size <= 0) throw new Error(`Address not readable: ${address}`);
+        return { copy, size };
+    });
 }
 
 let isGuarded = false;
@@ -180,7 +181,7 @@ function readCopy(method: (...values: unknown[]) => unknown, address: NativePoin
     });
 }
 
-/** Reads our own memory, which needs no copy. */
+/** Reads and writes our own memory, which needs no copy. */
 function inCopy<T>(read: () => T): T {
     evaluating--;
     try {
