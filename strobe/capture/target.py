@@ -161,17 +161,19 @@ class Target:
     def _let_go(self) -> None:
         """After a failure on the way in: nothing of the process is open here, and one attached to is as before."""
         agent = getattr(self, "_agent", None)
-        with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
-            if self.attached:
-                self._observers.take_out()
-            if self.attached and agent is not None:
-                agent.unload()
-            if self.attached and self._session is not None:
-                self._session.detach()
-                self._injection.wait_for_end()
-        if agent is not None:
-            agent.close()
-        self._close()
+        try:
+            with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
+                if self.attached:
+                    self._observers.take_out()
+                if self.attached and agent is not None:
+                    agent.unload()
+                if self.attached and self._session is not None:
+                    self._session.detach()
+                    self._injection.wait_for_end()
+        finally:
+            if agent is not None:
+                agent.close()
+            self._close()
 
     def give_up(self) -> None:
         """Ends a process that was started and never ran; leaves another one running."""

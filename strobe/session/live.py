@@ -91,7 +91,8 @@ class LiveSession(Session):
             self._store.add_warnings(self.id, [note])
         threads.start(f"strobe-modules-{target.pid}", self._follow_modules, self._later_failed)
         follow = self._confirmation.follow
-        threads.start(f"strobe-confirm-{target.pid}", lambda: follow(self._exited), self._later_failed)
+        failed = partial(self.on_failure, "looking at the hooks again and again")
+        threads.start(f"strobe-confirm-{target.pid}", lambda: follow(self._exited), failed)
 
     @property
     def warnings(self) -> list[str]:

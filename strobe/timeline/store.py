@@ -64,7 +64,7 @@ class Store:
         stem = f"{_program_name(binary_path)}-{now:%Y-%m-%d-%Hh%M}"
         fixed = (binary_path, project_root, pid, now.isoformat(timespec="seconds"))
         owner = (os.getpid(), process_start_time(os.getpid()))
-        with self._lock, write_transaction(self._connection):
+        with self._writing():
             folder = claim_folder(self._connection, self.home / "sessions", stem)
             self._connection.execute(
                 "insert into sessions(key, id, binary_path, project_root, pid, started_at, status, folder,"
@@ -85,7 +85,7 @@ class Store:
     def take_over(self, record: SessionRecord) -> bool:
         """Makes this process the owner of a session whose owner was killed; False where another one was first."""
         mine = (os.getpid(), process_start_time(os.getpid()))
-        with self._lock:
+        with self._using():
             self._connection.execute(
                 "update sessions set owner_pid = ?, owner_start_time = ?"
                 " where key = ? and owner_pid = ? and owner_start_time = ?",
