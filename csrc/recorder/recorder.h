@@ -110,7 +110,7 @@ struct strobe_thread_state {
     uint32_t stubs_written;
     struct strobe_thread_state* nested; /* of the same thread: records while this one is busy, in signal handlers */
     uint32_t totals_chain;              /* first of this state's totals entries, 0 for none */
-    uint32_t lane;                      /* kept as long as the process lives; 0 for none yet */
+    uint32_t lane;                      /* of this process in this segment, kept to the session's end; 0 for none yet */
     struct strobe_left_return left_returns[STROBE_LEFT_RETURNS];   /* by stub and slot, the newest of each place */
     struct recipe_run machine;                                     /* of a recipe that is running: 3 KB */
     struct strobe_recipe_item scratch_items[STROBE_SCRATCH_ITEMS]; /* what it gives */

@@ -313,6 +313,7 @@ static void strobe_state_retire(struct strobe_recorder* recorder, struct strobe_
         state->frames[index].flags |= STROBE_FRAME_SKIP;
     }
     state->chunk = NULL;
+    state->lane = 0;
     state->chunk_sequence = state->last_ticks = 0;
     state->used = state->records = 0;
     state->thread_index = 0;
@@ -328,6 +329,6 @@ static void strobe_state_retire(struct strobe_recorder* recorder, struct strobe_
 
 void strobe_states_retire(struct strobe_recorder* recorder) {
     uint32_t index;
-    for (index = 0; index < recorder->states_used; index++)
-        if (recorder->states[index].claimed) strobe_state_retire(recorder, &recorder->states[index]);
+    /* free ones, too: a handler's that has been given back still has its chunk, totals and lane in this segment */
+    for (index = 0; index < recorder->states_used; index++) strobe_state_retire(recorder, &recorder->states[index]);
 }

@@ -15,7 +15,7 @@ static void strobe_state_inherit(struct strobe_thread_state* state) {
     state->nested = NULL;
 }
 
-/* A state of a thread that the child does not have. */
+/* A state of a thread that the child does not have, or a free one: its chunk and lane are the parent's. */
 static void strobe_state_reclaim(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     strobe_totals_forget(recorder, state);
     state->tid = 0;
@@ -23,7 +23,7 @@ static void strobe_state_reclaim(struct strobe_recorder* recorder, struct strobe
     state->busy_slot = state->idle = 0;
     state->chunk = NULL;
     state->chunk_sequence = 0;
-    state->lane = 0; /* it is the parent's */
+    state->lane = 0;
     state->nested = NULL;
     state->claimed = 0;
 }
@@ -39,7 +39,7 @@ void strobe_native_after_fork(void) {
         struct strobe_thread_state* state = &recorder->states[index];
         if (state == own || (own != NULL && state == own->nested) || strobe_state_is_retired(state)) {
             if (state->stubs_written) strobe_state_inherit(state);
-        } else if (state->claimed) {
+        } else {
             strobe_state_reclaim(recorder, state);
         }
     }
