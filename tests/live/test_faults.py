@@ -8,6 +8,7 @@ import signal
 import subprocess
 
 import pytest
+from support.rounds import is_long
 from support.sessions import Build, Launch, Outcome, outcome, status, totals, untraced
 from support.wait import wait_until
 
@@ -20,7 +21,7 @@ _WAYS = (
     "handlers blocked masked suspends ignored reset overflows vforks raw-mask raw-action bus forks faults sent sent-bus"
 )
 WAYS = _WAYS.split()
-LONG = os.environ.get("STROBE_LONG") == "1"
+LONG = is_long("STROBE_BIG_FAULTS")
 
 
 @pytest.fixture(params=FORMS)
@@ -38,7 +39,7 @@ def test_faults_are_the_programs_own(launch: Launch, build_program: Build, way: 
 
 @pytest.mark.parametrize("flags", ["-O0", "-O2"])
 def test_memory_may_go_away_at_any_moment(launch: Launch, build_program: Build, form: str, flags: str) -> None:
-    """Text, structures and watches behind pointers that another thread unmaps. Long form: STROBE_LONG=1."""
+    """Text, structures and watches behind pointers that another thread unmaps. Long form: STROBE_BIG_FAULTS=1."""
     program = build_program("unmaps", flags)
     calls = 20_000_000 if LONG else 300_000 if form == "native" else 30_000
     watch = [Watch(variable="gNode->value"), Watch(variable="gNode->next->next->value"), Watch(variable="*gNode")]
