@@ -53,7 +53,9 @@ def _maps(pid: int) -> list[str]:
 
 
 def _is_segment(path: Path) -> bool:
-    """False for one that was removed: its session has ended."""
+    """False for one that was removed: its session has ended. A device is not opened: to read one may wait for ever."""
+    if not path.is_file():
+        return False
     try:
         with path.open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
