@@ -37,7 +37,7 @@ def measure(folder: Path) -> list[Figure]:
         _figure(
             "a watch behind a pointer to the heap", _best(program, home, CALLS, fields), plain, 2 * WATCHES, BAR_NS
         ),
-        _figure("a watch behind a pointer, alone", _best(program, home, CALLS, fields[:1]), plain, 2, None),
+        _figure("a watch behind a pointer, alone", _best(program, home, CALLS, fields[:1]), plain, 2, BAR_NS),
         _figure("a watch in JavaScript", _best(program, home, SLOW_CALLS, scripts), plain, 2, None),
     ]
 

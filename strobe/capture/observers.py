@@ -1,4 +1,4 @@
-"""Functions of the C library whose calls the recorder knows of, whatever is traced: csrc/recorder/native/observed.c."""
+"""Functions of the C library whose calls the recorder knows of, whatever is traced (native/observed.c)."""
 
 from __future__ import annotations
 
