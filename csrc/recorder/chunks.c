@@ -13,9 +13,35 @@ int strobe_populate(const struct strobe_recorder* recorder, void* start, uint64_
     uint64_t from = (uint64_t)start & ~4095ull;
     uint64_t to = ((uint64_t)start + bytes + 4095) & ~4095ull;
     int64_t result;
-    if (!recorder->may_call_kernel) return strobe_touch_pages(recorder, from, to);
+    if (!recorder->may_call_kernel)
+        return (from >= recorder->made_chunks[0] && to <= recorder->made_chunks[1]) ||
+               (from >= recorder->made_totals[0] && to <= recorder->made_totals[1]) ||
+               strobe_touch_pages(recorder, from, to);
     result = strobe_syscall(STROBE_SYS_MADVISE, (int64_t)from, (int64_t)(to - from), advice, 0, 0, 0);
     return result == 0 || result == -STROBE_EINVAL;
+}
+
+/* As much as there is, up to `wanted` bytes from `start` on: its first and last address. */
+static void strobe_make_pages(struct strobe_recorder* recorder, uint8_t* start, uint64_t wanted, uint64_t end,
+                              uint64_t* made) {
+    uint64_t at = (uint64_t)start;
+    made[0] = at & ~4095ull;
+    while (at < (uint64_t)start + wanted && at + STROBE_CHUNK_BYTES <= end &&
+           strobe_populate(recorder, (void*)at, STROBE_CHUNK_BYTES))
+        at += STROBE_CHUNK_BYTES;
+    made[1] = at;
+}
+
+void strobe_pages_prepare(struct strobe_recorder* recorder) {
+    struct strobe_header* header = recorder->header;
+    uint64_t chunks = (uint64_t)header->chunk_limit * STROBE_CHUNK_BYTES;
+    uint64_t used = header->next_ticket * STROBE_CHUNK_BYTES;
+    uint8_t* totals = (uint8_t*)recorder->totals;
+    if (used > chunks) used = chunks;
+    strobe_make_pages(recorder, recorder->chunks, used + STROBE_FILTERED_BYTES, (uint64_t)recorder->chunks + chunks,
+                      recorder->made_chunks);
+    strobe_make_pages(recorder, totals, header->totals_used * sizeof(struct strobe_totals) + STROBE_FILTERED_BYTES / 8,
+                      (uint64_t)recorder->chunks, recorder->made_totals);
 }
 
 static void strobe_chunk_take(struct strobe_recorder* recorder, struct strobe_thread_state* state,

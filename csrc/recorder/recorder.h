@@ -43,6 +43,7 @@
 #define STROBE_SAMPLING_WINDOW_NS 100000000.0
 #define STROBE_SAMPLING_KEEP_ONE_IN 100u
 #define STROBE_UNWINDERS 64u
+#define STROBE_FILTERED_BYTES (16u << 20)   /* of chunks, made ahead when a program begins to filter its system calls */
 #define STROBE_RETURNING_MARK 0x80000000ull /* added to a frame's number, which alone could be anything on a stack */
 #define STROBE_REGISTERS 6u                 /* of integer arguments */
 #define STROBE_CAPTURE_CAPACITY (1u << 20)
@@ -196,7 +197,9 @@ struct strobe_recorder {
     uint32_t tid_offset;         /* of struct pthread, from the thread pointer: the thread's id; 0 where not known */
     uint32_t stack_offset;       /* and where its stack begins, its size and its guard's; 0 where not known */
     uint64_t main_stack_address; /* any address in the main thread's stack */
-    uint64_t filtered_name[2];   /* of the thread that has set up the filter, once may_call_kernel is 0 */
+    uint64_t made_chunks[2];     /* once may_call_kernel is 0: from where to where there are pages; and of the totals */
+    uint64_t made_totals[2];
+    uint64_t filtered_name[2]; /* of the thread that has set up the filter, once may_call_kernel is 0 */
     uint64_t main_stack_low;
     uint64_t main_stack_high;
     uint64_t thread_slot;   /* where the C library keeps this key's value, from the thread pointer; 0: not known */
@@ -296,6 +299,8 @@ void strobe_thread_read_name(struct strobe_recorder* recorder, struct strobe_thr
 
 /* chunks.c: room for a record with `words` payload words, or NULL (counted by the caller) */
 int strobe_populate(const struct strobe_recorder* recorder, void* start, uint64_t bytes);
+/* Has the kernel make pages ahead, for when it may not be asked any more. */
+void strobe_pages_prepare(struct strobe_recorder* recorder);
 uint64_t* strobe_record_reserve(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t words);
 void strobe_record_publish(struct strobe_thread_state* state, uint32_t words, uint32_t counted);
 void strobe_record_thread(struct strobe_recorder* recorder, struct strobe_thread_state* state);

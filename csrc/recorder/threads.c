@@ -172,12 +172,11 @@ static struct strobe_thread_state* strobe_state_begin(struct strobe_recorder* re
 }
 
 uint32_t strobe_own_tid(const struct strobe_recorder* recorder) {
-    uint64_t tid = 0;
-    if (recorder->tid_offset != 0 &&
-        strobe_read_number(recorder, NULL, strobe_may_touch(recorder), strobe_thread_pointer() + recorder->tid_offset,
-                           4, &tid) &&
-        tid != 0)
-        return (uint32_t)tid;
+    uint32_t tid = 0;
+    /* in the block that has the thread's slot, too */
+    if (recorder->tid_offset != 0)
+        tid = (uint32_t)(strobe_thread_word(recorder->tid_offset & ~7u) >> 8 * (recorder->tid_offset & 4));
+    if (tid != 0) return tid;
     return recorder->may_call_kernel ? (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0) : 0;
 }
 

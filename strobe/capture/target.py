@@ -314,13 +314,17 @@ class Target:
     def detach(self) -> None:
         """Leaves the process running, with its own code back in place."""
         self._released.set()
-        with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
-            self._patches.take_out()
-            self._observers.take_out()
-            self._take_permission_back()
-            self._agent.unload()
-            self._session.detach()
-            self._injection.wait_for_end()
+        steps = (
+            self._patches.take_out,
+            self._observers.take_out,
+            self._take_permission_back,
+            self._agent.unload,  # which puts back itself what could not be taken out from here
+            self._session.detach,
+            self._injection.wait_for_end,
+        )
+        for step in steps:  # whatever has become of the one before
+            with contextlib.suppress(ProcessLookupError, StrobeError, *FRIDA_ERRORS):
+                step()
         self._agent.close()
         with self._pidfd_lock:
             if self._pidfd >= 0:

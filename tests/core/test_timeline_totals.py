@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from support.timelines import FUNCTIONS, PID, WrittenSession, write_mixture
 
-from strobe._core import note_checked
+from strobe._core import Segment, note_checked
 from strobe.errors import StrobeError
 from strobe.model import Event, EventFilter, LoadedModule, ReturnMatch, TextMatch
 from strobe.timeline.totals import NO_SOURCE_FILE
@@ -164,7 +164,8 @@ def test_absence_says_whether_it_can_be_trusted(make_session: MakeSession) -> No
     session.store.add_notes(session.session_id, {"resumed_ticks": 500, "inlined_only": {"app::tiny": 4}})
     seen(session)
     trusted = absence(session, filter_of("app::parse"))
-    begin, end = session.timeline.moment_ns(500 << 12), session.timeline.moment_ns(session.now << 12)
+    segment = Segment(str(session.path))
+    begin, end = segment.to_ns(500), segment.to_ns(session.now)
     assert trusted == (
         "It was not called. app::parse was traced for the whole window, from before main to the end of the recording"
         f" ({end} ns). The exact totals count no call of them, and 1 calls of other functions."

@@ -70,13 +70,23 @@ def _is_watched(session: Session) -> bool:
         return False
 
 
-@pytest.mark.parametrize("way", ["list", "threads"])
+@pytest.mark.parametrize("way", ["list", "threads", "masked"])
 def test_no_system_call_that_the_program_does_not_make(launch: Launch, build_program: Build, way: str) -> None:
     """Each function's and thread's first event comes once the program may make only its own system calls."""
     program = build_program("allowlisted", "-O1")
     session = launch(program, way, patterns=["*"], sampling="off", depth=2)
     assert outcome(session) == untraced(program, way) == Outcome("right\n", "", 0)
-    assert totals(session)["take"].count == (100_000 if way == "list" else 300_000)
+    assert totals(session)["take"].count == (300_000 if way == "threads" else 100_000)
+    assert session.loss().lost == 0
+
+
+def test_strict_mode_ends_the_recording_and_not_the_program(launch: Launch, build_program: Build) -> None:
+    """It takes the time stamp counter away, too."""
+    program = build_program("allowlisted", "-O1")
+    session = launch(program, "strict", patterns=["*"], sampling="off")
+    assert outcome(session) == untraced(program, "strict") == Outcome("right\n", "", 0)
+    assert totals(session)["main"].count == 1
+    assert "take" not in totals(session)
 
 
 def test_attaching_to_a_program_that_filters_its_calls_is_refused(

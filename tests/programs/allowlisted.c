@@ -1,8 +1,10 @@
 // Lets the kernel end it at any system call but those it makes itself from then on. "list": a list of them; "threads":
-// the same with threads that begin under it; "strict": strict mode. First calls of functions come after that.
+// the same with threads that begin under it; "masked": with a handler that blocks all signals; "strict": strict mode.
+// First calls of functions come after that.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +71,8 @@ static void filter(int with_threads) {
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) exit(2);
 }
 
+static void ignore(int signal) { (void)signal; }
+
 static void say(const char* text) {
     if (write(1, text, strlen(text)) < 0) _exit(4);
 }
@@ -76,6 +80,13 @@ static void say(const char* text) {
 int main(int count, char** arguments) {
     const char* way = count > 1 ? arguments[1] : "list";
     bad = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!strcmp(way, "masked")) {
+        struct sigaction action;
+        memset(&action, 0, sizeof action);
+        action.sa_handler = ignore;
+        sigfillset(&action.sa_mask);
+        sigaction(SIGUSR1, &action, NULL);
+    }
     if (!strcmp(way, "strict")) {
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
     } else {

@@ -12,6 +12,10 @@
 #define STROBE_CONTEXT_MASK_OFFSET 296
 #define STROBE_PR_SET_NAME 15
 #define STROBE_PR_SET_SECCOMP 22
+#define STROBE_SECCOMP_STRICT 1
+#define STROBE_SECCOMP_SET_STRICT 0 /* of the system call */
+#define STROBE_PR_SET_TSC 26
+#define STROBE_TSC_FAULTS 2
 #define STROBE_SYS_SECCOMP 317
 #define STROBE_STATES_UNDER_FILTER 256u
 
@@ -23,6 +27,7 @@ static void strobe_begin_filtered(void) {
     if (!recorder->may_call_kernel) return;
     strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_NAME, (int64_t)recorder->filtered_name, 0, 0, 0, 0);
     strobe_states_prepare(recorder, STROBE_STATES_UNDER_FILTER);
+    strobe_pages_prepare(recorder);
     STROBE_COMPILER_BARRIER();
     recorder->may_call_kernel = 0;
 }
@@ -42,8 +47,19 @@ static void strobe_observe_name(uint64_t address) {
     place[1] = name[1];
 }
 
+/* The thread may not read the time stamp counter any more: that would be a fault. */
+static void strobe_stop_recording(void) {
+    if (strobe_recorder.clock_kind != STROBE_CLOCK_TSC) return;
+    strobe_recorder.control->alive = 0;
+    strobe_recorder.control->exit_handler = 0;
+}
+
 static void strobe_observe_prctl(uint64_t option, uint64_t argument) {
-    if (option == STROBE_PR_SET_SECCOMP) strobe_begin_filtered();
+    if (option == STROBE_PR_SET_SECCOMP) {
+        strobe_begin_filtered();
+        if (argument == STROBE_SECCOMP_STRICT) strobe_stop_recording();
+    }
+    if (option == STROBE_PR_SET_TSC && argument == STROBE_TSC_FAULTS) strobe_stop_recording();
     if (option == STROBE_PR_SET_NAME && !strobe_recorder.may_call_kernel) strobe_observe_name(argument);
 }
 
@@ -52,6 +68,7 @@ static void strobe_observe_syscall(const uint64_t* registers) {
     switch (registers[STROBE_RDI]) {
         case STROBE_SYS_SECCOMP:
             strobe_begin_filtered();
+            if (registers[STROBE_RSI] == STROBE_SECCOMP_SET_STRICT) strobe_stop_recording();
             break;
         case STROBE_SYS_PRCTL:
             strobe_observe_prctl(registers[STROBE_RSI], registers[STROBE_RDX]);
