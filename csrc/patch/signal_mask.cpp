@@ -21,9 +21,13 @@ namespace {
 constexpr auto kStopTimeout = std::chrono::seconds(10);
 
 // All signals but those that a thread's own faults raise, as the kernel has it: signal n is bit n - 1.
+// The C library's own, which it sends to every thread and waits for, for pthread_cancel and setuid.
+constexpr int kCancel = 32;
+constexpr int kSetId = 33;
+
 std::uint64_t mask_without_faults() {
     std::uint64_t mask = ~std::uint64_t{0};
-    for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT})
+    for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT, kCancel, kSetId})
         mask &= ~(std::uint64_t{1} << (signal - 1));
     return mask;
 }

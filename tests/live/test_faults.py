@@ -20,7 +20,8 @@ FORMS = ["native", "portable"]
 _WAYS = (
     "handlers blocked masked suspends ignored reset overflows vforks raw-mask raw-action bus forks faults sent sent-bus"
 )
-WAYS = _WAYS.split()
+NEWER = ["tells", "vfork-sent", "sets-id", "traps"]
+WAYS = [*_WAYS.split(), *NEWER]
 LONG = is_long("STROBE_BIG_FAULTS")
 
 

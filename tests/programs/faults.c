@@ -207,6 +207,38 @@ static void forks(void) {
     printf("child ended by %d, took %d\n", WTERMSIG(status), take_often());
 }
 
+/* What the program has set is what it is told: as the kernel has it, SIGUSR1 for comparison. */
+static void tells(void) {
+    for (int i = 0; i < 2; i++) {
+        const int signal = i ? SIGUSR1 : SIGBUS;
+        struct sigaction action, before;
+        memset(&action, 0, sizeof action);
+        action.sa_handler = note;
+        action.sa_flags = SA_NODEFER | 0x40;
+        sigfillset(&action.sa_mask);
+        sigaction(signal, &action, NULL);
+        sigaction(signal, NULL, &before);
+        printf("flags %x, restorer %d, mask %lx\n", before.sa_flags, before.sa_restorer != NULL,
+               before.sa_mask.__val[0]);
+    }
+}
+
+static void vfork_sent(void) {
+    int status = 0;
+    pid_t child = vfork();
+    if (child == 0) {
+        kill(getpid(), SIGSEGV);
+        _exit(7);
+    }
+    waitpid(child, &status, 0);
+    printf("child ended by %d\n", WTERMSIG(status));
+}
+
+static void sets_id(void) {
+    if (setegid(getegid()) != 0 || seteuid(geteuid()) != 0) return;
+    printf("ids set, took %d\n", take_often());
+}
+
 int main(int count, char** arguments) {
     const char* way = count > 1 ? arguments[1] : "";
     bad = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -222,6 +254,10 @@ int main(int count, char** arguments) {
     if (!strcmp(way, "raw-action")) raw_action();
     if (!strcmp(way, "bus")) bus();
     if (!strcmp(way, "forks")) forks();
+    if (!strcmp(way, "tells")) tells();
+    if (!strcmp(way, "vfork-sent")) vfork_sent();
+    if (!strcmp(way, "sets-id")) sets_id();
+    if (!strcmp(way, "traps")) __asm__ volatile("int $4");
     if (!strcmp(way, "faults")) fault();
     if (!strcmp(way, "sent")) kill(getpid(), SIGSEGV);
     if (!strcmp(way, "sent-bus")) raise(SIGBUS);

@@ -18,6 +18,10 @@
 #define STROBE_SA_ONSTACK 0x08000000
 #define STROBE_SA_RESETHAND ((int)0x80000000)
 #define STROBE_SA_NODEFER 0x40000000
+#define STROBE_SA_RESTORER 0x04000000 /* the C library adds it, and says so when it is asked */
+#define STROBE_SA_KNOWN 0xdc000007    /* what the kernel keeps of the flags */
+#define STROBE_SI_KERNEL 0x80
+#define STROBE_NEVER_BLOCKED (STROBE_SIGNAL_BIT(9) | STROBE_SIGNAL_BIT(19)) /* SIGKILL, SIGSTOP */
 #define STROBE_LAST_SIGNAL 64
 /* struct ucontext on x86-64 */
 #define STROBE_CONTEXT_REGISTERS 5 /* words before them */
@@ -30,6 +34,7 @@ struct strobe_faults {
     strobe_sigaction_function* sigaction; /* the C library's, not observed */
     struct strobe_action actions[2];      /* the program's: of SIGSEGV, of SIGBUS */
     struct strobe_action handed_over[STROBE_HANDED_OVER];
+    uint64_t restorer; /* the C library's, of every handler */
     uint32_t next_handed_over;
     uint32_t installed;
 };
@@ -66,12 +71,17 @@ static int strobe_fix(uint64_t* context) {
 /* By a process, not by a fault: si_code. */
 static int strobe_was_sent(const int32_t* information) { return information[2] <= 0; }
 
+/* A fault that says where it was happens again when its instruction is run again; a trap (int $4) does not. */
+static int strobe_happens_again(const int32_t* information) {
+    return !strobe_was_sent(information) && information[2] != STROBE_SI_KERNEL;
+}
+
 /* The program has no handler: it is to end by this signal, as it would have without us. A fault happens again as soon
    as the handler has returned, and the kernel ends a process that faults with the signal blocked, without a system call
-   of ours. A signal that was sent does not come again by itself. */
+   of ours. A signal that was sent, or is no fault, does not come again by itself. */
 static void strobe_end_by(uint64_t signal, const int32_t* information, uint64_t* context) {
     uint64_t action[4] = {STROBE_SIG_DFL, 0, 0, 0};
-    if (!strobe_was_sent(information)) {
+    if (strobe_happens_again(information) || !strobe_recorder.may_call_kernel) {
         context[STROBE_CONTEXT_MASK] |= STROBE_SIGNAL_BIT(signal);
         return;
     }
@@ -173,6 +183,9 @@ static void strobe_observe_fault_action(uint64_t* registers) {
     }
     if (registers[1] == 0 || strobe_is_vfork_child()) return;
     *action = wanted;
+    action->mask[0] &= ~STROBE_NEVER_BLOCKED;
+    action->flags = (int32_t)((uint32_t)wanted.flags & STROBE_SA_KNOWN) | STROBE_SA_RESTORER;
+    action->restorer = strobe_faults.restorer;
     strobe_note_mask_of(&wanted);
     if (wanted.handler == STROBE_SIG_IGN) strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
     handed_over =
@@ -218,6 +231,7 @@ static void strobe_install(int signal) {
     if (own->handler == STROBE_SIG_IGN) strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
     strobe_action_for_kernel(own, &action);
     strobe_faults.sigaction(signal, &action, NULL);
+    if (strobe_faults.sigaction(signal, NULL, &found) == 0) strobe_faults.restorer = found.restorer;
     strobe_note_mask_of(own);
 }
 
