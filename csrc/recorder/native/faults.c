@@ -101,8 +101,6 @@ uint64_t strobe_fault_route(uint64_t signal, const int32_t* information, uint64_
         return 0;
     }
     if (action->flags & STROBE_SA_RESETHAND) action->handler = STROBE_SIG_DFL;
-    /* while it runs the signal is blocked */
-    if (!(action->flags & STROBE_SA_NODEFER) || strobe_blocks_faults(action->mask[0])) strobe_faults_may_be_blocked();
     return handler;
 }
 
@@ -141,7 +139,7 @@ static void strobe_action_for_kernel(const struct strobe_action* wanted, struct 
     if (wanted->handler == STROBE_SIG_IGN) return;
     if (wanted->handler == STROBE_SIG_DFL) {
         action->flags = STROBE_SA_ONSTACK;
-        action->mask[0] = 0;
+        action->mask[0] = ~(uint64_t)0; /* a handler that came in between would find the signal blocked */
     }
     action->handler = (uint64_t)strobe_fault_entry;
     action->flags = (action->flags | STROBE_SA_SIGINFO) & ~STROBE_SA_RESETHAND;
@@ -149,6 +147,12 @@ static void strobe_action_for_kernel(const struct strobe_action* wanted, struct 
 
 static void strobe_note_mask_of(const struct strobe_action* action) {
     if (strobe_is_handler(action->handler) && strobe_blocks_faults(action->mask[0])) strobe_faults_may_be_blocked();
+}
+
+/* The same of a handler of the faults themselves, which has its signal blocked while it runs. */
+static void strobe_note_fault_handler(const struct strobe_action* action) {
+    strobe_note_mask_of(action);
+    if (strobe_is_handler(action->handler) && !(action->flags & STROBE_SA_NODEFER)) strobe_faults_may_be_blocked();
 }
 
 /* A child of vfork has the parent's memory and handlers of its own. */
@@ -186,7 +190,7 @@ static void strobe_observe_fault_action(uint64_t* registers) {
     action->mask[0] &= ~STROBE_NEVER_BLOCKED;
     action->flags = (int32_t)((uint32_t)wanted.flags & STROBE_SA_KNOWN) | STROBE_SA_RESTORER;
     action->restorer = strobe_faults.restorer;
-    strobe_note_mask_of(&wanted);
+    strobe_note_fault_handler(&wanted);
     if (wanted.handler == STROBE_SIG_IGN) strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
     handed_over =
         &strobe_faults.handed_over[strobe_fetch_add32(&strobe_faults.next_handed_over, 1) % STROBE_HANDED_OVER];
@@ -232,7 +236,7 @@ static void strobe_install(int signal) {
     strobe_action_for_kernel(own, &action);
     strobe_faults.sigaction(signal, &action, NULL);
     if (strobe_faults.sigaction(signal, NULL, &found) == 0) strobe_faults.restorer = found.restorer;
-    strobe_note_mask_of(own);
+    strobe_note_fault_handler(own);
 }
 
 void strobe_native_catch_faults(void* sigaction, int may_be_blocked) {
