@@ -115,18 +115,24 @@ const readv = new NativeFunction(globalExport("process_vm_readv"), "long", ["int
     scheduling: "exclusive", // else another thread's expression runs meanwhile, and `current` and `evaluating` are its own
 });
 
+/* One expression runs at a time, and each copy is used before the next is made. */
+const vectors = Memory.alloc(32);
+const room = Memory.alloc(MAX_TEXT + 8);
+const processId = Process.id;
+const LOWEST = ptr(4096);
+
 /** How many bytes could be read, from the first on. */
 function readInto(copy: NativePointer, address: NativePointer, size: number): number {
-    const vectors = Memory.alloc(32);
+    if (address.compare(LOWEST) < 0) return 0; // a null pointer, or a member of one
     vectors.writePointer(copy).add(8).writeU64(size);
     vectors.add(16).writePointer(address).add(8).writeU64(size);
-    return Number(readv(Process.id, vectors, 1, vectors.add(16), 1, 0));
+    return Number(readv(processId, vectors, 1, vectors.add(16), 1, 0));
 }
 
 /** A copy of `size` bytes, made by the kernel: memory may go away at any moment. */
 function copied(address: NativePointer, size: number): NativePointer {
     return inCopy(() => {
-        const copy = Memory.alloc(Math.max(size, 8));
+        const copy = size <= MAX_TEXT ? room : Memory.alloc(size);
         if (size !== 0 && readInto(copy, address, size) !== size) throw new Error(`Address not readable: ${address}`);
         return copy;
     });

@@ -8,6 +8,9 @@
  */
 #include "recorder.h"
 
+/* The first page, which the kernel lets nobody map, as null pointers lead there, and what is the kernel's own: a fault,
+   or asking, takes a thousand times as long as to see that. */
+#define STROBE_IS_NOWHERE(address) ((address) < STROBE_PAGE_BYTES || (address) >= 1ull << 47)
 #define STROBE_ONES 0x0101010101010101ull
 #define STROBE_HIGH_BITS 0x8080808080808080ull
 #define STROBE_SIGNAL_BIT(number) (1ull << ((number) - 1))
@@ -169,7 +172,7 @@ static uint32_t strobe_text_end(const uint8_t* text, uint32_t from, uint32_t byt
 uint32_t strobe_read_bytes(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                            int may_touch, uint64_t address, uint8_t* into, uint32_t bytes) {
     uint32_t known;
-    if (address + bytes < address) bytes = (uint32_t)(0 - address);
+    if (STROBE_IS_NOWHERE(address)) return 0;
 #ifdef STROBE_CATCHES_FAULTS
     if (may_touch) return strobe_load_bytes(address, into, bytes);
 #endif
@@ -184,7 +187,7 @@ uint32_t strobe_read_text(const struct strobe_recorder* recorder, const struct s
     int may_touch = strobe_may_touch(recorder);
     uint32_t done = 0;
     *ended = 0;
-    if (address + bytes < address) bytes = (uint32_t)(0 - address);
+    if (STROBE_IS_NOWHERE(address)) return 0;
 #ifdef STROBE_CATCHES_FAULTS
     if (may_touch && unit == 1) return strobe_load_text(address, into, bytes, ended);
 #endif
@@ -206,9 +209,10 @@ uint32_t strobe_read_text(const struct strobe_recorder* recorder, const struct s
 
 int strobe_read_number(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, int may_touch,
                        uint64_t address, uint32_t width, uint64_t* value) {
+    *value = 0;
+    if (STROBE_IS_NOWHERE(address)) return 0;
 #ifdef STROBE_CATCHES_FAULTS
     if (may_touch) return (int)strobe_load_word(address, width, value);
 #endif
-    *value = 0;
     return strobe_read_bytes(recorder, state, may_touch, address, (uint8_t*)value, width) == width;
 }

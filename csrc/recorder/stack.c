@@ -57,7 +57,8 @@ static int strobe_maps_find(uint64_t address, uint64_t* low, uint64_t* high) {
 
 /* The main thread's stack grows down to the limit; its mapping shows only what it has used so far. */
 static uint64_t strobe_main_stack_low(uint64_t high) {
-    uint64_t limit[2] = {0, 0};
+    uint64_t limit[2];
+    limit[0] = 0;
     strobe_syscall(STROBE_SYS_GETRLIMIT, STROBE_RLIMIT_STACK, (int64_t)limit, 0, 0, 0, 0);
     if (limit[0] == 0 || limit[0] > STROBE_UNLIMITED_STACK) limit[0] = STROBE_UNLIMITED_STACK;
     return high > limit[0] ? high - limit[0] : 0;
@@ -133,7 +134,8 @@ STROBE_COLD int strobe_stack_is_alternate(const struct strobe_recorder* recorder
         int32_t flags;
         int32_t reserved;
         uint64_t size;
-    } current = {0, 0, 0, 0};
+    } current;
+    current.flags = 0;
     if (!recorder->may_call_kernel) return 0;
     strobe_syscall(STROBE_SYS_SIGALTSTACK, 0, (int64_t)&current, 0, 0, 0, 0);
     return (current.flags & STROBE_SS_ONSTACK) != 0;

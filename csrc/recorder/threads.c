@@ -17,13 +17,14 @@
 #define STROBE_SLOT_MARK 0x5354524f42450000ull
 
 STROBE_COLD void strobe_thread_read_name(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
-    uint64_t name[2] = {0, 0};
+    uint64_t name[2]; /* not by an initializer: TinyCC calls memset for it, which uses vector registers */
     uint64_t* place;
     if (state->name_interval < STROBE_NAME_LAST_INTERVAL) state->name_interval *= 4;
     state->name_countdown = state->name_interval;
     if (state->thread_index >= STROBE_THREAD_INDEX_SHARED) return;
     place = (uint64_t*)recorder->threads[state->thread_index].name;
     if (recorder->may_call_kernel) {
+        name[0] = name[1] = 0;
         strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_NAME, (int64_t)name, 0, 0, 0, 0);
     } else { /* a thread has its name from the one that made it; whoever names it anew is seen (native/observed.c) */
         if (place[0] != 0) return;
