@@ -22,7 +22,7 @@ help:
 	@echo "make test      all tests; make test ARGS='tests/unit -k pattern' for some"
 	@echo "make lint      ruff, mypy, clang-format, tsc; make -k lint tells all there is"
 	@echo "make sanitize  native tests under AddressSanitizer and UBSan (part of make test)"
-	@echo "make sanitize-threads  native tests of segments under ThreadSanitizer"
+	@echo "make sanitize-threads  the host's threads under ThreadSanitizer"
 	@echo "make scenarios  what programs do under Strobe, 1,000 rounds or ten minutes each: hours"
 	@echo "make bench     the figures of docs/performance.md, measured here"
 	@echo "make package   source archive -> wheel -> clean venv -> demo"
@@ -60,7 +60,7 @@ lint-agent:
 sanitize: $(VENV)/build-tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/sanitize
 
-sanitize-threads: $(VENV)/build-tools
+sanitize-threads: $(VENV)/test-tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/sanitize-threads
 
 check-aarch64: $(VENV)/build-tools
