@@ -267,6 +267,10 @@ def thread_pointer(thread: int) -> int:
     """Address of a thread's control block, by a stop of some microseconds; 0 where the kernel does not say. Raises
     PermissionError where another debugger holds it, ProcessLookupError where it is gone."""
 
+def duplicate_descriptor(pidfd: int, descriptor: int) -> int:
+    """A descriptor of this process, closed on exec, for what `descriptor` of another one stands for. OSError:
+    PermissionError where that may not be debugged, or the call is not permitted here."""
+
 def block_signals(process: int, threads: list[int]) -> None:
     """Block all signals but those of a thread's own faults in these threads, by id, of any process. Those that are gone
     are left out. OSError: PermissionError where another debugger holds one."""

@@ -1,5 +1,10 @@
-// Code of a running process, changed from outside.
+// Code of a running process, changed from outside, and what else of one is reached from here.
 #include <pybind11/stl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
 
 #include "bindings.h"
 #include "patch/code.h"
@@ -24,6 +29,12 @@ std::pair<std::int64_t, std::vector<int>> write_rows(pid_t process, const std::v
     return {answer.worked_ns, std::move(results)};
 }
 
+int duplicate_descriptor(int pidfd, int descriptor) {
+    const long copy = syscall(SYS_pidfd_getfd, pidfd, descriptor, 0);
+    if (copy < 0) throw std::system_error(errno, std::generic_category(), "a descriptor cannot be had");
+    return static_cast<int>(copy);
+}
+
 }  // namespace
 
 namespace strobe::bindings {
@@ -31,6 +42,7 @@ namespace strobe::bindings {
 void add_patch(py::module_& module) {
     module.def("write_code", &write_rows, py::arg("pid"), py::arg("changes"), py::arg("stop"));
     module.def("thread_pointer", &strobe::thread_pointer, py::arg("thread"), py::call_guard<py::gil_scoped_release>());
+    module.def("duplicate_descriptor", &duplicate_descriptor, py::arg("pidfd"), py::arg("descriptor"));
     module.def("block_signals", &strobe::block_signals, py::arg("process"), py::arg("threads"),
                py::call_guard<py::gil_scoped_release>());
 }

@@ -8,7 +8,7 @@ import os
 import select
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import FileIO
@@ -20,18 +20,18 @@ import frida
 from strobe import _core, threads
 from strobe.capture import program
 from strobe.capture.agent_link import AgentLink, Plan, Trampoline
-from strobe.capture.attachable import ATTACH_S, wait_until_attachable
+from strobe.capture.attachable import wait_until_attachable
 from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.extras_request import ExtrasRequest
+from strobe.capture.frida_session import FridaSession
 from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.observers import observe
 from strobe.capture.recorder_state import is_recording
 from strobe.capture.spawning import killed_on_failure, spawn_hint
 from strobe.capture.target_events import TargetEvents
 from strobe.capture.task_status import filters_calls
-from strobe.capture.uninjection import Injection
 from strobe.errors import StrobeError, failure
 from strobe.model import ExitStatus, LaunchSpec, LoadedModule
 
@@ -39,9 +39,8 @@ log = logging.getLogger(__name__)
 
 _OUTPUT_END_S = 1.0  # a grandchild may hold the pipe open for ever
 _TERMINATION_S = 1.0
-# Parts of Frida's agent that stand between a program and its handlers of faults, and between exit and what runs then
-_LEFT_OUT = {"exceptor": "off", "exit_monitor": False, "thread_suspend_monitor": False}
 _FILTERED = "it filters its system calls (seccomp), and would be ended by those that an attach needs"
+_SILENT = (frida.ProcessNotRespondingError, frida.TimedOutError, frida.TransportError, frida.ProtocolError)
 _STREAMS: dict[int, Literal["stdout", "stderr"]] = {1: "stdout", 2: "stderr"}
 
 
@@ -77,7 +76,7 @@ class Target:
         self._released = threading.Event()  # the process has ended, or goes on without us
         self._open_streams = set() if attached else set(_STREAMS)
         self._output_ended = threading.Event()
-        self._session: Any = None
+        self._session: FridaSession | None = None
         self._agent: AgentLink
         # one object, by which the router knows it again
         self._receiver = threads.guarded("output", self._receive_output, self._fail("the program's output"))
@@ -112,7 +111,8 @@ class Target:
     def attach(pid: int, segment_path: str, events: TargetEvents) -> Target:
         """Puts the agent into a running process.
 
-        Raises no_such_process, attach_refused, static_program, process_stopped, process_blocked.
+        Raises no_such_process, attach_refused, static_program, process_stopped, process_blocked,
+        agent_silent.
         """
         program.check_running(pid)
         if filters_calls(pid):
@@ -121,8 +121,8 @@ class Target:
         target = Target(pid, True, segment_path, events)
         try:
             target._begin(ROUTER.device())
-        except (frida.PermissionDeniedError, frida.NotSupportedError, frida.ProcessNotRespondingError) as error:
-            raise failure("attach_refused", pid=pid, reason=error) from error
+        except _SILENT as error:
+            raise failure("agent_silent", pid=pid, reason=error) from error
         except frida.ProcessNotFoundError as error:
             raise failure("no_such_process", pid=pid) from error
         except FRIDA_ERRORS as error:
@@ -140,13 +140,12 @@ class Target:
         threads.start(f"strobe-last-{self.pid}", last, threads.logged_only)
 
     def _enter(self, device: Any) -> None:
-        self._injection = Injection(self.pid)
-        self._session = self._attach(device)
-        self._injection.note()
+        self._device = device
+        self._session = FridaSession(device, self.pid, self._pidfd)
         if self.attached:
-            self._injection.wait_for_beginning()
+            self._session.wait_for_beginning()
         self._agent = AgentLink(
-            self._session,
+            self._session.session,
             self.pid,
             self._events.on_module_added,
             self._remove_module,
@@ -161,15 +160,11 @@ class Target:
     def _let_go(self) -> None:
         """After a failure on the way in: nothing of the process is open here, and one attached to is as before."""
         agent = getattr(self, "_agent", None)
+        steps = [self._observers.take_out, self._leave] if self.attached else []
+        if self.attached and agent is not None:
+            steps.insert(1, agent.unload)
         try:
-            with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
-                if self.attached:
-                    self._observers.take_out()
-                if self.attached and agent is not None:
-                    agent.unload()
-                if self.attached and self._session is not None:
-                    self._session.detach()
-                    self._injection.wait_for_end()
+            _take_each(steps)
         finally:
             if agent is not None:
                 agent.close()
@@ -182,25 +177,12 @@ class Target:
         else:
             self.kill_at_once()
 
-    def _attach(self, device: Any) -> Any:
-        cancellable = frida.Cancellable()  # type: ignore[no-untyped-call]
-        timer = threading.Timer(ATTACH_S, cancellable.cancel)
-        timer.daemon = True
-        timer.start()
-        try:
-            with cancellable:
-                return device.attach(self.pid, **_LEFT_OUT)
-        except frida.OperationCancelledError as error:
-            raise failure("process_blocked", pid=self.pid, seconds=f"{ATTACH_S:g}") from error
-        finally:
-            timer.cancel()
-
     def resume(self) -> None:
         if not self.attached:
             self._keep_signals_to_the_program()  # not before: Frida holds the threads while it starts
             self._observers.running = self._patches.running = True
             with contextlib.suppress(frida.ProcessNotFoundError):
-                ROUTER.device().resume(self.pid)
+                self._device.resume(self.pid)
 
     def _keep_signals_to_the_program(self) -> None:
         """The agent's threads take none from now on; threads that these create later inherit what they block."""
@@ -319,16 +301,17 @@ class Target:
             self._observers.take_out,
             self._take_permission_back,
             self._agent.unload,  # which puts back itself what could not be taken out from here
-            self._session.detach,
-            self._injection.wait_for_end,
+            self._leave,
         )
-        for step in steps:  # whatever has become of the one before
-            with contextlib.suppress(ProcessLookupError, StrobeError, *FRIDA_ERRORS):
-                step()
+        _take_each(steps)
         self._agent.close()
         with self._pidfd_lock:
             if self._pidfd >= 0:
                 os.eventfd_write(self._wake, 1)
+
+    def _leave(self) -> None:
+        if self._session is not None:
+            self._session.leave()
 
     def _take_permission_back(self) -> None:
         """Unless the program has given it to another process since: then this one may not read it any more."""
@@ -391,3 +374,10 @@ class Target:
             os.close(self._pidfd)
             os.close(self._wake)
             self._pidfd = -1
+
+
+def _take_each(steps: Sequence[Callable[[], None]]) -> None:
+    """Whatever has become of the one before."""
+    for step in steps:
+        with contextlib.suppress(ProcessLookupError, StrobeError, *FRIDA_ERRORS):
+            step()

@@ -32,8 +32,12 @@ class Injection:
         while time.monotonic() < deadline and _is_traced(self._pid):
             time.sleep(_POLL_S)
 
-    def wait_for_end(self) -> None:
-        """Waits until Frida has stopped the process for the last time and let go of it, 5 s at most.
+    def has_begun(self) -> bool:
+        """Something of Frida's loader is, or may be, in the process."""
+        return bool(_writable_code(self._pid) - self._before) or _is_traced(self._pid) is not False
+
+    def wait_for_end(self) -> bool:
+        """Waits until Frida has stopped the process for the last time and let go of it, 5 s at most: False after that.
 
         It looks 50 ms after the session's end whether its thread is gone, then stops the process, has it unmap the
         loader, and lets it go (17.26). Where no loader was seen, 100 ms in which nobody traces the process must do.
@@ -44,12 +48,13 @@ class Injection:
             has_loader = bool(self._loader & _writable_code(self._pid))  # before: it goes while the process is traced
             traced = _is_traced(self._pid)
             if traced is None:
-                return
+                return True
             if traced or has_loader:
                 quiet_since = now
             elif self._loader or now - quiet_since > _QUIET_S:
-                return
+                return True
             time.sleep(_POLL_S)
+        return False
 
 
 def _writable_code(pid: int) -> set[str]:

@@ -16,7 +16,7 @@ from support.programs import PROGRAMS
 from support.sessions import Build, Launch, count, outcome, status, text, totals
 from support.wait import wait_until
 
-from strobe.capture import attachable, target
+from strobe.capture import attachable, frida_session, target
 from strobe.errors import Code, StrobeError
 from strobe.model import EventFilter, LaunchSpec
 from strobe.session import SessionManager
@@ -188,7 +188,7 @@ def test_a_program_that_the_kernel_keeps_waiting_is_attached_to_in_time_or_not_a
     manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch, asked_first: bool
 ) -> None:
     """Its thread waits for a child of vfork, which no signal ends. `asked_first`: before Frida is."""
-    monkeypatch.setattr(attachable if asked_first else target, "ATTACH_S", 0.5)
+    monkeypatch.setattr(attachable if asked_first else frida_session, "ATTACH_S", 0.5)
     if not asked_first:
         monkeypatch.setattr(target, "wait_until_attachable", lambda _: None)
     command = [build_program("vforks")]
