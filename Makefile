@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .NOTPARALLEL:
 unexport MAKEFLAGS
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench sanitize sanitize-threads package clean install check-aarch64
+.PHONY: help demo test scenarios lint bench sanitize sanitize-threads package clean install check-aarch64
 .PHONY: lint-format lint-python lint-types lint-native lint-agent
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make lint      ruff, mypy, clang-format, tsc; make -k lint tells all there is"
 	@echo "make sanitize  native tests under AddressSanitizer and UBSan (part of make test)"
 	@echo "make sanitize-threads  native tests of segments under ThreadSanitizer"
+	@echo "make scenarios  what programs do under Strobe, 1,000 rounds or ten minutes each: hours"
 	@echo "make bench     the figures of docs/performance.md, measured here"
 	@echo "make package   source archive -> wheel -> clean venv -> demo"
 	@echo "make check-aarch64  csrc built for AArch64, its tests run under qemu"
@@ -34,6 +35,9 @@ demo: $(VENV)/installed
 
 test: $(VENV)/test-tools sanitize
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(ARGS)
+
+scenarios: $(VENV)/test-tools
+	STROBE_SCENARIOS=1 PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m scenario $(ARGS)
 
 bench: $(VENV)/test-tools
 	$(BIN)/strobe bench $(ARGS)

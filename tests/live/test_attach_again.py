@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support import processes
 from support.programs import PROGRAMS
-from support.rounds import long_time, rounds
+from support.rounds import rounds, scenario
 from support.sessions import Build, Launch, status, text, totals
 from support.wait import wait_until
 
@@ -21,8 +21,6 @@ from strobe.capture.device import ROUTER
 from strobe.errors import Code, StrobeError
 from strobe.model import Event, EventFilter, LaunchSpec, TextMatch
 from strobe.session import Session, SessionManager
-
-LONG = "STROBE_BIG_ATTACHES"  # "1": 1,000 times, which takes minutes
 
 OTHER = """
 import sys, time
@@ -84,13 +82,13 @@ def steps(session: Session) -> list[Event]:
     return list(session.query(wanted).events)
 
 
-@long_time(LONG)
+@scenario
 @pytest.mark.parametrize("form", ["native", "portable"])
 def test_each_session_records_as_the_first(
     manager: SessionManager, running: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     monkeypatch.setenv("STROBE_RECORDER", form)
-    for _ in rounds(LONG, 5):
+    for _ in rounds(5):
         session = attach(manager, running.pid)
         check_records(session)
         session.stop()
@@ -170,11 +168,11 @@ def test_a_second_session_of_another_home_is_refused(
     ends_well(running)
 
 
-@long_time(LONG)
+@scenario
 def test_after_the_death_of_the_observer_it_is_attached_to_again(
     manager: SessionManager, running: subprocess.Popen[str]
 ) -> None:
-    for _ in rounds(LONG, 2):
+    for _ in rounds(2):
         command = [sys.executable, "-c", OTHER, str(running.pid), str(PROGRAMS)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
             assert other.stdout is not None

@@ -12,14 +12,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.rounds import is_long, long_time, rounds
+from support.rounds import IS_LONG, rounds, scenario
 from support.sessions import Build, Launch, Outcome, outcome, status, totals, untraced
 from support.wait import wait_until
 
 from strobe.model import EventFilter, TextMatch
 
-LONG = "STROBE_BIG_FORKS"  # "1": each 1,000 times, which takes minutes
-POOLS = 250 if is_long(LONG) else 2  # of two processes each
+POOLS = 250 if IS_LONG else 2  # of two processes each
 REQUESTS = 400
 
 # Extension modules that the children import, one after the other; each is a library of its own.
@@ -58,7 +57,7 @@ http {{
 """
 
 
-@long_time(LONG)
+@scenario
 @pytest.mark.parametrize("threads", [(), ("threads",)], ids=["one thread", "two threads"])
 @pytest.mark.parametrize("pattern", ["nothing_at_all", "*"])
 def test_children_that_load_libraries_do_as_alone(
@@ -67,7 +66,7 @@ def test_children_that_load_libraries_do_as_alone(
     program = build_program("forks_loads")
     alone = untraced(program, *threads)
     assert alone.stdout == "".join(f"child {10 + number}\n" for number in range(4)) + "parent 10\n"
-    for _ in rounds(LONG, 1):
+    for _ in rounds(1):
         session = launch(program, *threads, patterns=[pattern])
         assert outcome(session) == alone
         session.stop()
@@ -87,7 +86,7 @@ def system_python() -> str:
     return python if Path(python).exists() else sys.executable
 
 
-@long_time(LONG)
+@scenario
 @pytest.mark.parametrize("pattern", ["nothing_at_all", "*"])
 def test_python_pools_import_extension_modules(launch: Launch, tmp_path: Path, pattern: str) -> None:
     script = tmp_path / "pools.py"
@@ -101,7 +100,7 @@ def test_python_pools_import_extension_modules(launch: Launch, tmp_path: Path, p
     assert ended == Outcome(line * POOLS, "", 0)
 
 
-@long_time(LONG)
+@scenario
 def test_nginx_workers_answer(launch: Launch, tmp_path: Path) -> None:
     """Its workers ask for their groups before they answer anything, for which the C library loads libraries."""
     nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
@@ -118,7 +117,7 @@ def test_nginx_workers_answer(launch: Launch, tmp_path: Path) -> None:
     session = launch(nginx, "-p", str(tmp_path), "-c", str(configuration), patterns=["*"])
     wait_until(lambda: answers(port), "the first answer", 60)
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    for _ in rounds(LONG, 1):
+    for _ in rounds(1):
         for _ in range(REQUESTS):
             connection.request("GET", "/page.txt")
             response = connection.getresponse()

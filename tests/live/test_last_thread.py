@@ -8,35 +8,33 @@ import subprocess
 import pytest
 from support import processes
 from support.programs import PROGRAMS
-from support.rounds import long_time, rounds
+from support.rounds import rounds, scenario
 from support.sessions import Build, Launch, counts, outcome, untraced
 
 from strobe.model import LaunchSpec
 from strobe.session import SessionManager
 
-LONG = "STROBE_BIG_VFORKS"  # "1": each 1,000 times, which takes minutes
 
-
-@long_time(LONG)
+@scenario
 @pytest.mark.parametrize("how", ["_exit", "exit", "kill", "return"])
 @pytest.mark.parametrize("pattern", ["nothing_at_all", "*"])
 def test_children_of_vfork_that_come_to_nothing(launch: Launch, build_program: Build, how: str, pattern: str) -> None:
     program = build_program("starts_nothing", "-O1")
     alone = untraced(program, how)
-    for _ in rounds(LONG, 1):
+    for _ in rounds(1):
         session = launch(program, how, patterns=[pattern])
         assert outcome(session) == alone
         session.stop()
 
 
-@long_time(LONG)
+@scenario
 @pytest.mark.parametrize("how", ["", "thread", "status"])
 def test_main_thread_ends_first(launch: Launch, build_program: Build, how: str) -> None:
     """The agent's threads are none of the program's: with its own last one it ends, its exit handlers run."""
     program = build_program("main_thread_ends")
     alone = untraced(program, how)
     assert alone.stdout.startswith("main\n") and alone.status == (5 if how == "status" else 0)
-    for _ in rounds(LONG, 1):
+    for _ in rounds(1):
         session = launch(program, how, patterns=["*"])
         assert outcome(session) == alone
         session.stop()

@@ -1,36 +1,39 @@
-"""How often a scenario is run: a few times always; on demand 1,000 times, or for ten minutes if that is less."""
+"""How often a scenario is run: a few times always; with STROBE_SCENARIOS=1 1,000 times, or for ten minutes at most.
+
+`make scenarios` runs all that are marked so, in their long form.
+"""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import pytest
 
 MANY = 1000
 LONGEST_S = 600.0
+Test = TypeVar("Test", bound=Callable[..., Any])
+IS_LONG = os.environ.get("STROBE_SCENARIOS") == "1"
 
 
-def is_long(variable: str) -> bool:
-    """Whether the environment variable asks for the long form."""
-    return os.environ.get(variable) == "1"
-
-
-def rounds(variable: str, few: int) -> Iterator[int]:
-    """Numbers from 0; says at the end of the long form how far it came."""
-    if not is_long(variable):
+def rounds(few: int) -> Iterator[int]:
+    """Numbers from 0; the long form says at its end how far it came."""
+    if not IS_LONG:
         yield from range(few)
         return
     begun = time.monotonic()
+    done = 0
     for number in range(MANY):
         if time.monotonic() - begun > LONGEST_S:
-            print(f"{number} rounds in {time.monotonic() - begun:.0f} s")
-            return
+            break
         yield number
-    print(f"{MANY} rounds in {time.monotonic() - begun:.0f} s")
+        done = number + 1
+    print(f"{done} rounds in {time.monotonic() - begun:.0f} s")
 
 
-def long_time(variable: str) -> pytest.MarkDecorator:
-    """The time that a test with `rounds` may take."""
-    return pytest.mark.timeout(900 if is_long(variable) else 180)
+def scenario(test: Test) -> Test:
+    """Mark a test that has a long form."""
+    timeout = pytest.mark.timeout(3600 if IS_LONG else 180)
+    return timeout(pytest.mark.scenario(test))
