@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 _QUIET_S = 0.1
-_LONGEST_S = 5.0
+_LONGEST_S = 20.0  # Frida works by timers, and the machine may be busy
 _POLL_S = 0.0005
 
 
@@ -27,7 +27,7 @@ class Injection:
         self._loader = _writable_code(self._pid) - self._before
 
     def wait_for_beginning(self) -> None:
-        """Waits until no thread is traced any more, 5 s at most."""
+        """Waits until no thread is traced any more, 20 s at most."""
         deadline = time.monotonic() + _LONGEST_S
         while time.monotonic() < deadline and _is_traced(self._pid):
             time.sleep(_POLL_S)
@@ -37,7 +37,7 @@ class Injection:
         return bool(_writable_code(self._pid) - self._before) or _is_traced(self._pid) is not False
 
     def wait_for_end(self) -> bool:
-        """Waits until Frida has stopped the process for the last time and let go of it, 5 s at most: False after that.
+        """Waits until Frida has stopped the process for the last time and let go of it, 20 s at most: False after that.
 
         It looks 50 ms after the session's end whether its thread is gone, then stops the process, has it unmap the
         loader, and lets it go (17.26). Where no loader was seen, 100 ms in which nobody traces the process must do.
