@@ -307,7 +307,8 @@ class Target:
         self._released.set()
         steps = (
             self._patches.take_out,
-            self._observers.take_out,
+            self._agent.stop_recording,
+            self._observers.take_out,  # not before: the faults of a thread that records must be caught
             self._take_permission_back,
             self._agent.unload,  # which puts back itself what could not be taken out from here
             self._session.detach,
