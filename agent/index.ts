@@ -109,9 +109,15 @@ rpc.exports = {
         recorder?.setFlags(ids, flags);
     },
 
+    /** The hooks are out. What is observed stays so until no thread records any more. */
+    stopRecording(): void {
+        recorder?.stop();
+    },
+
     /** Runs at unload, at detach, at exit, and when the host dies. */
     dispose(): void {
         hooks?.restoreAll();
+        recorder?.stop();
         recorder?.observers?.restoreAll();
         recorder?.end();
         hooks = null;

@@ -46,6 +46,7 @@ export class Recorder {
     /** Null where threads keep their values of it: the next agent goes on with the same one. */
     private threadKey: number | null = null;
     private readonly end_: () => void;
+    private isStopped = false;
     private readonly setPlans_: (count: number, functions: NativePointer, plans: NativePointer) => void;
     private readonly setFlags_: (count: number, functions: NativePointer, flags: NativePointer) => void;
     private readonly addFlags_: (count: number, functions: NativePointer, flags: number) => void;
@@ -211,12 +212,18 @@ export class Recorder {
         Memory.patchCode(address, bytes.byteLength, place => this.takeOut_(place, copy, bytes.byteLength));
     }
 
-    /** Switches recording off for good; the return stubs already on stacks go on working. */
-    end(): void {
+    /** Switches recording off for good, and returns when no thread records any more; the return stubs already on stacks go on working. */
+    stop(): void {
+        if (this.isStopped) return;
+        this.isStopped = true;
         this.processHooks.restore(this);
         this.extras.end();
         this.end_();
-        this.observers?.end(); // not before: a thread that still records relies on its faults being caught
+    }
+
+    /** After `stop`, and once nothing is observed any more: a thread that still records relies on its faults being caught. */
+    end(): void {
+        this.observers?.end();
         if (this.threadKey !== null) deleteThreadKey(this.threadKey);
     }
 }

@@ -162,7 +162,9 @@ void ThreadStop::set_pc(pid_t thread, std::uint64_t pc) {
     if (!get_registers(thread, registers)) return;  // it was killed
     pc_of(registers) = pc;
     iovec whole{&registers, sizeof registers};
-    ptrace(PTRACE_SETREGSET, thread, NT_PRSTATUS, &whole);
+    if (ptrace(PTRACE_SETREGSET, thread, NT_PRSTATUS, &whole) != 0 && errno != ESRCH) {
+        fail(errno, "a thread cannot be moved");
+    }
 }
 
 }  // namespace strobe

@@ -31,7 +31,7 @@ class ThreadStop {
 
     // Of those threads that still live.
     std::vector<ThreadPlace> places() const;
-    // Lets the thread go on there.
+    // Lets the thread go on there; one that was killed does not. Throws std::system_error.
     static void set_pc(pid_t thread, std::uint64_t pc);
 
   private:

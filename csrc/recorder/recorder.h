@@ -125,6 +125,7 @@ struct strobe_control {
     uint64_t exit_handler; /* address of strobe_exit; 0: return stubs only return */
     uint32_t alive;
     uint32_t has_agent; /* never set again in a child, whatever is recorded there */
+    uint32_t is_own;    /* this memory is the process's own: 0 in a child until it is recorded */
 };
 
 /* The number of `width` bytes at `address`; after each dereference, first of the word at `address`, so many bytes
@@ -240,6 +241,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
 /* Switches it off; returns once no thread is inside the recorder (waits up to a second). Stubs stay usable, and the
    segment's place in memory is kept, with nothing of the file in it. */
 void strobe_recorder_end(struct strobe_recorder* recorder);
+void strobe_sleep_us(int64_t microseconds); /* less than a second */
 
 /* calls.c: the hot path */
 

@@ -155,6 +155,10 @@ class AgentLink:
         """Their jumps are there. `may_be_blocked`: a thread may have SIGSEGV or SIGBUS blocked."""
         self._ask(self._script.exports_sync.begin_observing, may_be_blocked)
 
+    def stop_recording(self) -> None:
+        """Returns when no thread records any more."""
+        self._ask(self._script.exports_sync.stop_recording)
+
     def prepare_extras(self, request: ExtrasRequest) -> list[int]:
         """The numbers of its sets; 0 where there is no room. Raises agent_failed for an expression that is none."""
         message, data = request.message()

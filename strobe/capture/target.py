@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import select
 import signal
@@ -12,14 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import FileIO
-from pathlib import Path
 from typing import Any, Literal
 
 import frida
 
-from strobe import _core, threads
+from strobe import threads
 from strobe.capture import program
 from strobe.capture.agent_link import AgentLink, Plan, Trampoline
+from strobe.capture.agent_threads import keep_signals_from
 from strobe.capture.attachable import wait_until_attachable
 from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.device import FRIDA_ERRORS, ROUTER
@@ -35,12 +34,11 @@ from strobe.capture.task_status import filters_calls
 from strobe.errors import StrobeError, failure
 from strobe.model import ExitStatus, LaunchSpec, LoadedModule
 
-log = logging.getLogger(__name__)
-
 _OUTPUT_END_S = 1.0  # a grandchild may hold the pipe open for ever
 _TERMINATION_S = 1.0
 _FILTERED = "it filters its system calls (seccomp), and would be ended by those that an attach needs"
 _SILENT = (frida.ProcessNotRespondingError, frida.TimedOutError, frida.TransportError, frida.ProtocolError)
+_END = "the wait for the program's end"
 _STREAMS: dict[int, Literal["stdout", "stderr"]] = {1: "stdout", 2: "stderr"}
 
 
@@ -132,12 +130,13 @@ class Target:
     def _begin(self, device: Any) -> None:
         try:
             self._enter(device)
+            last = partial(end_with_last_thread, self.pid, self._agent, self._released)
+            threads.start(f"strobe-last-{self.pid}", last, threads.logged_only)
+            threads.start(f"strobe-end-{self.pid}", self._watch_end, self._fail(_END))
         except BaseException:
+            self._released.set()
             self._let_go()
             raise
-        threads.start(f"strobe-end-{self.pid}", self._watch_end, self._fail("how the program ended"))
-        last = partial(end_with_last_thread, self.pid, self._agent, self._released)
-        threads.start(f"strobe-last-{self.pid}", last, threads.logged_only)
 
     def _enter(self, device: Any) -> None:
         self._device = device
@@ -153,7 +152,7 @@ class Target:
         )
         self.setup = self._agent.setup(self._segment_path, is_own_program=not self.attached)
         if self.attached:
-            self._keep_signals_to_the_program()
+            keep_signals_from(self._agent, self.pid)
         observe(self.pid, self._agent, self._observers)
         self._agent.observe_modules()
 
@@ -179,18 +178,10 @@ class Target:
 
     def resume(self) -> None:
         if not self.attached:
-            self._keep_signals_to_the_program()  # not before: Frida holds the threads while it starts
+            keep_signals_from(self._agent, self.pid)  # not before: Frida holds the threads while it starts
             self._observers.running = self._patches.running = True
             with contextlib.suppress(frida.ProcessNotFoundError):
                 self._device.resume(self.pid)
-
-    def _keep_signals_to_the_program(self) -> None:
-        """The agent's threads take none from now on; threads that these create later inherit what they block."""
-        try:
-            tasks = {int(task.name) for task in Path(f"/proc/{self.pid}/task").iterdir()}
-            _core.block_signals(self.pid, sorted(tasks - self._agent.program_threads(tasks)))
-        except OSError as error:  # gone, or held by another debugger: the program may then run handlers in them
-            log.warning("signals of process %d may reach threads of the agent: %s", self.pid, error)
 
     def modules(self) -> list[LoadedModule]:
         """The modules now loaded, the main program first."""
@@ -298,7 +289,8 @@ class Target:
         self._released.set()
         steps = (
             self._patches.take_out,
-            self._observers.take_out,
+            self._agent.stop_recording,
+            self._observers.take_out,  # not before: the faults of a thread that records must be caught
             self._take_permission_back,
             self._agent.unload,  # which puts back itself what could not be taken out from here
             self._leave,
@@ -352,22 +344,31 @@ class Target:
         return lambda error: self._events.on_failure(what, error)
 
     def _watch_end(self) -> None:
-        if self.attached and not wait_unless(self._pidfd, self._wake):
-            self._close()  # detached: what becomes of the process is not our business any more
-            return
         status = ExitStatus()
-        try:
-            status = wait_for_end(self.pid, self._pidfd, self._segment_path)
-        finally:  # whatever has failed: it ends once, and nothing stays open
-            with contextlib.ExitStack() as last:
-                last.callback(self._agent.close)
-                last.callback(ROUTER.disconnect, self.pid, self._receiver)
-                last.callback(self._events.on_exit, status)
-                last.callback(self._released.set)
-                last.callback(self._ended.set)
-                last.callback(self._close)
-                if self._open_streams:
-                    self._output_ended.wait(_OUTPUT_END_S)
+        with contextlib.ExitStack() as last:
+            last.callback(lambda: self._end(status))
+            try:
+                if self.attached and not wait_unless(self._pidfd, self._wake):
+                    last.pop_all()  # detached: what becomes of the process is not our business any more
+                    self._close()
+                    return
+                status = wait_for_end(self.pid, self._pidfd, self._segment_path)
+            except BaseException as error:
+                self._fail(_END)(error)
+                if not self._is_gone():  # nobody would learn of its end any more
+                    self.detach()
+
+    def _end(self, status: ExitStatus) -> None:
+        """Whatever fails in it: the program ends once, and nothing stays open."""
+        with contextlib.ExitStack() as last:
+            last.callback(self._agent.close)
+            last.callback(ROUTER.disconnect, self.pid, self._receiver)
+            last.callback(self._events.on_exit, status)
+            last.callback(self._released.set)
+            last.callback(self._ended.set)
+            last.callback(self._close)
+            if self._open_streams:
+                self._output_ended.wait(_OUTPUT_END_S)
 
     def _close(self) -> None:
         with self._pidfd_lock:

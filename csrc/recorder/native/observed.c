@@ -25,6 +25,10 @@ enum strobe_register { STROBE_RDI, STROBE_RSI, STROBE_RDX, STROBE_RCX, STROBE_R8
 static void strobe_begin_filtered(void) {
     struct strobe_recorder* recorder = &strobe_recorder;
     if (!recorder->may_call_kernel) return;
+    if (!recorder->control->alive) { /* nothing has to be ready */
+        recorder->may_call_kernel = 0;
+        return;
+    }
     strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_NAME, (int64_t)recorder->filtered_name, 0, 0, 0, 0);
     strobe_states_prepare(recorder, STROBE_STATES_UNDER_FILTER);
     strobe_pages_prepare(recorder);
@@ -33,7 +37,8 @@ static void strobe_begin_filtered(void) {
 }
 
 static void strobe_observe_name(uint64_t address) {
-    const struct strobe_thread_state* state = strobe_thread_known(&strobe_recorder);
+    const struct strobe_thread_state* state =
+        strobe_recorder.control->alive ? strobe_thread_known(&strobe_recorder) : NULL;
     uint64_t name[2] = {0, 0};
     uint64_t* place;
     uint32_t length;
@@ -129,7 +134,6 @@ const char* strobe_native_observed_name(uint32_t number) {
     return number < STROBE_OBSERVED ? strobe_observed[number].name : NULL;
 }
 
-/* Called by strobe_native_observe. */
-void strobe_observe(uint32_t number, uint64_t* registers) {
-    if (strobe_recorder.control->alive) strobe_observed[number].observe(registers);
-}
+/* Called by strobe_native_observe; also where nothing is recorded, as our handler is there nevertheless: in a child
+   that fork did not make, and once the recording has ended, until the jumps are taken out. */
+void strobe_observe(uint32_t number, uint64_t* registers) { strobe_observed[number].observe(registers); }
