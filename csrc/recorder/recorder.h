@@ -290,6 +290,8 @@ struct strobe_thread_state* strobe_thread_known(const struct strobe_recorder* re
 /* Prepares up to `count` states, so that a thread can begin with one of them without a system call. */
 void strobe_states_prepare(struct strobe_recorder* recorder, uint32_t count);
 struct strobe_thread_state* strobe_thread_current(struct strobe_recorder* recorder);
+/* This thread is about to make a task that has its memory and its control block. */
+void strobe_thread_shares_block(struct strobe_recorder* recorder);
 /* The state that records while `state` is busy; NULL where there is none to be had (counted). */
 struct strobe_thread_state* strobe_thread_nested(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_state* state);
@@ -298,6 +300,9 @@ void strobe_states_retire(struct strobe_recorder* recorder);
 /* Its session has ended; what it has open may still return. */
 int strobe_state_is_retired(const struct strobe_thread_state* state);
 void strobe_thread_read_name(struct strobe_recorder* recorder, struct strobe_thread_state* state);
+/* native/observed.c: whether the kernel still has our handler of faults. At a thread's first event, then ever less
+ * often. */
+void strobe_handlers_check(void);
 
 /* chunks.c: room for a record with `words` payload words, or NULL (counted by the caller) */
 int strobe_populate(const struct strobe_recorder* recorder, void* start, uint64_t bytes);

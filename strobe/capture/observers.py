@@ -8,6 +8,7 @@ from pathlib import Path
 
 from strobe.capture.agent_link import AgentLink, Trampoline
 from strobe.capture.code_patches import CodePatches, PatchRequest
+from strobe.capture.own_handlers import sets_handlers_itself
 from strobe.capture.task_status import blocked_signals
 
 log = logging.getLogger(__name__)
@@ -29,7 +30,9 @@ def observe(pid: int, agent: AgentLink, patches: CodePatches) -> None:
     refused = patches.add(requests)
     refused |= patches.place(requests.keys() - refused.keys())
     placed = requests.keys() - refused.keys()
-    if _SIGACTION in placed:
+    if sets_handlers_itself(pid):  # it would get the faults of the recorder's loads
+        log.info("process %d sets signal handlers by system calls of its own: memory is read by the kernel", pid)
+    elif _SIGACTION in placed:
         agent.begin_observing(len(placed) < len(found) or _has_faults_blocked(pid, agent))
     elif found:
         log.warning("process %d: faults are not caught: %s", pid, refused.get(_SIGACTION, found[_SIGACTION][2]))

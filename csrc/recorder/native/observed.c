@@ -1,10 +1,11 @@
 /*
  * Functions of the C library whose calls the recorder must know of, whatever is traced: those that set handlers and
- * block signals (native/faults.c), and those that begin to filter system calls. Each begins with a jump to a trampoline
- * as traced functions do, which leads to strobe_native_observe (x86_64/observe.c) instead of strobe_native_enter.
- * Nothing is recorded; the function goes on with the registers that are left here.
+ * block signals (native/faults.c), that begin to filter system calls, or make a task. Each begins with a jump to a
+ * trampoline as traced functions do, which leads to strobe_native_observe (x86_64/observe.c) instead of
+ * strobe_native_enter. Nothing is recorded; the function goes on with the registers that are left here.
  *
- * A program that makes these system calls itself, not through the C library, is not seen.
+ * A program that makes these system calls itself, not through the C library, is not seen. That it has set a handler of
+ * faults is noticed later on.
  */
 #include "faults.h"
 
@@ -17,6 +18,11 @@
 #define STROBE_PR_SET_TSC 26
 #define STROBE_TSC_FAULTS 2
 #define STROBE_SYS_SECCOMP 317
+#define STROBE_SYS_CLONE 56
+#define STROBE_SYS_CLONE3 435
+#define STROBE_CLONE_VM 0x100u
+#define STROBE_CLONE_VFORK 0x4000u /* the maker waits until the child is another program, or gone */
+#define STROBE_CLONE_SETTLS 0x80000u
 #define STROBE_STATES_UNDER_FILTER 256u
 
 enum strobe_register { STROBE_RDI, STROBE_RSI, STROBE_RDX, STROBE_RCX, STROBE_R8, STROBE_R9 };
@@ -34,6 +40,20 @@ static void strobe_begin_filtered(void) {
     strobe_pages_prepare(recorder);
     STROBE_COMPILER_BARRIER();
     recorder->may_call_kernel = 0;
+}
+
+/* The program has set a handler by a system call of its own, and would get our faults: memory is read by the kernel. */
+STROBE_COLD void strobe_handlers_check(void) {
+    static const int64_t signals[2] = {STROBE_SIGSEGV, STROBE_SIGBUS};
+    uint64_t action[4];
+    int index;
+    if (strobe_recorder.fault_catching == STROBE_FAULTS_END_THE_PROGRAM || !strobe_recorder.may_call_kernel) return;
+    for (index = 0; index < 2; index++) {
+        action[0] = (uint64_t)strobe_fault_entry;
+        strobe_syscall(STROBE_SYS_RT_SIGACTION, signals[index], 0, (int64_t)action, 8, 0, 0);
+        if (action[0] == (uint64_t)strobe_fault_entry || strobe_is_vfork_child()) continue;
+        strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
+    }
 }
 
 static void strobe_observe_name(uint64_t address) {
@@ -68,6 +88,17 @@ static void strobe_observe_prctl(uint64_t option, uint64_t argument) {
     if (option == STROBE_PR_SET_NAME && !strobe_recorder.may_call_kernel) strobe_observe_name(argument);
 }
 
+/* A task with the memory and the control block of this thread, which runs at the same time. */
+static void strobe_observe_clone(uint64_t flags) {
+    if ((flags & (STROBE_CLONE_VM | STROBE_CLONE_VFORK | STROBE_CLONE_SETTLS)) == STROBE_CLONE_VM)
+        strobe_thread_shares_block(&strobe_recorder);
+}
+
+static void strobe_observe_clone3(uint64_t arguments) {
+    uint64_t flags;
+    if (arguments != 0 && strobe_try_load64(arguments, &flags)) strobe_observe_clone(flags);
+}
+
 /* syscall(number, ...) has a system call's arguments one register further. */
 static void strobe_observe_syscall(const uint64_t* registers) {
     switch (registers[STROBE_RDI]) {
@@ -77,6 +108,12 @@ static void strobe_observe_syscall(const uint64_t* registers) {
             break;
         case STROBE_SYS_PRCTL:
             strobe_observe_prctl(registers[STROBE_RSI], registers[STROBE_RDX]);
+            break;
+        case STROBE_SYS_CLONE:
+            strobe_observe_clone(registers[STROBE_RSI]);
+            break;
+        case STROBE_SYS_CLONE3:
+            strobe_observe_clone3(registers[STROBE_RSI]);
             break;
         case STROBE_SYS_RT_SIGPROCMASK:
             if (registers[STROBE_RSI] != STROBE_UNBLOCK) strobe_observe_mask(registers[STROBE_RDX]);
@@ -104,6 +141,7 @@ static void strobe_observe_epoll_pwait(uint64_t* registers) { strobe_observe_mas
 static void strobe_observe_prctl_call(uint64_t* registers) {
     strobe_observe_prctl((uint32_t)registers[STROBE_RDI], registers[STROBE_RSI]);
 }
+static void strobe_observe_clone_call(uint64_t* registers) { strobe_observe_clone(registers[STROBE_RDX]); }
 static void strobe_observe_syscall_call(uint64_t* registers) { strobe_observe_syscall(registers); }
 
 struct strobe_observed {
@@ -125,6 +163,7 @@ static const struct strobe_observed strobe_observed[] = {
     {"pthread_attr_setsigmask_np", strobe_observe_attribute},
     {"prctl", strobe_observe_prctl_call},
     {"syscall", strobe_observe_syscall_call},
+    {"clone", strobe_observe_clone_call},
 };
 
 #define STROBE_OBSERVED (sizeof strobe_observed / sizeof *strobe_observed)
