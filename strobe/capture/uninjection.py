@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from strobe.capture.task_status import is_traced
+
 _QUIET_S = 0.1
 _LONGEST_S = 20.0  # Frida works by timers, and the machine may be busy
 _POLL_S = 0.0005
@@ -29,7 +31,7 @@ class Injection:
     def wait_for_beginning(self) -> None:
         """Waits until no thread is traced any more, 20 s at most."""
         deadline = time.monotonic() + _LONGEST_S
-        while time.monotonic() < deadline and _is_traced(self._pid):
+        while time.monotonic() < deadline and is_traced(self._pid):
             time.sleep(_POLL_S)
 
     def has_begun(self) -> bool:
@@ -46,7 +48,7 @@ class Injection:
         quiet_since = time.monotonic()
         while (now := time.monotonic()) < deadline:
             has_loader = bool(self._loader & _writable_code(self._pid))  # before: it goes while the process is traced
-            traced = _is_traced(self._pid)
+            traced = is_traced(self._pid)
             if traced is None:
                 return True
             if traced or has_loader:
@@ -65,14 +67,3 @@ def _writable_code(pid: int) -> set[str]:
         return set()
     fields = [line.split() for line in lines]
     return {line[0] for line in fields if line[1].startswith("rwx") and len(line) == 5}
-
-
-def _is_traced(pid: int) -> bool | None:
-    """Any thread of it; None when there is no such process."""
-    try:
-        found = [(task / "status").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
-    except FileNotFoundError:  # it is gone, or one of its threads: then it is looked at again
-        return None if not Path(f"/proc/{pid}").exists() else True
-    except OSError:
-        return None
-    return any(status.partition("TracerPid:")[2].split()[0] != "0" for status in found)

@@ -19,6 +19,7 @@ from support.sessions import Build, Launch, count, outcome, status, text, totals
 from support.wait import wait_until
 
 from strobe.capture import attachable, frida_session, target
+from strobe.capture.task_status import is_traced
 from strobe.errors import Code, StrobeError
 from strobe.model import EventFilter, LaunchSpec
 from strobe.session import SessionManager
@@ -159,6 +160,17 @@ def test_a_parent_that_polls_sees_no_stop_of_its_child(manager: SessionManager, 
             assert running.poll() is None
     running.send_signal(signal.SIGUSR1)
     assert running.wait(timeout=20) == 0
+
+
+def test_threads_that_end_while_they_are_looked_at_do_not_hide_the_process(build_program: Build) -> None:
+    """Else a detach is over before Frida's last stop, and a signal that comes then is lost."""
+    with subprocess.Popen([build_program("brief_threads")], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        try:
+            assert {is_traced(process.pid) for _ in range(3000)} == {False}
+        finally:
+            process.kill()
+    assert is_traced(process.pid) is None
 
 
 # Starts a program and writes its process id; for each line of standard input, what it was told of it since
