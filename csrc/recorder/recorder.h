@@ -124,7 +124,8 @@ struct strobe_thread_state {
 struct strobe_control {
     uint64_t exit_handler; /* address of strobe_exit; 0: return stubs only return */
     uint32_t alive;
-    uint32_t has_agent; /* never set again in a child, whatever is recorded there */
+    uint32_t has_agent;    /* never set again in a child, whatever is recorded there */
+    uint32_t loader_calls; /* threads in Frida's hook on the dynamic linker; behind has_agent, as machine code has it */
 };
 
 /* The number of `width` bytes at `address`; after each dereference, first of the word at `address`, so many bytes

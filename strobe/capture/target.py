@@ -166,6 +166,7 @@ class Target:
                 if self.attached:
                     self._observers.take_out()
                 if self.attached and agent is not None:
+                    agent.leave_loader()
                     agent.unload()
                 if self.attached and self._session is not None:
                     self._session.detach()
@@ -318,6 +319,7 @@ class Target:
             self._patches.take_out,
             self._observers.take_out,
             self._take_permission_back,
+            self._agent.leave_loader,
             self._agent.unload,  # which puts back itself what could not be taken out from here
             self._session.detach,
             self._injection.wait_for_end,
