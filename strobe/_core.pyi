@@ -267,6 +267,14 @@ def thread_pointer(thread: int) -> int:
     """Address of a thread's control block, by a stop of some microseconds; 0 where the kernel does not say. Raises
     PermissionError where another debugger holds it, ProcessLookupError where it is gone."""
 
+def detach_by(tracer: int, thread: int) -> bool:
+    """Has a thread of this process let go of a thread that it traces; a signal that was on its way there is delivered.
+    False where that is not possible, as long as the thread has not stopped."""
+
+def end_waiting_thread(thread: int) -> bool:
+    """End a thread of another process where it waits for a futex; False where it does something else. OSError:
+    TimeoutError where it does not stop."""
+
 def block_signals(process: int, threads: list[int]) -> None:
     """Block all signals but those of a thread's own faults in these threads, by id, of any process. Those that are gone
     are left out. OSError: PermissionError where another debugger holds one."""

@@ -3,6 +3,7 @@
 
 #include "bindings.h"
 #include "patch/code.h"
+#include "patch/left_stops.h"
 #include "patch/signal_mask.h"
 #include "patch/thread_pointer.h"
 
@@ -31,6 +32,10 @@ namespace strobe::bindings {
 void add_patch(py::module_& module) {
     module.def("write_code", &write_rows, py::arg("pid"), py::arg("changes"), py::arg("stop"));
     module.def("thread_pointer", &strobe::thread_pointer, py::arg("thread"), py::call_guard<py::gil_scoped_release>());
+    module.def("detach_by", &strobe::detach_by, py::arg("tracer"), py::arg("thread"),
+               py::call_guard<py::gil_scoped_release>());
+    module.def("end_waiting_thread", &strobe::end_waiting_thread, py::arg("thread"),
+               py::call_guard<py::gil_scoped_release>());
     module.def("block_signals", &strobe::block_signals, py::arg("process"), py::arg("threads"),
                py::call_guard<py::gil_scoped_release>());
 }

@@ -25,6 +25,7 @@ from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.extras_request import ExtrasRequest
+from strobe.capture.failed_attach import AttachAttempt
 from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.observers import observe
 from strobe.capture.recorder_state import is_recording
@@ -141,7 +142,8 @@ class Target:
 
     def _enter(self, device: Any) -> None:
         self._injection = Injection(self.pid)
-        self._session = self._attach(device)
+        with AttachAttempt(self.pid, is_undone=self.attached):
+            self._session = self._attach(device)
         self._injection.note()
         if self.attached:
             self._injection.wait_for_beginning()

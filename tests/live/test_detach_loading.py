@@ -7,7 +7,6 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from support import processes
 from support.programs import PROGRAMS
 from support.rounds import long_time, rounds
@@ -20,15 +19,9 @@ LONG = "STROBE_BIG_ATTACHES"  # "1": 1,000 times, which takes minutes
 
 
 @long_time(LONG)
-@pytest.mark.parametrize("form", ["native", "portable"])
 def test_let_go_while_libraries_come_and_go(
-    manager: SessionManager,
-    build_program: Build,
-    build_plugin: Callable[..., Path],
-    monkeypatch: pytest.MonkeyPatch,
-    form: str,
+    manager: SessionManager, build_program: Build, build_plugin: Callable[..., Path]
 ) -> None:
-    monkeypatch.setenv("STROBE_RECORDER", form)
     process = subprocess.Popen([build_program("loads_always"), build_plugin()], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
