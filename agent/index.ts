@@ -8,6 +8,9 @@ import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest } from "./recorder.js";
 
+const LEAVE_TURNS = 40;
+const LEAVE_TURN_S = 0.005;
+
 let recorder: Recorder | null = null;
 let hooks: Hooks | null = null;
 
@@ -114,8 +117,15 @@ rpc.exports = {
         recorder?.stop();
     },
 
+    /** Asked until it is 0, before the agent is unloaded: how many threads of the program run in it as libraries come and go. */
+    leaveLoader(): number {
+        return recorder?.leaveLoader() ?? 0;
+    },
+
     /** Runs at unload, at detach, at exit, and when the host dies. */
     dispose(): void {
+        // has been waited for, unless the host is gone
+        for (let turn = 0; turn < LEAVE_TURNS && (recorder?.leaveLoader() ?? 0) > 0; turn++) Thread.sleep(LEAVE_TURN_S);
         hooks?.restoreAll();
         recorder?.stop();
         recorder?.observers?.restoreAll();

@@ -58,6 +58,7 @@ export class Recorder {
         count: number, hooks: NativePointer, memory: NativePointer, enter: UInt64) => number) | null;
     /** What trampolines of the native form call; null in the portable form. */
     readonly nativeEnter: NativePointer | null;
+    private readonly leaveLoader_: () => NativeFunctionReturnValue;
     private readonly takeOut_: (address: NativePointer, bytes: NativePointer, count: number) => void;
     /** 0 where the memory cannot be written. */
     readonly store: (address: NativePointer, bytes: NativePointer, count: number) => number;
@@ -112,6 +113,7 @@ export class Recorder {
         this.unwindTable = new NativeFunction(form.strobe_agent_unwind_table, "pointer", [])() as NativePointer;
         this.registerStandardUnwinder();
         this.noteExit(tools, form);
+        this.leaveLoader_ = new NativeFunction(form.strobe_agent_leave_loader, "uint32", []);
         const writeGuard = new NativeFunction(form.strobe_agent_loader_guard, "uint32", ["pointer", "pointer"]);
         this.processHooks.guardLoader(this, (memory, leadsTo) => writeGuard(memory, leadsTo) as number);
         const catches = new NativeFunction(form.strobe_agent_catches_returns, "int", []);
@@ -212,6 +214,11 @@ export class Recorder {
         Memory.patchCode(address, bytes.byteLength, place => this.takeOut_(place, copy, bytes.byteLength));
     }
 
+    /** No thread enters the agent any more when libraries come and go. How many are there still. */
+    leaveLoader(): number {
+        return this.leaveLoader_() as number;
+    }
+
     /** Switches recording off for good, and returns when no thread records any more; the return stubs already on stacks go on working. */
     stop(): void {
         if (this.isStopped) return;
@@ -235,7 +242,7 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
         "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_set_watch", "strobe_agent_set_recipe",
         "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_script", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
-        "strobe_agent_loader_guard", "strobe_on_thread_end",
+        "strobe_agent_loader_guard", "strobe_agent_leave_loader", "strobe_on_thread_end",
         "strobe_native_begin", "strobe_native_after_fork", "strobe_native_observe", "strobe_native_observed_name",
         "strobe_native_catch_faults", "strobe_native_leave_faults", "strobe_agent_recorder"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));

@@ -271,6 +271,14 @@ def duplicate_descriptor(pidfd: int, descriptor: int) -> int:
     """A descriptor of this process, closed on exec, for what `descriptor` of another one stands for. OSError:
     PermissionError where that may not be debugged, or the call is not permitted here."""
 
+def detach_by(tracer: int, thread: int) -> bool:
+    """Has a thread of this process let go of a thread that it traces; a signal that was on its way there is delivered.
+    False where that is not possible, as long as the thread has not stopped."""
+
+def end_waiting_thread(thread: int) -> bool:
+    """End a thread of another process where it waits for a futex; False where it does something else. OSError:
+    TimeoutError where it does not stop."""
+
 def block_signals(process: int, threads: list[int]) -> None:
     """Block all signals but those of a thread's own faults in these threads, by id, of any process. Those that are gone
     are left out. OSError: PermissionError where another debugger holds one."""

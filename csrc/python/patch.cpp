@@ -8,6 +8,7 @@
 
 #include "bindings.h"
 #include "patch/code.h"
+#include "patch/left_stops.h"
 #include "patch/signal_mask.h"
 #include "patch/thread_pointer.h"
 
@@ -43,6 +44,10 @@ void add_patch(py::module_& module) {
     module.def("write_code", &write_rows, py::arg("pid"), py::arg("changes"), py::arg("stop"));
     module.def("thread_pointer", &strobe::thread_pointer, py::arg("thread"), py::call_guard<py::gil_scoped_release>());
     module.def("duplicate_descriptor", &duplicate_descriptor, py::arg("pidfd"), py::arg("descriptor"));
+    module.def("detach_by", &strobe::detach_by, py::arg("tracer"), py::arg("thread"),
+               py::call_guard<py::gil_scoped_release>());
+    module.def("end_waiting_thread", &strobe::end_waiting_thread, py::arg("thread"),
+               py::call_guard<py::gil_scoped_release>());
     module.def("block_signals", &strobe::block_signals, py::arg("process"), py::arg("threads"),
                py::call_guard<py::gil_scoped_release>());
 }

@@ -61,6 +61,12 @@ void* strobe_agent_exit_probe(uint32_t cpu_offset, uint32_t rdi_offset) {
 
 uint32_t strobe_agent_exit_routine(uint8_t* memory) { return strobe_exit_routine_write(&strobe_recorder, memory); }
 
+/* From now on no thread of the program enters the agent when libraries come and go. Gives how many are still there. */
+uint32_t strobe_agent_leave_loader(void) {
+    strobe_recorder.control->has_agent = 0;
+    return *(volatile uint32_t*)&strobe_recorder.control->loader_calls;
+}
+
 uint32_t strobe_agent_loader_guard(uint8_t* memory, uint64_t leads_to) {
     return strobe_loader_guard_write(&strobe_recorder, memory, leads_to);
 }

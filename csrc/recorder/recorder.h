@@ -124,8 +124,9 @@ struct strobe_thread_state {
 struct strobe_control {
     uint64_t exit_handler; /* address of strobe_exit; 0: return stubs only return */
     uint32_t alive;
-    uint32_t has_agent; /* never set again in a child, whatever is recorded there */
-    uint32_t is_own;    /* this memory is the process's own: 0 in a child until it is recorded */
+    uint32_t has_agent;    /* never set again in a child, whatever is recorded there */
+    uint32_t loader_calls; /* threads in Frida's hook on the dynamic linker; behind has_agent, as machine code has it */
+    uint32_t is_own;       /* this memory is the process's own: 0 in a child until it is recorded */
 };
 
 /* The number of `width` bytes at `address`; after each dereference, first of the word at `address`, so many bytes

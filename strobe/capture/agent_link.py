@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 ANSWER_S = 5.0
 INSTALL_S = 60.0  # thousands of hooks
+_LOADER_POLL_S = 0.002
 _STORE_MARGIN_S = 1.0  # between the agent's last moment to write and ours to wait
 
 _PLAN_ENABLED = 1  # STROBE_PLAN_ENABLED
@@ -85,6 +86,9 @@ class AgentLink:
         self._on_added = on_added
         self._on_removed = on_removed
         self._interceptor_writes = False
+        self._loads_lock = threading.Lock()
+        self._loads: set[str] = set()  # what threads that load a library wait for
+        self._is_leaving = False
         source = resources.AGENT.read_text()
         self._script = self._call(lambda: session.create_script(source, name="strobe", runtime="qjs"))
         self._receiver = threads.guarded("a message of the agent", self._receive, failed)
@@ -207,6 +211,23 @@ class AgentLink:
         with contextlib.suppress(ValueError):  # closed already
             self._script.off("message", self._receiver)
 
+    def leave_loader(self) -> None:
+        """No thread of the program is in the agent because of a library that comes or goes, nor will be; waits for it.
+
+        The agent's code goes with it, whoever runs there: threads that load a library and wait for its hooks go on.
+        """
+        with self._loads_lock:
+            self._is_leaving = True
+            waiting = list(self._loads)
+        for ticket in waiting:
+            self._let_load(ticket)
+        deadline = time.monotonic() + ANSWER_S
+        quiet = 0
+        while quiet < 2 and time.monotonic() < deadline:
+            quiet = quiet + 1 if self._ask(self._script.exports_sync.leave_loader) == 0 else 0
+            if quiet == 0:
+                time.sleep(_LOADER_POLL_S)
+
     def unload(self) -> None:
         """The target's own bytes are back everywhere when this returns."""
         self._call(self._script.unload)
@@ -257,11 +278,20 @@ class AgentLink:
             log.warning("agent in process %d: %s", self._pid, message.get("description", message))
         elif payload.get("type") == "module-added":
             ticket = payload["ticket"]
-            self._on_added(_module(payload["module"]), lambda: self._post(ticket))
+            with self._loads_lock:
+                self._loads.add(ticket)
+            if self._is_leaving:
+                self._let_load(ticket)
+            else:
+                self._on_added(_module(payload["module"]), lambda: self._let_load(ticket))
         elif payload.get("type") == "module-removed":
             self._on_removed(_module(payload["module"]))
 
-    def _post(self, ticket: str) -> None:
+    def _let_load(self, ticket: str) -> None:
+        with self._loads_lock:
+            if ticket not in self._loads:
+                return
+            self._loads.discard(ticket)
         with contextlib.suppress(frida.InvalidOperationError):  # the process is gone
             self._script.post({"type": ticket})
 

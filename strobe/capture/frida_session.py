@@ -12,6 +12,7 @@ import frida
 from strobe.capture.agent_socket import AgentSocket
 from strobe.capture.attachable import ATTACH_S, has_agent, is_blocked
 from strobe.capture.device import ROUTER
+from strobe.capture.failed_attach import AttachAttempt
 from strobe.capture.uninjection import Injection
 from strobe.errors import failure
 
@@ -26,11 +27,14 @@ _LEFT_OUT = {"exceptor": "off", "exit_monitor": False, "thread_suspend_monitor":
 class FridaSession:
     """Frida's agent is in the process from the constructor's return until `leave`.
 
+    `goes_on`: where Frida fails to attach, the program is to go on.
+
     Raises process_blocked, agent_silent, and what Frida raises.
     """
 
-    def __init__(self, device: Any, pid: int, pidfd: int) -> None:
+    def __init__(self, device: Any, pid: int, pidfd: int, goes_on: bool) -> None:
         self._pid = pid
+        self._goes_on = goes_on
         self._device = device
         self._injection = Injection(pid)
         self._socket = AgentSocket(pid, pidfd)
@@ -79,7 +83,7 @@ class FridaSession:
         timer.daemon = True
         timer.start()
         try:
-            with cancellable:
+            with cancellable, AttachAttempt(self._pid, is_undone=self._goes_on):
                 return self._device.attach(self._pid, **_LEFT_OUT)
         finally:
             timer.cancel()

@@ -140,7 +140,7 @@ class Target:
 
     def _enter(self, device: Any) -> None:
         self._device = device
-        self._session = FridaSession(device, self.pid, self._pidfd)
+        self._session = FridaSession(device, self.pid, self._pidfd, self.attached)
         if self.attached:
             self._session.wait_for_beginning()
         self._agent = AgentLink(
@@ -161,7 +161,7 @@ class Target:
         agent = getattr(self, "_agent", None)
         steps = [self._observers.take_out, self._leave] if self.attached else []
         if self.attached and agent is not None:
-            steps.insert(1, agent.unload)
+            steps[1:1] = [agent.leave_loader, agent.unload]
         try:
             _take_each(steps)
         finally:
@@ -292,6 +292,7 @@ class Target:
             self._agent.stop_recording,
             self._observers.take_out,  # not before: the faults of a thread that records must be caught
             self._take_permission_back,
+            self._agent.leave_loader,
             self._agent.unload,  # which puts back itself what could not be taken out from here
             self._leave,
         )

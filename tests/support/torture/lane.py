@@ -122,7 +122,7 @@ class Lane:
         patterns += [name for name in ("handled", "plugged_step") if is_counted]
         self.started += 1
         one = Subject(kind, program, 0, self.started, patterns=patterns)
-        one.window = Window() if is_counted else None
+        one.window = Window() if is_counted and kind.counts else None
         self.say("launch", one, f"{program} {arguments} {patterns}")
         if patterns:
             self.good("debug_trace", projectRoot=root, add=patterns, sampling=self.random.choice(["auto", "off"]))
@@ -171,7 +171,7 @@ class Lane:
         assert one.session is not None
         low = self.number(one, "gCounted")
         answer = self.change(one, add=list(COUNTED))
-        if answer is None or not one.kind.is_one_image:
+        if answer is None or not one.kind.is_one_image or not one.kind.counts:
             return
         assert answer["hookedFunctions"] >= len(COUNTED), answer
         one.window = Window(low, self.number(one, "gCounted"))
@@ -284,7 +284,11 @@ class Lane:
         (result,) = self.good("debug_write", sessionId=one.session, targets=[target])["results"]
         if not one.kind.is_one_image:
             return
-        assert result.get("newValue") == value, result
+        if "error" in result:  # nothing was written then
+            assert "did not answer in time; nothing was." in result["error"], result
+            self.refused["write"] += 1
+            return
+        assert result["newValue"] == value, result
         assert one.written is None or result["previousValue"] == one.written, (result, one.written)
         one.written = value
         wait_until(lambda: self.number(one, "gEcho") == value, f"{one.title} to see {value}", END_SECONDS)
