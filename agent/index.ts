@@ -6,6 +6,7 @@ import { allowTracer, bufferStandardOutputByLine, endProgram, readOwnMemory, red
 import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
 import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
+import { forgetTrampolines } from "./trampolines.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest } from "./recorder.js";
 
 let recorder: Recorder | null = null;
@@ -21,6 +22,11 @@ rpc.exports = {
         recorder = new Recorder(request);
         hooks = new Hooks(recorder);
         return recorder.answer;
+    },
+
+    /** What an agent before this one has left was taken back. */
+    changeProcess(): void {
+        recorder?.changeProcess();
     },
 
     prepareStdio(stdinPath: string | null, byLine: boolean): void {
@@ -46,7 +52,8 @@ rpc.exports = {
     observeModules(): void {
         const added = (module: Module): void => announce(describe(module));
         observe(added, module => {
-            hooks?.forget(module.base, module.size);
+            recorder?.codeChanges.forget(module.base, module.size);
+            forgetTrampolines(module.base, module.size);
             send({ type: "module-removed", module: describe(module) });
         });
     },
@@ -116,9 +123,9 @@ rpc.exports = {
 
     /** Runs at unload, at detach, at exit, and when the host dies. */
     dispose(): void {
-        hooks?.restoreAll();
+        recorder?.codeChanges.takeBack(recorder.observers?.changes);
         recorder?.stop();
-        recorder?.observers?.restoreAll();
+        recorder?.codeChanges.takeBack();
         recorder?.end();
         hooks = null;
         recorder = null;

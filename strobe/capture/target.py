@@ -67,9 +67,8 @@ class Target:
         self._events = events
         self._pidfd = os.pidfd_open(pid)
         self._pidfd_lock = threading.Lock()
-        self._observers = CodePatches(pid)
-        self._patches = CodePatches(pid, beneath=self._observers)
-        self._observers.running = self._patches.running = attached
+        self._patches = CodePatches(pid)
+        self._patches.running = attached
         self._is_allowed = False
         self._ended = threading.Event()
         self._released = threading.Event()  # the process has ended, or goes on without us
@@ -154,7 +153,9 @@ class Target:
         self.setup = self._agent.setup(self._segment_path, is_own_program=not self.attached)
         if self.attached:
             keep_signals_from(self._agent, self.pid)
-        observe(self.pid, self._agent, self._observers)
+        self._patches.take_back(self.setup.left)
+        self._agent.change_process()
+        observe(self.pid, self._agent, self._patches)
         self._agent.observe_modules()
 
     def _let_go(self) -> None:
@@ -163,7 +164,7 @@ class Target:
         try:
             with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
                 if self.attached:
-                    self._observers.take_out()
+                    self._patches.take_out_observers()
                 if self.attached and agent is not None:
                     agent.unload()
                 if self.attached and self._session is not None:
@@ -197,7 +198,7 @@ class Target:
     def resume(self) -> None:
         if not self.attached:
             keep_signals_from(self._agent, self.pid)  # not before: Frida holds the threads while it starts
-            self._observers.running = self._patches.running = True
+            self._patches.running = True
             with contextlib.suppress(frida.ProcessNotFoundError):
                 ROUTER.device().resume(self.pid)
 
@@ -308,7 +309,7 @@ class Target:
         steps = (
             self._patches.take_out,
             self._agent.stop_recording,
-            self._observers.take_out,  # not before: the faults of a thread that records must be caught
+            self._patches.take_out_observers,  # not before: the faults of a thread that records must be caught
             self._take_permission_back,
             self._agent.unload,  # which puts back itself what could not be taken out from here
             self._session.detach,
