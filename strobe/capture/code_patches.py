@@ -47,7 +47,7 @@ class CodePatches:
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._patches: dict[int, _Patch] = {}
-        self.running = False  # no thread of the program runs before it was resumed, and a tracer still holds it
+        self.running = False  # not before it was resumed: until then Frida holds its thread
 
     def add(self, requests: dict[int, PatchRequest]) -> dict[int, str]:
         """Takes what is asked for by function id. Returns those that cannot be placed, and why."""
@@ -112,7 +112,7 @@ class CodePatches:
     def _change(self, changes: list[_Change]) -> list[str]:
         """For each "" or why it was not made. Raises as `_write`."""
         try:
-            _, results = _core.write_code(self._pid, changes, stop=self.running)
+            _, results = _core.write_code(self._pid, changes, is_running=self.running)
         except TimeoutError as error:
             log.warning("code of process %d was not changed: %s", self._pid, error)
             return ["thread-blocked"] * len(changes)
