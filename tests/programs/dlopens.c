@@ -1,15 +1,11 @@
 /* Loads the library that is named, calls it, unloads it. `dlopens LIBRARY` three times, 1,000 calls each;
  * `dlopens LIBRARY reload` again and again, `dlopens LIBRARY at-once` without a pause, `dlopens LIBRARY keep` once,
- * calling on, all until SIGUSR1. With UNCOVERED it has code that no unwinder knows. */
+ * calling on, all until SIGUSR1. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "told.h"
-
-#ifdef UNCOVERED
-__asm__(".text\n.skip 65536, 0x90\n");
-#endif
 
 static int (*run)(int);
 
