@@ -6,6 +6,7 @@ import { allowTracer, bufferStandardOutputByLine, endProgram, readOwnMemory, red
 import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
 import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
+import { forgetTrampolines } from "./trampolines.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest } from "./recorder.js";
 
 const LEAVE_TURNS = 40;
@@ -24,6 +25,11 @@ rpc.exports = {
         recorder = new Recorder(request);
         hooks = new Hooks(recorder);
         return recorder.answer;
+    },
+
+    /** What an agent before this one has left was taken back. */
+    changeProcess(): void {
+        recorder?.changeProcess();
     },
 
     prepareStdio(stdinPath: string | null, byLine: boolean): void {
@@ -49,7 +55,8 @@ rpc.exports = {
     observeModules(): void {
         const added = (module: Module): void => announce(describe(module));
         observe(added, module => {
-            hooks?.forget(module.base, module.size);
+            recorder?.codeChanges.forget(module.base, module.size);
+            forgetTrampolines(module.base, module.size);
             send({ type: "module-removed", module: describe(module) });
         });
     },
@@ -126,9 +133,9 @@ rpc.exports = {
     dispose(): void {
         // has been waited for, unless the host is gone
         for (let turn = 0; turn < LEAVE_TURNS && (recorder?.leaveLoader() ?? 0) > 0; turn++) Thread.sleep(LEAVE_TURN_S);
-        hooks?.restoreAll();
+        recorder?.codeChanges.takeBack(recorder.observers?.changes);
         recorder?.stop();
-        recorder?.observers?.restoreAll();
+        recorder?.codeChanges.takeBack();
         recorder?.end();
         hooks = null;
         recorder = null;

@@ -68,8 +68,9 @@ class Steps {
 
 class CodeWriter {
   public:
-    CodeWriter(pid_t process, const std::vector<CodeChange>& changes)
+    CodeWriter(pid_t process, const std::vector<CodeChange>& changes, ThreadStop::Others others)
         : process_(process),
+          others_(others),
           memory_(process),
           changes_(changes),
           by_address_(changes.size()),
@@ -79,15 +80,7 @@ class CodeWriter {
         places_ = std::ranges::any_of(changes, [](const CodeChange& change) { return change.copies.has_value(); });
     }
 
-    CodeAnswer write_unheld() {
-        Steps steps;
-        compare();
-        write_all(steps);
-        steps.keep();
-        return {0, results_};
-    }
-
-    CodeAnswer write_held() {
+    CodeAnswer write() {
         const auto deadline = Clock::now() + kAllAttempts;
         auto pause = kFirstPause;
         for (int attempt = 1;; attempt++) {
@@ -107,7 +100,7 @@ class CodeWriter {
     // False where somebody stands in the way and may leave by himself.
     bool try_once(bool is_last) {
         const std::int64_t begin_ns = own_time_ns();
-        const ThreadStop held(process_, kHold);
+        const ThreadStop held(process_, kHold, others_);
         std::ranges::fill(results_, CodeResult::kWritten);
         const std::vector<Standing> standing = places_ ? find_standing(held) : std::vector<Standing>();
         const auto may_leave = [](const Standing& one) { return one.thread == 0 || one.copy == 0; };
@@ -181,6 +174,7 @@ class CodeWriter {
     }
 
     pid_t process_;
+    ThreadStop::Others others_;
     ProcessMemory memory_;
     const std::vector<CodeChange>& changes_;
     std::vector<std::size_t> by_address_;
@@ -191,9 +185,9 @@ class CodeWriter {
 
 }  // namespace
 
-CodeAnswer write_code(pid_t process, const std::vector<CodeChange>& changes, bool stop) {
-    CodeWriter writer(process, changes);
-    return stop ? writer.write_held() : writer.write_unheld();
+CodeAnswer write_code(pid_t process, const std::vector<CodeChange>& changes, bool is_running) {
+    return CodeWriter(process, changes, is_running ? ThreadStop::Others::kRefused : ThreadStop::Others::kMayHold)
+        .write();
 }
 
 }  // namespace strobe

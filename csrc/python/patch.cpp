@@ -18,12 +18,12 @@ namespace {
 
 using Row = std::tuple<std::uint64_t, py::bytes, py::bytes, std::optional<strobe::Copies>>;
 
-std::pair<std::int64_t, std::vector<int>> write_rows(pid_t process, const std::vector<Row>& rows, bool stop) {
+std::pair<std::int64_t, std::vector<int>> write_rows(pid_t process, const std::vector<Row>& rows, bool is_running) {
     std::vector<strobe::CodeChange> changes;
     changes.reserve(rows.size());
     for (const auto& [address, bytes, expected, copies] : rows) changes.push_back({address, bytes, expected, copies});
     const py::gil_scoped_release release;
-    const strobe::CodeAnswer answer = strobe::write_code(process, changes, stop);
+    const strobe::CodeAnswer answer = strobe::write_code(process, changes, is_running);
     std::vector<int> results;
     results.reserve(answer.results.size());
     for (const strobe::CodeResult result : answer.results) results.push_back(static_cast<int>(result));
@@ -41,7 +41,7 @@ int duplicate_descriptor(int pidfd, int descriptor) {
 namespace strobe::bindings {
 
 void add_patch(py::module_& module) {
-    module.def("write_code", &write_rows, py::arg("pid"), py::arg("changes"), py::arg("stop"));
+    module.def("write_code", &write_rows, py::arg("pid"), py::arg("changes"), py::arg("is_running"));
     module.def("thread_pointer", &strobe::thread_pointer, py::arg("thread"), py::call_guard<py::gil_scoped_release>());
     module.def("duplicate_descriptor", &duplicate_descriptor, py::arg("pidfd"), py::arg("descriptor"));
     module.def("detach_by", &strobe::detach_by, py::arg("tracer"), py::arg("thread"),

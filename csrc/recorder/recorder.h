@@ -217,7 +217,7 @@ struct strobe_recorder {
     const uint64_t* callers; /* code that unwinders know: a count, then pairs of start and end, by address */
     void* (*get_specific)(uint32_t key);
     int (*set_specific)(uint32_t key, const void* value);
-    struct strobe_jump* jumps; /* that the host may have written in this session: STROBE_JUMPS */
+    struct strobe_jump* jumps; /* that may stand in the program's code, as they were made: STROBE_JUMPS */
     uint64_t jump_count;
     uint64_t segment_bytes; /* 0: its memory is somebody else's business */
     uint32_t has_key;
@@ -298,6 +298,9 @@ struct strobe_thread_state* strobe_thread_nested(struct strobe_recorder* recorde
 void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 /* The session has ended: threads begin anew in the next one. */
 void strobe_states_retire(struct strobe_recorder* recorder);
+/* Whether every thread has left the record that it was in; waits for that as long. What a record looks up is then what
+   was there before the call. */
+int strobe_threads_have_got_on(const struct strobe_recorder* recorder, uint64_t limit_ns);
 /* Its session has ended; what it has open may still return. */
 int strobe_state_is_retired(const struct strobe_thread_state* state);
 void strobe_thread_read_name(struct strobe_recorder* recorder, struct strobe_thread_state* state);

@@ -15,6 +15,8 @@
 #define STROBE_SHARED 4    /* busy_slot, and idle, where another task has this thread's control block, too */
 #define STROBE_NAME_FIRST_INTERVAL 4
 #define STROBE_NAME_LAST_INTERVAL 65536
+#define STROBE_LOOK_US 20
+#define STROBE_ENOUGH_BEGUN 3 /* times that a thread has looked at its clock: it may do so twice for one record */
 #define STROBE_SLOT_MARK 0x5354524f42450000ull
 
 STROBE_COLD void strobe_thread_read_name(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
@@ -366,4 +368,30 @@ void strobe_states_retire(struct strobe_recorder* recorder) {
     uint32_t index;
     /* free ones, too: a handler's that has been given back still has its chunk, totals and lane in this segment */
     for (index = 0; index < recorder->states_used; index++) strobe_state_retire(recorder, &recorder->states[index]);
+}
+
+/* Whether the thread is done with the record that it was in: it is in none, or has begun others since. 0 where it does
+   not get on. */
+static int strobe_has_got_on(const struct strobe_thread_state* state, uint64_t deadline_ns) {
+    const volatile uint64_t* busy = &state->busy_slot;
+    const volatile uint64_t* ticks = &state->last_ticks;
+    uint64_t seen = *ticks;
+    int begun = 0;
+    while (state->claimed && *busy != state->idle) {
+        if (*ticks != seen) begun++;
+        if (begun == STROBE_ENOUGH_BEGUN) break;
+        if (strobe_kernel_ns() > deadline_ns) return 0;
+        seen = *ticks;
+        strobe_sleep_us(STROBE_LOOK_US);
+    }
+    return 1;
+}
+
+int strobe_threads_have_got_on(const struct strobe_recorder* recorder, uint64_t limit_ns) {
+    uint64_t deadline_ns = strobe_kernel_ns() + limit_ns;
+    uint32_t index;
+    strobe_sleep_us(1000); /* who has marked itself as busy is seen then */
+    for (index = 0; index < recorder->states_used; index++)
+        if (!strobe_has_got_on(&recorder->states[index], deadline_ns)) return 0;
+    return 1;
 }

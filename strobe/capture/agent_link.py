@@ -50,10 +50,19 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftChange:
+    """Code that an agent before this one has left: what stands there, and what is to."""
+
+    address: int
+    present: bytes
+    original: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Setup:
     """`form`: which form of the recorder is in use. `catches_returns`: False where the CPU forbids replacing return
     addresses (shadow stack), so that only entries are recorded. `reason`: why it is not the native form.
-    `recorder`: address of its struct strobe_recorder.
+    `recorder`: address of its struct strobe_recorder. `left`: to be taken back before anything is hooked.
     `interceptor_writes`: Frida writes the hooks while threads run, so it may only do so before any does."""
 
     form: str
@@ -61,6 +70,7 @@ class Setup:
     reason: str = ""
     interceptor_writes: bool = False
     recorder: int = 0
+    left: tuple[LeftChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +118,16 @@ class AgentLink:
         answer = self._ask(self._script.exports_sync.setup, request)
         self._interceptor_writes = bool(answer["interceptorWrites"])
         recorder = int(answer["recorder"], 16)
-        return Setup(answer["form"], answer["catchesReturns"], answer["reason"], self._interceptor_writes, recorder)
+        left = tuple(
+            LeftChange(int(item["address"], 16), bytes.fromhex(item["present"]), bytes.fromhex(item["original"]))
+            for item in answer["left"]
+        )
+        form, catches_returns, reason = answer["form"], answer["catchesReturns"], answer["reason"]
+        return Setup(form, catches_returns, reason, self._interceptor_writes, recorder, left)
+
+    def change_process(self) -> None:
+        """The places that are changed whatever is traced (agent/process_hooks.ts)."""
+        self._ask(self._script.exports_sync.change_process)
 
     def prepare_stdio(self, stdin_path: str | None, by_line: bool) -> None:
         self._ask(self._script.exports_sync.prepare_stdio, stdin_path, by_line)

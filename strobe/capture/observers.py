@@ -13,7 +13,7 @@ from strobe.capture.task_status import blocked_signals
 
 log = logging.getLogger(__name__)
 
-_SIGACTION = 0
+_FIRST = -1  # of the numbers of their patches, which count downwards
 _FAULTS = 1 << signal.SIGSEGV - 1 | 1 << signal.SIGBUS - 1
 
 
@@ -23,7 +23,7 @@ def observe(pid: int, agent: AgentLink, patches: CodePatches) -> None:
     CodePatches do."""
     found = agent.prepare_observers()
     requests = {
-        number: PatchRequest(address, trampoline, b"")
+        _FIRST - number: PatchRequest(address, trampoline, b"")
         for number, (_, address, trampoline) in enumerate(found)
         if isinstance(trampoline, Trampoline)
     }
@@ -32,10 +32,10 @@ def observe(pid: int, agent: AgentLink, patches: CodePatches) -> None:
     placed = requests.keys() - refused.keys()
     if sets_handlers_itself(pid):  # it would get the faults of the recorder's loads
         log.info("process %d sets signal handlers by system calls of its own: memory is read by the kernel", pid)
-    elif _SIGACTION in placed:
+    elif _FIRST in placed:  # sigaction
         agent.begin_observing(len(placed) < len(found) or _has_faults_blocked(pid, agent))
     elif found:
-        log.warning("process %d: faults are not caught: %s", pid, refused.get(_SIGACTION, found[_SIGACTION][2]))
+        log.warning("process %d: faults are not caught: %s", pid, refused.get(_FIRST, found[0][2]))
 
 
 def _has_faults_blocked(pid: int, agent: AgentLink) -> bool:

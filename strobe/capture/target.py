@@ -66,9 +66,8 @@ class Target:
         self._events = events
         self._pidfd = os.pidfd_open(pid)
         self._pidfd_lock = threading.Lock()
-        self._observers = CodePatches(pid)
-        self._patches = CodePatches(pid, beneath=self._observers)
-        self._observers.running = self._patches.running = attached
+        self._patches = CodePatches(pid)
+        self._patches.running = attached
         self._is_allowed = False
         self._ended = threading.Event()
         self._released = threading.Event()  # the process has ended, or goes on without us
@@ -153,13 +152,15 @@ class Target:
         self.setup = self._agent.setup(self._segment_path, is_own_program=not self.attached)
         if self.attached:
             keep_signals_from(self._agent, self.pid)
-        observe(self.pid, self._agent, self._observers)
+        self._patches.take_back(self.setup.left)
+        self._agent.change_process()
+        observe(self.pid, self._agent, self._patches)
         self._agent.observe_modules()
 
     def _let_go(self) -> None:
         """After a failure on the way in: nothing of the process is open here, and one attached to is as before."""
         agent = getattr(self, "_agent", None)
-        steps = [self._observers.take_out, self._leave] if self.attached else []
+        steps = [self._patches.take_out_observers, self._leave] if self.attached else []
         if self.attached and agent is not None:
             steps[1:1] = [agent.leave_loader, agent.unload]
         try:
@@ -179,7 +180,7 @@ class Target:
     def resume(self) -> None:
         if not self.attached:
             keep_signals_from(self._agent, self.pid)  # not before: Frida holds the threads while it starts
-            self._observers.running = self._patches.running = True
+            self._patches.running = True
             with contextlib.suppress(frida.ProcessNotFoundError):
                 self._device.resume(self.pid)
 
@@ -290,7 +291,7 @@ class Target:
         steps = (
             self._patches.take_out,
             self._agent.stop_recording,
-            self._observers.take_out,  # not before: the faults of a thread that records must be caught
+            self._patches.take_out_observers,  # not before: the faults of a thread that records must be caught
             self._take_permission_back,
             self._agent.leave_loader,
             self._agent.unload,  # which puts back itself what could not be taken out from here

@@ -36,7 +36,7 @@ class Injection:
 
     def has_begun(self) -> bool:
         """Something of Frida's loader is, or may be, in the process."""
-        return bool(_writable_code(self._pid) - self._before) or _is_traced(self._pid) is not False
+        return bool(_writable_code(self._pid) - self._before) or is_traced(self._pid) is not False
 
     def wait_for_end(self) -> bool:
         """Waits until Frida has stopped the process for the last time and let go of it, 20 s at most: False after that.

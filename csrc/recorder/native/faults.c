@@ -75,40 +75,17 @@ static void strobe_begin_catching(void) {
     if (strobe_faults.was_ignored) strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
 }
 
-/* Whether the thread is done with the record that it was in: it is in none, or has begun others since. 0 where it does
-   not get on. */
-static int strobe_has_got_on(const struct strobe_thread_state* state, uint64_t deadline_ns) {
-    const volatile uint64_t* busy = &state->busy_slot;
-    const volatile uint64_t* ticks = &state->last_ticks;
-    uint64_t seen = *ticks;
-    int begun = 0;
-    while (state->claimed && *busy != state->idle) {
-        if (*ticks != seen) begun++;
-        if (begun == STROBE_ENOUGH_BEGUN) break;
-        if (strobe_kernel_ns() > deadline_ns) return 0;
-        seen = *ticks;
-        strobe_sleep_us(STROBE_DRAIN_STEP_US);
-    }
-    return 1;
-}
-
 /* From now on memory is read by the kernel. 0 where a thread may still be within a load of ours: one that does not get
    on, or this one, in whose recording a handler came. */
 static int strobe_end_catching(void) {
     const struct strobe_recorder* recorder = &strobe_recorder;
     const struct strobe_thread_state* own;
-    uint64_t deadline_ns;
-    uint32_t index;
     strobe_faults.was_ignored = 1;
     strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
     if (!recorder->control->is_own) return 1; /* other threads stayed in the parent */
     own = recorder->control->alive ? strobe_thread_known(recorder) : NULL;
     if (!recorder->may_call_kernel || (own != NULL && own->busy_slot != own->idle)) return 0;
-    strobe_sleep_us(1000); /* who has marked itself as busy is seen then */
-    deadline_ns = strobe_kernel_ns() + STROBE_DRAIN_NS;
-    for (index = 0; index < recorder->states_used; index++)
-        if (!strobe_has_got_on(&recorder->states[index], deadline_ns)) return 0;
-    return 1;
+    return strobe_threads_have_got_on(recorder, STROBE_DRAIN_NS);
 }
 
 /* The load at rip goes on where its fixup says. */
