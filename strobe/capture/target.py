@@ -26,6 +26,7 @@ from strobe.capture.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.extras_request import ExtrasRequest
 from strobe.capture.last_thread import end_with_last_thread
+from strobe.capture.low_descriptors import fridas_descriptors, low_descriptors_taken
 from strobe.capture.observers import observe
 from strobe.capture.recorder_state import is_recording
 from strobe.capture.spawning import killed_on_failure, spawn_hint
@@ -91,9 +92,10 @@ class Target:
         device = ROUTER.device()
         stdio = "pipe" if spec.stdio == "capture" else "inherit"
         try:
-            pid = device.spawn(
-                resolved.path, argv=list(resolved.argv), envp=resolved.env, cwd=resolved.cwd, stdio=stdio
-            )
+            with low_descriptors_taken() as foreign:
+                pid = device.spawn(
+                    resolved.path, argv=list(resolved.argv), envp=resolved.env, cwd=resolved.cwd, stdio=stdio
+                )
         except (frida.NotSupportedError, frida.PermissionDeniedError, frida.InvalidArgumentError) as error:
             raise failure("launch_failed", path=resolved.path, reason=error, hint=spawn_hint(error)) from error
         except (frida.ExecutableNotFoundError, frida.TransportError, frida.TimedOutError) as error:
@@ -105,7 +107,8 @@ class Target:
             else:
                 target._open_streams.clear()
             target._begin(device)
-            target._agent.prepare_stdio(stdin_path, by_line=stdio == "pipe")
+            foreign += fridas_descriptors(pid)
+            target._agent.prepare_descriptors(stdin_path, stdio == "pipe", foreign)
         return target
 
     @staticmethod
