@@ -26,7 +26,6 @@ from strobe.capture.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.extras_request import ExtrasRequest
 from strobe.capture.last_thread import end_with_last_thread
-from strobe.capture.low_descriptors import fridas_descriptors, low_descriptors_taken
 from strobe.capture.observers import observe
 from strobe.capture.recorder_state import is_recording
 from strobe.capture.spawning import killed_on_failure, spawn_hint
@@ -34,6 +33,7 @@ from strobe.capture.target_events import TargetEvents
 from strobe.capture.task_status import filters_calls
 from strobe.capture.uninjection import Injection
 from strobe.errors import StrobeError, failure
+from strobe.low_descriptors import fridas_descriptors, low_descriptors_taken
 from strobe.model import ExitStatus, LaunchSpec, LoadedModule
 
 log = logging.getLogger(__name__)

@@ -41,6 +41,10 @@ def main() -> None:
 def _run() -> int | None:
     import signal
 
+    from strobe.low_descriptors import reserve
+
+    reserve()  # before anything is opened
+
     from strobe.cli.group import strobe
 
     for number in (signal.SIGTERM, signal.SIGHUP):
