@@ -2,7 +2,7 @@
 
 import { type ExtrasRequest } from "./extras.js";
 import { type HookAnswer, Hooks, type HookRequest } from "./hooks.js";
-import { allowTracer, bufferStandardOutputByLine, endProgram, readOwnMemory, redirectStandardInput } from "./libc.js";
+import { allowTracer, bufferStandardOutputByLine, closeDescriptor, endProgram, readOwnMemory, redirectStandardInput } from "./libc.js";
 import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
 import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
@@ -32,7 +32,9 @@ rpc.exports = {
         recorder?.changeProcess();
     },
 
-    prepareStdio(stdinPath: string | null, byLine: boolean): void {
+    /** `foreign`: numbers of files that the program has only because it was started by us. */
+    prepareDescriptors(stdinPath: string | null, byLine: boolean, foreign: number[]): void {
+        foreign.forEach(closeDescriptor);
         if (stdinPath !== null) redirectStandardInput(stdinPath);
         if (byLine) bufferStandardOutputByLine();
     },

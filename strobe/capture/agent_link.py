@@ -129,8 +129,9 @@ class AgentLink:
         """The places that are changed whatever is traced (agent/process_hooks.ts)."""
         self._ask(self._script.exports_sync.change_process)
 
-    def prepare_stdio(self, stdin_path: str | None, by_line: bool) -> None:
-        self._ask(self._script.exports_sync.prepare_stdio, stdin_path, by_line)
+    def prepare_descriptors(self, stdin_path: str | None, by_line: bool, foreign: Sequence[int]) -> None:
+        """Of a program that was just started. `foreign`: those that are not for it."""
+        self._ask(self._script.exports_sync.prepare_descriptors, stdin_path, by_line, foreign)
 
     def program_threads(self, threads: set[int]) -> set[int]:
         """Of these thread ids the program's own; the others are the agent's."""

@@ -32,6 +32,7 @@ from strobe.capture.spawning import killed_on_failure, spawn_hint
 from strobe.capture.target_events import TargetEvents
 from strobe.capture.task_status import filters_calls
 from strobe.errors import StrobeError, failure
+from strobe.low_descriptors import fridas_descriptors, low_descriptors_taken
 from strobe.model import ExitStatus, LaunchSpec, LoadedModule
 
 _OUTPUT_END_S = 1.0  # a grandchild may hold the pipe open for ever
@@ -87,9 +88,10 @@ class Target:
         device = ROUTER.device()
         stdio = "pipe" if spec.stdio == "capture" else "inherit"
         try:
-            pid = device.spawn(
-                resolved.path, argv=list(resolved.argv), envp=resolved.env, cwd=resolved.cwd, stdio=stdio
-            )
+            with low_descriptors_taken() as foreign:
+                pid = device.spawn(
+                    resolved.path, argv=list(resolved.argv), envp=resolved.env, cwd=resolved.cwd, stdio=stdio
+                )
         except (frida.NotSupportedError, frida.PermissionDeniedError, frida.InvalidArgumentError) as error:
             raise failure("launch_failed", path=resolved.path, reason=error, hint=spawn_hint(error)) from error
         except (frida.ExecutableNotFoundError, frida.TransportError, frida.TimedOutError) as error:
@@ -101,7 +103,8 @@ class Target:
             else:
                 target._open_streams.clear()
             target._begin(device)
-            target._agent.prepare_stdio(stdin_path, by_line=stdio == "pipe")
+            foreign += fridas_descriptors(pid)
+            target._agent.prepare_descriptors(stdin_path, stdio == "pipe", foreign)
         return target
 
     @staticmethod

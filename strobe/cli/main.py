@@ -31,6 +31,10 @@ def main() -> None:
 
 
 def _run() -> int | None:
+    from strobe.low_descriptors import reserve
+
+    reserve()  # before anything is opened
+
     from strobe.cli import interrupts
     from strobe.cli.group import load, strobe
 

@@ -75,6 +75,12 @@ def test_a_crash_says_where_it_was(build_program: Build) -> None:
     assert error.endswith("strobe: the program was ended by SIGSEGV\n")
 
 
+def test_an_end_by_a_filter_of_system_calls_is_explained(build_program: Build) -> None:
+    result = strobe("run", "-t", "end", "--", build_program("exits"), "kill", 31)
+    assert result.returncode == 128 + 31
+    assert b"ended by SIGSYS: a filter of system calls (seccomp) forbids" in result.stderr
+
+
 def test_the_tree_shows_frames_that_an_exception_left(build_program: Build) -> None:
     result = strobe("run", "-t", "flow::*", "--no-sampling", "--", build_program("throws"))
     assert tree(result.stderr.decode())[:15] == [
