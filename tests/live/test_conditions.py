@@ -112,8 +112,8 @@ def run(session: str, build_program: Callable[..., Path], tmp_path: Path) -> Run
 
 
 def outcomes(run: Run, **conditions: str) -> Iterator[tuple[str, tuple[int, str, str]]]:
-    """Of all commands, several at a time; what deletes the session comes last."""
-    together = [command for command in COMMANDS if command != "sessions delete"]
+    """Of all commands but the demo, which runs long; several at a time. What deletes the session comes last."""
+    together = [command for command in COMMANDS if command not in ("sessions delete", "demo")]
     with ThreadPoolExecutor(4) as pool:
         yield from zip(together, pool.map(lambda command: run(command, **conditions), together), strict=True)
     yield "sessions delete", run("sessions delete", **conditions)
@@ -161,6 +161,11 @@ def test_file_systems(run: Run, which: str, strobe_home: Path, tmp_path: Path) -
             mounted.enter_context(filesystems.read_only(strobe_home))
         for command, outcome in outcomes(run):
             check(command, outcome)
+
+
+@pytest.mark.parametrize(("limit", "streams"), [("ulimit -f 100", ""), ("ulimit -n 20", ""), ("", ">/dev/full")])
+def test_the_demo(run: Run, limit: str, streams: str) -> None:
+    check("demo", run("demo", limit, streams))
 
 
 def test_a_home_of_another_user(run: Run, strobe_home: Path) -> None:

@@ -1,6 +1,6 @@
 """Hooks come and go in eight threads that are interrupted a thousand times a second, by handlers that are hooked, too.
 
-300 changes of hooks always, 10,000 of them in the long form, which take half an hour.
+150 changes of hooks always, 10,000 of them in the long form, which take half an hour.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from support.rounds import IS_LONG, scenario
 from support.sessions import Build, Launch, outcome, text, totals
 from support.wait import wait_until
 
-CHANGES = 10_000 if IS_LONG else 300
+CHANGES = 10_000 if IS_LONG else 150
 PATTERNS = [*(f"step_{number}?" for number in range(1, 9)), "step_*", "in_handler", "*"]
 
 
