@@ -43,6 +43,7 @@ _TERMINATION_S = 1.0
 # Parts of Frida's agent that stand between a program and its handlers of faults, and between exit and what runs then
 _LEFT_OUT = {"exceptor": "off", "exit_monitor": False, "thread_suspend_monitor": False}
 _FILTERED = "it filters its system calls (seccomp), and would be ended by those that an attach needs"
+_GONE_MEANWHILE = "it ended, or became another program, meanwhile"
 _STREAMS: dict[int, Literal["stdout", "stderr"]] = {1: "stdout", 2: "stderr"}
 
 
@@ -126,6 +127,8 @@ class Target:
             raise failure("attach_refused", pid=pid, reason=error) from error
         except frida.ProcessNotFoundError as error:
             raise failure("no_such_process", pid=pid) from error
+        except ProcessLookupError as error:
+            raise failure("attach_refused", pid=pid, reason=_GONE_MEANWHILE) from error
         except FRIDA_ERRORS as error:
             raise failure("attach_refused", pid=pid, reason=error) from error
         return target
