@@ -40,6 +40,7 @@ _TERMINATION_S = 1.0
 _FILTERED = "it filters its system calls (seccomp), and would be ended by those that an attach needs"
 _SILENT = (frida.ProcessNotRespondingError, frida.TimedOutError, frida.TransportError, frida.ProtocolError)
 _END = "the wait for the program's end"
+_GONE_MEANWHILE = "it ended, or became another program, meanwhile"
 _STREAMS: dict[int, Literal["stdout", "stderr"]] = {1: "stdout", 2: "stderr"}
 
 
@@ -125,6 +126,8 @@ class Target:
             raise failure("agent_silent", pid=pid, reason=error) from error
         except frida.ProcessNotFoundError as error:
             raise failure("no_such_process", pid=pid) from error
+        except ProcessLookupError as error:
+            raise failure("attach_refused", pid=pid, reason=_GONE_MEANWHILE) from error
         except FRIDA_ERRORS as error:
             raise failure("attach_refused", pid=pid, reason=error) from error
         return target

@@ -9,23 +9,21 @@ from pathlib import Path
 
 from support import processes
 from support.programs import PROGRAMS
-from support.rounds import long_time, rounds
+from support.rounds import rounds, scenario
 from support.sessions import Build
 
 from strobe.model import LaunchSpec
 from strobe.session import SessionManager
 
-LONG = "STROBE_BIG_ATTACHES"  # "1": 1,000 times, which takes minutes
 
-
-@long_time(LONG)
+@scenario
 def test_let_go_while_libraries_come_and_go(
     manager: SessionManager, build_program: Build, build_plugin: Callable[..., Path]
 ) -> None:
     process = subprocess.Popen([build_program("loads_always"), build_plugin()], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
-        for _ in rounds(LONG, 8):
+        for _ in rounds(8):
             spec = LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS))
             session = manager.launch(spec, ["plugin_*"])
             session.stop()

@@ -85,6 +85,7 @@ COMMON_WATCHES = (
     {"expr": "retval"},
     {"address": "0x10", "type": "u64"},
 )
+SHORT = ["threads", "signals", "unmaps", "throws", "allocates", "contexts"]  # in every run of the tests
 LARGE_PATTERN = "@lib:libc.so.6"  # over 2,000 functions: not at each turn
 LEVELS = {"gcc": ("-O0", "-O1", "-O2"), "rustc": ("-Copt-level=0", "-Copt-level=2")}
 
@@ -106,7 +107,8 @@ def levels(kind: Kind, place: int, is_long: bool) -> tuple[str, ...]:
 def build_all(build: Build, cache: Path, is_long: bool) -> Built:
     """Each in one way for the short form of the test. Rust's is left out where there is no Rust."""
     plugin = programs.build(programs.source_of("torture/plugged"), ("-O1", "-shared", "-fPIC"), None, cache)
-    wanted = os.environ.get("STROBE_TORTURE_KINDS", " ".join(kind.name for kind in KINDS)).split()
+    usual = [kind.name for kind in KINDS] if is_long else SHORT
+    wanted = os.environ.get("STROBE_TORTURE_KINDS", " ".join(usual)).split()
     kinds = [kind for kind in KINDS if kind.name in wanted and (kind.name != "rusty" or shutil.which("rustc"))]
     paths = {
         kind.name: [build(f"torture/{kind.name}", level) for level in levels(kind, place, is_long)]
