@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
+# Tests on several cores at once; ARGS='-n 0 --pdb' for one after the other, in a debugger.
+PARALLEL ?= -n auto --maxprocesses 4 --dist worksteal
 # What goes into the native build; a change of Python code needs none, the installation is editable.
 NATIVE := pyproject.toml CMakeLists.txt \
   $(shell find csrc agent strobe/demo -type f -not -path '*/node_modules/*' -not -path '*/__pycache__/*')
@@ -34,7 +36,7 @@ demo: $(VENV)/installed
 	$(BIN)/strobe demo
 
 test: $(VENV)/test-tools sanitize
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(ARGS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
 scenarios: $(VENV)/test-tools
 	STROBE_SCENARIOS=1 PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m scenario $(ARGS)

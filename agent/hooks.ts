@@ -7,10 +7,8 @@
 
 import { PresentCode } from "./present_code.js";
 import { INTERCEPTOR_WRITES, type Recorder } from "./recorder.js";
-import { makeTrampolines } from "./trampolines.js";
+import { jumpsOf, makeTrampolines } from "./trampolines.js";
 
-const JUMP_BYTES = 5; // jmp rel32
-const JUMP_OPCODE = 0xe9;
 const BATCH = 100; // Interceptor's transactions are quadratic in their size
 
 export const REFUSALS: Record<number, string> = {
@@ -51,24 +49,11 @@ export interface HookAnswer {
     copies: number;
 }
 
-interface Hook {
-    address: NativePointer;
-    original: ArrayBuffer;
-    answer: HookAnswer;
-}
-
-/** Where a jump leads that lies there; nowhere where there is none. */
-function leadsTo(address: NativePointer): NativePointer {
-    return address.readU8() === JUMP_OPCODE ? address.add(JUMP_BYTES).add(address.add(1).readS32()) : NULL;
-}
-
 export function refused(reason: string): HookAnswer {
     return { refusal: reason, trampoline: "0x0", skip: 0, displaced: 0, copy: "0x0", copies: 0 };
 }
 
 export class Hooks {
-    private readonly byId = new Map<number, Hook>();
-
     constructor(private readonly recorder: Recorder) {}
 
     /** Makes the trampolines. Nothing of the program has changed when this returns. */
@@ -90,12 +75,9 @@ export class Hooks {
     private prepareTrampolines(request: HookRequest): HookAnswer[] {
         const answers = makeTrampolines(this.recorder, request);
         this.noteLoops(request, answers.map(answer => answer.loopsToEntry));
-        answers.forEach(({ answer }, index) => {
-            if (answer.refusal !== "") return;
-            const address = ptr(request.addresses[index]).add(answer.skip);
-            this.byId.set(request.ids[index], { address, original: address.readByteArray(JUMP_BYTES) as ArrayBuffer, answer });
-        });
-        return answers.map(({ answer }) => answer);
+        const made = answers.map(({ answer }) => answer);
+        this.recorder.codeChanges.note(jumpsOf(request.addresses, made));
+        return made;
     }
 
     private noteLoops(request: HookRequest, loops: boolean[]): void {
@@ -116,6 +98,7 @@ export class Hooks {
             return this.makeProbe(request.ids[index], address, skip, checks[index] >> DISPLACED_SHIFT, copies[index]);
         });
         Interceptor.flush();
+        this.recorder.codeChanges.note(jumpsOf(request.addresses, answers));
         return answers;
     }
 
@@ -132,7 +115,6 @@ export class Hooks {
     /** `skip`: where Interceptor is expected to write its jump, behind a mark for indirect calls. */
     private makeProbe(id: number, entry: NativePointer, skip: number, displaced: number, copied: HookAnswer): HookAnswer {
         const address = entry.add(skip);
-        const original = address.readByteArray(displaced) as ArrayBuffer;
         let trampoline = NULL;
         let place = address;
         const target: InstrumentationTarget = {
@@ -153,7 +135,7 @@ export class Hooks {
             return refused(`Interceptor refused: ${(error as Error).message}`);
         }
         // the redirect is written at the latest when the batch is flushed, and known only then
-        const answer: HookAnswer = {
+        return {
             get refusal() { return place.equals(address) ? "" : "elsewhere"; },
             get trampoline() { return trampoline.toString(); },
             skip,
@@ -161,22 +143,5 @@ export class Hooks {
             copy: copied.copy,
             copies: copied.copies,
         };
-        this.byId.set(id, { address, original: original.slice(0, JUMP_BYTES), answer });
-        return answer;
-    }
-
-    /** A library was unloaded: nothing may be written there any more. */
-    forget(base: NativePointer, size: number): void {
-        const end = base.add(size);
-        for (const [id, hook] of this.byId)
-            if (hook.address.compare(base) >= 0 && hook.address.compare(end) < 0) this.byId.delete(id);
-    }
-
-    /** Puts the program's own bytes back wherever a jump of ours is; for when the host is not there to do it. */
-    restoreAll(): void {
-        const code = new PresentCode();
-        for (const { address, original, answer } of this.byId.values())
-            if (code.has(Number(address), JUMP_BYTES) && leadsTo(address).equals(ptr(answer.trampoline)))
-                this.recorder.replaceCode(address, original);
     }
 }

@@ -2,11 +2,15 @@
 
 import { type ExtrasRequest } from "./extras.js";
 import { type HookAnswer, Hooks, type HookRequest } from "./hooks.js";
-import { allowTracer, bufferStandardOutputByLine, endProgram, readOwnMemory, redirectStandardInput } from "./libc.js";
+import { allowTracer, bufferStandardOutputByLine, closeDescriptor, endProgram, readOwnMemory, redirectStandardInput } from "./libc.js";
 import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
 import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
+import { forgetTrampolines } from "./trampolines.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest } from "./recorder.js";
+
+const LEAVE_TURNS = 40;
+const LEAVE_TURN_S = 0.005;
 
 let recorder: Recorder | null = null;
 let hooks: Hooks | null = null;
@@ -23,7 +27,14 @@ rpc.exports = {
         return recorder.answer;
     },
 
-    prepareStdio(stdinPath: string | null, byLine: boolean): void {
+    /** What an agent before this one has left was taken back. */
+    changeProcess(): void {
+        recorder?.changeProcess();
+    },
+
+    /** `foreign`: numbers of files that the program has only because it was started by us. */
+    prepareDescriptors(stdinPath: string | null, byLine: boolean, foreign: number[]): void {
+        foreign.forEach(closeDescriptor);
         if (stdinPath !== null) redirectStandardInput(stdinPath);
         if (byLine) bufferStandardOutputByLine();
     },
@@ -46,7 +57,8 @@ rpc.exports = {
     observeModules(): void {
         const added = (module: Module): void => announce(describe(module));
         observe(added, module => {
-            hooks?.forget(module.base, module.size);
+            recorder?.codeChanges.forget(module.base, module.size);
+            forgetTrampolines(module.base, module.size);
             send({ type: "module-removed", module: describe(module) });
         });
     },
@@ -109,10 +121,23 @@ rpc.exports = {
         recorder?.setFlags(ids, flags);
     },
 
+    /** The hooks are out. What is observed stays so until no thread records any more. */
+    stopRecording(): void {
+        recorder?.stop();
+    },
+
+    /** Asked until it is 0, before the agent is unloaded: how many threads of the program run in it as libraries come and go. */
+    leaveLoader(): number {
+        return recorder?.leaveLoader() ?? 0;
+    },
+
     /** Runs at unload, at detach, at exit, and when the host dies. */
     dispose(): void {
-        hooks?.restoreAll();
-        recorder?.observers?.restoreAll();
+        // has been waited for, unless the host is gone
+        for (let turn = 0; turn < LEAVE_TURNS && (recorder?.leaveLoader() ?? 0) > 0; turn++) Thread.sleep(LEAVE_TURN_S);
+        recorder?.codeChanges.takeBack(recorder.observers?.changes);
+        recorder?.stop();
+        recorder?.codeChanges.takeBack();
         recorder?.end();
         hooks = null;
         recorder = null;

@@ -115,6 +115,10 @@ export function populateForWriting(address: NativePointer, bytes: number): boole
     return madvise(start, size, MADV_POPULATE_WRITE) === 0;
 }
 
+export function closeDescriptor(number: number): void {
+    close_(number);
+}
+
 /** The program's standard input becomes this file. */
 export function redirectStandardInput(path: string): void {
     const fd = openFile(path, O_RDONLY);

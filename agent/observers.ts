@@ -4,10 +4,9 @@
  */
 
 import { type HookAnswer } from "./hooks.js";
-import { leads } from "./left_jumps.js";
 import { symbolSize } from "./libc.js";
 import type { Recorder } from "./recorder.js";
-import { makeTrampolines } from "./trampolines.js";
+import { jumpsOf, makeTrampolines } from "./trampolines.js";
 
 const RESUME = 14; // bytes of a trampoline before the displaced instructions
 const ANCHOR = "gnu_get_libc_version"; // nobody interposes it, as sanitizers do sigaction
@@ -20,7 +19,8 @@ export interface ObservedFunction extends HookAnswer {
 export class Observers {
     private readonly names: string[] = [];
     private real = NULL;
-    private readonly code: { address: NativePointer; trampoline: NativePointer; original: ArrayBuffer }[] = [];
+    /** How many of the recorder's code changes are theirs, the first ones. */
+    changes = 0;
 
     constructor(private readonly recorder: Recorder, private readonly form: Record<string, NativePointer>) {
         const name = new NativeFunction(form.strobe_native_observed_name, "pointer", ["uint32"]);
@@ -45,12 +45,14 @@ export class Observers {
             sizes: found.map(item => symbolSize(item.address)),
         };
         const answers = makeTrampolines(this.recorder, request, this.form.strobe_native_observe);
-        return found.map(({ name, address }, index) => {
+        const observed = found.map(({ name, address }, index) => {
             const { answer } = answers[index];
             if (name === this.names[0] && answer.refusal === "") this.real = ptr(answer.trampoline).add(RESUME);
-            if (answer.refusal === "") this.note(address.add(answer.skip), ptr(answer.trampoline));
             return { name, address: address.toString(), ...answer };
         });
+        this.recorder.codeChanges.note(jumpsOf(observed.map(item => item.address), observed));
+        this.changes = this.recorder.codeChanges.length;
+        return observed;
     }
 
     /** The jumps are there. `mayBeBlocked`: see strobe_native_catch_faults. */
@@ -58,17 +60,7 @@ export class Observers {
         new NativeFunction(this.form.strobe_native_catch_faults, "void", ["pointer", "int"])(this.real, mayBeBlocked ? 1 : 0);
     }
 
-    /** Puts the C library's own bytes back wherever a jump of ours is; for when the host is not there to do it, after those of all hooks. */
-    restoreAll(): void {
-        for (const { address, trampoline, original } of this.code)
-            if (leads(address, trampoline)) this.recorder.replaceCode(address, original);
-    }
-
     end(): void {
         new NativeFunction(this.form.strobe_native_leave_faults, "void", [])();
-    }
-
-    private note(address: NativePointer, trampoline: NativePointer): void {
-        this.code.push({ address, trampoline, original: address.readByteArray(5) as ArrayBuffer });
     }
 }

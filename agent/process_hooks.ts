@@ -51,9 +51,10 @@ export class ProcessHooks {
         if (at.readU8() !== JUMP) return;
         const leadsTo = at.add(JUMP_BYTES).add(at.add(1).readS32());
         this.place(recorder, at, memory => write(memory, leadsTo));
+        this.changes.pop();
     }
 
-    /** What Frida itself has changed it puts back when it goes. */
+    /** Not of the guard, which keeps threads from Frida's hook until Frida, when it goes, puts back what it has changed. */
     restore(recorder: Recorder): void {
         for (const { address, original, own } of this.changes.reverse())
             if (same(address.readByteArray(JUMP_BYTES) as ArrayBuffer, own)) recorder.replaceCode(address, original);

@@ -3,12 +3,12 @@
  * library cannot be loaded: compiled by TinyCC, fed by Interceptor probes.
  */
 
+import { CodeChanges, type LeftChange } from "./code_changes.js";
 import { Extras } from "./extras.js";
-import { LeftJumps } from "./left_jumps.js";
 import { Observers } from "./observers.js";
 import { cpuRoutines } from "./aarch64_routines.js";
 import {
-    callInForkedChildren, createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, mapAnonymous, mapMark, mapShared,
+    callInForkedChildren, createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, mapAnonymous, mapMark, mapShared, unmap,
 } from "./libc.js";
 import { ProcessHooks } from "./process_hooks.js";
 
@@ -37,6 +37,8 @@ export interface RecorderAnswer {
     interceptorWrites: boolean;
     /** Address of struct strobe_recorder. */
     recorder: string;
+    /** Jumps of an agent before this one, for the host to take back. */
+    left: LeftChange[];
     /** Why it is not the native form; empty when it is, or when the portable one was wanted. */
     reason: string;
 }
@@ -46,10 +48,12 @@ export class Recorder {
     /** Null where threads keep their values of it: the next agent goes on with the same one. */
     private threadKey: number | null = null;
     private readonly end_: () => void;
+    private isStopped = false;
     private readonly setPlans_: (count: number, functions: NativePointer, plans: NativePointer) => void;
     private readonly setFlags_: (count: number, functions: NativePointer, flags: NativePointer) => void;
     private readonly addFlags_: (count: number, functions: NativePointer, flags: number) => void;
-    private readonly setCallers_: (callers: NativePointer) => void;
+    private readonly setCallers_: (callers: NativePointer) => number;
+    private readonly callers: { start: NativePointer; bytes: number }[] = [];
     private readonly checkPatchable_: (
         count: number, addresses: NativePointer, sizes: NativePointer, results: NativePointer) => void;
     /** Null for a CPU that has no native form. */
@@ -57,6 +61,7 @@ export class Recorder {
         count: number, hooks: NativePointer, memory: NativePointer, enter: UInt64) => number) | null;
     /** What trampolines of the native form call; null in the portable form. */
     readonly nativeEnter: NativePointer | null;
+    private readonly leaveLoader_: () => NativeFunctionReturnValue;
     private readonly takeOut_: (address: NativePointer, bytes: NativePointer, count: number) => void;
     /** 0 where the memory cannot be written. */
     readonly store: (address: NativePointer, bytes: NativePointer, count: number) => number;
@@ -67,7 +72,9 @@ export class Recorder {
     private readonly unwindTable: NativePointer;
     private readonly addUnwinder_: (registerFrame: NativePointer) => number;
     private readonly processHooks = new ProcessHooks();
-    readonly leftJumps: LeftJumps;
+    /** Once what an agent before this one has left is taken back. */
+    readonly changeProcess: () => void;
+    readonly codeChanges: CodeChanges;
     readonly extras: Extras;
     readonly answer: RecorderAnswer;
 
@@ -92,11 +99,10 @@ export class Recorder {
         this.setPlans_ = new NativeFunction(form.strobe_agent_set_plans, "void", ["uint32", "pointer", "pointer"]);
         this.setFlags_ = new NativeFunction(form.strobe_agent_set_flags, "void", ["uint32", "pointer", "pointer"]);
         this.addFlags_ = new NativeFunction(form.strobe_agent_add_flags, "void", ["uint32", "pointer", "uint8"]);
-        this.setCallers_ = new NativeFunction(form.strobe_agent_set_callers, "void", ["pointer"]);
+        this.setCallers_ = new NativeFunction(form.strobe_agent_set_callers, "int", ["pointer"]);
         this.extras = new Extras(form);
         this.initialise(form, request);
-        this.leftJumps = new LeftJumps(this, form);
-        this.leftJumps.takeBack();
+        this.codeChanges = new CodeChanges(this, form);
         const isFirst = new NativeFunction(form.strobe_agent_has_thread_key, "int", [])() === 0;
         if (isFirst) {
             const key = createThreadKey(form.strobe_on_thread_end);
@@ -110,15 +116,18 @@ export class Recorder {
         this.observers = library === null ? null : new Observers(this, form);
         this.unwindTable = new NativeFunction(form.strobe_agent_unwind_table, "pointer", [])() as NativePointer;
         this.registerStandardUnwinder();
-        this.noteExit(tools, form);
-        const writeGuard = new NativeFunction(form.strobe_agent_loader_guard, "uint32", ["pointer", "pointer"]);
-        this.processHooks.guardLoader(this, (memory, leadsTo) => writeGuard(memory, leadsTo) as number);
+        this.leaveLoader_ = new NativeFunction(form.strobe_agent_leave_loader, "uint32", []);
+        this.changeProcess = () => {
+            this.noteExit(tools, form);
+            const writeGuard = new NativeFunction(form.strobe_agent_loader_guard, "uint32", ["pointer", "pointer"]);
+            this.processHooks.guardLoader(this, (memory, leadsTo) => writeGuard(memory, leadsTo) as number);
+        };
         const catches = new NativeFunction(form.strobe_agent_catches_returns, "int", []);
         const place = new NativeFunction(form.strobe_agent_recorder, "pointer", [])() as NativePointer;
         const reason = library === null && request.library !== "" ? `${request.library} cannot be loaded there` : "";
         this.answer = {
             form: library === null ? "portable" : "native", catchesReturns: catches() !== 0, interceptorWrites: INTERCEPTOR_WRITES,
-            recorder: place.toString(), reason,
+            recorder: place.toString(), reason, left: this.codeChanges.left,
         };
     }
 
@@ -176,11 +185,17 @@ export class Recorder {
         this.setFlags_(functions.length, idArray(functions), values);
     }
 
-    /** `callers`: as struct strobe_recorder has them. Threads may still read those that were set before. */
+    /** `callers`: as struct strobe_recorder has them. Those before stay for as long as a thread may still read them. */
     setCallers(callers: ArrayBuffer): void {
-        const memory = mapAnonymous(callers.byteLength);
-        memory.writeByteArray(callers);
-        this.setCallers_(memory);
+        const start = mapAnonymous(callers.byteLength);
+        start.writeByteArray(callers);
+        this.replaceCallers(start);
+        this.callers.push({ start, bytes: callers.byteLength });
+    }
+
+    private replaceCallers(start: NativePointer): void {
+        if (this.setCallers_(start) !== 0)
+            for (const before of this.callers.splice(0)) unmap(before.start, before.bytes);
     }
 
     addFlags(functions: number[], flags: number): void {
@@ -211,24 +226,36 @@ export class Recorder {
         Memory.patchCode(address, bytes.byteLength, place => this.takeOut_(place, copy, bytes.byteLength));
     }
 
-    /** Switches recording off for good; the return stubs already on stacks go on working. */
-    end(): void {
+    /** No thread enters the agent any more when libraries come and go. How many are there still. */
+    leaveLoader(): number {
+        return this.leaveLoader_() as number;
+    }
+
+    /** Switches recording off for good, and returns when no thread records any more; the return stubs already on stacks go on working. */
+    stop(): void {
+        if (this.isStopped) return;
+        this.isStopped = true;
         this.processHooks.restore(this);
         this.extras.end();
         this.end_();
-        this.observers?.end(); // not before: a thread that still records relies on its faults being caught
+        this.replaceCallers(NULL);
+    }
+
+    /** After `stop`, and once nothing is observed any more: a thread that still records relies on its faults being caught. */
+    end(): void {
+        this.observers?.end();
         if (this.threadKey !== null) deleteThreadKey(this.threadKey);
     }
 }
 
 function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
     const names = ["strobe_agent_begin", "strobe_agent_init", "strobe_agent_has_thread_key", "strobe_agent_add_unwinder",
-        "strobe_agent_note_jumps", "strobe_agent_left_jumps",
+        "strobe_agent_jumps",
         "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
         "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_set_watch", "strobe_agent_set_recipe",
         "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_script", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
-        "strobe_agent_loader_guard", "strobe_on_thread_end",
+        "strobe_agent_loader_guard", "strobe_agent_leave_loader", "strobe_on_thread_end",
         "strobe_native_begin", "strobe_native_after_fork", "strobe_native_observe", "strobe_native_observed_name",
         "strobe_native_catch_faults", "strobe_native_leave_faults", "strobe_agent_recorder"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));

@@ -3,6 +3,7 @@
  * only for the copies of the program's instructions in them, where threads go on that stand in the way of a jump.
  */
 
+import { type Jump } from "./code_changes.js";
 import { type HookAnswer, type HookRequest, LOOPS_TO_ENTRY, refused, REFUSALS } from "./hooks.js";
 import { makeExecutable, unmap } from "./libc.js";
 import { mapNear } from "./near_memory.js";
@@ -14,10 +15,25 @@ const HEADER_BYTES = 16;
 const GROUP_SPAN = ptr(0x20000000); // functions that share memory lie so close together
 
 /** All memory that has trampolines: a function may be both observed and traced. */
-const own: { start: NativePointer; end: NativePointer }[] = [];
+let own: { start: NativePointer; end: NativePointer; first: NativePointer; last: NativePointer }[] = [];
 
 function isOwn(address: NativePointer): boolean {
     return own.some(({ start, end }) => address.compare(start) >= 0 && address.compare(end) < 0);
+}
+
+/** A library was unloaded: with its functions nobody calls their trampolines any more. */
+export function forgetTrampolines(base: NativePointer, size: number): void {
+    const isGone = (address: NativePointer): boolean => address.compare(base) >= 0 && address.compare(base.add(size)) < 0;
+    const gone = own.filter(({ first, last }) => isGone(first) && isGone(last));
+    gone.forEach(({ start, end }) => { unmap(start, end.sub(start).toUInt32()); });
+    own = own.filter(memory => !gone.includes(memory));
+}
+
+/** Those that the host is to write. */
+export function jumpsOf(addresses: string[], answers: HookAnswer[]): Jump[] {
+    return answers.flatMap((answer, index) => answer.refusal !== "" || ptr(answer.trampoline).isNull() ? [] : [{
+        address: ptr(addresses[index]).add(answer.skip), leadsTo: ptr(answer.trampoline),
+    }]);
 }
 
 export interface Trampoline {
@@ -67,12 +83,8 @@ function makeGroup(
         const hooks = fillIn(request, group);
         recorder.writeTrampolines(group.length, hooks, memory, enter);
         makeExecutable(memory, bytes);
-        own.push({ start: memory, end: memory.add(bytes) });
-        const made = group.map((_, position) => read(hooks.add(position * HOOK_BYTES), known));
-        recorder.leftJumps.note(made.flatMap(({ answer }, position) => answer.refusal !== "" ? [] : [{
-            address: ptr(request.addresses[group[position]]).add(answer.skip), leadsTo: ptr(answer.trampoline),
-        }]));
-        return made;
+        own.push({ start: memory, end: memory.add(bytes), first, last });
+        return group.map((_, position) => read(hooks.add(position * HOOK_BYTES), known));
     } catch (error) {
         unmap(memory, bytes);
         throw error;

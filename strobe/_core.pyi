@@ -267,20 +267,33 @@ def thread_pointer(thread: int) -> int:
     """Address of a thread's control block, by a stop of some microseconds; 0 where the kernel does not say. Raises
     PermissionError where another debugger holds it, ProcessLookupError where it is gone."""
 
+def duplicate_descriptor(pidfd: int, descriptor: int) -> int:
+    """A descriptor of this process, closed on exec, for what `descriptor` of another one stands for. OSError:
+    PermissionError where that may not be debugged, or the call is not permitted here."""
+
+def detach_by(tracer: int, thread: int) -> bool:
+    """Has a thread of this process let go of a thread that it traces; a signal that was on its way there is delivered.
+    False where that is not possible, as long as the thread has not stopped."""
+
+def end_waiting_thread(thread: int) -> bool:
+    """End a thread of another process where it waits for a futex; False where it does something else. OSError:
+    TimeoutError where it does not stop."""
+
 def block_signals(process: int, threads: list[int]) -> None:
     """Block all signals but those of a thread's own faults in these threads, by id, of any process. Those that are gone
     are left out. OSError: PermissionError where another debugger holds one."""
 
 def write_code(
-    pid: int, changes: list[tuple[int, bytes, bytes, tuple[int, int, int, int] | None]], stop: bool
+    pid: int, changes: list[tuple[int, bytes, bytes, tuple[int, int, int, int] | None]], is_running: bool
 ) -> tuple[int, list[int]]:
     """Writes into the code of a process: (address, bytes, the bytes that must stand there, copies).
 
     `copies`: where a thread goes on that stands one to four bytes behind the address, 0 for nowhere; None where what is
-    replaced is one instruction. With `stop` all threads are held meanwhile. Returns how many ns of CPU time this took
-    while they were held, and of each change 0: written, 1: other code stands there, 2: a thread stands there and has
-    no copy. OSError, with nothing written: PermissionError where another debugger holds the process, ProcessLookupError
-    where it is gone, TimeoutError where a thread does not stop within some seconds.
+    replaced is one instruction. All threads are held meanwhile; where the program has not begun (`is_running` False),
+    another tracer may hold its thread. Returns how many ns of CPU time this took while they were held, and of each
+    change 0: written, 1: other code stands there, 2: a thread stands there and has no copy. OSError, with nothing
+    written: PermissionError where another debugger holds the process, ProcessLookupError where it is gone, TimeoutError
+    where a thread does not stop within some seconds.
     """
 
 RECIPE_STEPS: dict[str, int]

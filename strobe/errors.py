@@ -115,6 +115,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "See what it waits for: cat /proc/{pid}/wchan (a child of vfork, a disk, a network file system); then attach "
         "again.",
     ),
+    "agent_silent": (
+        Code.ATTACH_FAILED,
+        "Process {pid} could not be observed: Frida's agent did not start in it: {reason}.",
+        "A machine that is very busy may be the reason: attach again when it is less so.",
+    ),
     "launch_failed": (Code.ATTACH_FAILED, "'{path}' could not be started under observation: {reason}.", "{hint}"),
     "session_not_found": (
         Code.SESSION_NOT_FOUND,

@@ -4,9 +4,11 @@
 #include <cerrno>
 #include <chrono>
 #include <ctime>
+#include <functional>
 #include <numeric>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "patch/process_memory.h"
 #include "patch/signal_frames.h"
@@ -37,13 +39,38 @@ struct Standing {
     std::size_t change;
     pid_t thread;         // 0: a saved context
     std::uint64_t place;  // where that one's pc is
-    std::uint64_t copy;   // where it can go on; 0: nowhere
+    std::uint64_t pc;
+    std::uint64_t copy;  // where it can go on; 0: nowhere
+};
+
+// What has been done to the process: all of it is taken back, the last step first, unless it is kept.
+class Steps {
+  public:
+    Steps() = default;
+    Steps(const Steps&) = delete;
+    Steps& operator=(const Steps&) = delete;
+    ~Steps() {
+        for (auto undo = undos_.rbegin(); undo != undos_.rend(); ++undo) {
+            try {
+                (*undo)();
+            } catch (const std::system_error&) {  // the process is gone, or this step itself could not be made
+            }
+        }
+    }
+
+    // Before the step, which may fail half done.
+    void add(std::function<void()> undo) { undos_.push_back(std::move(undo)); }
+    void keep() { undos_.clear(); }
+
+  private:
+    std::vector<std::function<void()>> undos_;
 };
 
 class CodeWriter {
   public:
-    CodeWriter(pid_t process, const std::vector<CodeChange>& changes)
+    CodeWriter(pid_t process, const std::vector<CodeChange>& changes, ThreadStop::Others others)
         : process_(process),
+          others_(others),
           memory_(process),
           changes_(changes),
           by_address_(changes.size()),
@@ -53,13 +80,7 @@ class CodeWriter {
         places_ = std::ranges::any_of(changes, [](const CodeChange& change) { return change.copies.has_value(); });
     }
 
-    CodeAnswer write_unheld() {
-        compare();
-        write_all();
-        return {0, results_};
-    }
-
-    CodeAnswer write_held() {
+    CodeAnswer write() {
         const auto deadline = Clock::now() + kAllAttempts;
         auto pause = kFirstPause;
         for (int attempt = 1;; attempt++) {
@@ -79,7 +100,7 @@ class CodeWriter {
     // False where somebody stands in the way and may leave by himself.
     bool try_once(bool is_last) {
         const std::int64_t begin_ns = own_time_ns();
-        const ThreadStop held(process_, kHold);
+        const ThreadStop held(process_, kHold, others_);
         std::ranges::fill(results_, CodeResult::kWritten);
         const std::vector<Standing> standing = places_ ? find_standing(held) : std::vector<Standing>();
         const auto may_leave = [](const Standing& one) { return one.thread == 0 || one.copy == 0; };
@@ -87,20 +108,27 @@ class CodeWriter {
         for (const Standing& one : standing)
             if (one.copy == 0) results_[one.change] = CodeResult::kOccupied;
         compare();
-        write_all();
-        move_away(standing);
+        Steps steps;  // undone while the threads are still held
+        write_all(steps);
+        move_away(standing, steps);
+        steps.keep();
         worked_ns_ = own_time_ns() - begin_ns;
         return true;
     }
 
-    void move_away(const std::vector<Standing>& standing) const {
+    void move_away(const std::vector<Standing>& standing, Steps& steps) const {
         for (const Standing& one : standing) {
             if (results_[one.change] != CodeResult::kWritten) continue;
-            if (one.thread != 0) {
-                ThreadStop::set_pc(one.thread, one.copy);
-            } else {
-                memory_.write(one.place, &one.copy, sizeof one.copy);
-            }
+            steps.add([this, one] { move(one, one.pc); });
+            move(one, one.copy);
+        }
+    }
+
+    void move(const Standing& one, std::uint64_t pc) const {
+        if (one.thread != 0) {
+            ThreadStop::set_pc(one.thread, pc);
+        } else {
+            memory_.write(one.place, &pc, sizeof pc);
         }
     }
 
@@ -122,7 +150,7 @@ class CodeWriter {
         const CodeChange& change = changes_[index];
         const std::uint64_t offset = pc - change.address;
         if (!change.copies || offset >= change.bytes.size()) return;
-        found.push_back({index, thread, place, offset <= change.copies->size() ? (*change.copies)[offset - 1] : 0});
+        found.push_back({index, thread, place, pc, offset <= change.copies->size() ? (*change.copies)[offset - 1] : 0});
     }
 
     void compare() {
@@ -134,25 +162,19 @@ class CodeWriter {
         }
     }
 
-    // All or none: a failure in the middle leaves the program as it was.
-    void write_all() const {
-        std::vector<std::size_t> written;
-        try {
-            for (const std::size_t index : by_address_) {
-                if (results_[index] != CodeResult::kWritten) continue;
-                memory_.write(changes_[index].address, changes_[index].bytes.data(), changes_[index].bytes.size());
-                written.push_back(index);
-            }
-        } catch (...) {
-            for (const std::size_t index : written) {
-                const CodeChange& change = changes_[index];
-                memory_.write(change.address, change.expected.data(), change.expected.size());
-            }
-            throw;
+    void write_all(Steps& steps) const {
+        for (const std::size_t index : by_address_) {
+            if (results_[index] != CodeResult::kWritten) continue;
+            const CodeChange& change = changes_[index];
+            std::string before(change.bytes.size(), '\0');
+            before.resize(memory_.read(change.address, before.data(), before.size()));
+            steps.add([this, &change, before] { memory_.write(change.address, before.data(), before.size()); });
+            memory_.write(change.address, change.bytes.data(), change.bytes.size());
         }
     }
 
     pid_t process_;
+    ThreadStop::Others others_;
     ProcessMemory memory_;
     const std::vector<CodeChange>& changes_;
     std::vector<std::size_t> by_address_;
@@ -163,9 +185,9 @@ class CodeWriter {
 
 }  // namespace
 
-CodeAnswer write_code(pid_t process, const std::vector<CodeChange>& changes, bool stop) {
-    CodeWriter writer(process, changes);
-    return stop ? writer.write_held() : writer.write_unheld();
+CodeAnswer write_code(pid_t process, const std::vector<CodeChange>& changes, bool is_running) {
+    return CodeWriter(process, changes, is_running ? ThreadStop::Others::kRefused : ThreadStop::Others::kMayHold)
+        .write();
 }
 
 }  // namespace strobe

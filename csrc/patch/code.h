@@ -29,12 +29,13 @@ struct CodeAnswer {
     std::vector<CodeResult> results;  // of each change
 };
 
-// Makes all changes whose place holds what is expected, through /proc/PID/mem, which needs no writable pages. With
-// `stop` all threads of the process are held meanwhile, milliseconds each time; without it nobody may be running there.
-// A thread that stands within what is replaced, or is in a signal handler that will return there, goes on in the copy;
-// where there is none, and it does not leave by itself within some attempts, the change is not made. Throws
-// std::system_error as ThreadStop does when a thread does not stop in about three seconds, and where the memory cannot
-// be written; nothing has changed then.
-CodeAnswer write_code(pid_t process, const std::vector<CodeChange>& changes, bool stop);
+// Makes all changes whose place holds what is expected, through /proc/PID/mem, which needs no writable pages. All
+// threads of the process are held meanwhile, milliseconds each time. Without `is_running` the program has not begun,
+// and its thread may be held by another tracer: then only those that this one has put into the process run. A thread
+// that stands within what is replaced, or is in a signal handler that will return there, goes on in the copy; where
+// there is none, and it does not leave by itself within some attempts, the change is not made. Throws std::system_error
+// as ThreadStop does when a thread does not stop in about three seconds, and where the memory cannot be written;
+// nothing has changed then.
+CodeAnswer write_code(pid_t process, const std::vector<CodeChange>& changes, bool is_running);
 
 }  // namespace strobe

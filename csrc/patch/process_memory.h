@@ -27,11 +27,12 @@ class ProcessMemory {
         const ssize_t done = pread(file_, bytes, count, static_cast<off_t>(address));
         return done < 0 ? 0 : static_cast<std::size_t>(done);
     }
+    // Throws std::system_error: ESRCH where the process is gone. Some of the bytes may have been written.
     void write(std::uint64_t address, const void* bytes, std::size_t count) const {
         const ssize_t done = pwrite(file_, bytes, count, static_cast<off_t>(address));
-        if (done != static_cast<ssize_t>(count)) {
-            throw std::system_error(done < 0 ? errno : EIO, std::generic_category(), "writing code");
-        }
+        if (done == static_cast<ssize_t>(count)) return;
+        const int error = done < 0 ? errno : done == 0 ? ESRCH : EIO;  // 0: there is no memory any more
+        throw std::system_error(error, std::generic_category(), "writing code");
     }
 
   private:

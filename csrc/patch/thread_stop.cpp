@@ -24,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 // A thread in such a wait, as vfork's parent is, stops only when that is over; others wait for it meanwhile.
 constexpr auto kUninterruptible = std::chrono::milliseconds(20);
+constexpr char kTracingStop = 't';
 constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
 
 [[noreturn]] void fail(int error, const char* what) { throw std::system_error(error, std::generic_category(), what); }
@@ -80,12 +81,12 @@ std::uint64_t stack_pointer_of(const user_regs_struct& registers) {
 
 }  // namespace
 
-ThreadStop::ThreadStop(pid_t process, std::chrono::milliseconds limit)
-    : process_(process), deadline_(Clock::now() + limit) {
+ThreadStop::ThreadStop(pid_t process, std::chrono::milliseconds limit, Others others)
+    : process_(process), deadline_(Clock::now() + limit), others_(others) {
     // stopped threads create no others, so a round that finds none is the last
     while (seize_new()) {
     }
-    if (threads_.empty()) fail(ESRCH, "the process is gone");
+    if (threads_.empty() && held_by_others_.empty()) fail(ESRCH, "the process is gone");
 }
 
 ThreadStop::~ThreadStop() {
@@ -94,11 +95,16 @@ ThreadStop::~ThreadStop() {
 
 bool ThreadStop::seize_new() {
     const std::size_t known = threads_.size();
+    const auto has = [](const std::vector<pid_t>& ids, pid_t id) { return std::ranges::find(ids, id) != ids.end(); };
     for (const pid_t id : task_ids(process_)) {
-        if (std::ranges::find(threads_, id) != threads_.end() || is_dead(process_, id)) continue;
+        if (has(threads_, id) || has(held_by_others_, id) || is_dead(process_, id)) continue;
         if (ptrace(PTRACE_SEIZE, id, nullptr, nullptr) != 0) {
-            if (errno == ESRCH || is_dead(process_, id)) continue;
-            fail(errno, "a thread cannot be stopped");
+            const int error = errno;
+            const char state = state_of(process_, id);
+            if (error == ESRCH || is_dead(process_, id)) continue;
+            if (others_ != Others::kMayHold || state != kTracingStop) fail(error, "a thread cannot be stopped");
+            held_by_others_.push_back(id);
+            continue;
         }
         ptrace(PTRACE_INTERRUPT, id, nullptr, nullptr);
         threads_.push_back(id);
@@ -162,7 +168,9 @@ void ThreadStop::set_pc(pid_t thread, std::uint64_t pc) {
     if (!get_registers(thread, registers)) return;  // it was killed
     pc_of(registers) = pc;
     iovec whole{&registers, sizeof registers};
-    ptrace(PTRACE_SETREGSET, thread, NT_PRSTATUS, &whole);
+    if (ptrace(PTRACE_SETREGSET, thread, NT_PRSTATUS, &whole) != 0 && errno != ESRCH) {
+        fail(errno, "a thread cannot be moved");
+    }
 }
 
 }  // namespace strobe

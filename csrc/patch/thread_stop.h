@@ -20,10 +20,13 @@ struct ThreadPlace {
 // within as_tracer, so that threads which did not stop in time are let go of, too.
 class ThreadStop {
   public:
+    enum class Others : std::uint8_t { kRefused, kMayHold };
+
     // Stops every thread, those that are created meanwhile included. Throws std::system_error: EPERM where another
     // debugger holds the process, ESRCH where it is gone, ETIMEDOUT where a thread does not stop within `limit`, or is
-    // in an uninterruptible wait for 20 ms of that.
-    ThreadStop(pid_t process, std::chrono::milliseconds limit);
+    // in an uninterruptible wait for 20 ms of that. With kMayHold a thread that another one holds stopped is left as it
+    // is, and has no place.
+    ThreadStop(pid_t process, std::chrono::milliseconds limit, Others others = Others::kRefused);
     ThreadStop(const ThreadStop&) = delete;
     ThreadStop& operator=(const ThreadStop&) = delete;
     // Lets go of all; signals that arrived meanwhile are delivered then.
@@ -31,7 +34,7 @@ class ThreadStop {
 
     // Of those threads that still live.
     std::vector<ThreadPlace> places() const;
-    // Lets the thread go on there.
+    // Lets the thread go on there; one that was killed does not. Throws std::system_error.
     static void set_pc(pid_t thread, std::uint64_t pc);
 
   private:
@@ -41,7 +44,9 @@ class ThreadStop {
 
     pid_t process_;
     std::chrono::steady_clock::time_point deadline_;
+    Others others_;
     std::vector<pid_t> threads_;
+    std::vector<pid_t> held_by_others_;
 };
 
 }  // namespace strobe

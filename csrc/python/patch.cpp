@@ -1,8 +1,14 @@
-// Code of a running process, changed from outside.
+// Code of a running process, changed from outside, and what else of one is reached from here.
 #include <pybind11/stl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
 
 #include "bindings.h"
 #include "patch/code.h"
+#include "patch/left_stops.h"
 #include "patch/signal_mask.h"
 #include "patch/thread_pointer.h"
 
@@ -12,16 +18,22 @@ namespace {
 
 using Row = std::tuple<std::uint64_t, py::bytes, py::bytes, std::optional<strobe::Copies>>;
 
-std::pair<std::int64_t, std::vector<int>> write_rows(pid_t process, const std::vector<Row>& rows, bool stop) {
+std::pair<std::int64_t, std::vector<int>> write_rows(pid_t process, const std::vector<Row>& rows, bool is_running) {
     std::vector<strobe::CodeChange> changes;
     changes.reserve(rows.size());
     for (const auto& [address, bytes, expected, copies] : rows) changes.push_back({address, bytes, expected, copies});
     const py::gil_scoped_release release;
-    const strobe::CodeAnswer answer = strobe::write_code(process, changes, stop);
+    const strobe::CodeAnswer answer = strobe::write_code(process, changes, is_running);
     std::vector<int> results;
     results.reserve(answer.results.size());
     for (const strobe::CodeResult result : answer.results) results.push_back(static_cast<int>(result));
     return {answer.worked_ns, std::move(results)};
+}
+
+int duplicate_descriptor(int pidfd, int descriptor) {
+    const long copy = syscall(SYS_pidfd_getfd, pidfd, descriptor, 0);
+    if (copy < 0) throw std::system_error(errno, std::generic_category(), "a descriptor cannot be had");
+    return static_cast<int>(copy);
 }
 
 }  // namespace
@@ -29,8 +41,13 @@ std::pair<std::int64_t, std::vector<int>> write_rows(pid_t process, const std::v
 namespace strobe::bindings {
 
 void add_patch(py::module_& module) {
-    module.def("write_code", &write_rows, py::arg("pid"), py::arg("changes"), py::arg("stop"));
+    module.def("write_code", &write_rows, py::arg("pid"), py::arg("changes"), py::arg("is_running"));
     module.def("thread_pointer", &strobe::thread_pointer, py::arg("thread"), py::call_guard<py::gil_scoped_release>());
+    module.def("duplicate_descriptor", &duplicate_descriptor, py::arg("pidfd"), py::arg("descriptor"));
+    module.def("detach_by", &strobe::detach_by, py::arg("tracer"), py::arg("thread"),
+               py::call_guard<py::gil_scoped_release>());
+    module.def("end_waiting_thread", &strobe::end_waiting_thread, py::arg("thread"),
+               py::call_guard<py::gil_scoped_release>());
     module.def("block_signals", &strobe::block_signals, py::arg("process"), py::arg("threads"),
                py::call_guard<py::gil_scoped_release>());
 }

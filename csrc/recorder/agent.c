@@ -2,6 +2,7 @@
 #include "recorder.h"
 
 #define STROBE_CACHE_LINE 64u
+#define STROBE_CALLERS_WAIT_NS 100000000u
 #define STROBE_JUMP_TO_ITSELF 0xfeebu /* x86-64 */
 
 void strobe_on_thread_end(void* state) { strobe_thread_end(&strobe_recorder, (struct strobe_thread_state*)state); }
@@ -61,6 +62,12 @@ void* strobe_agent_exit_probe(uint32_t cpu_offset, uint32_t rdi_offset) {
 
 uint32_t strobe_agent_exit_routine(uint8_t* memory) { return strobe_exit_routine_write(&strobe_recorder, memory); }
 
+/* From now on no thread of the program enters the agent when libraries come and go. Gives how many are still there. */
+uint32_t strobe_agent_leave_loader(void) {
+    strobe_recorder.control->has_agent = 0;
+    return *(volatile uint32_t*)&strobe_recorder.control->loader_calls;
+}
+
 uint32_t strobe_agent_loader_guard(uint8_t* memory, uint64_t leads_to) {
     return strobe_loader_guard_write(&strobe_recorder, memory, leads_to);
 }
@@ -72,26 +79,15 @@ int strobe_agent_catches_returns(void) { return (int)strobe_recorder.catch_retur
 /* Where the host finds whether it is on, and which segment it writes to. */
 void* strobe_agent_recorder(void) { return &strobe_recorder; }
 
-/* The code is the program's own again. */
-void strobe_agent_end(void) {
-    strobe_recorder.jump_count = 0;
-    strobe_recorder_end(&strobe_recorder);
-}
+void strobe_agent_end(void) { strobe_recorder_end(&strobe_recorder); }
 
-/* Jumps that are going to be written. They are known here, because who has them taken back may be another agent: the
-   one that is attached to a forked child, or comes after one that could not. Those without room stay. */
-void strobe_agent_note_jumps(uint32_t count, const struct strobe_jump* jumps) {
-    uint32_t index;
-    for (index = 0; index < count && strobe_recorder.jump_count < STROBE_JUMPS; index++)
-        strobe_recorder.jumps[strobe_recorder.jump_count++] = jumps[index];
-}
-
-/* How many there are that nobody has taken back, and where. */
-uint32_t strobe_agent_left_jumps(const struct strobe_jump** jumps) {
-    uint32_t count = (uint32_t)strobe_recorder.jump_count;
+/* The list of jumps that stand in the program's code, or are going to (agent/code_changes.ts), and how many there are.
+   It is kept here, because who takes them back may be another agent: the one that is attached to a forked child, or
+   comes after one that could not. Gives how many have room. */
+uint32_t strobe_agent_jumps(struct strobe_jump** jumps, uint64_t** count) {
     *jumps = strobe_recorder.jumps;
-    strobe_recorder.jump_count = 0;
-    return count;
+    *count = &strobe_recorder.jump_count;
+    return STROBE_JUMPS;
 }
 
 /* A library that is loaded again brings the same functions, whose captures are there already. */
@@ -204,9 +200,10 @@ void strobe_agent_set_extras(uint32_t count, const uint32_t* functions, const ui
 
 void strobe_agent_set_script(void* script) { strobe_recorder.script = (strobe_script_function*)script; }
 
-/* As strobe_recorder.callers; nobody writes there any more. */
-void strobe_agent_set_callers(const uint64_t* callers) {
+/* As strobe_recorder.callers; nobody writes there any more. Whether nobody reads those before any more. */
+int strobe_agent_set_callers(const uint64_t* callers) {
     *(const uint64_t* volatile*)&strobe_recorder.callers = callers;
+    return strobe_threads_have_got_on(&strobe_recorder, STROBE_CALLERS_WAIT_NS);
 }
 
 #ifdef STROBE_CATCHES_FAULTS

@@ -49,11 +49,11 @@ STROBE_COLD uint64_t strobe_kernel_ns(void) {
     return (uint64_t)now[0] * 1000000000u + (uint64_t)now[1];
 }
 
-static int64_t strobe_sleep_ms(int64_t milliseconds) {
+void strobe_sleep_us(int64_t microseconds) {
     int64_t time[2];
     time[0] = 0;
-    time[1] = milliseconds * 1000000;
-    return strobe_syscall(STROBE_SYS_NANOSLEEP, (int64_t)time, 0, 0, 0, 0, 0);
+    time[1] = microseconds * 1000;
+    strobe_syscall(STROBE_SYS_NANOSLEEP, (int64_t)time, 0, 0, 0, 0, 0);
 }
 
 int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment) {
@@ -93,6 +93,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->control->exit_handler = recorder->exit_function;
     recorder->control->alive = 1;
     recorder->control->has_agent = 1;
+    recorder->control->is_own = 1;
     return 0;
 }
 
@@ -117,8 +118,8 @@ void strobe_recorder_end(struct strobe_recorder* recorder) {
     recorder->control->alive = 0;
     recorder->control->exit_handler = 0;
     /* a thread may stand between reading the handler's address and marking itself busy: give it time to get on */
-    strobe_sleep_ms(20);
-    while (attempts-- > 0 && strobe_anyone_busy(recorder)) strobe_sleep_ms(1);
+    strobe_sleep_us(20000);
+    while (attempts-- > 0 && strobe_anyone_busy(recorder)) strobe_sleep_us(1000);
     strobe_states_retire(recorder);
     strobe_segment_replace(recorder);
 }

@@ -124,7 +124,9 @@ struct strobe_thread_state {
 struct strobe_control {
     uint64_t exit_handler; /* address of strobe_exit; 0: return stubs only return */
     uint32_t alive;
-    uint32_t has_agent; /* never set again in a child, whatever is recorded there */
+    uint32_t has_agent;    /* never set again in a child, whatever is recorded there */
+    uint32_t loader_calls; /* threads in Frida's hook on the dynamic linker; behind has_agent, as machine code has it */
+    uint32_t is_own;       /* this memory is the process's own: 0 in a child until it is recorded */
 };
 
 /* The number of `width` bytes at `address`; after each dereference, first of the word at `address`, so many bytes
@@ -215,7 +217,7 @@ struct strobe_recorder {
     const uint64_t* callers; /* code that unwinders know: a count, then pairs of start and end, by address */
     void* (*get_specific)(uint32_t key);
     int (*set_specific)(uint32_t key, const void* value);
-    struct strobe_jump* jumps; /* that the host may have written in this session: STROBE_JUMPS */
+    struct strobe_jump* jumps; /* that may stand in the program's code, as they were made: STROBE_JUMPS */
     uint64_t jump_count;
     uint64_t segment_bytes; /* 0: its memory is somebody else's business */
     uint32_t has_key;
@@ -240,6 +242,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
 /* Switches it off; returns once no thread is inside the recorder (waits up to a second). Stubs stay usable, and the
    segment's place in memory is kept, with nothing of the file in it. */
 void strobe_recorder_end(struct strobe_recorder* recorder);
+void strobe_sleep_us(int64_t microseconds); /* less than a second */
 
 /* calls.c: the hot path */
 
@@ -288,14 +291,22 @@ struct strobe_thread_state* strobe_thread_known(const struct strobe_recorder* re
 /* Prepares up to `count` states, so that a thread can begin with one of them without a system call. */
 void strobe_states_prepare(struct strobe_recorder* recorder, uint32_t count);
 struct strobe_thread_state* strobe_thread_current(struct strobe_recorder* recorder);
+/* This thread is about to make a task that has its memory and its control block. */
+void strobe_thread_shares_block(struct strobe_recorder* recorder);
 /* The state that records while `state` is busy; NULL where there is none to be had (counted). */
 struct strobe_thread_state* strobe_thread_nested(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 /* The session has ended: threads begin anew in the next one. */
 void strobe_states_retire(struct strobe_recorder* recorder);
+/* Whether every thread has left the record that it was in; waits for that as long. What a record looks up is then what
+   was there before the call. */
+int strobe_threads_have_got_on(const struct strobe_recorder* recorder, uint64_t limit_ns);
 /* Its session has ended; what it has open may still return. */
 int strobe_state_is_retired(const struct strobe_thread_state* state);
 void strobe_thread_read_name(struct strobe_recorder* recorder, struct strobe_thread_state* state);
+/* native/observed.c: whether the kernel still has our handler of faults. At a thread's first event, then ever less
+ * often. */
+void strobe_handlers_check(void);
 
 /* chunks.c: room for a record with `words` payload words, or NULL (counted by the caller) */
 int strobe_populate(const struct strobe_recorder* recorder, void* start, uint64_t bytes);

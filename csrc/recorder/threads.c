@@ -12,8 +12,11 @@
 #define STROBE_BEGINNING 1 /* busy_slot of a state that is being set up */
 #define STROBE_ENDED 2     /* busy_slot while nobody works with the state of a thread that has run its destructors */
 #define STROBE_RETIRED 3   /* busy_slot, and idle, of a state whose session has ended */
+#define STROBE_SHARED 4    /* busy_slot, and idle, where another task has this thread's control block, too */
 #define STROBE_NAME_FIRST_INTERVAL 4
 #define STROBE_NAME_LAST_INTERVAL 65536
+#define STROBE_LOOK_US 20
+#define STROBE_ENOUGH_BEGUN 3 /* times that a thread has looked at its clock: it may do so twice for one record */
 #define STROBE_SLOT_MARK 0x5354524f42450000ull
 
 STROBE_COLD void strobe_thread_read_name(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
@@ -21,6 +24,9 @@ STROBE_COLD void strobe_thread_read_name(struct strobe_recorder* recorder, struc
     uint64_t* place;
     if (state->name_interval < STROBE_NAME_LAST_INTERVAL) state->name_interval *= 4;
     state->name_countdown = state->name_interval;
+#ifdef STROBE_CATCHES_FAULTS
+    strobe_handlers_check();
+#endif
     if (state->thread_index >= STROBE_THREAD_INDEX_SHARED) return;
     place = (uint64_t*)recorder->threads[state->thread_index].name;
     if (recorder->may_call_kernel) {
@@ -58,6 +64,8 @@ static void strobe_thread_enlist(struct strobe_recorder* recorder, struct strobe
 static int strobe_thread_has_ended(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                                    uint32_t tid) {
     uint64_t found;
+    if (recorder->may_call_kernel && state->idle == STROBE_SHARED) /* it may be another process */
+        return strobe_syscall(STROBE_SYS_TKILL, tid, 0, 0, 0, 0, 0) == -STROBE_ESRCH;
     if (recorder->may_call_kernel)
         return strobe_syscall(STROBE_SYS_TGKILL, recorder->pid, tid, 0, 0, 0, 0) == -STROBE_ESRCH;
     if (recorder->tid_offset == 0 || !strobe_may_touch(recorder)) return 0;
@@ -117,7 +125,8 @@ static struct strobe_thread_state* strobe_state_claim(struct strobe_recorder* re
         struct strobe_thread_state* state = &recorder->states[index];
         if (state->claimed == 0 && strobe_compare_exchange32(&state->claimed, 0, 1)) return state;
         if (strobe_state_is_left(recorder, state, tid)) return state;
-        if (state->idle == STROBE_ENDED && strobe_state_take_stale(recorder, state)) return state;
+        if ((state->idle == STROBE_ENDED || state->idle == STROBE_SHARED) && strobe_state_take_stale(recorder, state))
+            return state;
     }
     while (used < STROBE_THREAD_STATES) {
         if (strobe_compare_exchange32(&recorder->states_used, used, used + 1) &&
@@ -215,12 +224,40 @@ void strobe_states_prepare(struct strobe_recorder* recorder, uint32_t count) {
         strobe_compare_exchange32(&recorder->states_used, used, count);
 }
 
+/* The control block is another task's as well, so that only the kernel can say which of them this is. Tasks beyond the
+   first have states that the key does not know. */
+static struct strobe_thread_state* strobe_thread_of_task(struct strobe_recorder* recorder,
+                                                         struct strobe_thread_state* known) {
+    uint32_t tid = 0, index;
+    struct strobe_thread_state* state;
+    if (recorder->may_call_kernel) tid = (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0);
+    if (tid == known->tid) return known;
+    for (index = 0; index < recorder->states_used && tid != 0; index++) {
+        state = &recorder->states[index];
+        if (state->tid != tid) continue;
+        if (state->idle == STROBE_SHARED) return state;
+        if (state->busy_slot == STROBE_BEGINNING) return NULL;
+    }
+    state = tid == 0 ? NULL : strobe_state_begin(recorder, strobe_state_claim(recorder, tid), tid);
+    if (state != NULL) state->idle = state->busy_slot = STROBE_SHARED;
+    return state;
+}
+
+void strobe_thread_shares_block(struct strobe_recorder* recorder) {
+    struct strobe_thread_state* state = strobe_thread_current(recorder);
+    if (state == NULL) return;
+    if (state->busy_slot == state->idle) state->busy_slot = STROBE_SHARED;
+    state->idle = STROBE_SHARED;
+}
+
 /* `known`: what the key's value says; it may be a state of a thread that had this memory before. */
 static STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe_recorder* recorder,
                                                                    struct strobe_thread_state* known) {
     uint32_t tid = strobe_own_tid(recorder);
     struct strobe_thread_state* state;
     if (tid == 0) return NULL;
+    if (known != NULL && known->idle == STROBE_SHARED && known->thread_pointer == strobe_thread_pointer())
+        return strobe_thread_of_task(recorder, known);
     if (known != NULL && strobe_is_own_ended(known, tid)) return known;
     state = strobe_state_of(recorder, tid);
     if (state != NULL && state->busy_slot == STROBE_BEGINNING) return NULL;
@@ -331,4 +368,30 @@ void strobe_states_retire(struct strobe_recorder* recorder) {
     uint32_t index;
     /* free ones, too: a handler's that has been given back still has its chunk, totals and lane in this segment */
     for (index = 0; index < recorder->states_used; index++) strobe_state_retire(recorder, &recorder->states[index]);
+}
+
+/* Whether the thread is done with the record that it was in: it is in none, or has begun others since. 0 where it does
+   not get on. */
+static int strobe_has_got_on(const struct strobe_thread_state* state, uint64_t deadline_ns) {
+    const volatile uint64_t* busy = &state->busy_slot;
+    const volatile uint64_t* ticks = &state->last_ticks;
+    uint64_t seen = *ticks;
+    int begun = 0;
+    while (state->claimed && *busy != state->idle) {
+        if (*ticks != seen) begun++;
+        if (begun == STROBE_ENOUGH_BEGUN) break;
+        if (strobe_kernel_ns() > deadline_ns) return 0;
+        seen = *ticks;
+        strobe_sleep_us(STROBE_LOOK_US);
+    }
+    return 1;
+}
+
+int strobe_threads_have_got_on(const struct strobe_recorder* recorder, uint64_t limit_ns) {
+    uint64_t deadline_ns = strobe_kernel_ns() + limit_ns;
+    uint32_t index;
+    strobe_sleep_us(1000); /* who has marked itself as busy is seen then */
+    for (index = 0; index < recorder->states_used; index++)
+        if (!strobe_has_got_on(&recorder->states[index], deadline_ns)) return 0;
+    return 1;
 }

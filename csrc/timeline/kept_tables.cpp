@@ -87,7 +87,8 @@ class CountRows : public MadeRows<KindCount> {
 };
 
 // Calls that have returned, of which a later one may turn out to have been the caller: they come in the order in which
-// they ended, so a caller comes behind everything that it called.
+// they ended, so a caller comes behind everything that it called. What a caller encloses that never comes stays until
+// the query ends: 16 bytes for each such call, at most for each that the segment keeps, which its size bounds.
 class Enclosed {
   public:
     // Notes a call; how many ticks of it were spent in those that are known.

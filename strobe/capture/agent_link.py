@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 ANSWER_S = 5.0
 INSTALL_S = 60.0  # thousands of hooks
+_LOADER_POLL_S = 0.002
 _STORE_MARGIN_S = 1.0  # between the agent's last moment to write and ours to wait
 
 _PLAN_ENABLED = 1  # STROBE_PLAN_ENABLED
@@ -49,10 +50,19 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftChange:
+    """Code that an agent before this one has left: what stands there, and what is to."""
+
+    address: int
+    present: bytes
+    original: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Setup:
     """`form`: which form of the recorder is in use. `catches_returns`: False where the CPU forbids replacing return
     addresses (shadow stack), so that only entries are recorded. `reason`: why it is not the native form.
-    `recorder`: address of its struct strobe_recorder.
+    `recorder`: address of its struct strobe_recorder. `left`: to be taken back before anything is hooked.
     `interceptor_writes`: Frida writes the hooks while threads run, so it may only do so before any does."""
 
     form: str
@@ -60,6 +70,7 @@ class Setup:
     reason: str = ""
     interceptor_writes: bool = False
     recorder: int = 0
+    left: tuple[LeftChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +96,9 @@ class AgentLink:
         self._on_added = on_added
         self._on_removed = on_removed
         self._interceptor_writes = False
+        self._loads_lock = threading.Lock()
+        self._loads: set[str] = set()  # what threads that load a library wait for
+        self._is_leaving = False
         source = resources.AGENT.read_text()
         self._script = self._call(lambda: session.create_script(source, name="strobe", runtime="qjs"))
         self._receiver = threads.guarded("a message of the agent", self._receive, failed)
@@ -104,10 +118,20 @@ class AgentLink:
         answer = self._ask(self._script.exports_sync.setup, request)
         self._interceptor_writes = bool(answer["interceptorWrites"])
         recorder = int(answer["recorder"], 16)
-        return Setup(answer["form"], answer["catchesReturns"], answer["reason"], self._interceptor_writes, recorder)
+        left = tuple(
+            LeftChange(int(item["address"], 16), bytes.fromhex(item["present"]), bytes.fromhex(item["original"]))
+            for item in answer["left"]
+        )
+        form, catches_returns, reason = answer["form"], answer["catchesReturns"], answer["reason"]
+        return Setup(form, catches_returns, reason, self._interceptor_writes, recorder, left)
 
-    def prepare_stdio(self, stdin_path: str | None, by_line: bool) -> None:
-        self._ask(self._script.exports_sync.prepare_stdio, stdin_path, by_line)
+    def change_process(self) -> None:
+        """The places that are changed whatever is traced (agent/process_hooks.ts)."""
+        self._ask(self._script.exports_sync.change_process)
+
+    def prepare_descriptors(self, stdin_path: str | None, by_line: bool, foreign: Sequence[int]) -> None:
+        """Of a program that was just started. `foreign`: those that are not for it."""
+        self._ask(self._script.exports_sync.prepare_descriptors, stdin_path, by_line, foreign)
 
     def program_threads(self, threads: set[int]) -> set[int]:
         """Of these thread ids the program's own; the others are the agent's."""
@@ -154,6 +178,10 @@ class AgentLink:
     def begin_observing(self, may_be_blocked: bool) -> None:
         """Their jumps are there. `may_be_blocked`: a thread may have SIGSEGV or SIGBUS blocked."""
         self._ask(self._script.exports_sync.begin_observing, may_be_blocked)
+
+    def stop_recording(self) -> None:
+        """Returns when no thread records any more."""
+        self._ask(self._script.exports_sync.stop_recording)
 
     def prepare_extras(self, request: ExtrasRequest) -> list[int]:
         """The numbers of its sets; 0 where there is no room. Raises agent_failed for an expression that is none."""
@@ -202,6 +230,23 @@ class AgentLink:
         """Frida keeps a script as long as this process lives, and with it who listens to it: nobody does any more."""
         with contextlib.suppress(ValueError):  # closed already
             self._script.off("message", self._receiver)
+
+    def leave_loader(self) -> None:
+        """No thread of the program is in the agent because of a library that comes or goes, nor will be; waits for it.
+
+        The agent's code goes with it, whoever runs there: threads that load a library and wait for its hooks go on.
+        """
+        with self._loads_lock:
+            self._is_leaving = True
+            waiting = list(self._loads)
+        for ticket in waiting:
+            self._let_load(ticket)
+        deadline = time.monotonic() + ANSWER_S
+        quiet = 0
+        while quiet < 2 and time.monotonic() < deadline:
+            quiet = quiet + 1 if self._ask(self._script.exports_sync.leave_loader) == 0 else 0
+            if quiet == 0:
+                time.sleep(_LOADER_POLL_S)
 
     def unload(self) -> None:
         """The target's own bytes are back everywhere when this returns."""
@@ -253,11 +298,20 @@ class AgentLink:
             log.warning("agent in process %d: %s", self._pid, message.get("description", message))
         elif payload.get("type") == "module-added":
             ticket = payload["ticket"]
-            self._on_added(_module(payload["module"]), lambda: self._post(ticket))
+            with self._loads_lock:
+                self._loads.add(ticket)
+            if self._is_leaving:
+                self._let_load(ticket)
+            else:
+                self._on_added(_module(payload["module"]), lambda: self._let_load(ticket))
         elif payload.get("type") == "module-removed":
             self._on_removed(_module(payload["module"]))
 
-    def _post(self, ticket: str) -> None:
+    def _let_load(self, ticket: str) -> None:
+        with self._loads_lock:
+            if ticket not in self._loads:
+                return
+            self._loads.discard(ticket)
         with contextlib.suppress(frida.InvalidOperationError):  # the process is gone
             self._script.post({"type": ticket})
 

@@ -17,12 +17,17 @@ _MAGIC = b"\0\0STROB1"  # STROBE_MAGIC
 def wait_until_attachable(pid: int) -> None:
     """Raises process_stopped, process_blocked when it stays so for ATTACH_S, no_such_process."""
     deadline = time.monotonic() + ATTACH_S
-    while (state := _state(pid)) == "D":  # uninterruptible: vfork's child has not gone its way, or a disk is slow
+    while is_blocked(pid):
         if time.monotonic() > deadline:
             raise failure("process_blocked", pid=pid, seconds=f"{ATTACH_S:g}")
         time.sleep(_POLL_S)
-    if state == "T":
+    if _state(pid) == "T":
         raise failure("process_stopped", pid=pid)
+
+
+def is_blocked(pid: int) -> bool:
+    """Its main thread is in an uninterruptible wait: vfork's child has not gone its way, or a disk is slow."""
+    return _state(pid) == "D"
 
 
 def _state(pid: int) -> str:

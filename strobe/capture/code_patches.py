@@ -1,22 +1,23 @@
-"""The jumps at the entries of hooked functions: written and taken out from outside, while the threads are held."""
+"""The jumps at the entries of hooked and observed functions: one list, written and taken out from outside, while the
+threads are held. What of them an agent has to take back itself, or another one finds: agent/code_changes.ts."""
 
 from __future__ import annotations
 
 import logging
 import os
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import FileIO
 
 from strobe import _core
-from strobe.capture.agent_link import Trampoline
+from strobe.capture.agent_link import LeftChange, Trampoline
 from strobe.errors import failure
 
 log = logging.getLogger(__name__)
 
-_WRITTEN = 0  # of the results of write_code
-_NOT_WRITTEN = {1: "other-code", 2: "thread-inside"}
+_RESULTS = {0: "", 1: "other-code", 2: "thread-inside"}  # of write_code
+_Change = tuple[int, bytes, bytes, tuple[int, int, int, int] | None]
 _JUMP = 0xE9  # jmp rel32
 _JUMP_BYTES = 5
 
@@ -40,21 +41,21 @@ class _Patch:
 
 
 class CodePatches:
-    """The patches of one process, by function id."""
+    """The patches of one process, by function id; by negative numbers those of observed functions, over which hooks may
+    lie: they are placed before these and taken out after them."""
 
-    def __init__(self, pid: int, beneath: CodePatches | None = None) -> None:
-        """`beneath`: patches that were placed before these and are taken out after them."""
+    def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._beneath = beneath
         self._patches: dict[int, _Patch] = {}
-        self.running = False  # no thread of the program runs before it was resumed, and a tracer still holds it
+        self.running = False  # not before it was resumed: until then Frida holds its thread
 
     def add(self, requests: dict[int, PatchRequest]) -> dict[int, str]:
         """Takes what is asked for by function id. Returns those that cannot be placed, and why."""
         refused = {}
+        observed = {patch.address: patch.original for item, patch in self._patches.items() if item < 0 and patch.placed}
         with self._memory() as memory:
             for function_id, request in requests.items():
-                made = _patch(request, memory, {} if self._beneath is None else self._beneath.originals())
+                made = _patch(request, memory, observed)
                 if isinstance(made, str):
                     refused[function_id] = made
                 else:
@@ -66,19 +67,24 @@ class CodePatches:
         return self._write(function_ids, True)
 
     def take_out(self, function_ids: Iterable[int] | None = None) -> None:
-        """None: all of them. What cannot be taken out now stays, and a later call tries it again."""
-        self._write(list(self._patches) if function_ids is None else function_ids, False)
+        """None: all hooks. What cannot be taken out now stays, and a later call tries it again."""
+        self._write([item for item in self._patches if item >= 0] if function_ids is None else function_ids, False)
 
-    def originals(self) -> dict[int, bytes]:
-        """What stood where the jumps are now, by address."""
-        return {patch.address: patch.original for patch in self._patches.values() if patch.placed}
+    def take_out_observers(self) -> None:
+        """After the hooks, and once nothing is recorded any more."""
+        self._write([item for item in self._patches if item < 0], False)
+
+    def take_back(self, left: Sequence[LeftChange]) -> None:
+        """What an agent before this one has left; where other code stands now, or a thread does not stop, it stays."""
+        if left:
+            self._change([(change.address, change.original, change.present, None) for change in left])
 
     def missing(self, memory: FileIO) -> set[int]:
         """Function ids of jumps that were placed and whose bytes are others now. `memory`: /proc/PID/mem.
 
         Raises ProcessLookupError when the process is gone. Where nothing is mapped a library was unloaded.
         """
-        placed = [(item, patch) for item, patch in list(self._patches.items()) if patch.placed]
+        placed = [(item, patch) for item, patch in list(self._patches.items()) if patch.placed and item >= 0]
         return {
             item for item, patch in placed if _bytes_at(memory, patch.address, _JUMP_BYTES) not in (patch.jump, b"")
         }
@@ -94,24 +100,27 @@ class CodePatches:
         changed = {item: patch for item, patch in self._known(function_ids) if patch.placed != placed}
         if not changed:
             return {}
+        results = self._change([_change(patch, placed) for patch in changed.values()])
+        refused = {}
+        for (function_id, patch), why in zip(changed.items(), results, strict=True):
+            if why:
+                refused[function_id] = why
+            else:
+                patch.placed = placed
+        return refused
+
+    def _change(self, changes: list[_Change]) -> list[str]:
+        """For each "" or why it was not made. Raises as `_write`."""
         try:
-            _, results = _core.write_code(
-                self._pid, [_change(patch, placed) for patch in changed.values()], stop=self.running
-            )
+            _, results = _core.write_code(self._pid, changes, is_running=self.running)
         except TimeoutError as error:
             log.warning("code of process %d was not changed: %s", self._pid, error)
-            return dict.fromkeys(changed, "thread-blocked")
+            return ["thread-blocked"] * len(changes)
         except (FileNotFoundError, ProcessLookupError) as error:
             raise ProcessLookupError(str(error)) from error
         except OSError as error:
             raise failure("attach_refused", pid=self._pid, reason=error.strerror) from error
-        refused = {}
-        for (function_id, patch), result in zip(changed.items(), results, strict=True):
-            if result == _WRITTEN:
-                patch.placed = placed
-            else:
-                refused[function_id] = _NOT_WRITTEN[result]
-        return refused
+        return [_RESULTS[result] for result in results]
 
     def _known(self, function_ids: Iterable[int]) -> Iterator[tuple[int, _Patch]]:
         """A library may be unloaded in this moment, which another thread is told."""
@@ -144,7 +153,7 @@ def _patch(request: PatchRequest, memory: FileIO, originals: dict[int, bytes]) -
     return _Patch(place, own[:_JUMP_BYTES], struct.pack("<Bi", _JUMP, distance), trampoline.copies)
 
 
-def _change(patch: _Patch, placed: bool) -> tuple[int, bytes, bytes, tuple[int, int, int, int] | None]:
+def _change(patch: _Patch, placed: bool) -> _Change:
     """Written only over what was last seen or written there, not over what came since, such as another library at the
     place of one that was unloaded."""
     if placed:

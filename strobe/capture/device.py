@@ -24,6 +24,7 @@ class OutputRouter:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._device: Any = None
+        self._former: list[Any] = []  # whose sessions go on
         self._helper = FridaHelper()
         self._receivers: dict[int, Receiver] = {}
         self._early: dict[int, list[tuple[int, bytes]]] = {}
@@ -34,6 +35,20 @@ class OutputRouter:
             if self._device is None:
                 check_descriptors()
                 self._device = self._helper.start_with(frida.get_local_device)
+                self._device.on("output", self._receive)
+            return self._device
+
+    def renew(self, former: Any) -> Any:
+        """Another device than `former`, for all that is started or attached to from now on.
+
+        A device keeps waiting for an agent that does not end, whenever its process is attached to; another one knows
+        nothing of it.
+        """
+        with self._lock:
+            if self._device is former:
+                self._former.append(former)
+                devices = frida.DeviceManager()  # type: ignore[no-untyped-call]
+                self._device = devices.get_device_by_type("local", 0)
                 self._device.on("output", self._receive)
             return self._device
 

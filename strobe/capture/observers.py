@@ -8,11 +8,12 @@ from pathlib import Path
 
 from strobe.capture.agent_link import AgentLink, Trampoline
 from strobe.capture.code_patches import CodePatches, PatchRequest
+from strobe.capture.own_handlers import sets_handlers_itself
 from strobe.capture.task_status import blocked_signals
 
 log = logging.getLogger(__name__)
 
-_SIGACTION = 0
+_FIRST = -1  # of the numbers of their patches, which count downwards
 _FAULTS = 1 << signal.SIGSEGV - 1 | 1 << signal.SIGBUS - 1
 
 
@@ -22,17 +23,19 @@ def observe(pid: int, agent: AgentLink, patches: CodePatches) -> None:
     CodePatches do."""
     found = agent.prepare_observers()
     requests = {
-        number: PatchRequest(address, trampoline, b"")
+        _FIRST - number: PatchRequest(address, trampoline, b"")
         for number, (_, address, trampoline) in enumerate(found)
         if isinstance(trampoline, Trampoline)
     }
     refused = patches.add(requests)
     refused |= patches.place(requests.keys() - refused.keys())
     placed = requests.keys() - refused.keys()
-    if _SIGACTION in placed:
+    if sets_handlers_itself(pid):  # it would get the faults of the recorder's loads
+        log.info("process %d sets signal handlers by system calls of its own: memory is read by the kernel", pid)
+    elif _FIRST in placed:  # sigaction
         agent.begin_observing(len(placed) < len(found) or _has_faults_blocked(pid, agent))
     elif found:
-        log.warning("process %d: faults are not caught: %s", pid, refused.get(_SIGACTION, found[_SIGACTION][2]))
+        log.warning("process %d: faults are not caught: %s", pid, refused.get(_FIRST, found[0][2]))
 
 
 def _has_faults_blocked(pid: int, agent: AgentLink) -> bool:

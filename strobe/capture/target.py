@@ -3,45 +3,44 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import select
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import FileIO
-from pathlib import Path
 from typing import Any, Literal
 
 import frida
 
-from strobe import _core, threads
+from strobe import threads
 from strobe.capture import program
 from strobe.capture.agent_link import AgentLink, Plan, Trampoline
-from strobe.capture.attachable import ATTACH_S, wait_until_attachable
+from strobe.capture.agent_threads import keep_signals_from
+from strobe.capture.attachable import wait_until_attachable
 from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.extras_request import ExtrasRequest
+from strobe.capture.frida_session import FridaSession
 from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.observers import observe
 from strobe.capture.recorder_state import is_recording
 from strobe.capture.spawning import killed_on_failure, spawn_hint
 from strobe.capture.target_events import TargetEvents
 from strobe.capture.task_status import filters_calls
-from strobe.capture.uninjection import Injection
 from strobe.errors import StrobeError, failure
+from strobe.low_descriptors import fridas_descriptors, low_descriptors_taken
 from strobe.model import ExitStatus, LaunchSpec, LoadedModule
-
-log = logging.getLogger(__name__)
 
 _OUTPUT_END_S = 1.0  # a grandchild may hold the pipe open for ever
 _TERMINATION_S = 1.0
-# Parts of Frida's agent that stand between a program and its handlers of faults, and between exit and what runs then
-_LEFT_OUT = {"exceptor": "off", "exit_monitor": False, "thread_suspend_monitor": False}
 _FILTERED = "it filters its system calls (seccomp), and would be ended by those that an attach needs"
+_SILENT = (frida.ProcessNotRespondingError, frida.TimedOutError, frida.TransportError, frida.ProtocolError)
+_END = "the wait for the program's end"
+_GONE_MEANWHILE = "it ended, or became another program, meanwhile"
 _STREAMS: dict[int, Literal["stdout", "stderr"]] = {1: "stdout", 2: "stderr"}
 
 
@@ -69,15 +68,14 @@ class Target:
         self._events = events
         self._pidfd = os.pidfd_open(pid)
         self._pidfd_lock = threading.Lock()
-        self._observers = CodePatches(pid)
-        self._patches = CodePatches(pid, beneath=self._observers)
-        self._observers.running = self._patches.running = attached
+        self._patches = CodePatches(pid)
+        self._patches.running = attached
         self._is_allowed = False
         self._ended = threading.Event()
         self._released = threading.Event()  # the process has ended, or goes on without us
         self._open_streams = set() if attached else set(_STREAMS)
         self._output_ended = threading.Event()
-        self._session: Any = None
+        self._session: FridaSession | None = None
         self._agent: AgentLink
         # one object, by which the router knows it again
         self._receiver = threads.guarded("output", self._receive_output, self._fail("the program's output"))
@@ -91,9 +89,10 @@ class Target:
         device = ROUTER.device()
         stdio = "pipe" if spec.stdio == "capture" else "inherit"
         try:
-            pid = device.spawn(
-                resolved.path, argv=list(resolved.argv), envp=resolved.env, cwd=resolved.cwd, stdio=stdio
-            )
+            with low_descriptors_taken() as foreign:
+                pid = device.spawn(
+                    resolved.path, argv=list(resolved.argv), envp=resolved.env, cwd=resolved.cwd, stdio=stdio
+                )
         except (frida.NotSupportedError, frida.PermissionDeniedError, frida.InvalidArgumentError) as error:
             raise failure("launch_failed", path=resolved.path, reason=error, hint=spawn_hint(error)) from error
         except (frida.ExecutableNotFoundError, frida.TransportError, frida.TimedOutError) as error:
@@ -105,14 +104,16 @@ class Target:
             else:
                 target._open_streams.clear()
             target._begin(device)
-            target._agent.prepare_stdio(stdin_path, by_line=stdio == "pipe")
+            foreign += fridas_descriptors(pid)
+            target._agent.prepare_descriptors(stdin_path, stdio == "pipe", foreign)
         return target
 
     @staticmethod
     def attach(pid: int, segment_path: str, events: TargetEvents) -> Target:
         """Puts the agent into a running process.
 
-        Raises no_such_process, attach_refused, static_program, process_stopped, process_blocked.
+        Raises no_such_process, attach_refused, static_program, process_stopped, process_blocked,
+        agent_silent.
         """
         program.check_running(pid)
         if filters_calls(pid):
@@ -121,10 +122,12 @@ class Target:
         target = Target(pid, True, segment_path, events)
         try:
             target._begin(ROUTER.device())
-        except (frida.PermissionDeniedError, frida.NotSupportedError, frida.ProcessNotRespondingError) as error:
-            raise failure("attach_refused", pid=pid, reason=error) from error
+        except _SILENT as error:
+            raise failure("agent_silent", pid=pid, reason=error) from error
         except frida.ProcessNotFoundError as error:
             raise failure("no_such_process", pid=pid) from error
+        except ProcessLookupError as error:
+            raise failure("attach_refused", pid=pid, reason=_GONE_MEANWHILE) from error
         except FRIDA_ERRORS as error:
             raise failure("attach_refused", pid=pid, reason=error) from error
         return target
@@ -132,21 +135,21 @@ class Target:
     def _begin(self, device: Any) -> None:
         try:
             self._enter(device)
+            last = partial(end_with_last_thread, self.pid, self._agent, self._released)
+            threads.start(f"strobe-last-{self.pid}", last, threads.logged_only)
+            threads.start(f"strobe-end-{self.pid}", self._watch_end, self._fail(_END))
         except BaseException:
+            self._released.set()
             self._let_go()
             raise
-        threads.start(f"strobe-end-{self.pid}", self._watch_end, self._fail("how the program ended"))
-        last = partial(end_with_last_thread, self.pid, self._agent, self._released)
-        threads.start(f"strobe-last-{self.pid}", last, threads.logged_only)
 
     def _enter(self, device: Any) -> None:
-        self._injection = Injection(self.pid)
-        self._session = self._attach(device)
-        self._injection.note()
+        self._device = device
+        self._session = FridaSession(device, self.pid, self._pidfd, self.attached)
         if self.attached:
-            self._injection.wait_for_beginning()
+            self._session.wait_for_beginning()
         self._agent = AgentLink(
-            self._session,
+            self._session.session,
             self.pid,
             self._events.on_module_added,
             self._remove_module,
@@ -154,22 +157,20 @@ class Target:
         )
         self.setup = self._agent.setup(self._segment_path, is_own_program=not self.attached)
         if self.attached:
-            self._keep_signals_to_the_program()
-        observe(self.pid, self._agent, self._observers)
+            keep_signals_from(self._agent, self.pid)
+        self._patches.take_back(self.setup.left)
+        self._agent.change_process()
+        observe(self.pid, self._agent, self._patches)
         self._agent.observe_modules()
 
     def _let_go(self) -> None:
         """After a failure on the way in: nothing of the process is open here, and one attached to is as before."""
         agent = getattr(self, "_agent", None)
+        steps = [self._patches.take_out_observers, self._leave] if self.attached else []
+        if self.attached and agent is not None:
+            steps[1:1] = [agent.leave_loader, agent.unload]
         try:
-            with contextlib.suppress(ProcessLookupError, StrobeError, frida.InvalidOperationError):
-                if self.attached:
-                    self._observers.take_out()
-                if self.attached and agent is not None:
-                    agent.unload()
-                if self.attached and self._session is not None:
-                    self._session.detach()
-                    self._injection.wait_for_end()
+            _take_each(steps)
         finally:
             if agent is not None:
                 agent.close()
@@ -182,33 +183,12 @@ class Target:
         else:
             self.kill_at_once()
 
-    def _attach(self, device: Any) -> Any:
-        cancellable = frida.Cancellable()  # type: ignore[no-untyped-call]
-        timer = threading.Timer(ATTACH_S, cancellable.cancel)
-        timer.daemon = True
-        timer.start()
-        try:
-            with cancellable:
-                return device.attach(self.pid, **_LEFT_OUT)
-        except frida.OperationCancelledError as error:
-            raise failure("process_blocked", pid=self.pid, seconds=f"{ATTACH_S:g}") from error
-        finally:
-            timer.cancel()
-
     def resume(self) -> None:
         if not self.attached:
-            self._keep_signals_to_the_program()  # not before: Frida holds the threads while it starts
-            self._observers.running = self._patches.running = True
+            keep_signals_from(self._agent, self.pid)  # not before: Frida holds the threads while it starts
+            self._patches.running = True
             with contextlib.suppress(frida.ProcessNotFoundError):
-                ROUTER.device().resume(self.pid)
-
-    def _keep_signals_to_the_program(self) -> None:
-        """The agent's threads take none from now on; threads that these create later inherit what they block."""
-        try:
-            tasks = {int(task.name) for task in Path(f"/proc/{self.pid}/task").iterdir()}
-            _core.block_signals(self.pid, sorted(tasks - self._agent.program_threads(tasks)))
-        except OSError as error:  # gone, or held by another debugger: the program may then run handlers in them
-            log.warning("signals of process %d may reach threads of the agent: %s", self.pid, error)
+                self._device.resume(self.pid)
 
     def modules(self) -> list[LoadedModule]:
         """The modules now loaded, the main program first."""
@@ -316,19 +296,22 @@ class Target:
         self._released.set()
         steps = (
             self._patches.take_out,
-            self._observers.take_out,
+            self._agent.stop_recording,
+            self._patches.take_out_observers,  # not before: the faults of a thread that records must be caught
             self._take_permission_back,
+            self._agent.leave_loader,
             self._agent.unload,  # which puts back itself what could not be taken out from here
-            self._session.detach,
-            self._injection.wait_for_end,
+            self._leave,
         )
-        for step in steps:  # whatever has become of the one before
-            with contextlib.suppress(ProcessLookupError, StrobeError, *FRIDA_ERRORS):
-                step()
+        _take_each(steps)
         self._agent.close()
         with self._pidfd_lock:
             if self._pidfd >= 0:
                 os.eventfd_write(self._wake, 1)
+
+    def _leave(self) -> None:
+        if self._session is not None:
+            self._session.leave()
 
     def _take_permission_back(self) -> None:
         """Unless the program has given it to another process since: then this one may not read it any more."""
@@ -369,25 +352,41 @@ class Target:
         return lambda error: self._events.on_failure(what, error)
 
     def _watch_end(self) -> None:
-        if self.attached and not wait_unless(self._pidfd, self._wake):
-            self._close()  # detached: what becomes of the process is not our business any more
-            return
         status = ExitStatus()
-        try:
-            status = wait_for_end(self.pid, self._pidfd, self._segment_path)
-        finally:  # whatever has failed: it ends once, and nothing stays open
-            with contextlib.ExitStack() as last:
-                last.callback(self._agent.close)
-                last.callback(ROUTER.disconnect, self.pid, self._receiver)
-                last.callback(self._events.on_exit, status)
-                last.callback(self._released.set)
-                last.callback(self._ended.set)
-                last.callback(self._close)
-                if self._open_streams:
-                    self._output_ended.wait(_OUTPUT_END_S)
+        with contextlib.ExitStack() as last:
+            last.callback(lambda: self._end(status))
+            try:
+                if self.attached and not wait_unless(self._pidfd, self._wake):
+                    last.pop_all()  # detached: what becomes of the process is not our business any more
+                    self._close()
+                    return
+                status = wait_for_end(self.pid, self._pidfd, self._segment_path)
+            except BaseException as error:
+                self._fail(_END)(error)
+                if not self._is_gone():  # nobody would learn of its end any more
+                    self.detach()
+
+    def _end(self, status: ExitStatus) -> None:
+        """Whatever fails in it: the program ends once, and nothing stays open."""
+        with contextlib.ExitStack() as last:
+            last.callback(self._agent.close)
+            last.callback(ROUTER.disconnect, self.pid, self._receiver)
+            last.callback(self._events.on_exit, status)
+            last.callback(self._released.set)
+            last.callback(self._ended.set)
+            last.callback(self._close)
+            if self._open_streams:
+                self._output_ended.wait(_OUTPUT_END_S)
 
     def _close(self) -> None:
         with self._pidfd_lock:
             os.close(self._pidfd)
             os.close(self._wake)
             self._pidfd = -1
+
+
+def _take_each(steps: Sequence[Callable[[], None]]) -> None:
+    """Whatever has become of the one before."""
+    for step in steps:
+        with contextlib.suppress(ProcessLookupError, StrobeError, *FRIDA_ERRORS):
+            step()

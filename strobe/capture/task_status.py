@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -21,6 +22,21 @@ def filters_calls(pid: int) -> bool:
         return True
     # Linux before 5.9 does not count the filters
     return _filters(theirs) > _filters(own)
+
+
+def is_traced(pid: int) -> bool | None:
+    """Whether any thread of it is, by ptrace; None when there is no such process, or it may not be read."""
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return None
+    for task in tasks:
+        with suppress(
+            FileNotFoundError, ProcessLookupError
+        ):  # this thread has ended, before or after the file's opening
+            if _fields(task / "status")["TracerPid"] != "0":
+                return True
+    return False
 
 
 def _filters(fields: dict[str, str]) -> int:

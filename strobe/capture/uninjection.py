@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from strobe.capture.task_status import is_traced
+
 _QUIET_S = 0.1
-_LONGEST_S = 5.0
+_LONGEST_S = 20.0  # Frida works by timers, and the machine may be busy
 _POLL_S = 0.0005
 
 
@@ -27,13 +29,17 @@ class Injection:
         self._loader = _writable_code(self._pid) - self._before
 
     def wait_for_beginning(self) -> None:
-        """Waits until no thread is traced any more, 5 s at most."""
+        """Waits until no thread is traced any more, 20 s at most."""
         deadline = time.monotonic() + _LONGEST_S
-        while time.monotonic() < deadline and _is_traced(self._pid):
+        while time.monotonic() < deadline and is_traced(self._pid):
             time.sleep(_POLL_S)
 
-    def wait_for_end(self) -> None:
-        """Waits until Frida has stopped the process for the last time and let go of it, 5 s at most.
+    def has_begun(self) -> bool:
+        """Something of Frida's loader is, or may be, in the process."""
+        return bool(_writable_code(self._pid) - self._before) or is_traced(self._pid) is not False
+
+    def wait_for_end(self) -> bool:
+        """Waits until Frida has stopped the process for the last time and let go of it, 20 s at most: False after that.
 
         It looks 50 ms after the session's end whether its thread is gone, then stops the process, has it unmap the
         loader, and lets it go (17.26). Where no loader was seen, 100 ms in which nobody traces the process must do.
@@ -42,14 +48,15 @@ class Injection:
         quiet_since = time.monotonic()
         while (now := time.monotonic()) < deadline:
             has_loader = bool(self._loader & _writable_code(self._pid))  # before: it goes while the process is traced
-            traced = _is_traced(self._pid)
+            traced = is_traced(self._pid)
             if traced is None:
-                return
+                return True
             if traced or has_loader:
                 quiet_since = now
             elif self._loader or now - quiet_since > _QUIET_S:
-                return
+                return True
             time.sleep(_POLL_S)
+        return False
 
 
 def _writable_code(pid: int) -> set[str]:
@@ -60,14 +67,3 @@ def _writable_code(pid: int) -> set[str]:
         return set()
     fields = [line.split() for line in lines]
     return {line[0] for line in fields if line[1].startswith("rwx") and len(line) == 5}
-
-
-def _is_traced(pid: int) -> bool | None:
-    """Any thread of it; None when there is no such process."""
-    try:
-        found = [(task / "status").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
-    except FileNotFoundError:  # it is gone, or one of its threads: then it is looked at again
-        return None if not Path(f"/proc/{pid}").exists() else True
-    except OSError:
-        return None
-    return any(status.partition("TracerPid:")[2].split()[0] != "0" for status in found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -27,6 +28,16 @@ COMMANDS = {
 }
 
 
+def load(words: Sequence[str]) -> None:
+    """Imports what the command that `words` begin with needs."""
+    if words and words[0] in COMMANDS:
+        importlib.import_module(_module(words[0]))
+
+
+def _module(command: str) -> str:
+    return f"strobe.cli.{command}_command"
+
+
 class LazyGroup(click.Group):
     """Commands by name from COMMANDS; failures become one line on standard error and exit status 1."""
 
@@ -36,8 +47,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"strobe.cli.{cmd_name}_command")
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(importlib.import_module(_module(cmd_name)), cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

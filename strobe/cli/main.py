@@ -9,11 +9,7 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]  # what `signal` wraps: that takes milliseconds to import
 import sys
 
-TYPE_CHECKING = False  # typing takes 10 ms to import
-if TYPE_CHECKING:
-    from typing import NoReturn
-
-# Ctrl-C during the imports below ends this process like any other, without a traceback
+# Ctrl-C ends this process like any other, without a traceback, until the command begins and after it has ended
 if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
@@ -31,30 +27,21 @@ def main() -> None:
         from strobe.cli.outcome import outcome_of
     except (ImportError, MemoryError, OSError) as error:  # no room, or no descriptor, for as much as that
         sys.exit(f"strobe: it cannot be loaded: {str(error) or 'there is not enough memory'}")
-    status = outcome_of(_run)
-    # as at the beginning: the interpreter's own end takes time as well
-    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
-        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
-    sys.exit(status)
+    sys.exit(outcome_of(_run))
 
 
 def _run() -> int | None:
-    import signal
+    from strobe.low_descriptors import reserve
 
-    from strobe.cli.group import strobe
+    reserve()  # before anything is opened
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
-            signal.signal(number, _end)
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    status: object = strobe.main(standalone_mode=False)
+    from strobe.cli import interrupts
+    from strobe.cli.group import load, strobe
+
+    load(sys.argv[1:])
+    with interrupts.raised():
+        status: object = strobe.main(standalone_mode=False)
     return status if isinstance(status, int) else None
-
-
-def _end(number: int, _: object) -> NoReturn:
-    """What was started is ended on the way out, and no segment stays behind."""
-    sys.exit(128 + number)
 
 
 if __name__ == "__main__":

@@ -185,7 +185,15 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+_FILTERED = (
+    "a filter of system calls (seccomp) forbids one that a thread made. "
+    "Where the program sets its filter for all threads (TSYNC), that may have been a thread of Frida's agent"
+)
+
+
 def how_it_ended(status: ExitStatus) -> str:
+    if status.signal == signal.SIGSYS:
+        return f"the program was ended by SIGSYS: {_FILTERED}"
     if status.signal is not None:
         return f"the program was ended by {signal_name(status.signal)}"
     if status.code is None:

@@ -196,14 +196,16 @@ class Polls:
     def _end(self, poll: Poll, ended_by: PollEnd) -> None:
         if poll.over.is_set():
             return
-        poll.over.set()
         self._active.remove(poll)
         self._changed.notify_all()
+        poll.record = replace(poll.record, ended_by=ended_by)
         try:
-            poll.record = replace(poll.record, end_ns=self._journal.moment()[1], ended_by=ended_by)
+            poll.record = replace(poll.record, end_ns=self._journal.moment()[1])
             self._journal.note_poll(poll.record)
         except StrobeError as error:  # the session is deleted
             log.info("the end of a poll is not noted: %s", error)
+        finally:
+            poll.over.set()  # who waited for that reads the record, without a lock
         if poll.listener is not None:
             poll.listener.end()
 

@@ -12,6 +12,7 @@ from support import processes
 from support.programs import require
 
 from strobe import _core
+from strobe.symbols import ElfResolver
 
 WRITTEN, OTHER_CODE = 0, 1
 NOWHERE = (0, 0, 0, 0)
@@ -64,6 +65,70 @@ def test_a_change_that_fails_takes_the_others_back(cat: subprocess.Popen[bytes])
     echo(cat, b"still there\n")
 
 
+TWO_PAGES = """
+import ctypes, sys, tempfile
+READ_WRITE, READ_EXECUTE, SHARED, PRIVATE, FIXED = 3, 5, 1, 2, 16
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+with tempfile.NamedTemporaryFile() as file:
+    file.truncate(8192)
+    start = libc.mmap(None, 8192, READ_EXECUTE, PRIVATE, file.fileno(), 0)
+    with open(file.name, "rb") as readable:
+        libc.mmap(start + 4096, 4096, READ_EXECUTE, SHARED | FIXED, readable.fileno(), 4096)
+print(start + 4096 - 3, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_a_change_that_fails_half_done_is_taken_back(is_running: bool) -> None:
+    """The second page of it is of a file that the process may only read."""
+    command = [sys.executable, "-c", TWO_PAGES]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        try:
+            assert process.stdout is not None
+            address = int(process.stdout.readline())
+            before = read(process.pid, address, 5)
+            with pytest.raises(OSError, match="code"):
+                _core.write_code(process.pid, [(address, b"\xcc" * 5, before, NOWHERE)], is_running)
+            assert read(process.pid, address, 5) == before
+        finally:
+            processes.end(process)
+
+
+def test_a_handler_that_cannot_be_sent_elsewhere_leaves_the_code_as_it_was(build_program: Callable[..., Path]) -> None:
+    """What it will return to lies in memory that nobody may write."""
+    program = build_program("stands_in_entries")
+    with subprocess.Popen([program, "sealed"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        try:
+            assert process.stdin is not None and process.stdout is not None
+            assert process.stdout.read(1) == b"s"
+            process.stdin.write(b".")
+            assert process.stdout.read(1) == b"h"
+            address = address_of(process.pid, program, "loads")
+            before = read(process.pid, address, 5)
+            copies = (address + 1, address + 1, address + 1, address + 1)
+            with pytest.raises(OSError, match="code"):
+                _core.write_code(process.pid, [(address, b"\xcc" * 5, before, copies)], True)
+            assert read(process.pid, address, 5) == before
+            process.stdin.write(b".")
+            assert process.stdout.read(1) == b"r"
+        finally:
+            processes.end(process)
+
+
+def address_of(pid: int, program: Path, name: str) -> int:
+    """Of a function of a running program, which is position-independent."""
+    symbols = ElfResolver().module(str(program))
+    start = min(
+        int(line.split("-")[0], 16)
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines()
+        if line.endswith(str(program))
+    )
+    return start + next(function.address for function in symbols.functions if function.raw_name == name)
+
+
 def test_a_process_that_is_gone_is_told() -> None:
     process = subprocess.Popen(["true"])
     process.wait(timeout=60)
@@ -80,6 +145,9 @@ def test_a_process_under_another_debugger_is_left_alone(cat: subprocess.Popen[by
             assert gdb.poll() is None
         with pytest.raises(PermissionError):
             _core.write_code(cat.pid, [(unused_code(cat.pid), b"\xcc", b"", None)], True)
+        # of a program that has not begun this is known, and only what else runs in it has to be held
+        _, results = _core.write_code(cat.pid, [(unused_code(cat.pid), b"\xcc", b"", None)], False)
+        assert results == [WRITTEN]
         gdb.stdin.close()
         gdb.wait(timeout=20)
     echo(cat, b"let go\n")
@@ -104,7 +172,10 @@ sys.stdin.read()
 """
 
 
-def test_one_thread_under_another_debugger_leaves_all_running(build_program: Callable[..., Path]) -> None:
+@pytest.mark.parametrize("is_running", [True, False])
+def test_one_thread_under_another_debugger_leaves_all_running(
+    build_program: Callable[..., Path], is_running: bool
+) -> None:
     """Those that were seized before have not stopped yet when that one is found."""
     with subprocess.Popen(
         [build_program("stands_in_entries"), "waits"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
@@ -120,7 +191,7 @@ def test_one_thread_under_another_debugger_leaves_all_running(build_program: Cal
                 assert other.stdout.readline() == b"held\n"
                 for _ in range(20):
                     with pytest.raises(PermissionError):
-                        _core.write_code(process.pid, [(4096, b"\xcc", b"", None)], True)
+                        _core.write_code(process.pid, [(4096, b"\xcc", b"", None)], is_running)
                     process.stdin.write(b".")
                     assert process.stdout.read(1) == b"a"
                 other.stdin.close()

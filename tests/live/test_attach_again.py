@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -13,9 +14,10 @@ import pytest
 from support import processes
 from support.programs import PROGRAMS
 from support.rounds import rounds, scenario
-from support.sessions import Build, totals
+from support.sessions import Build, Launch, status, text, totals
 from support.wait import wait_until
 
+from strobe.capture.device import ROUTER
 from strobe.errors import Code, StrobeError
 from strobe.model import Event, EventFilter, LaunchSpec, TextMatch
 from strobe.session import Session, SessionManager
@@ -32,8 +34,14 @@ time.sleep(600)
 
 @pytest.fixture
 def running(build_program: Build) -> Iterator[subprocess.Popen[str]]:
-    """A program that is past its "ready"."""
-    process = subprocess.Popen([build_program("attached")], stdout=subprocess.PIPE, text=True)
+    with attached_program(build_program("attached")) as process:
+        yield process
+
+
+@contextlib.contextmanager
+def attached_program(path: Path) -> Iterator[subprocess.Popen[str]]:
+    """It is past its "ready"."""
+    process = subprocess.Popen([path], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -91,6 +99,7 @@ def test_each_session_records_as_the_first(
 def test_nothing_of_ended_sessions_stays_mapped(manager: SessionManager, running: subprocess.Popen[str]) -> None:
     """Nor grows: a segment is several MB, and a thread's state more than one."""
     most = 0
+    of_program = tasks(running.pid)
     for number in range(6):
         session = attach(manager, running.pid)
         check_records(session)
@@ -98,11 +107,34 @@ def test_nothing_of_ended_sessions_stays_mapped(manager: SessionManager, running
         assert segment in maps(running.pid)
         session.stop()
         assert segment not in maps(running.pid)
-        wait_until(lambda: "frida" not in maps(running.pid), "the agent to be gone", 20)
+        assert "frida" not in maps(running.pid)
+        assert tasks(running.pid) == of_program
         if number == 0:
             most = resident_kb(running.pid) + 8 * 1024
     assert resident_kb(running.pid) < most
     ends_well(running)
+
+
+def test_sessions_go_on_when_frida_is_begun_anew(
+    manager: SessionManager, launch: Launch, running: subprocess.Popen[str], build_program: Build
+) -> None:
+    """As it is for the sake of processes that an agent does not leave."""
+    first = attach(manager, running.pid)
+    launched = launch(build_program("steady"), patterns=["*"])
+    ROUTER.renew(ROUTER.device())
+    with attached_program(build_program("attached")) as other:
+        second = attach(manager, other.pid)
+        check_records(second)
+        check_records(first)
+        for session, process in ((second, other), (first, running)):
+            session.stop()
+            assert "frida" not in maps(process.pid)
+            check_records(again := attach(manager, process.pid))
+            again.stop()
+            ends_well(process)
+    os.kill(launched.pid, signal.SIGUSR1)
+    assert status(launched) == 0
+    assert text(launched, "stdout") == "ready\nright\n"
 
 
 def test_a_second_session_is_refused_while_the_first_lives(
@@ -161,6 +193,10 @@ def test_after_the_death_of_the_observer_it_is_attached_to_again(
 
 def maps(pid: int) -> str:
     return Path(f"/proc/{pid}/maps").read_text()
+
+
+def tasks(pid: int) -> set[int]:
+    return {int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()}
 
 
 def resident_kb(pid: int) -> int:

@@ -112,8 +112,8 @@ def run(session: str, build_program: Callable[..., Path], tmp_path: Path) -> Run
 
 
 def outcomes(run: Run, **conditions: str) -> Iterator[tuple[str, tuple[int, str, str]]]:
-    """Of all commands, several at a time; what deletes the session comes last."""
-    together = [command for command in COMMANDS if command != "sessions delete"]
+    """Of all commands but the demo, which runs long; several at a time. What deletes the session comes last."""
+    together = [command for command in COMMANDS if command not in ("sessions delete", "demo")]
     with ThreadPoolExecutor(4) as pool:
         yield from zip(together, pool.map(lambda command: run(command, **conditions), together), strict=True)
     yield "sessions delete", run("sessions delete", **conditions)
@@ -163,6 +163,11 @@ def test_file_systems(run: Run, which: str, strobe_home: Path, tmp_path: Path) -
             check(command, outcome)
 
 
+@pytest.mark.parametrize(("limit", "streams"), [("ulimit -f 100", ""), ("ulimit -n 20", ""), ("", ">/dev/full")])
+def test_the_demo(run: Run, limit: str, streams: str) -> None:
+    check("demo", run("demo", limit, streams))
+
+
 def test_a_home_of_another_user(run: Run, strobe_home: Path) -> None:
     """As root, but without the right to pass over the permissions of files."""
     if os.getuid() != 0:
@@ -185,7 +190,8 @@ def test_ctrl_c_at_any_moment(command: str, session: str, build_program: Callabl
     begun = "import strobe.cli.main as cli; import os; os.write(1, b'begun\\n'); cli.main()"
     program = build_program("exits")
     words = shlex.split(COMMANDS[command].format(session=session, program=program, folder=tmp_path))
-    for moment in (0.0, 0.01, 0.03, 0.06, 0.1, 0.2, 0.4, 0.8):
+
+    def start() -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
             [sys.executable, "-c", begun, *words],
             stdout=subprocess.PIPE,
@@ -193,11 +199,51 @@ def test_ctrl_c_at_any_moment(command: str, session: str, build_program: Callabl
             start_new_session=True,
         )
         assert process.stdout is not None and process.stdout.readline() == b"begun\n"
-        time.sleep(moment)
+        return process
+
+    begin = time.monotonic()
+    start().communicate(timeout=SECONDS)
+    duration = time.monotonic() - begin
+    for part in (0.3, 0.8) if command == "demo" else (0.0, 0.2, 0.4, 0.6, 0.8, 0.9):
+        process = start()
+        time.sleep(part * duration)
         os.killpg(process.pid, signal.SIGINT)
         _, error = process.communicate(timeout=SECONDS)
-        assert process.returncode in (0, 130, -signal.SIGINT), (moment, process.returncode, error)
-        assert b"Traceback" not in error and b"Exception ignored" not in error, (moment, error.decode())
+        assert process.returncode in (0, 130, -signal.SIGINT), (part, process.returncode, error)
+        assert b"Traceback" not in error and b"Exception ignored" not in error, (part, error.decode())
+
+
+# Ctrl-C while a class of a module that is being imported is made: `python -c` with the module's name before the words
+INTERRUPTED_IMPORT = """
+import os, signal, sys
+name = sys.argv.pop(1)
+class Member:
+    def __set_name__(self, owner, name):
+        os.kill(os.getpid(), signal.SIGINT)
+class Finder:
+    def find_spec(self, module, *_):
+        if module == name:
+            class Interrupted:
+                member = Member()
+sys.meta_path.insert(0, Finder())
+import strobe.cli.main as cli
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "module", "expected"),
+    [
+        pytest.param("sessions", "orjson", -signal.SIGINT, id="before the command has begun"),
+        pytest.param("symbols --json {program}", "orjson", 130, id="by the command"),
+    ],
+)
+def test_ctrl_c_within_an_import(build_program: Callable[..., Path], command: str, module: str, expected: int) -> None:
+    words = shlex.split(command.format(program=build_program("exits")))
+    result = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT, module, *words], capture_output=True, text=True, timeout=SECONDS
+    )
+    assert (result.returncode, result.stderr.strip()) == (expected, "")
 
 
 def test_a_tool_that_finds_no_room_answers_with_an_error(strobe_home: Path, build_program: Callable[..., Path]) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
+import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
 import pytest
-from support import databases, filesystems, leftovers, programs
-from support.sessions import Launch, text
+from support import databases, filesystems, leftovers, processes, programs
+from support.sessions import Build, Launch, text, totals
 from support.wait import wait_until
 
-from strobe.model import EventFilter
+from strobe.model import EventFilter, LaunchSpec
 from strobe.session import Session, SessionManager
 
 LINES = [b"%d %s\n" % (number, b"x" * 100) for number in range(2000)]
@@ -129,3 +133,35 @@ def test_a_segment_that_is_removed_while_the_program_runs(strobe_home: Path, cat
     program.ends()
     assert program.session.wait(60) is not None
     program.session.stop()
+
+
+class Wait:
+    """Of a program's end: fails once it is told to."""
+
+    def __init__(self) -> None:
+        self.fails = threading.Event()
+
+    def __call__(self, *_: object) -> bool:
+        assert self.fails.wait(60)
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+
+def test_a_wait_for_the_end_that_fails_ends_the_session_and_leaves_the_program(
+    build_program: Build, manager: SessionManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = Wait()
+    monkeypatch.setattr("strobe.capture.target.wait_unless", wait)
+    with subprocess.Popen([build_program("attached")], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+            session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(programs.PROGRAMS)), ["*"])
+            wait_until(lambda: "step" in totals(session), "calls")
+            wait.fails.set()
+            assert session.wait(60) is not None
+            assert any("wait for the program's end has failed" in said for said in session.failures)
+            maps = Path(f"/proc/{process.pid}/maps")
+            wait_until(lambda: session.id not in maps.read_text(), "the recorder to be off")
+            process.send_signal(signal.SIGUSR1)
+            assert process.communicate(timeout=60)[0] == "parent right\n"
+        finally:
+            processes.end(process)

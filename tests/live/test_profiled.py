@@ -1,6 +1,6 @@
 """Hooks come and go in eight threads that are interrupted a thousand times a second, by handlers that are hooked, too.
 
-300 changes of hooks always, 10,000 of them in the long form, which take half an hour.
+150 changes of hooks always, 10,000 of them in the long form, which take half an hour.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from support.rounds import IS_LONG, scenario
 from support.sessions import Build, Launch, outcome, text, totals
 from support.wait import wait_until
 
-CHANGES = 10_000 if IS_LONG else 300
+CHANGES = 10_000 if IS_LONG else 150
 PATTERNS = [*(f"step_{number}?" for number in range(1, 9)), "step_*", "in_handler", "*"]
 
 
@@ -32,7 +32,7 @@ def test_hooks_come_and_go_under_a_profiler(
         pattern = choice.choice(PATTERNS)
         answer = session.trace(remove=[pattern]) if pattern in active else session.trace(add=[pattern])
         active ^= {pattern}
-        assert answer.hooked_functions == answer.matched_functions or answer.warnings
+        assert answer.hooked_functions == answer.matched_functions, answer.warnings
     assert totals(session)
     os.kill(session.pid, signal.SIGUSR1)
     assert outcome(session).stdout == "ready\nright\nprofiled\n"

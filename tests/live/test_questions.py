@@ -42,6 +42,7 @@ def test_arguments_results_and_parents(session: Session) -> None:
     session.trace(add=["audio::**"])
     wait_until(lambda: len(totals(session)) == 3, "calls", 20)
     wait_until(lambda: session.query(EventFilter(event_type="function_exit")).total_count > 100, "exits", 20)
+    session.trace(remove=["audio::**"])  # so that there is an end to what is read
     events = {event.id: event for event in all_events(session, EventFilter(thread_name=TextMatch(contains="audio")))}
     mixes = [event for event in events.values() if event.function == "audio::engine::mix" and event.arguments]
     assert mixes
@@ -64,6 +65,7 @@ def test_arguments_results_and_parents(session: Session) -> None:
 def test_filters(session: Session) -> None:
     session.trace(add=["**"])
     wait_until(lambda: {"audio::tick", "midi::tick", "ui::view::tick"} <= set(totals(session)), "all threads", 20)
+    session.trace(remove=["**"])  # so that there is an end to what is read
     assert functions_of(session, EventFilter(function=TextMatch(equals="midi::parse"))) == {"midi::parse"}
     assert functions_of(session, EventFilter(function=TextMatch(contains="engine::"))) == {
         "audio::engine::render",

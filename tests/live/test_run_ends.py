@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,6 +75,36 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+def send(process: subprocess.Popen[bytes], number: signal.Signals, kill: Callable[[int, int], None] = os.kill) -> None:
+    """Returns when Strobe has taken the signal: one of a kind is pending at a time, and a second would be lost."""
+    kill(process.pid, number)
+
+    def is_taken() -> bool:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        pending = [int(mask, 16) for mask in re.findall(r"^(?:SigPnd|ShdPnd):\s*(\w+)", status, re.M)]
+        return not any(mask & 1 << number - 1 for mask in pending)
+
+    wait_until(is_taken, f"{number.name} to be taken")
+
+
+def wait_for_report(process: subprocess.Popen[bytes]) -> None:
+    """Until the first call is printed: from then on signals go to the program."""
+    assert process.stderr is not None
+    while b"stay()" not in (line := process.stderr.readline()):
+        assert line, "the report has ended"
+
+
+def wait_for_rounds(process: subprocess.Popen[bytes], rounds: int = 10) -> None:
+    """Until Strobe's main thread has waited so many times for the program's end, and looked for events before each."""
+
+    def waits() -> int:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        return int(status.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
+
+    before = waits()
+    wait_until(lambda: waits() >= before + rounds, "Strobe to follow the program")
+
+
 def ends(process: subprocess.Popen[bytes]) -> tuple[int, str]:
     """Exit status and standard error of a Strobe that ends soon."""
     try:
@@ -101,18 +130,19 @@ def ends(process: subprocess.Popen[bytes]) -> tuple[int, str]:
 def test_who_insists_is_obeyed(build_program: Build, how: str, number: signal.Signals, times: int) -> None:
     process = start("run", "-t", "stay", "--", build_program("stays"), how)
     wait_for_line(process, b"ready\n")
+    wait_for_report(process)
     program = child_of(process, "stays")
     if how == "stopped":
         os.kill(program, signal.SIGSTOP)
     for _ in range(times - 1):
-        os.kill(process.pid, number)
-        # one signal of a kind is pending at a time: it is taken before the next one comes
-        time.sleep(0.3)
+        send(process, number)
     assert process.poll() is None and is_alive(program)
     os.kill(process.pid, number)
     status, error = ends(process)
     assert "strobe: the program is killed\n" in error
-    assert error.endswith("strobe: the program was ended by SIGKILL\n")
+    # the children end when they see that their parent has
+    assert re.search(r"strobe: the program was ended by SIGKILL\n(strobe: its children .* go on, .*\n)?$", error)
+    assert how == "children" or error.endswith("SIGKILL\n")
     assert re.search(r"^ *[\d,]+ .* stay$", error, re.M)  # the totals are there
     assert status == 128 + signal.SIGKILL
     assert not is_alive(program)
@@ -126,8 +156,7 @@ def test_strobe_blocked_by_a_lock_ends_as_well(build_program: Build, strobe_home
     assert {process.stdout.readline() for _ in range(2)} == {b"ready\n", b"blocked\n"}
     program = child_of(process, "stays")
     for _ in range(2):
-        os.kill(process.pid, signal.SIGTERM)
-        time.sleep(0.3)
+        send(process, signal.SIGTERM)
     status, error = ends(process)
     assert status == 128 + signal.SIGTERM
     assert error.endswith("strobe: the program is killed\nstrobe: gives up waiting for itself\n")
@@ -158,8 +187,7 @@ def test_a_start_that_is_blocked_is_given_up(build_program: Build, strobe_home: 
     wait_for_line(process, b"blocked\n")
     program = child_of(process, "stays")
     for _ in range(2):
-        os.kill(process.pid, signal.SIGTERM)
-        time.sleep(0.3)
+        send(process, signal.SIGTERM)
     status, _ = ends(process)
     assert status == 128 + signal.SIGTERM
     assert not is_alive(program)
@@ -170,9 +198,9 @@ def test_a_program_that_uses_interrupts_is_left_alone(build_program: Build) -> N
     """Ctrl-C far apart, as at a prompt, is the program's own matter: here it is no more than two in a row."""
     process = start("run", "-t", "stay", "--", build_program("stays"), "ignores")
     wait_for_line(process, b"ready\n")
+    wait_for_report(process)
     for _ in range(2):
-        os.killpg(process.pid, signal.SIGINT)
-        time.sleep(0.3)
+        send(process, signal.SIGINT, os.killpg)
     assert process.poll() is None
     os.kill(child_of(process, "stays"), signal.SIGKILL)
     assert ends(process)[0] == 128 + signal.SIGKILL
@@ -182,9 +210,10 @@ def test_a_segment_that_is_removed_ends_nothing(build_program: Build, strobe_hom
     process = start("run", "-t", "stay", "--", build_program("stays"), "term")
     wait_for_line(process, b"ready\n")
     (segment,) = leftovers.segments(strobe_home)
+    wait_for_report(process)
     segment.unlink()
     program = child_of(process, "stays")
-    time.sleep(0.3)
+    wait_for_rounds(process)
     assert process.poll() is None and is_alive(program)
     os.kill(process.pid, signal.SIGTERM)
     status, error = ends(process)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,8 @@ from support.programs import PROGRAMS
 from support.sessions import Build, Launch, count, outcome, status, text, totals
 from support.wait import wait_until
 
-from strobe.capture import attachable, target
+from strobe.capture import attachable, frida_session, target
+from strobe.capture.task_status import is_traced
 from strobe.errors import Code, StrobeError
 from strobe.model import EventFilter, LaunchSpec
 from strobe.session import SessionManager
@@ -31,8 +34,11 @@ def is_running(pid: int) -> bool:
 
 
 def tracers(pid: int) -> set[int]:
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return {int((task / "status").read_text().partition("TracerPid:")[2].split()[0]) for task in tasks}
+    found = set()
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):  # it has ended
+            found.add(int((task / "status").read_text().partition("TracerPid:")[2].split()[0]))
+    return found
 
 
 def test_stop_ends_the_program_and_frees_its_data(
@@ -156,6 +162,61 @@ def test_a_parent_that_polls_sees_no_stop_of_its_child(manager: SessionManager, 
     assert running.wait(timeout=20) == 0
 
 
+def test_threads_that_end_while_they_are_looked_at_do_not_hide_the_process(build_program: Build) -> None:
+    """Else a detach is over before Frida's last stop, and a signal that comes then is lost."""
+    with subprocess.Popen([build_program("brief_threads")], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        try:
+            assert {is_traced(process.pid) for _ in range(3000)} == {False}
+        finally:
+            process.kill()
+    assert is_traced(process.pid) is None
+
+
+# Starts a program and writes its process id; for each line of standard input, what it was told of it since
+PARENT = """
+import os, select, signal, subprocess, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+unblock = lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
+child = subprocess.Popen(sys.argv[1], stdout=subprocess.PIPE, preexec_fn=unblock)
+child.stdout.readline()
+print(child.pid, flush=True)
+told = set()
+while True:
+    if signal.sigtimedwait([signal.SIGCHLD], 0.001):
+        told.add("signal")
+    if os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WCONTINUED | os.WNOHANG):
+        told.add("wait")
+    if select.select([0], [], [], 0)[0]:
+        if not os.read(0, 1):
+            break
+        print(*sorted(told), flush=True)
+        told.clear()
+child.kill()
+"""
+
+
+def test_a_parent_elsewhere_sees_no_stop_of_its_child(manager: SessionManager, build_program: Build) -> None:
+    """It is told neither by SIGCHLD nor by waits that ask for stops, whenever it looks."""
+    command = [sys.executable, "-c", PARENT, build_program("threads3")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None and parent.stdin is not None
+        pid = int(parent.stdout.readline())
+        for _ in range(3):
+            session = manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), ["audio::**"])
+            session.trace(add=["ui::**"])
+            session.trace(remove=["audio::**"])
+            session.stop()
+        os.write(parent.stdin.fileno(), b"?")
+        assert parent.stdout.readline() == "\n"
+        os.kill(pid, signal.SIGSTOP)
+        wait_until(lambda: state(pid) == "T", "the program to be stopped", 20)
+        os.write(parent.stdin.fileno(), b"?")
+        assert "wait" in parent.stdout.readline()
+        parent.stdin.close()
+        assert parent.wait(timeout=20) == 0
+
+
 def test_attached_program_that_ends_is_seen(manager: SessionManager, running: subprocess.Popen[str]) -> None:
     session = manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), ["ui::**"])
     running.send_signal(signal.SIGUSR1)
@@ -188,7 +249,7 @@ def test_a_program_that_the_kernel_keeps_waiting_is_attached_to_in_time_or_not_a
     manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch, asked_first: bool
 ) -> None:
     """Its thread waits for a child of vfork, which no signal ends. `asked_first`: before Frida is."""
-    monkeypatch.setattr(attachable if asked_first else target, "ATTACH_S", 0.5)
+    monkeypatch.setattr(attachable if asked_first else frida_session, "ATTACH_S", 0.5)
     if not asked_first:
         monkeypatch.setattr(target, "wait_until_attachable", lambda _: None)
     command = [build_program("vforks")]

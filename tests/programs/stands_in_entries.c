@@ -5,6 +5,7 @@
  *   handler     reads from an address where nothing is; the handler says "h", waits for a byte, and returns to the
  *               instruction with a better address
  *   alternate   the same, and the handler has a stack of its own
+ *   sealed      the same, and nobody can write there while it waits
  *   waits       a thread waits in a system call; "a" is the answer to each byte but q
  *   vfork       a thread is vfork's parent, whose child waits until q; otherwise as above
  *
@@ -15,6 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -60,6 +62,43 @@ static int fault(int flags) {
     return first == 42 && loads(&cell) == 42;
 }
 
+#define STACK_BYTES (1 << 17)
+static char* shared;
+static volatile int stands, may_go_on;
+
+/* Nothing is written to the stack while others seal it. */
+static void on_sealed_fault(int number, siginfo_t* information, void* context) {
+    (void)number, (void)information;
+    ((ucontext_t*)context)->uc_mcontext.gregs[REG_RDI] = (long)&cell;
+    stands = 1;
+    while (!may_go_on) __asm__ volatile("pause");
+}
+
+static void* seals(void* unused) {
+    while (!stands) usleep(1000);
+    mprotect(shared, STACK_BYTES, PROT_READ);
+    say('h');
+    heard();
+    mprotect(shared, STACK_BYTES, PROT_READ | PROT_WRITE);
+    may_go_on = 1;
+    return unused;
+}
+
+static int sealed_fault(void) {
+    shared = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const stack_t stack = {.ss_sp = shared, .ss_size = STACK_BYTES};
+    struct sigaction action = {.sa_sigaction = on_sealed_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    pthread_t thread;
+    sigaltstack(&stack, NULL);
+    sigaction(SIGSEGV, &action, NULL);
+    say('s');
+    heard();
+    pthread_create(&thread, NULL, seals, NULL);
+    const int right = loads((const long*)8) == 42 && loads(&cell) == 42;
+    pthread_join(thread, NULL);
+    return right;
+}
+
 static void* waits(void* unused) {
     char byte = 0;
     (void)unused;
@@ -97,6 +136,7 @@ int main(int count, char** arguments) {
     alarm(120);
     if (strcmp(mode, "handler") == 0) right = fault(0);
     if (strcmp(mode, "alternate") == 0) right = fault(SA_ONSTACK);
+    if (strcmp(mode, "sealed") == 0) right = sealed_fault();
     if (strcmp(mode, "waits") == 0) right = in_thread(waits);
     if (strcmp(mode, "vfork") == 0) right = in_thread(forks);
     say(right ? 'r' : 'w');

@@ -3,9 +3,13 @@
  * program must not notice: what it sets and asks of these signals is kept here, and its own handler gets every fault
  * that is not ours, in the very frame that the kernel has made.
  *
+ * At the end of a session the recorder is off first, and nobody inside of it; then nothing is observed any more; then
+ * the program's handlers are given back. Any other order would leave loads whose fault is not caught.
+ *
  * The kernel always has our handler, with the flags and the mask that the program has asked for. sigaction, through
  * which a program sets handlers, is observed (native/observed.c). A program that ignores the signal has it ignored by
- * the kernel, as programs that it executes inherit that; memory is then read by the kernel.
+ * the kernel, as programs that it executes inherit that; memory is then read by the kernel. Should a thread be within
+ * a load at that moment, and not come out of it, the kernel keeps our handler, which then ignores the signal.
  *
  * The kernel ends a process at once that faults while the signal is blocked. As long as nobody blocks it, all faults of
  * ours are caught; once a thread or a handler might have it blocked, the thread's mask is asked for before each read.
@@ -18,6 +22,7 @@
 #define STROBE_SA_ONSTACK 0x08000000
 #define STROBE_SA_RESETHAND ((int)0x80000000)
 #define STROBE_SA_NODEFER 0x40000000
+#define STROBE_SA_RESTART 0x10000000
 #define STROBE_SA_RESTORER 0x04000000 /* the C library adds it, and says so when it is asked */
 #define STROBE_SA_KNOWN 0xdc000007    /* what the kernel keeps of the flags */
 #define STROBE_SI_KERNEL 0x80
@@ -29,6 +34,11 @@
 #define STROBE_REGISTER_RCX (STROBE_CONTEXT_REGISTERS + 14)
 #define STROBE_REGISTER_RIP (STROBE_CONTEXT_REGISTERS + 16)
 #define STROBE_HANDED_OVER 64u /* actions that the C library may be reading at the same time */
+#define STROBE_DRAIN_NS 1000000000ull
+#define STROBE_DRAIN_STEP_US 20
+#define STROBE_ENOUGH_BEGUN 3  /* times that a thread has looked at its clock: it may do so twice for one record */
+#define STROBE_SETTLE_US 10000 /* a thread that was inside of sigaction has left it by then */
+#define STROBE_EXCHANGES 8
 
 struct strobe_faults {
     strobe_sigaction_function* sigaction; /* the C library's, not observed */
@@ -37,6 +47,8 @@ struct strobe_faults {
     uint64_t restorer; /* the C library's, of every handler */
     uint32_t next_handed_over;
     uint32_t installed;
+    uint32_t may_be_blocked; /* by a thread or a handler of the program; never again 0 in a session */
+    uint32_t was_ignored;
 };
 
 static struct strobe_faults strobe_faults;
@@ -53,7 +65,27 @@ static int strobe_is_handler(uint64_t handler) { return handler != STROBE_SIG_DF
 static int strobe_blocks_faults(uint64_t mask) { return (mask & STROBE_FAULT_SIGNALS) != 0; }
 
 void strobe_faults_may_be_blocked(void) {
+    strobe_faults.may_be_blocked = 1;
     strobe_compare_exchange32(&strobe_recorder.fault_catching, STROBE_FAULTS_CAUGHT, STROBE_FAULTS_MASKED_AT_TIMES);
+}
+
+static void strobe_begin_catching(void) {
+    strobe_compare_exchange32(&strobe_recorder.fault_catching, STROBE_FAULTS_END_THE_PROGRAM, STROBE_FAULTS_CAUGHT);
+    if (strobe_faults.may_be_blocked) strobe_faults_may_be_blocked();
+    if (strobe_faults.was_ignored) strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
+}
+
+/* From now on memory is read by the kernel. 0 where a thread may still be within a load of ours: one that does not get
+   on, or this one, in whose recording a handler came. */
+static int strobe_end_catching(void) {
+    const struct strobe_recorder* recorder = &strobe_recorder;
+    const struct strobe_thread_state* own;
+    strobe_faults.was_ignored = 1;
+    strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
+    if (!recorder->control->is_own) return 1; /* other threads stayed in the parent */
+    own = recorder->control->alive ? strobe_thread_known(recorder) : NULL;
+    if (!recorder->may_call_kernel || (own != NULL && own->busy_slot != own->idle)) return 0;
+    return strobe_threads_have_got_on(recorder, STROBE_DRAIN_NS);
 }
 
 /* The load at rip goes on where its fixup says. */
@@ -76,9 +108,10 @@ static int strobe_happens_again(const int32_t* information) {
     return !strobe_was_sent(information) && information[2] != STROBE_SI_KERNEL;
 }
 
-/* The program has no handler: it is to end by this signal, as it would have without us. A fault happens again as soon
-   as the handler has returned, and the kernel ends a process that faults with the signal blocked, without a system call
-   of ours. A signal that was sent, or is no fault, does not come again by itself. */
+/* The program has no handler, or ignores the signal, which the kernel does not do with a fault: it is to end by this
+   signal, as it would have without us. A fault happens again as soon as the handler has returned, and the kernel ends a
+   process that faults with the signal blocked, without a system call of ours. A signal that was sent, or is no fault,
+   does not come again by itself. */
 static void strobe_end_by(uint64_t signal, const int32_t* information, uint64_t* context) {
     uint64_t action[4] = {STROBE_SIG_DFL, 0, 0, 0};
     if (strobe_happens_again(information) || !strobe_recorder.may_call_kernel) {
@@ -97,7 +130,7 @@ uint64_t strobe_fault_route(uint64_t signal, const int32_t* information, uint64_
     uint64_t handler = action->handler;
     if (!strobe_was_sent(information) && strobe_fix(context)) return 0;
     if (!strobe_is_handler(handler)) {
-        if (handler == STROBE_SIG_DFL) strobe_end_by(signal, information, context);
+        if (handler == STROBE_SIG_DFL || !strobe_was_sent(information)) strobe_end_by(signal, information, context);
         return 0;
     }
     if (action->flags & STROBE_SA_RESETHAND) action->handler = STROBE_SIG_DFL;
@@ -136,9 +169,9 @@ __asm__(
 /* What the kernel is to have where the program wants `wanted`. */
 static void strobe_action_for_kernel(const struct strobe_action* wanted, struct strobe_action* action) {
     *action = *wanted;
-    if (wanted->handler == STROBE_SIG_IGN) return;
-    if (wanted->handler == STROBE_SIG_DFL) {
-        action->flags = STROBE_SA_ONSTACK;
+    if (wanted->handler == STROBE_SIG_IGN && strobe_end_catching()) return;
+    if (!strobe_is_handler(wanted->handler)) {
+        action->flags = STROBE_SA_ONSTACK | STROBE_SA_RESTART;
         action->mask[0] = ~(uint64_t)0; /* a handler that came in between would find the signal blocked */
     }
     action->handler = (uint64_t)strobe_fault_entry;
@@ -157,7 +190,7 @@ static void strobe_note_fault_handler(const struct strobe_action* action) {
 
 /* A child of vfork has the parent's memory and handlers of its own. */
 static int strobe_is_vfork_child(void) {
-    return strobe_recorder.may_call_kernel &&
+    return strobe_recorder.may_call_kernel && strobe_recorder.control->is_own &&
            (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0) != strobe_recorder.pid;
 }
 
@@ -191,7 +224,6 @@ static void strobe_observe_fault_action(uint64_t* registers) {
     action->flags = (int32_t)((uint32_t)wanted.flags & STROBE_SA_KNOWN) | STROBE_SA_RESTORER;
     action->restorer = strobe_faults.restorer;
     strobe_note_fault_handler(&wanted);
-    if (wanted.handler == STROBE_SIG_IGN) strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
     handed_over =
         &strobe_faults.handed_over[strobe_fetch_add32(&strobe_faults.next_handed_over, 1) % STROBE_HANDED_OVER];
     strobe_action_for_kernel(&wanted, handed_over);
@@ -213,7 +245,9 @@ void strobe_observe_sigaction(uint64_t* registers) {
 void strobe_observe_mask(uint64_t address) {
     uint64_t mask;
     if (address == 0 || !strobe_faults.installed) return;
-    if (!strobe_try_load64(address, &mask) || strobe_blocks_faults(mask)) strobe_faults_may_be_blocked();
+    if (!strobe_read_number(&strobe_recorder, NULL, strobe_may_touch(&strobe_recorder), address, 8, &mask) ||
+        strobe_blocks_faults(mask))
+        strobe_faults_may_be_blocked();
 }
 
 /* Handlers that are there already may block the signals, too. */
@@ -226,13 +260,23 @@ static void strobe_note_all_handlers(void) {
     }
 }
 
+/* What the kernel has that is not ours is the program's. */
+static void strobe_note_action_of(int signal) {
+    struct strobe_action found;
+    if (strobe_faults.sigaction(signal, NULL, &found) != 0 || found.handler == (uint64_t)strobe_fault_entry) return;
+    *strobe_action_of((uint64_t)signal) = found;
+}
+
 static void strobe_install(int signal) {
     struct strobe_action* own = strobe_action_of((uint64_t)signal);
     struct strobe_action found, action;
     if (strobe_faults.sigaction(signal, NULL, &found) != 0) return;
-    if (found.handler != (uint64_t)strobe_fault_entry)
-        *own = found; /* else it is ours, of a recorder before this one */
-    if (own->handler == STROBE_SIG_IGN) strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
+    if (found.handler == (uint64_t)strobe_fault_entry) {
+        strobe_faults.restorer = found.restorer;
+        strobe_note_fault_handler(own);
+        return;
+    }
+    *own = found;
     strobe_action_for_kernel(own, &action);
     strobe_faults.sigaction(signal, &action, NULL);
     if (strobe_faults.sigaction(signal, NULL, &found) == 0) strobe_faults.restorer = found.restorer;
@@ -241,25 +285,43 @@ static void strobe_install(int signal) {
 
 void strobe_native_catch_faults(void* sigaction, int may_be_blocked) {
     strobe_faults.sigaction = (strobe_sigaction_function*)sigaction;
+    strobe_faults.may_be_blocked = may_be_blocked != 0;
+    strobe_faults.was_ignored = 0;
+    strobe_note_action_of(STROBE_SIGSEGV);
+    strobe_note_action_of(STROBE_SIGBUS);
     strobe_faults.installed = 1;
-    strobe_recorder.fault_catching = STROBE_FAULTS_CAUGHT;
-    if (may_be_blocked) strobe_faults_may_be_blocked();
     strobe_note_all_handlers();
     strobe_install(STROBE_SIGSEGV);
     strobe_install(STROBE_SIGBUS);
+    strobe_sleep_us(STROBE_SETTLE_US);
+    strobe_install(STROBE_SIGSEGV); /* over what a thread has set that was past the observer already */
+    strobe_install(STROBE_SIGBUS);
+    strobe_begin_catching();
 }
 
-/* Once nothing is observed any more the program may have set another handler, which stays. */
+/* Once nothing is observed any more the program may set another handler, at any moment: what is found in the kernel
+   that is neither ours nor what was just given back is that, and comes back. */
 static void strobe_uninstall(int signal) {
-    struct strobe_action found;
-    if (strobe_faults.sigaction(signal, NULL, &found) != 0 || found.handler != (uint64_t)strobe_fault_entry) return;
-    strobe_faults.sigaction(signal, strobe_action_of((uint64_t)signal), NULL);
+    uint64_t expected = (uint64_t)strobe_fault_entry;
+    struct strobe_action given, found;
+    int attempt;
+    if (strobe_faults.sigaction(signal, NULL, &found) != 0 || found.handler != expected) return;
+    given = *strobe_action_of((uint64_t)signal);
+    for (attempt = 0; attempt < STROBE_EXCHANGES; attempt++) {
+        if (strobe_faults.sigaction(signal, &given, &found) != 0 || found.handler == expected) return;
+        expected = given.handler;
+        given = found;
+    }
 }
 
+/* The recorder is off, and nothing is observed any more. */
 void strobe_native_leave_faults(void) {
-    if (!strobe_faults.installed) return;
+    if (!strobe_faults.installed || strobe_recorder.control->alive) return;
     strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
-    strobe_faults.installed = 0;
     strobe_uninstall(STROBE_SIGSEGV);
     strobe_uninstall(STROBE_SIGBUS);
+    strobe_sleep_us(STROBE_SETTLE_US);
+    strobe_uninstall(STROBE_SIGSEGV); /* again, as a thread was past the observer */
+    strobe_uninstall(STROBE_SIGBUS);
+    strobe_faults.installed = 0;
 }

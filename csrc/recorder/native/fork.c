@@ -48,6 +48,7 @@ void strobe_native_after_fork(void) {
     recorder->pid = strobe_own_tid(recorder); /* of the only thread that there is */
     strobe_fetch_add64(&recorder->header->forked_children, 1);
     recorder->control->exit_handler = recorder->exit_function;
+    recorder->control->is_own = 1;
     STROBE_COMPILER_BARRIER();
     recorder->control->alive = 1;
 }

@@ -1,10 +1,11 @@
 /*
  * Functions of the C library whose calls the recorder must know of, whatever is traced: those that set handlers and
- * block signals (native/faults.c), and those that begin to filter system calls. Each begins with a jump to a trampoline
- * as traced functions do, which leads to strobe_native_observe (x86_64/observe.c) instead of strobe_native_enter.
- * Nothing is recorded; the function goes on with the registers that are left here.
+ * block signals (native/faults.c), that begin to filter system calls, or make a task. Each begins with a jump to a
+ * trampoline as traced functions do, which leads to strobe_native_observe (x86_64/observe.c) instead of
+ * strobe_native_enter. Nothing is recorded; the function goes on with the registers that are left here.
  *
- * A program that makes these system calls itself, not through the C library, is not seen.
+ * A program that makes these system calls itself, not through the C library, is not seen. That it has set a handler of
+ * faults is noticed later on.
  */
 #include "faults.h"
 
@@ -17,6 +18,11 @@
 #define STROBE_PR_SET_TSC 26
 #define STROBE_TSC_FAULTS 2
 #define STROBE_SYS_SECCOMP 317
+#define STROBE_SYS_CLONE 56
+#define STROBE_SYS_CLONE3 435
+#define STROBE_CLONE_VM 0x100u
+#define STROBE_CLONE_VFORK 0x4000u /* the maker waits until the child is another program, or gone */
+#define STROBE_CLONE_SETTLS 0x80000u
 #define STROBE_STATES_UNDER_FILTER 256u
 
 enum strobe_register { STROBE_RDI, STROBE_RSI, STROBE_RDX, STROBE_RCX, STROBE_R8, STROBE_R9 };
@@ -25,6 +31,10 @@ enum strobe_register { STROBE_RDI, STROBE_RSI, STROBE_RDX, STROBE_RCX, STROBE_R8
 static void strobe_begin_filtered(void) {
     struct strobe_recorder* recorder = &strobe_recorder;
     if (!recorder->may_call_kernel) return;
+    if (!recorder->control->alive) { /* nothing has to be ready */
+        recorder->may_call_kernel = 0;
+        return;
+    }
     strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_NAME, (int64_t)recorder->filtered_name, 0, 0, 0, 0);
     strobe_states_prepare(recorder, STROBE_STATES_UNDER_FILTER);
     strobe_pages_prepare(recorder);
@@ -32,8 +42,23 @@ static void strobe_begin_filtered(void) {
     recorder->may_call_kernel = 0;
 }
 
+/* The program has set a handler by a system call of its own, and would get our faults: memory is read by the kernel. */
+STROBE_COLD void strobe_handlers_check(void) {
+    static const int64_t signals[2] = {STROBE_SIGSEGV, STROBE_SIGBUS};
+    uint64_t action[4];
+    int index;
+    if (strobe_recorder.fault_catching == STROBE_FAULTS_END_THE_PROGRAM || !strobe_recorder.may_call_kernel) return;
+    for (index = 0; index < 2; index++) {
+        action[0] = (uint64_t)strobe_fault_entry;
+        strobe_syscall(STROBE_SYS_RT_SIGACTION, signals[index], 0, (int64_t)action, 8, 0, 0);
+        if (action[0] == (uint64_t)strobe_fault_entry || strobe_is_vfork_child()) continue;
+        strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
+    }
+}
+
 static void strobe_observe_name(uint64_t address) {
-    const struct strobe_thread_state* state = strobe_thread_known(&strobe_recorder);
+    const struct strobe_thread_state* state =
+        strobe_recorder.control->alive ? strobe_thread_known(&strobe_recorder) : NULL;
     uint64_t name[2] = {0, 0};
     uint64_t* place;
     uint32_t length;
@@ -63,6 +88,17 @@ static void strobe_observe_prctl(uint64_t option, uint64_t argument) {
     if (option == STROBE_PR_SET_NAME && !strobe_recorder.may_call_kernel) strobe_observe_name(argument);
 }
 
+/* A task with the memory and the control block of this thread, which runs at the same time. */
+static void strobe_observe_clone(uint64_t flags) {
+    if ((flags & (STROBE_CLONE_VM | STROBE_CLONE_VFORK | STROBE_CLONE_SETTLS)) == STROBE_CLONE_VM)
+        strobe_thread_shares_block(&strobe_recorder);
+}
+
+static void strobe_observe_clone3(uint64_t arguments) {
+    uint64_t flags;
+    if (arguments != 0 && strobe_try_load64(arguments, &flags)) strobe_observe_clone(flags);
+}
+
 /* syscall(number, ...) has a system call's arguments one register further. */
 static void strobe_observe_syscall(const uint64_t* registers) {
     switch (registers[STROBE_RDI]) {
@@ -72,6 +108,12 @@ static void strobe_observe_syscall(const uint64_t* registers) {
             break;
         case STROBE_SYS_PRCTL:
             strobe_observe_prctl(registers[STROBE_RSI], registers[STROBE_RDX]);
+            break;
+        case STROBE_SYS_CLONE:
+            strobe_observe_clone(registers[STROBE_RSI]);
+            break;
+        case STROBE_SYS_CLONE3:
+            strobe_observe_clone3(registers[STROBE_RSI]);
             break;
         case STROBE_SYS_RT_SIGPROCMASK:
             if (registers[STROBE_RSI] != STROBE_UNBLOCK) strobe_observe_mask(registers[STROBE_RDX]);
@@ -99,6 +141,7 @@ static void strobe_observe_epoll_pwait(uint64_t* registers) { strobe_observe_mas
 static void strobe_observe_prctl_call(uint64_t* registers) {
     strobe_observe_prctl((uint32_t)registers[STROBE_RDI], registers[STROBE_RSI]);
 }
+static void strobe_observe_clone_call(uint64_t* registers) { strobe_observe_clone(registers[STROBE_RDX]); }
 static void strobe_observe_syscall_call(uint64_t* registers) { strobe_observe_syscall(registers); }
 
 struct strobe_observed {
@@ -120,6 +163,7 @@ static const struct strobe_observed strobe_observed[] = {
     {"pthread_attr_setsigmask_np", strobe_observe_attribute},
     {"prctl", strobe_observe_prctl_call},
     {"syscall", strobe_observe_syscall_call},
+    {"clone", strobe_observe_clone_call},
 };
 
 #define STROBE_OBSERVED (sizeof strobe_observed / sizeof *strobe_observed)
@@ -129,7 +173,6 @@ const char* strobe_native_observed_name(uint32_t number) {
     return number < STROBE_OBSERVED ? strobe_observed[number].name : NULL;
 }
 
-/* Called by strobe_native_observe. */
-void strobe_observe(uint32_t number, uint64_t* registers) {
-    if (strobe_recorder.control->alive) strobe_observed[number].observe(registers);
-}
+/* Called by strobe_native_observe; also where nothing is recorded, as our handler is there nevertheless: in a child
+   that fork did not make, and once the recording has ended, until the jumps are taken out. */
+void strobe_observe(uint32_t number, uint64_t* registers) { strobe_observed[number].observe(registers); }

@@ -56,19 +56,35 @@ uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* me
     return (uint32_t)(out.at - memory);
 }
 
-/* In front of Frida's hook, to which it goes on; in a child it returns, as the function without a hook does. */
+/* In front of Frida's hook, which it calls and counts the threads in, for an agent that goes while a thread is there
+   takes the code away under it; in a child, and when the agent is about to go, it returns, as the function without a
+   hook does. No register is changed: the linker knows that the function changes none. */
 uint32_t strobe_loader_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to) {
     struct strobe_bytes out;
-    uint8_t* child;
+    uint8_t *child, *leaving, *distance;
     out.at = memory;
     strobe_put(&out, 0x509c, 2); /* pushfq, push rax */
     child = strobe_put_agent_check(&out, recorder);
-    strobe_put(&out, 0x9d58, 2); /* pop rax, popfq */
-    strobe_put(&out, 0x25ff, 2); /* jmp [the next 8 bytes] */
-    strobe_put(&out, 0, 4);
-    strobe_put(&out, leads_to, 8);
+    strobe_put(&out, 0x0440fff0, 4); /* lock inc dword [rax + 4] */
+    strobe_put(&out, 0x003883, 3);   /* cmp dword [rax], 0: once more, for who waits for the count to be 0; je */
+    strobe_put(&out, 0x74, 1);
+    leaving = out.at++;
+    strobe_put(&out, 0x9d58, 2);       /* pop rax, popfq */
+    strobe_put(&out, 0xf824648d48, 5); /* lea rsp, [rsp - 8] */
+    strobe_put(&out, 0x15ff, 2);       /* call [the address at the end] */
+    distance = out.at;
+    out.at += 4;
+    strobe_put(&out, 0x0824648d48, 5); /* lea rsp, [rsp + 8] */
+    strobe_put(&out, 0x509c, 2);       /* pushfq, push rax */
+    strobe_put(&out, 0xb848, 2);       /* mov rax, &control->has_agent */
+    strobe_put(&out, (uint64_t)&recorder->control->has_agent, 8);
+    strobe_jump_to_here(leaving, &out);
+    strobe_put(&out, 0x0448fff0, 4); /* lock dec dword [rax + 4] */
     strobe_jump_to_here(child, &out);
     strobe_put(&out, 0xc39d58, 3); /* pop rax, popfq, ret */
+    *distance = (uint8_t)(out.at - (distance + 4));
+    distance[1] = distance[2] = distance[3] = 0;
+    strobe_put(&out, leads_to, 8);
     return (uint32_t)(out.at - memory);
 }
 

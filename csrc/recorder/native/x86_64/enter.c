@@ -13,29 +13,8 @@
  *
  * For an unwinder it is as if the function itself stood here: its caller's address is 16 bytes up.
  */
+#include "registers.h"
 #include "vectors.h"
-
-#define STROBE_RESTORE_REGISTERS      \
-    "    popq %rbx\n"                 \
-    "    .cfi_adjust_cfa_offset -8\n" \
-    "    .cfi_restore %rbx\n"         \
-    "    popq %rdi\n"                 \
-    "    .cfi_adjust_cfa_offset -8\n" \
-    "    popq %rsi\n"                 \
-    "    .cfi_adjust_cfa_offset -8\n" \
-    "    popq %rdx\n"                 \
-    "    .cfi_adjust_cfa_offset -8\n" \
-    "    popq %rcx\n"                 \
-    "    .cfi_adjust_cfa_offset -8\n" \
-    "    popq %r8\n"                  \
-    "    .cfi_adjust_cfa_offset -8\n" \
-    "    popq %r9\n"                  \
-    "    .cfi_adjust_cfa_offset -8\n" \
-    "    popq %r11\n"                 \
-    "    .cfi_adjust_cfa_offset -8\n" \
-    "    popq %r10\n"                 \
-    "    .cfi_adjust_cfa_offset -8\n" \
-    "    movq 8(%rsp), %rax\n"
 
 __asm__(
     ".text\n"
@@ -45,30 +24,7 @@ __asm__(
     ".type strobe_native_enter, @function\n"
     "strobe_native_enter:\n"
     "    .cfi_startproc\n"
-    "    .cfi_def_cfa %rsp, 16\n"
-    "    pushq %rax\n"
-    "    .cfi_adjust_cfa_offset 8\n"
-    "    pushq %r10\n"
-    "    .cfi_adjust_cfa_offset 8\n"
-    "    pushq %r11\n"
-    "    .cfi_adjust_cfa_offset 8\n"
-    "    pushq %r9\n"
-    "    .cfi_adjust_cfa_offset 8\n"
-    "    pushq %r8\n"
-    "    .cfi_adjust_cfa_offset 8\n"
-    "    pushq %rcx\n"
-    "    .cfi_adjust_cfa_offset 8\n"
-    "    pushq %rdx\n"
-    "    .cfi_adjust_cfa_offset 8\n"
-    "    pushq %rsi\n"
-    "    .cfi_adjust_cfa_offset 8\n"
-    "    pushq %rdi\n"
-    "    .cfi_adjust_cfa_offset 8\n"
-    "    pushq %rbx\n"
-    "    .cfi_adjust_cfa_offset 8\n"
-    "    .cfi_offset %rbx, -96\n"
-    "    movq %rsp, %rbx\n"
-    "    .cfi_def_cfa_register %rbx\n"
+    "    .cfi_def_cfa %rsp, 16\n" STROBE_SAVE_REGISTERS
     "    movl -18(%rax), %esi\n" /* the function's number */
     "    leaq 88(%rsp), %rdx\n"  /* the slot of its return address */
     "    leaq 8(%rsp), %rcx\n"   /* rdi, rsi, rdx, rcx, r8, r9 */

@@ -1,0 +1,143 @@
+/**
+ * The jumps that stand in the program's code, whoever asked for them (hooks, observed functions): one list, in memory that outlives the agent,
+ * in the order in which they were made. The host writes them and takes them out while it holds the threads (strobe/capture/code_patches.py).
+ * From the list come those of an agent before this one, which the host takes back when it attaches (to a forked child, or after an agent that
+ * could not), and what this agent takes back itself when the host is not there to do it.
+ */
+
+import { PresentCode } from "./present_code.js";
+import type { Recorder } from "./recorder.js";
+
+const ENTRY_BYTES = 24; // struct strobe_jump
+const JUMP = 0xe9; // jmp rel32
+const JUMP_BYTES = 5;
+
+export interface Jump {
+    address: NativePointer;
+    leadsTo: NativePointer;
+}
+
+/** Bytes in hexadecimal digits. */
+export interface LeftChange {
+    address: string;
+    present: string;
+    original: string;
+}
+
+export class CodeChanges {
+    private readonly entries: NativePointer;
+    private readonly count: NativePointer;
+    private readonly capacity: number;
+    /** Of each entry, and where the entries of an address are. */
+    private addresses: number[] = [];
+    private places = new Map<number, number[]>();
+    /** Of an agent before this one. */
+    readonly left: LeftChange[];
+
+    constructor(private readonly recorder: Recorder, form: Record<string, NativePointer>) {
+        const found = Memory.alloc(16);
+        this.capacity = new NativeFunction(form.strobe_agent_jumps, "uint32", ["pointer", "pointer"])(found, found.add(8)) as number;
+        this.entries = found.readPointer();
+        this.count = found.add(8).readPointer();
+        this.left = this.takeOver();
+        this.setCount(0);
+    }
+
+    get length(): number {
+        return this.addresses.length;
+    }
+
+    /** Before any of them is written. Those without room would stay if nobody took them out. */
+    note(jumps: Jump[]): void {
+        for (const { address, leadsTo } of jumps) {
+            const key = Number(address);
+            const known = this.places.get(key) ?? [];
+            const free = known.find(index => !leads(address, this.entry(index).add(8).readPointer()));
+            const index = free ?? this.length;
+            if (index >= this.capacity) break;
+            const entry = this.entry(index);
+            entry.writePointer(address).add(8).writePointer(leadsTo);
+            entry.add(16).writeByteArray(address.readByteArray(JUMP_BYTES) as ArrayBuffer);
+            if (free !== undefined) continue;
+            this.places.set(key, [...known, index]);
+            this.addresses.push(key);
+        }
+        this.setCount(this.length);
+    }
+
+    /** A library was unloaded: nothing may be written there any more. */
+    forget(base: NativePointer, size: number): void {
+        const [start, end] = [Number(base), Number(base) + size];
+        const before = this.addresses;
+        this.addresses = [];
+        this.places = new Map();
+        before.forEach((address, index) => {
+            if (address >= start && address < end) return;
+            const place = this.length;
+            if (place !== index) this.entry(place).writeByteArray(this.entry(index).readByteArray(ENTRY_BYTES) as ArrayBuffer);
+            this.places.set(address, [...(this.places.get(address) ?? []), place]);
+            this.addresses.push(address);
+        });
+        this.setCount(this.length);
+    }
+
+    /** Puts the program's own bytes back wherever a jump of ours stands, all but the first `kept` entries; for when the host is not there. */
+    takeBack(kept = 0): void {
+        const code = new PresentCode();
+        for (let index = this.length - 1; index >= kept; index--) {
+            const entry = this.entry(index);
+            const address = entry.readPointer();
+            if (code.has(Number(address), JUMP_BYTES) && leads(address, entry.add(8).readPointer()))
+                this.recorder.replaceCode(address, entry.add(16).readByteArray(JUMP_BYTES) as ArrayBuffer);
+        }
+        this.addresses.length = Math.min(kept, this.length);
+        this.setCount(this.length);
+    }
+
+    /** Of jumps above one another, one change. */
+    private takeOver(): LeftChange[] {
+        const count = this.count.readU32();
+        const found = new Map<number, LeftChange>();
+        if (count === 0) return [];
+        const code = new PresentCode();
+        for (let index = count - 1; index >= 0; index--) {
+            const entry = this.entry(index);
+            const address = entry.readPointer();
+            if (!code.has(Number(address), JUMP_BYTES)) continue;
+            const change = found.get(Number(address));
+            const present = change?.original ?? hexadecimal(address);
+            if (present !== jump(address, entry.add(8).readPointer())) continue;
+            const original = hexadecimal(entry.add(16));
+            found.set(Number(address), { address: address.toString(), present: change?.present ?? present, original });
+        }
+        return [...found.values()];
+    }
+
+    private entry(index: number): NativePointer {
+        return this.entries.add(ENTRY_BYTES * index);
+    }
+
+    private setCount(count: number): void {
+        this.count.writeU32(count);
+    }
+}
+
+/** Whether a jump stands there, and leads to that place. */
+function leads(address: NativePointer, to: NativePointer): boolean {
+    return address.readU8() === JUMP && address.add(JUMP_BYTES).add(address.add(1).readS32()).equals(to);
+}
+
+function hexadecimal(place: NativePointer): string {
+    return digits(new Uint8Array(place.readByteArray(JUMP_BYTES) as ArrayBuffer));
+}
+
+function jump(address: NativePointer, to: NativePointer): string {
+    const bytes = new Uint8Array(JUMP_BYTES);
+    bytes[0] = JUMP;
+    new DataView(bytes.buffer).setInt32(1, to.sub(address.add(JUMP_BYTES)).toInt32(), true);
+    return digits(bytes);
+}
+
+function digits(bytes: Uint8Array): string {
+    return [...bytes].map(byte => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,16 @@
+// Threads that another thread of this process has stopped by ptrace, and does not let go of.
+#pragma once
+
+#include <sys/types.h>
+
+namespace strobe {
+
+// Has `tracer`, a thread of this process, let go of `thread`, which it traces: nobody else can. A signal that the
+// thread was about to be given is given to it. False where it could not be done, as while the thread has not stopped.
+bool detach_by(pid_t tracer, pid_t thread);
+
+// Ends one thread of a process where it waits for a futex, without any more code of the process. False where it does
+// something else, or is gone. Throws std::system_error: ETIMEDOUT where it does not stop.
+bool end_waiting_thread(pid_t thread);
+
+}  // namespace strobe

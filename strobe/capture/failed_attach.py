@@ -1,0 +1,69 @@
+"""What Frida leaves in a process that it could not attach to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+from strobe import _core, threads
+from strobe.capture.attachable import has_agent
+
+_AT_ONCE_S = 2.0
+_POLL_S = 0.05
+
+
+class AttachAttempt(contextlib.AbstractContextManager[None]):
+    """Frida attaches to a process in its `with`; where that fails the program goes on, as soon as the kernel lets it.
+
+    Frida stops the main thread and starts one that loads the agent. Where the main thread is in the middle of loading
+    a library itself, that one waits for it until Frida gives up after 5 s, unmaps the memory that the thread would
+    return to, and leaves the main thread stopped; so it does where the main thread did not stop in time.
+    """
+
+    def __init__(self, pid: int, is_undone: bool) -> None:
+        self._pid = pid
+        self._is_undone = is_undone
+        self._threads = _tasks(pid)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if kind is not None and self._is_undone:
+            self._undo()
+
+    def _undo(self) -> None:
+        loaders = _tasks(self._pid) - self._threads
+        if self._traced() and len(loaders) == 1 and not has_agent(self._pid):  # it has not come to the agent yet
+            with contextlib.suppress(OSError):
+                _core.end_waiting_thread(loaders.pop())
+        if not self._let_go(_AT_ONCE_S):
+            threads.start(f"strobe-let-go-{self._pid}", self._let_go, threads.logged_only)
+
+    def _let_go(self, seconds: float = float("inf")) -> bool:
+        deadline = time.monotonic() + seconds
+        while traced := self._traced():
+            if time.monotonic() > deadline:
+                return False
+            for task, tracer in traced:
+                _core.detach_by(tracer, task)
+            time.sleep(_POLL_S)
+        return True
+
+    def _traced(self) -> list[tuple[int, int]]:
+        """(thread, who traces it) of those that a thread of this process traces."""
+        found = []
+        for task in _tasks(self._pid):
+            with contextlib.suppress(OSError):
+                status = Path(f"/proc/{self._pid}/task/{task}/status").read_text()
+                tracer = int(status.partition("TracerPid:")[2].split()[0])
+                if tracer and Path(f"/proc/{os.getpid()}/task/{tracer}").exists():
+                    found.append((task, tracer))
+        return found
+
+
+def _tasks(pid: int) -> set[int]:
+    """Its threads; none where it is gone."""
+    try:
+        return {int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()}
+    except OSError:
+        return set()

@@ -1,0 +1,94 @@
+"""Frida's session with one process: the way in, which is bounded, and the way out, which leaves nothing behind."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Any
+
+import frida
+
+from strobe.capture.agent_socket import AgentSocket
+from strobe.capture.attachable import ATTACH_S, has_agent, is_blocked
+from strobe.capture.device import ROUTER
+from strobe.capture.failed_attach import AttachAttempt
+from strobe.capture.uninjection import Injection
+from strobe.errors import failure
+
+log = logging.getLogger(__name__)
+
+_LEAVING_S = 5.0
+_POLL_S = 0.002
+# Parts of Frida's agent that stand between a program and its handlers of faults, and between exit and what runs then
+_LEFT_OUT = {"exceptor": "off", "exit_monitor": False, "thread_suspend_monitor": False}
+
+
+class FridaSession:
+    """Frida's agent is in the process from the constructor's return until `leave`.
+
+    `goes_on`: where Frida fails to attach, the program is to go on.
+
+    Raises process_blocked, agent_silent, and what Frida raises.
+    """
+
+    def __init__(self, device: Any, pid: int, pidfd: int, goes_on: bool) -> None:
+        self._pid = pid
+        self._goes_on = goes_on
+        self._device = device
+        self._injection = Injection(pid)
+        self._socket = AgentSocket(pid, pidfd)
+        self.session = self._enter()
+        self._injection.note()
+        self._socket.note()
+
+    def wait_for_beginning(self) -> None:
+        """Waits until Frida holds no thread any more."""
+        self._injection.wait_for_beginning()
+
+    def leave(self) -> None:
+        """Ends the agent, and returns when nothing of it is left in the process. Raises what Frida raises."""
+        try:
+            if not self._socket.close() or not self._is_detached():
+                self.session.detach()
+        finally:
+            if not self._injection.wait_for_end():
+                log.warning("Frida's agent in process %d does not end", self._pid)
+                ROUTER.renew(self._device)  # with this one the next attach to the process would wait for that
+
+    def _is_detached(self) -> bool:
+        """Whether Frida here knows it, too: until then an attach is given the session that has ended."""
+        deadline = time.monotonic() + _LEAVING_S
+        while not self.session.is_detached:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_POLL_S)
+        return True
+
+    def _enter(self) -> Any:
+        try:
+            return self._attach()
+        except frida.OperationCancelledError as error:
+            if self._injection.has_begun() or not has_agent(self._pid):
+                raise self._silent() from error
+        self._device = ROUTER.renew(self._device)  # Frida waited for an agent of its own that does not end
+        try:
+            return self._attach()
+        except frida.OperationCancelledError as error:
+            raise self._silent() from error
+
+    def _attach(self) -> Any:
+        cancellable = frida.Cancellable()  # type: ignore[no-untyped-call]
+        timer = threading.Timer(ATTACH_S, cancellable.cancel)
+        timer.daemon = True
+        timer.start()
+        try:
+            with cancellable, AttachAttempt(self._pid, is_undone=self._goes_on):
+                return self._device.attach(self._pid, **_LEFT_OUT)
+        finally:
+            timer.cancel()
+
+    def _silent(self) -> Exception:
+        if is_blocked(self._pid):
+            return failure("process_blocked", pid=self._pid, seconds=f"{ATTACH_S:g}")
+        return failure("agent_silent", pid=self._pid, reason=f"no answer within {ATTACH_S:g} s")

@@ -1,0 +1,66 @@
+"""Ctrl-C, SIGTERM and SIGHUP end a command by an exception on its main thread, so that it ends what it has started.
+
+But never within an import: code of others fails there in ways of its own (the initialization of orjson crashes, that
+of a pybind11 module is an ImportError, and a class body makes a RuntimeError of it).
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import signal
+import time
+from collections.abc import Iterator
+from types import FrameType
+
+_NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_AGAIN_S = 0.01
+_postponed: set[int] = set()
+
+
+@contextlib.contextmanager
+def raised() -> Iterator[None]:
+    """While it is entered, a signal that would end this process raises KeyboardInterrupt or SystemExit."""
+    taken = [number for number in _NUMBERS if signal.getsignal(number) is signal.SIG_DFL]  # not under nohup
+    try:
+        for number in taken:
+            signal.signal(number, _on_signal)
+        yield
+    finally:
+        # the interpreter's own end takes time as well, and has nobody to catch an exception
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def is_importing(frame: FrameType | None) -> bool:
+    """Whether `frame` runs within an import statement."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _on_signal(number: int, frame: FrameType | None) -> None:
+    if is_importing(frame) and _postpone(number):
+        return
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(128 + number)
+
+
+def _postpone(number: int) -> bool:
+    """False where the system gives no thread to wait on. Without `threading`, whose locks the main thread may hold."""
+    if number not in _postponed:
+        try:
+            _thread.start_new_thread(_again, (number,))
+        except RuntimeError:
+            return False
+        _postponed.add(number)
+    return True
+
+
+def _again(number: int) -> None:
+    time.sleep(_AGAIN_S)
+    _postponed.discard(number)
+    _thread.interrupt_main(signal.Signals(number))

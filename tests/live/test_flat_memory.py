@@ -1,0 +1,116 @@
+"""Hooks and libraries come and go for a long time: the memory of the program and of the host stays as it is.
+
+Long form, 10,000 changes: STROBE_BIG_MEMORY=1.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+from pathlib import Path
+
+import pytest
+from support.rounds import is_long
+from support.sessions import Build, Launch, outcome, text, totals
+from support.wait import wait_until
+
+from strobe.session import Session
+from strobe.session.live import LiveSession
+
+LONG = is_long("STROBE_BIG_MEMORY")
+CHANGES = 10_000 if LONG else 100
+LOADS = 1000 if LONG else 60
+CALLS = 1000  # of the library's function each time
+MOST_KB = 2048
+
+pytestmark = pytest.mark.timeout(3600 if LONG else 180)
+
+
+def own_kb(pid: int) -> int:
+    """Without the segment, which fills up."""
+    return int(Path(f"/proc/{pid}/status").read_text().partition("RssAnon:")[2].split()[0])
+
+
+def mapped_kb(pid: int) -> int:
+    """Tables and trampolines are mapped, a page each at least, whether they are touched again or not."""
+    return int(Path(f"/proc/{pid}/status").read_text().partition("VmSize:")[2].split()[0])
+
+
+def sizes(pid: int) -> tuple[int, int, int]:
+    return mapped_kb(pid), own_kb(pid), own_kb(os.getpid())
+
+
+def check_flat(pid: int, before: tuple[int, int, int]) -> None:
+    now = sizes(pid)
+    print(f"program {before[0]} -> {now[0]} KB mapped, {before[1]} -> {now[1]} its own; host {before[2]} -> {now[2]}")
+    assert now[0] < before[0] + 2 * LOADS
+    assert now[1] < before[1] + MOST_KB
+    assert now[2] < before[2] + 2 * MOST_KB
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_hooks_that_come_and_go(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    session = launch(build_program("profiled", "-O2"))
+    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready", 20)
+    change(session, 30)
+    before = sizes(session.pid)
+    change(session, CHANGES)
+    check_flat(session.pid, before)
+    os.kill(session.pid, signal.SIGUSR1)
+    assert outcome(session).status == 0
+
+
+def change(session: Session, count: int) -> None:
+    for number in range(count // 2):
+        pattern = ("step_*", "in_handler", "*")[number % 3]
+        answer = session.trace(add=[pattern])
+        assert answer.hooked_functions or any("did not stop" in said for said in answer.warnings)
+        session.trace(remove=[pattern])
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_libraries_that_come_and_go(
+    launch: Launch,
+    build_program: Build,
+    build_plugin: Build,
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    patterns = ["use", "load", "plugin_run"]
+    session = launch(build_program("dlopens"), str(build_plugin()), "at-once", patterns=patterns)
+    wait_for_loads(session, 20)
+    before = sizes(session.pid)
+    wait_for_loads(session, 20 + LOADS)
+    check_flat(session.pid, before)
+    os.kill(session.pid, signal.SIGUSR1)
+    assert (outcome(session).stdout, outcome(session).status) == ("right\n", 0)
+
+
+def wait_for_loads(session: Session, count: int) -> None:
+    def loads() -> int:
+        found = totals(session).get("plugin_run")
+        return found.count // CALLS if found else 0
+
+    wait_until(lambda: loads() >= count, f"the library to be loaded {count} times", 1800 if LONG else 120)
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_tables_of_callers_that_are_replaced(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """As when libraries come to a program with code that has no unwind information. Others look there meanwhile."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    session = launch(build_program("profiled", "-O2"), patterns=["*"])
+    assert isinstance(session, LiveSession)
+    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready", 20)
+    before = sizes(session.pid)
+    for number in range(LOADS):
+        session._target.set_callers(struct.pack("<3Q", 1, 0, number))
+    check_flat(session.pid, before)
+    os.kill(session.pid, signal.SIGUSR1)
+    assert outcome(session).status == 0

@@ -1,0 +1,26 @@
+"""Calls where there is little room, and calls that end in the middle: the program goes on as untraced."""
+
+from __future__ import annotations
+
+import pytest
+from support.sessions import Build, Launch, outcome, totals, untraced
+
+
+def test_small_stacks(launch: Launch, build_program: Build) -> None:
+    """Of the native form alone: Interceptor takes more room."""
+    program = build_program("small_stacks", "-O1", "-Wno-infinite-recursion")
+    session = launch(program, patterns=["*"], sampling="off", depth=2)
+    assert outcome(session) == untraced(program)
+    assert totals(session)["work"].count == 20 * 200 + 2 * 100 + 2
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
+@pytest.mark.parametrize("way", ["deferred", "asynchronous", "blocked"])
+def test_threads_are_cancelled(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str, way: str
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    program = build_program("cancels", "-O1", "-Wno-infinite-recursion")
+    session = launch(program, way, patterns=["*"])
+    assert outcome(session) == untraced(program, way)
+    assert totals(session)["nest"].count == 20 * 6

@@ -1,0 +1,72 @@
+"""What the daemon holds, at moments when it has no session."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+MEMORY_SHARE, MEMORY_KB = 0.10, 8 * 1024  # by how much the last third may be above the first
+DESCRIPTORS = 4
+THREADS = 4
+FEWEST = 9  # moments that can be compared
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    memory_kb: int
+    descriptors: int
+    threads: int
+    maps: int
+
+    def __str__(self) -> str:
+        memory = f"{self.memory_kb / 1024:.1f} MB"
+        return f"{memory}, {self.descriptors} descriptors, {self.threads} threads, {self.maps} mappings"
+
+
+def held(pid: int) -> Held:
+    process = Path(f"/proc/{pid}")
+    status = (process / "status").read_text()
+    numbers = {name: int(number) for name, number in re.findall(r"^(VmRSS|Threads):\s+(\d+)", status, re.M)}
+    descriptors = len(list((process / "fd").iterdir()))
+    return Held(numbers["VmRSS"], descriptors, numbers["Threads"], len((process / "maps").read_text().splitlines()))
+
+
+def stacks(pid: int) -> str:
+    """What its threads do, as far as the kernel and gdb, if there is one, can tell."""
+    lines = []
+    for task in sorted(Path(f"/proc/{pid}/task").iterdir()):
+        with contextlib.suppress(OSError):
+            name, waits_in = (task / "comm").read_text().strip(), (task / "wchan").read_text()
+            lines.append(f"thread {task.name} {name} in {waits_in}")
+    if gdb := shutil.which("gdb"):
+        command = [gdb, "-p", str(pid), "-batch", "-ex", "thread apply all bt 8"]
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            lines.append(subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout)
+    return "\n".join(lines)
+
+
+def growth(moments: list[Held]) -> list[str]:
+    """What has grown from the first third, after a warm-up, to the last; nothing is said of few moments."""
+    if len(moments) < FEWEST:
+        return []
+    warm = moments[len(moments) // 6 :]
+    third = len(warm) // 3
+    first, last = warm[:third], warm[-third:]
+
+    def of(name: str) -> tuple[float, float]:
+        return median(getattr(one, name) for one in first), median(getattr(one, name) for one in last)
+
+    found = []
+    (kb, kb_now), (open_then, open_now), (threads, threads_now) = of("memory_kb"), of("descriptors"), of("threads")
+    if kb_now > kb * (1 + MEMORY_SHARE) + MEMORY_KB:
+        found.append(f"memory from {kb / 1024:.1f} to {kb_now / 1024:.1f} MB")
+    if open_now > open_then + DESCRIPTORS:
+        found.append(f"descriptors from {open_then} to {open_now}")
+    if threads_now > threads + THREADS:
+        found.append(f"threads from {threads} to {threads_now}")
+    return found

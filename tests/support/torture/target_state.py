@@ -1,0 +1,64 @@
+"""What is left of Strobe in a process that it has let go of: no tracer, no thread, no jump in its code."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from pathlib import Path
+
+_AGENT_THREADS = re.compile(r"gum-js-loop|gmain|gdbus|pool-frida|frida|pool-spawner")
+_MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) ([0-9a-f]+) \S+ \d+\s*(.*)")
+_COMPARED = re.compile(r"/libc\.so\.6$|/plugged$")
+
+
+def traces_of_strobe(pid: int, program: Path) -> list[str]:
+    """One line each; empty where the process is clean, or gone."""
+    found = []
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                status = (task / "status").read_text()
+                if "TracerPid:\t0\n" not in status:
+                    found.append(f"thread {task.name} is traced")
+                name = status.splitlines()[0].removeprefix("Name:\t")
+                if _AGENT_THREADS.match(name):
+                    found.append(f"thread {task.name} is called {name}")
+        found += _mapped(pid, program)
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                leads_to = str(descriptor.readlink())
+                if leads_to.startswith(("socket:", "anon_inode")) or "strobe" in leads_to or "frida" in leads_to:
+                    found.append(f"descriptor {descriptor.name} leads to {leads_to}")
+    return found
+
+
+def _mapped(pid: int, program: Path) -> list[str]:
+    found = []
+    for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+        match = _MAPPING.match(line)
+        if match is None:
+            continue
+        begin, end, rights, offset = int(match[1], 16), int(match[2], 16), match[3], int(match[4], 16)
+        path = match[5]
+        if path.startswith("/dev/shm/strobe"):
+            found.append(f"mapped: {line}")
+        if "x" in rights and (path == str(program) or _COMPARED.search(path)):
+            found += _changed(pid, path, begin, end, offset)
+    return found
+
+
+def _changed(pid: int, path: str, begin: int, end: int, offset: int) -> list[str]:
+    """Where code differs from its file."""
+    try:
+        with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory, Path(path).open("rb") as file:
+            memory.seek(begin)
+            is_there = memory.read(end - begin)
+            file.seek(offset)
+            should_be = file.read(end - begin)
+    except OSError:
+        return []  # it was unmapped meanwhile
+    size = min(len(is_there), len(should_be))
+    if is_there[:size] == should_be[:size]:
+        return []
+    places = [place for place in range(size) if is_there[place] != should_be[place]]
+    return [f"{len(places)} bytes of {path} differ from the file, the first at offset {offset + places[0]:#x}"]
