@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import select
 import signal
@@ -35,9 +36,12 @@ from strobe.errors import StrobeError, failure
 from strobe.low_descriptors import fridas_descriptors, low_descriptors_taken
 from strobe.model import ExitStatus, LaunchSpec, LoadedModule
 
+log = logging.getLogger(__name__)
+
 _OUTPUT_END_S = 1.0  # a grandchild may hold the pipe open for ever
 _TERMINATION_S = 1.0
 _FILTERED = "it filters its system calls (seccomp), and would be ended by those that an attach needs"
+_TOO_SLOW = (frida.ProcessNotRespondingError, frida.TimedOutError)
 _SILENT = (frida.ProcessNotRespondingError, frida.TimedOutError, frida.TransportError, frida.ProtocolError)
 _END = "the wait for the program's end"
 _GONE_MEANWHILE = "it ended, or became another program, meanwhile"
@@ -85,7 +89,22 @@ class Target:
     def spawn(
         spec: LaunchSpec, resolved: program.Program, segment_path: str, stdin_path: str | None, events: TargetEvents
     ) -> Target:
-        """Starts the program, stopped before main, with the recorder in it. Leaves no process behind when it fails."""
+        """Starts the program, stopped before main, with the recorder in it. Leaves no process behind when it fails.
+
+        Frida gives up after 5 s where the machine is busy. As nothing of the program has run then, it is started anew.
+        """
+        try:
+            return Target._spawn_once(spec, resolved, segment_path, stdin_path, events)
+        except StrobeError as error:
+            if not isinstance(error.__cause__, _TOO_SLOW):
+                raise
+            log.info("%s is started once more: %s", resolved.path, error.__cause__)
+        return Target._spawn_once(spec, resolved, segment_path, stdin_path, events)
+
+    @staticmethod
+    def _spawn_once(
+        spec: LaunchSpec, resolved: program.Program, segment_path: str, stdin_path: str | None, events: TargetEvents
+    ) -> Target:
         device = ROUTER.device()
         stdio = "pipe" if spec.stdio == "capture" else "inherit"
         try:

@@ -1,6 +1,6 @@
 """Hooks and libraries come and go for a long time: the memory of the program and of the host stays as it is.
 
-Long form, 10,000 changes: STROBE_BIG_MEMORY=1.
+The long form makes 10,000 changes.
 """
 
 from __future__ import annotations
@@ -11,20 +11,19 @@ import struct
 from pathlib import Path
 
 import pytest
-from support.rounds import is_long
+from support.rounds import IS_LONG
 from support.sessions import Build, Launch, outcome, text, totals
 from support.wait import wait_until
 
 from strobe.session import Session
 from strobe.session.live import LiveSession
 
-LONG = is_long("STROBE_BIG_MEMORY")
-CHANGES = 10_000 if LONG else 100
-LOADS = 1000 if LONG else 60
+CHANGES = 10_000 if IS_LONG else 100
+LOADS = 1000 if IS_LONG else 60
 CALLS = 1000  # of the library's function each time
 MOST_KB = 2048
 
-pytestmark = pytest.mark.timeout(3600 if LONG else 180)
+pytestmark = [pytest.mark.scenario, pytest.mark.timeout(3600 if IS_LONG else 180)]
 
 
 def own_kb(pid: int) -> int:
@@ -96,7 +95,7 @@ def wait_for_loads(session: Session, count: int) -> None:
         found = totals(session).get("plugin_run")
         return found.count // CALLS if found else 0
 
-    wait_until(lambda: loads() >= count, f"the library to be loaded {count} times", 1800 if LONG else 120)
+    wait_until(lambda: loads() >= count, f"the library to be loaded {count} times", 1800 if IS_LONG else 120)
 
 
 @pytest.mark.parametrize("form", ["native", "portable"])
