@@ -103,8 +103,9 @@ class Pump:
         """Returns 0 when the client is gone."""
         while True:
             ready = self._wait()
-            self._up.move(ready)
             self._down.move(ready)
+            if self._link is None or not self._down.ended:  # what comes now is for the next daemon
+                self._up.move(ready)
             client_gone = ready.get(self._down.sink, 0) & _GONE or self._down.broken
             if client_gone or os.getppid() != self._parent or self._is_done():
                 return 0
