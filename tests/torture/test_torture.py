@@ -22,7 +22,7 @@ LANES = 2
 AT_ONCE = 5  # programs of a lane
 STEPS = 60 if IS_LONG else 25
 SECONDS = MINUTES * 60 if IS_LONG else 6.0
-SHORT_SEED = "1"
+on_demand = pytest.mark.skipif(not IS_LONG and SEED is None, reason="takes minutes: STROBE_TORTURE=MINUTES")
 
 
 @pytest.fixture(scope="module")
@@ -36,19 +36,11 @@ def daemon_ends(strobe_home: Path) -> Iterator[None]:
     daemon.stop(strobe_home)
 
 
-def seeds() -> list[str]:
-    if SEED is not None:
-        return [SEED]
-    chosen = str(random.SystemRandom().randrange(10**9))
-    return [chosen] if IS_LONG else [SHORT_SEED, chosen]
-
-
+@on_demand
 @pytest.mark.timeout(SECONDS + 3 * EPOCH_SECONDS)
 @pytest.mark.parametrize("form", FORMS)
 def test_torture(built: Built, form: str, strobe_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STROBE_RECORDER", form)  # of the daemon, which the first connection starts
-    for place, seed in enumerate(seeds()):
-        print(f"{form}: STROBE_TORTURE_SEED={seed}", flush=True)
-        folder = tmp_path / str(place)
-        folder.mkdir()
-        Torture(strobe_home, folder, built, seed, form, LANES).run(SECONDS, STEPS, AT_ONCE)
+    seed = SEED or str(random.SystemRandom().randrange(10**9))
+    print(f"{form}: STROBE_TORTURE_SEED={seed}", flush=True)
+    Torture(strobe_home, tmp_path, built, seed, form, LANES).run(SECONDS, STEPS, AT_ONCE)
