@@ -1,6 +1,8 @@
 #include "patch/held_threads.h"
 
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 
 #include <utility>
@@ -28,6 +30,31 @@ void wait_stopped(pid_t thread, std::chrono::steady_clock::time_point deadline, 
     }
 }
 
+// In the middle of fork a thread holds the locks of malloc, for which those that run on would wait.
+bool is_forking(pid_t thread) {
+#ifdef __x86_64__
+    user_regs_struct registers{};
+    return ptrace(PTRACE_GETREGS, thread, nullptr, &registers) == 0 &&
+           (registers.orig_rax == SYS_clone || registers.orig_rax == SYS_fork || registers.orig_rax == SYS_vfork);
+#else
+    (void)thread;
+    return false;
+#endif
+}
+
+void let_fork_end(Held& one, std::chrono::steady_clock::time_point deadline, std::vector<Held>& held) {
+    std::vector<Held> again{one};
+    while (!again.empty() && is_forking(again[0].thread) && std::chrono::steady_clock::now() < deadline) {
+        const Held now = again[0];
+        again.clear();
+        ptrace(PTRACE_CONT, now.thread, nullptr, now.signal);
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        ptrace(PTRACE_INTERRUPT, now.thread, nullptr, nullptr);
+        wait_stopped(now.thread, deadline, again);
+    }
+    held.insert(held.end(), again.begin(), again.end());
+}
+
 }  // namespace
 
 HeldThreads::HeldThreads(std::vector<pid_t> threads, std::chrono::milliseconds limit)
@@ -51,6 +78,7 @@ bool HeldThreads::release() {
 void HeldThreads::hold(const std::vector<pid_t>& threads, std::chrono::milliseconds limit) {
     const auto deadline = std::chrono::steady_clock::now() + limit;
     std::vector<pid_t> seized;
+    std::vector<Held> stopped;
     std::vector<Held> held;
     seized.reserve(threads.size());
     held.reserve(threads.size());
@@ -59,7 +87,8 @@ void HeldThreads::hold(const std::vector<pid_t>& threads, std::chrono::milliseco
         ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
         seized.push_back(thread);
     }
-    for (const pid_t thread : seized) wait_stopped(thread, deadline, held);
+    for (const pid_t thread : seized) wait_stopped(thread, deadline, stopped);
+    for (Held& one : stopped) let_fork_end(one, deadline, held);
     {
         std::unique_lock<std::mutex> own(lock_);
         are_held_ = true;
