@@ -6,11 +6,14 @@ import { allowTracer, bufferStandardOutputByLine, closeDescriptor, endProgram, r
 import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
 import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
+import { guardLoaderAtOnce } from "./process_hooks.js";
 import { forgetTrampolines } from "./trampolines.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest } from "./recorder.js";
 
 const LEAVE_TURNS = 40;
 const LEAVE_TURN_S = 0.005;
+
+guardLoaderAtOnce();
 
 let recorder: Recorder | null = null;
 let hooks: Hooks | null = null;

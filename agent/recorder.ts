@@ -10,6 +10,7 @@ import { cpuRoutines } from "./aarch64_routines.js";
 import {
     callInForkedChildren, createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, mapAnonymous, mapMark, mapShared, unmap,
 } from "./libc.js";
+import { loaderLock } from "./loader_lock.js";
 import { ProcessHooks } from "./process_hooks.js";
 
 const RECORDER_BYTES = 4096;
@@ -111,6 +112,8 @@ export class Recorder {
         }
         this.nativeEnter =
             library === null ? null : new NativeFunction(form.strobe_native_begin, "pointer", [])() as NativePointer;
+        if (library !== null && isFirst)
+            new NativeFunction(form.strobe_agent_set_loader_lock, "void", ["pointer"])(loaderLock());
         if (library !== null && isFirst) callInForkedChildren(form.strobe_native_after_fork);
         this.addUnwinder_ = new NativeFunction(form.strobe_agent_add_unwinder, "int", ["pointer"]);
         this.observers = library === null ? null : new Observers(this, form);
@@ -250,7 +253,7 @@ export class Recorder {
 
 function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
     const names = ["strobe_agent_begin", "strobe_agent_init", "strobe_agent_has_thread_key", "strobe_agent_add_unwinder",
-        "strobe_agent_jumps",
+        "strobe_agent_jumps", "strobe_agent_set_loader_lock",
         "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
         "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_set_watch", "strobe_agent_set_recipe",
         "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_script", "strobe_agent_end",

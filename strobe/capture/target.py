@@ -19,7 +19,7 @@ import frida
 from strobe import threads
 from strobe.capture import program
 from strobe.capture.agent_link import AgentLink, Plan, Trampoline
-from strobe.capture.agent_threads import keep_signals_from
+from strobe.capture.agent_threads import held, keep_signals_from, program_tasks
 from strobe.capture.attachable import wait_until_attachable
 from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.device import FRIDA_ERRORS, ROUTER
@@ -164,16 +164,18 @@ class Target:
 
     def _enter(self, device: Any) -> None:
         self._device = device
+        tasks = program_tasks(self.pid)
         self._session = FridaSession(device, self.pid, self._pidfd, self.attached)
         if self.attached:
             self._session.wait_for_beginning()
-        self._agent = AgentLink(
-            self._session.session,
-            self.pid,
-            self._events.on_module_added,
-            self._remove_module,
-            self._fail("libraries that are loaded later"),
-        )
+        with held(tasks if self.attached else []):  # they do not fork while there is a hook without its guard
+            self._agent = AgentLink(
+                self._session.session,
+                self.pid,
+                self._events.on_module_added,
+                self._remove_module,
+                self._fail("libraries that are loaded later"),
+            )
         self.setup = self._agent.setup(self._segment_path, is_own_program=not self.attached)
         if self.attached:
             keep_signals_from(self._agent, self.pid)
