@@ -1,7 +1,7 @@
 /**
  * The two places in libraries of the process that are changed whatever is traced: `_exit`, whose call says how the program ended, and that
  * the recorder was on until then, and the function that the dynamic linker calls when libraries come and go, which Frida has hooked. A forked child has no agent:
- * what Frida would do there waits for threads and locks for ever (csrc/recorder/arch/x86_64/process_hooks.c).
+ * what Frida would do there waits for threads and locks for ever (csrc/recorder/arch/x86_64/guards.c, process_hooks.c).
  */
 
 import { globalExport, makeExecutable, mapWipedInChildren } from "./libc.js";

@@ -22,7 +22,8 @@ class OutputRouter:
     """Frida tells output per device; this hands it on per process. `b""` on a descriptor is its end."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # of the receivers: Frida's thread waits for it, on which Frida's answers wait
+        self._device_lock = threading.Lock()
         self._device: Any = None
         self._former: list[Any] = []  # whose sessions go on
         self._helper = FridaHelper()
@@ -31,7 +32,7 @@ class OutputRouter:
         self._silenced: set[int] = set()
 
     def device(self) -> Any:
-        with self._lock:
+        with self._device_lock:
             if self._device is None:
                 check_descriptors()
                 self._device = self._helper.start_with(frida.get_local_device)
@@ -44,7 +45,7 @@ class OutputRouter:
         A device keeps waiting for an agent that does not end, whenever its process is attached to; another one knows
         nothing of it.
         """
-        with self._lock:
+        with self._device_lock:
             if self._device is former:
                 self._former.append(former)
                 devices = frida.DeviceManager()  # type: ignore[no-untyped-call]
@@ -54,7 +55,7 @@ class OutputRouter:
 
     def clean_up(self) -> None:
         """Ends what Frida leaves behind."""
-        with self._lock:
+        with self._device_lock:
             if self._device is None:
                 return
         self._helper.end()

@@ -187,9 +187,9 @@ class Target:
     def _let_go(self) -> None:
         """After a failure on the way in: nothing of the process is open here, and one attached to is as before."""
         agent = getattr(self, "_agent", None)
-        steps = [self._patches.take_out_observers, self._leave] if self.attached else []
-        if self.attached and agent is not None:
-            steps[1:1] = [agent.leave_loader, agent.unload]
+        steps = [self._patches.take_out_observers] if self.attached else []
+        if self.attached:
+            steps.append(self._leave if agent is None else self._end_agent)
         try:
             _take_each(steps)
         finally:
@@ -313,22 +313,32 @@ class Target:
         self._ended.wait(_TERMINATION_S * 5)
 
     def detach(self) -> None:
-        """Leaves the process running, with its own code back in place."""
+        """Leaves the process running, with its own code back in place. Raises agent_stays."""
         self._released.set()
         steps = (
             self._patches.take_out,
             self._agent.stop_recording,
             self._patches.take_out_observers,  # not before: the faults of a thread that records must be caught
             self._take_permission_back,
-            self._agent.leave_loader,
-            self._agent.unload,  # which puts back itself what could not be taken out from here
-            self._leave,
         )
         _take_each(steps)
-        self._agent.close()
-        with self._pidfd_lock:
-            if self._pidfd >= 0:
-                os.eventfd_write(self._wake, 1)
+        try:
+            self._end_agent()
+        finally:
+            self._agent.close()
+            with self._pidfd_lock:
+                if self._pidfd >= 0:
+                    os.eventfd_write(self._wake, 1)
+
+    def _end_agent(self) -> None:
+        """Raises agent_stays where a thread does not leave its code: it does no harm there, and would if it went."""
+        is_free = True
+        with contextlib.suppress(ProcessLookupError, StrobeError, *FRIDA_ERRORS):
+            is_free = self._agent.let_threads_leave()
+        if not is_free:
+            raise failure("agent_stays", pid=self.pid)
+        # the agent puts back itself what could not be taken out from here
+        _take_each((self._agent.unload, self._leave))
 
     def _leave(self) -> None:
         if self._session is not None:
