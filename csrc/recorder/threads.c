@@ -156,13 +156,10 @@ static struct strobe_thread_state* strobe_state_of(const struct strobe_recorder*
     return NULL;
 }
 
-/* What a state has of an ended session's segment. */
 static void strobe_state_forget_segment(struct strobe_thread_state* state) {
     state->chunk = NULL;
-    state->lane = 0;
     state->chunk_sequence = state->last_ticks = 0;
-    state->used = state->records = 0;
-    state->thread_index = 0;
+    state->lane = state->used = state->records = state->thread_index = 0;
 }
 
 /* Makes a claimed state the thread's; it is busy until the caller says otherwise. NULL where there is no memory. */

@@ -17,7 +17,7 @@ import frida
 
 from strobe import resources, threads
 from strobe.capture.extras_request import ExtrasRequest
-from strobe.errors import failure
+from strobe.errors import StrobeError, failure
 from strobe.model import LoadedModule
 
 log = logging.getLogger(__name__)
@@ -246,7 +246,11 @@ class AgentLink:
         deadline = time.monotonic() + LEAVING_S
         quiet = 0
         while quiet < 2 and time.monotonic() < deadline:
-            quiet = quiet + 1 if self._ask(self._script.exports_sync.let_leave) == 0 else 0
+            try:
+                inside = self._ask(self._script.exports_sync.let_leave)
+            except StrobeError:
+                return True  # it does not answer; told to end, it waits for them itself
+            quiet = quiet + 1 if inside == 0 else 0
             if quiet == 0:
                 time.sleep(_LEAVING_POLL_S)
         return quiet == 2

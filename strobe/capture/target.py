@@ -332,11 +332,9 @@ class Target:
 
     def _end_agent(self) -> None:
         """Raises agent_stays where a thread does not leave its code: it does no harm there, and would if it went."""
-        is_free = True
-        with contextlib.suppress(ProcessLookupError, StrobeError, *FRIDA_ERRORS):
-            is_free = self._agent.let_threads_leave()
-        if not is_free:
-            raise failure("agent_stays", pid=self.pid)
+        with contextlib.suppress(ProcessLookupError, *FRIDA_ERRORS):
+            if not self._agent.let_threads_leave():
+                raise failure("agent_stays", pid=self.pid)
         # the agent puts back itself what could not be taken out from here
         _take_each((self._agent.unload, self._leave))
 
