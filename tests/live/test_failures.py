@@ -38,8 +38,12 @@ class Cat:
 
 
 @pytest.fixture
-def small_home(strobe_home: Path) -> Iterator[Path]:
+def small_home(strobe_home: Path, tmp_path: Path) -> Iterator[Path]:
+    """Kept symbols lie elsewhere: a file of them that could not be written whole would give room back to the rest."""
+    symbols = tmp_path / "symbols"
+    symbols.mkdir(mode=0o700)
     with filesystems.small(strobe_home, 8 << 20):
+        (strobe_home / "symbols").symlink_to(symbols)
         yield strobe_home
 
 
