@@ -144,7 +144,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "agent_unresponsive": (
         Code.INTERNAL,
         "The agent in process {pid} did not answer within {seconds} s.",
-        "The process may be stopped (SIGSTOP) or busy under another debugger; try again or stop the session.",
+        "The process may be stopped (SIGSTOP, or a debugger), or the machine very busy; try again or stop the session.",
     ),
     "agent_failed": (
         Code.INTERNAL,

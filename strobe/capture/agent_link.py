@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,13 +15,15 @@ from typing import Any
 import frida
 
 from strobe import resources, threads
+from strobe.capture import task_status
 from strobe.capture.extras_request import ExtrasRequest
-from strobe.errors import failure
+from strobe.errors import StrobeError, failure
 from strobe.model import LoadedModule
 
 log = logging.getLogger(__name__)
 
-ANSWER_S = 5.0
+ANSWER_S = 5.0  # of a process that is stopped
+BUSY_ANSWER_S = 30.0  # of one that gets little of the processors
 INSTALL_S = 60.0  # thousands of hooks
 _LOADER_POLL_S = 0.002
 _STORE_MARGIN_S = 1.0  # between the agent's last moment to write and ours to wait
@@ -223,7 +224,7 @@ class AgentLink:
         ]
         content = b"".join(one + mask for _, one, mask in changes)
         deadline = 1000 * (time.time() + ANSWER_S - _STORE_MARGIN_S)
-        answers: list[str] = self._ask(self._script.exports_sync.store, places, deadline, content)
+        answers: list[str] = self._ask(self._script.exports_sync.store, places, deadline, content, seconds=ANSWER_S)
         return answers
 
     def close(self) -> None:
@@ -252,36 +253,56 @@ class AgentLink:
         """The target's own bytes are back everywhere when this returns."""
         self._call(self._script.unload)
 
-    def _call(self, function: Callable[..., Any], *arguments: Any, seconds: float = ANSWER_S) -> Any:
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         cancellable = frida.Cancellable()  # type: ignore[no-untyped-call]
-        timer = threading.Timer(seconds, cancellable.cancel)
-        timer.daemon = True
-        timer.start()
+        answered = threading.Event()
+
+        def watch() -> None:
+            if not self._answers(answered.wait, BUSY_ANSWER_S):
+                cancellable.cancel()
+
+        since = time.monotonic()
+        threads.start(f"strobe-limit-{self._pid}", watch, threads.logged_only)
         try:
             with cancellable, self._told():
                 return function(*arguments)
         except frida.OperationCancelledError as error:
-            raise failure("agent_unresponsive", pid=self._pid, seconds=f"{seconds:g}") from error
+            raise self._unresponsive(since) from error
         finally:
-            timer.cancel()
+            answered.set()
 
-    def _ask(self, function: Callable[..., Any], *arguments: Any, seconds: float = ANSWER_S) -> Any:
+    def _ask(self, function: Callable[..., Any], *arguments: Any, seconds: float = BUSY_ANSWER_S) -> Any:
         """An RPC, on a thread of its own: Frida 17 waits for the answer to one whatever is cancelled meanwhile."""
-        outcome: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+        outcome: list[tuple[Any, BaseException | None]] = []
+        answered = threading.Event()
 
-        threads.start(
-            f"strobe-ask-{self._pid}",
-            lambda: outcome.put((function(*arguments), None)),
-            lambda error: outcome.put((None, error)),
-        )
-        try:
-            answer, error = outcome.get(timeout=seconds)
-        except queue.Empty:
-            raise failure("agent_unresponsive", pid=self._pid, seconds=f"{seconds:g}") from None
+        def ask() -> None:
+            try:
+                outcome.append((function(*arguments), None))
+            except BaseException as error:  # for who waits
+                outcome.append((None, error))
+            answered.set()
+
+        since = time.monotonic()
+        threads.start(f"strobe-ask-{self._pid}", ask, threads.logged_only)
+        if not self._answers(answered.wait, seconds):
+            raise self._unresponsive(since)
+        answer, error = outcome[0]
         with self._told():
             if error is not None:
                 raise error
         return answer
+
+    def _answers(self, wait: Callable[[float], bool], seconds: float) -> bool:
+        """Whether the answer comes within that time; `ANSWER_S` where the process is stopped."""
+        deadline = time.monotonic() + seconds
+        while not wait(min(ANSWER_S, max(0.0, deadline - time.monotonic()))):
+            if time.monotonic() >= deadline or task_status.is_stopped(self._pid):
+                return False
+        return True
+
+    def _unresponsive(self, since: float) -> StrobeError:
+        return failure("agent_unresponsive", pid=self._pid, seconds=f"{time.monotonic() - since:.0f}")
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:

@@ -39,6 +39,16 @@ def is_traced(pid: int) -> bool | None:
     return False
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether every thread of it is, by a signal or by a debugger. False when the process is gone."""
+    states = set()
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(FileNotFoundError, ProcessLookupError):
+                states.add(_fields(task / "status")["State"][0])
+    return bool(states - {"Z", "X"}) and states <= {"T", "t", "Z", "X"}
+
+
 def _filters(fields: dict[str, str]) -> int:
     return int(fields.get("Seccomp_filters", fields.get("Seccomp", "0")))
 
