@@ -28,11 +28,20 @@ static void strobe_state_reclaim(struct strobe_recorder* recorder, struct strobe
     state->claimed = 0;
 }
 
+/* fork gives the child the loader's lock on its list of libraries as it is, unlike the other one: a thread of the agent
+   that looked through the list then holds it for ever. glibc's mutex: lock, count, owner, users. */
+static void strobe_free_loader_lock(const struct strobe_recorder* recorder) {
+    volatile uint32_t* lock = (volatile uint32_t*)recorder->loader_lock;
+    uint32_t index;
+    for (index = 0; lock != NULL && index < 4; index++) lock[index] = 0;
+}
+
 /* For pthread_atfork. */
 void strobe_native_after_fork(void) {
     struct strobe_recorder* recorder = &strobe_recorder;
     struct strobe_thread_state* own;
     uint32_t index;
+    strobe_free_loader_lock(recorder);
     if (!recorder->follows_forks) return;
     own = strobe_thread_known(recorder);
     for (index = 0; index < recorder->states_used; index++) {
