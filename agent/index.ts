@@ -6,6 +6,7 @@ import { allowTracer, bufferStandardOutputByLine, closeDescriptor, endProgram, r
 import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
 import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
+import { prepareForks } from "./libc_locks.js";
 import { guardLoaderAtOnce } from "./process_hooks.js";
 import { forgetTrampolines } from "./trampolines.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest } from "./recorder.js";
@@ -40,6 +41,11 @@ rpc.exports = {
         recorder = new Recorder(request);
         hooks = new Hooks(recorder);
         return recorder.answer;
+    },
+
+    /** `library`: path of the recorder's native form. */
+    prepareForks(library: string): void {
+        prepareForks(library);
     },
 
     /** What an agent before this one has left was taken back. */

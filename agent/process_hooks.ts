@@ -72,6 +72,8 @@ export class ProcessHooks {
 export function guardLoaderAtOnce(): void {
     const linker = Process.arch === "x64" ? Module.findGlobalExportByName("_r_debug") : null;
     if (linker === null) return;
+    Process.enumerateModules(); // Frida hooks it at the latest now
+    Interceptor.flush();
     const at = behindMark(linker.add(NOTIFIER_OFFSET).readPointer());
     const inLine = at.and(CACHE_LINE - 1).toUInt32();
     if (at.readU8() !== JUMP || inLine > CACHE_LINE - WORD_BYTES) return; // to be written at once, while threads run

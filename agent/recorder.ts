@@ -8,9 +8,8 @@ import { Extras } from "./extras.js";
 import { Observers } from "./observers.js";
 import { cpuRoutines } from "./aarch64_routines.js";
 import {
-    callInForkedChildren, createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, makeExecutable, mapAnonymous, mapMark, mapShared, unmap,
+    createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, makeExecutable, mapAnonymous, mapMark, mapShared, unmap,
 } from "./libc.js";
-import { loaderLock } from "./loader_lock.js";
 import { ProcessHooks } from "./process_hooks.js";
 
 const RECORDER_BYTES = 4096;
@@ -114,9 +113,6 @@ export class Recorder {
             if (library === null) this.threadKey = key; // what its destructor calls goes with the script
         }
         this.enter = library === null ? this.makeProbe(form) : new NativeFunction(form.strobe_native_begin, "pointer", [])() as NativePointer;
-        if (library !== null && isFirst)
-            new NativeFunction(form.strobe_agent_set_loader_lock, "void", ["pointer"])(loaderLock());
-        if (library !== null && isFirst) callInForkedChildren(form.strobe_native_after_fork);
         this.addUnwinder_ = new NativeFunction(form.strobe_agent_add_unwinder, "int", ["pointer"]);
         this.observers = library === null ? null : new Observers(this, form);
         this.unwindTable = new NativeFunction(form.strobe_agent_unwind_table, "pointer", [])() as NativePointer;
@@ -275,13 +271,13 @@ function guarded(form: Record<string, NativePointer>, routine: NativePointer): N
 
 function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
     const names = ["strobe_agent_begin", "strobe_agent_init", "strobe_agent_has_thread_key", "strobe_agent_add_unwinder",
-        "strobe_agent_jumps", "strobe_agent_set_loader_lock",
+        "strobe_agent_jumps",
         "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
         "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_set_watch", "strobe_agent_set_recipe",
         "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_script", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
         "strobe_agent_guard", "strobe_agent_let_leave", "strobe_on_thread_end",
-        "strobe_native_begin", "strobe_native_after_fork", "strobe_native_observe", "strobe_native_observed_name",
+        "strobe_native_begin", "strobe_native_observe", "strobe_native_observed_name",
         "strobe_native_catch_faults", "strobe_native_leave_faults", "strobe_agent_recorder"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));
 }

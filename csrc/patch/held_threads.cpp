@@ -5,29 +5,52 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <csignal>
 #include <utility>
+
+#include "patch/task_state.h"
 
 namespace strobe {
 
 namespace {
 
-struct Held {
-    pid_t thread;
-    long signal;  // that it was about to be given; 0 for none
-};
+using Clock = std::chrono::steady_clock;
 
-// Into `held` where it stops in time. One that does not is let go of by the end of the tracing thread.
-void wait_stopped(pid_t thread, std::chrono::steady_clock::time_point deadline, std::vector<Held>& held) {
-    while (std::chrono::steady_clock::now() < deadline) {
-        int status = 0;
+// A thread in such a wait, as vfork's parent is, stops only when that is over; the others need not wait for it.
+constexpr auto kUninterruptible = std::chrono::milliseconds(20);
+constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
+// What the others wait for may be held by one of these threads, so they run now and then.
+constexpr auto kHeldAtOnce = std::chrono::milliseconds(100);
+constexpr auto kRunBetween = std::chrono::milliseconds(2);
+constexpr auto kForkRuns = std::chrono::microseconds(200);
+
+enum class Stop : std::uint8_t { kNone, kOurs, kProgramsOwn };
+
+// kNone where it does not stop in time, or has ended: what is seized then is let go of by the end of this thread.
+Stop wait_stopped(pid_t thread, Clock::time_point deadline) {
+    const auto patience = Clock::now() + kUninterruptible;
+    auto next_look = Clock::now() + kBetweenLooks;
+    int status = 0;
+    while (Clock::now() < deadline) {
         const pid_t found = waitpid(thread, &status, __WALL | WNOHANG);
-        if (found < 0) return;
-        if (found == thread) {
-            if (WIFSTOPPED(status)) held.push_back({thread, status >> 16 == 0 ? WSTOPSIG(status) : 0});
-            return;
+        if (found < 0) return Stop::kNone;
+        if (found == 0) {
+            if (Clock::now() > next_look) {
+                next_look = Clock::now() + kBetweenLooks;
+                if (Clock::now() > patience && task_state(thread, thread) == 'D') return Stop::kNone;
+            }
+            std::this_thread::sleep_for(std::chrono::microseconds(20));
+            continue;
         }
-        std::this_thread::sleep_for(std::chrono::microseconds(20));
+        if (!WIFSTOPPED(status)) return Stop::kNone;
+        if (status >> 16 == PTRACE_EVENT_STOP) return WSTOPSIG(status) == SIGTRAP ? Stop::kOurs : Stop::kProgramsOwn;
+        // A signal on its way to the program: its handler is begun, and held there. It would be lost if this process
+        // were killed while it kept the signal.
+        ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);  // any stop answers the one before
+        ptrace(PTRACE_CONT, thread, nullptr, status >> 16 == 0 ? WSTOPSIG(status) : 0);
     }
+    return Stop::kNone;
 }
 
 // In the middle of fork a thread holds the locks of malloc, for which those that run on would wait.
@@ -42,17 +65,16 @@ bool is_forking(pid_t thread) {
 #endif
 }
 
-void let_fork_end(Held& one, std::chrono::steady_clock::time_point deadline, std::vector<Held>& held) {
-    std::vector<Held> again{one};
-    while (!again.empty() && is_forking(again[0].thread) && std::chrono::steady_clock::now() < deadline) {
-        const Held now = again[0];
-        again.clear();
-        ptrace(PTRACE_CONT, now.thread, nullptr, now.signal);
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
-        ptrace(PTRACE_INTERRUPT, now.thread, nullptr, nullptr);
-        wait_stopped(now.thread, deadline, again);
+// As wait_stopped; not in the middle of fork, where that can be helped.
+Stop hold_one(pid_t thread, Clock::time_point deadline) {
+    Stop stop = wait_stopped(thread, deadline);
+    while (stop == Stop::kOurs && is_forking(thread) && Clock::now() + kForkRuns < deadline) {
+        ptrace(PTRACE_CONT, thread, nullptr, nullptr);
+        std::this_thread::sleep_for(kForkRuns);
+        ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+        stop = wait_stopped(thread, deadline);
     }
-    held.insert(held.end(), again.begin(), again.end());
+    return stop;
 }
 
 }  // namespace
@@ -76,26 +98,41 @@ bool HeldThreads::release() {
 }
 
 void HeldThreads::hold(const std::vector<pid_t>& threads, std::chrono::milliseconds limit) {
-    const auto deadline = std::chrono::steady_clock::now() + limit;
+    const auto deadline = Clock::now() + limit;
     std::vector<pid_t> seized;
-    std::vector<Held> stopped;
-    std::vector<Held> held;
+    std::vector<pid_t> held;
+    std::vector<pid_t> stopped;  // with the whole program, by a signal: they run again when that does
     seized.reserve(threads.size());
     held.reserve(threads.size());
+    stopped.reserve(threads.size());
     for (const pid_t thread : threads) {
-        if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) continue;
-        ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
-        seized.push_back(thread);
+        if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) == 0) seized.push_back(thread);
     }
-    for (const pid_t thread : seized) wait_stopped(thread, deadline, stopped);
-    for (Held& one : stopped) let_fork_end(one, deadline, held);
-    {
-        std::unique_lock<std::mutex> own(lock_);
-        are_held_ = true;
-        changed_.notify_all();
-        was_in_time_ = changed_.wait_until(own, deadline, [this] { return is_released_; });
+    bool is_over = false;
+    while (!is_over) {
+        held.clear();
+        for (const pid_t thread : seized) ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+        for (pid_t& thread : seized) {
+            const Stop stop = hold_one(thread, deadline);
+            if (stop == Stop::kOurs) held.push_back(thread);
+            if (stop != Stop::kProgramsOwn) continue;
+            stopped.push_back(thread);
+            thread = 0;
+        }
+        std::erase(seized, 0);
+        is_over = wait_released(std::min(deadline, Clock::now() + kHeldAtOnce)) || Clock::now() >= deadline;
+        for (const pid_t thread : held) ptrace(is_over ? PTRACE_DETACH : PTRACE_CONT, thread, nullptr, nullptr);
+        if (!is_over) std::this_thread::sleep_for(kRunBetween);
     }
-    for (const auto& [thread, signal] : held) ptrace(PTRACE_DETACH, thread, nullptr, signal);
+    for (const pid_t thread : stopped) ptrace(PTRACE_DETACH, thread, nullptr, nullptr);
+}
+
+bool HeldThreads::wait_released(std::chrono::steady_clock::time_point until) {
+    std::unique_lock<std::mutex> own(lock_);
+    are_held_ = true;
+    changed_.notify_all();
+    was_in_time_ = changed_.wait_until(own, until, [this] { return is_released_; });
+    return was_in_time_;
 }
 
 }  // namespace strobe

@@ -11,8 +11,9 @@
 
 namespace strobe {
 
-// The threads stand still from the constructor's return until `release`, but no longer than `limit`: what the others
-// wait for may be held by one of these. A thread that cannot be held, as one of another debugger's, runs on.
+// The threads stand still from the constructor's return until `release`, but no longer than `limit`, and run for 2 ms
+// after each 100 ms: what the others wait for may be held by one of these. A thread that cannot be held, as one of
+// another debugger's, runs on. When this process is killed all of them go on.
 class HeldThreads {
   public:
     HeldThreads(std::vector<pid_t> threads, std::chrono::milliseconds limit);
@@ -25,6 +26,7 @@ class HeldThreads {
 
   private:
     void hold(const std::vector<pid_t>& threads, std::chrono::milliseconds limit);
+    bool wait_released(std::chrono::steady_clock::time_point until);
 
     std::mutex lock_;
     std::condition_variable changed_;

@@ -41,8 +41,6 @@ void strobe_agent_set_thread_key(uint32_t key) {
     strobe_thread_slot_find(&strobe_recorder);
 }
 
-void strobe_agent_set_loader_lock(uint64_t address) { strobe_recorder.loader_lock = address; }
-
 /* Of an earlier session: the key stays, as threads have values of it. */
 int strobe_agent_has_thread_key(void) { return (int)strobe_recorder.has_key; }
 

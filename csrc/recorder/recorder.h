@@ -193,6 +193,8 @@ struct strobe_recorder {
     uint32_t catch_returns; /* 0 where the CPU checks return addresses (shadow stack): entries only */
     uint32_t pid;
     uint64_t loader_lock; /* address of glibc's lock on its list of libraries; 0 where it is not known */
+    uint64_t exit_lock;   /* of that on its list of functions to call at exit; likewise */
+    uint32_t has_fork_handler;
     uint32_t follows_forks;
     uint32_t fault_catching;     /* STROBE_FAULTS_* */
     uint32_t may_call_kernel;    /* 0 once the program filters its system calls: none is made on its threads then */

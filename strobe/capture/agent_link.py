@@ -106,6 +106,11 @@ class AgentLink:
         self._script.on("message", self._receiver)
         self._call(self._script.load)
 
+    def prepare_forks(self) -> None:
+        """Forked children find locks free that threads of the agent hold (agent/libc_locks.ts)."""
+        if library := _library():
+            self._ask(self._script.exports_sync.prepare_forks, library)
+
     def setup(self, segment_path: str, is_own_program: bool) -> Setup:
         segment = Path(segment_path).lstat()
         request = {

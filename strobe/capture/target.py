@@ -176,6 +176,7 @@ class Target:
                 self._remove_module,
                 self._fail("libraries that are loaded later"),
             )
+            self._agent.prepare_forks()
         self.setup = self._agent.setup(self._segment_path, is_own_program=not self.attached)
         if self.attached:
             keep_signals_from(self._agent, self.pid)
