@@ -20,9 +20,9 @@ using Clock = std::chrono::steady_clock;
 // A thread in such a wait, as vfork's parent is, stops only when that is over; the others need not wait for it.
 constexpr auto kUninterruptible = std::chrono::milliseconds(20);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
-// What the others wait for may be held by one of these threads, so they run now and then.
+// What the others wait for may be held by one of these threads, so they run now and then, longer each time.
 constexpr auto kHeldAtOnce = std::chrono::milliseconds(100);
-constexpr auto kRunBetween = std::chrono::milliseconds(2);
+constexpr auto kFirstRun = std::chrono::milliseconds(2);
 constexpr auto kForkRuns = std::chrono::microseconds(200);
 
 enum class Stop : std::uint8_t { kNone, kOurs, kProgramsOwn };
@@ -109,7 +109,7 @@ void HeldThreads::hold(const std::vector<pid_t>& threads, std::chrono::milliseco
         if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) == 0) seized.push_back(thread);
     }
     bool is_over = false;
-    while (!is_over) {
+    for (auto run = kFirstRun; !is_over; run *= 2) {
         held.clear();
         for (const pid_t thread : seized) ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
         for (pid_t& thread : seized) {
@@ -122,7 +122,7 @@ void HeldThreads::hold(const std::vector<pid_t>& threads, std::chrono::milliseco
         std::erase(seized, 0);
         is_over = wait_released(std::min(deadline, Clock::now() + kHeldAtOnce)) || Clock::now() >= deadline;
         for (const pid_t thread : held) ptrace(is_over ? PTRACE_DETACH : PTRACE_CONT, thread, nullptr, nullptr);
-        if (!is_over) std::this_thread::sleep_for(kRunBetween);
+        if (!is_over) std::this_thread::sleep_for(run);
     }
     for (const pid_t thread : stopped) ptrace(PTRACE_DETACH, thread, nullptr, nullptr);
 }

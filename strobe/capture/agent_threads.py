@@ -12,7 +12,7 @@ from strobe.capture.agent_link import AgentLink
 
 log = logging.getLogger(__name__)
 
-_HELD_MS = 500  # what the agent waits for may be held by one of them
+_HELD_MS = 2000  # a tenth of a second mostly, but machines are busy
 
 
 def program_tasks(pid: int) -> list[int]:
@@ -25,7 +25,7 @@ def program_tasks(pid: int) -> list[int]:
 
 @contextlib.contextmanager
 def held(tasks: list[int]) -> Iterator[None]:
-    """These threads stand still, for half a second at most."""
+    """These threads stand still, for two seconds at most, and run now and then: the agent may wait for one of them."""
     holding = _core.HeldThreads(tasks, _HELD_MS)
     try:
         yield
