@@ -21,7 +21,8 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kUninterruptible = std::chrono::milliseconds(20);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
 // What the others wait for may be held by one of these threads, so they run now and then, longer each time.
-constexpr auto kHeldAtOnce = std::chrono::milliseconds(100);
+constexpr auto kHeldFirst = std::chrono::milliseconds(300);
+constexpr auto kHeldAgain = std::chrono::milliseconds(100);
 constexpr auto kFirstRun = std::chrono::milliseconds(2);
 constexpr auto kForkRuns = std::chrono::microseconds(200);
 
@@ -109,6 +110,7 @@ void HeldThreads::hold(const std::vector<pid_t>& threads, std::chrono::milliseco
         if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) == 0) seized.push_back(thread);
     }
     bool is_over = false;
+    auto at_once = kHeldFirst;
     for (auto run = kFirstRun; !is_over; run *= 2) {
         held.clear();
         for (const pid_t thread : seized) ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
@@ -120,9 +122,10 @@ void HeldThreads::hold(const std::vector<pid_t>& threads, std::chrono::milliseco
             thread = 0;
         }
         std::erase(seized, 0);
-        is_over = wait_released(std::min(deadline, Clock::now() + kHeldAtOnce)) || Clock::now() >= deadline;
+        is_over = wait_released(std::min(deadline, Clock::now() + at_once)) || Clock::now() >= deadline;
         for (const pid_t thread : held) ptrace(is_over ? PTRACE_DETACH : PTRACE_CONT, thread, nullptr, nullptr);
         if (!is_over) std::this_thread::sleep_for(run);
+        at_once = kHeldAgain;
     }
     for (const pid_t thread : stopped) ptrace(PTRACE_DETACH, thread, nullptr, nullptr);
 }

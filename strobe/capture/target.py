@@ -168,7 +168,8 @@ class Target:
         self._session = FridaSession(device, self.pid, self._pidfd, self.attached)
         if self.attached:
             self._session.wait_for_beginning()
-        with held(tasks if self.attached else []):  # they do not fork while there is a hook without its guard
+        # They do not fork while there is a hook without its guard: Frida places it at any moment from here on.
+        with held(tasks if self.attached else []):
             self._agent = AgentLink(
                 self._session.session,
                 self.pid,
