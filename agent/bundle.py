@@ -30,7 +30,7 @@ RECORDER_SOURCES = (
 )
 # Below arch/, by the name that `uname -m` has for the CPU.
 ARCH_SOURCES = {
-    "x86_64": ("stubs.c", "process_hooks.c", "unwind.c", "patchable.c", "trampolines.c"),
+    "x86_64": ("stubs.c", "guards.c", "process_hooks.c", "unwind.c", "patchable.c", "trampolines.c"),
     "aarch64": ("stubs.c", "patchable.c"),
 }
 OWN_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

@@ -1,12 +1,11 @@
 /**
- * Function hooks. In the portable form Interceptor makes the trampolines, and is told to write the function's own bytes in place of its jump: the host
- * writes the jumps, and takes them out again, while no thread stands in the middle of what they replace (csrc/patch).
- * On other CPUs than x86-64 Interceptor writes them itself, which is why the host asks only before the program runs.
- * Interceptor is never asked to detach while the program runs: threads may stand inside its trampolines, which it would free.
+ * Function hooks. Trampolines are our own (trampolines.ts): the host writes the jumps to them, and takes these out again, while no thread
+ * stands in the middle of what they replace (csrc/patch).
+ * On other CPUs than x86-64 Interceptor makes and writes them itself, which is why the host asks only before the program runs.
  */
 
 import { PresentCode } from "./present_code.js";
-import { INTERCEPTOR_WRITES, type Recorder } from "./recorder.js";
+import { type Recorder } from "./recorder.js";
 import { jumpsOf, makeTrampolines } from "./trampolines.js";
 
 const BATCH = 100; // Interceptor's transactions are quadratic in their size
@@ -18,14 +17,10 @@ export const REFUSALS: Record<number, string> = {
     4: "not-code",
     5: "jump-at-entry",
     6: "too-far",
-    7: "loop-in-entry",
     8: "landing-at-entry",
     9: "system-call-in-entry",
 };
 export const LOOPS_TO_ENTRY = 0x100;
-const BEHIND_MARK = 0x200; // STROBE_PATCH_BEHIND_MARK
-const MARK_BYTES = 4; // endbr64
-const DISPLACED_SHIFT = 16;
 const PLAN_LOOPS_TO_ENTRY = 8;
 
 export interface HookRequest {
@@ -69,7 +64,7 @@ export class Hooks {
     }
 
     private prepareAll(request: HookRequest): HookAnswer[] {
-        return this.recorder.nativeEnter === null ? this.prepareProbes(request) : this.prepareTrampolines(request);
+        return this.recorder.enter === null ? this.prepareProbes(request) : this.prepareTrampolines(request);
     }
 
     private prepareTrampolines(request: HookRequest): HookAnswer[] {
@@ -88,17 +83,12 @@ export class Hooks {
         const addresses = request.addresses.map(address => ptr(address));
         const checks = this.recorder.checkPatchable(addresses, request.sizes);
         this.noteLoops(request, [...checks].map(check => (check & LOOPS_TO_ENTRY) !== 0));
-        const copies = INTERCEPTOR_WRITES ? [] : makeTrampolines(this.recorder, request).map(({ answer }) => answer);
         const answers = addresses.map((address, index) => {
             if (index % BATCH === 0) Interceptor.flush();
             const refusal = REFUSALS[checks[index] & 0xff];
-            if (refusal !== undefined) return refused(refusal);
-            if (INTERCEPTOR_WRITES) return this.attach(request.ids[index], address);
-            const skip = checks[index] & BEHIND_MARK ? MARK_BYTES : 0;
-            return this.makeProbe(request.ids[index], address, skip, checks[index] >> DISPLACED_SHIFT, copies[index]);
+            return refusal === undefined ? this.attach(request.ids[index], address) : refused(refusal);
         });
         Interceptor.flush();
-        this.recorder.codeChanges.note(jumpsOf(request.addresses, answers));
         return answers;
     }
 
@@ -110,38 +100,5 @@ export class Hooks {
             return refused(`Interceptor refused: ${(error as Error).message}`);
         }
         return refused(""); // nothing is left for the host to write
-    }
-
-    /** `skip`: where Interceptor is expected to write its jump, behind a mark for indirect calls. */
-    private makeProbe(id: number, entry: NativePointer, skip: number, displaced: number, copied: HookAnswer): HookAnswer {
-        const address = entry.add(skip);
-        let trampoline = NULL;
-        let place = address;
-        const target: InstrumentationTarget = {
-            target: entry,
-            // the checks that this leaves out were made, and some of them refuse short functions that padding follows
-            relocation: "forced",
-            writeRedirect(details) {
-                const writer = details.writer as X86Writer;
-                trampoline = details.target;
-                place = writer.pc;
-                writer.putBytes(place.readByteArray(displaced) as ArrayBuffer);
-            },
-        };
-        const callbacks = this.recorder.onEnter as unknown as NativeInvocationListenerCallbacks;
-        try {
-            Interceptor.attach(target as unknown as NativePointer, callbacks, ptr(id));
-        } catch (error) {
-            return refused(`Interceptor refused: ${(error as Error).message}`);
-        }
-        // the redirect is written at the latest when the batch is flushed, and known only then
-        return {
-            get refusal() { return place.equals(address) ? "" : "elsewhere"; },
-            get trampoline() { return trampoline.toString(); },
-            skip,
-            displaced,
-            copy: copied.copy,
-            copies: copied.copies,
-        };
     }
 }

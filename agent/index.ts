@@ -6,11 +6,16 @@ import { allowTracer, bufferStandardOutputByLine, closeDescriptor, endProgram, r
 import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
 import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
+import { prepareForks } from "./libc_locks.js";
+import { guardLoaderAtOnce } from "./process_hooks.js";
 import { forgetTrampolines } from "./trampolines.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest } from "./recorder.js";
 
 const LEAVE_TURNS = 40;
 const LEAVE_TURN_S = 0.005;
+const LOOK_MS = 50;
+
+guardLoaderAtOnce();
 
 let recorder: Recorder | null = null;
 let hooks: Hooks | null = null;
@@ -20,11 +25,27 @@ function running(): Hooks {
     return hooks;
 }
 
+/** A thread is still in code that goes with the agent, perhaps under a signal handler that waits: the agent goes after it. */
+function stayUntilLeft(recorder: Recorder): void {
+    if (recorder.letLeave() === 0) return;
+    Script.pin();
+    const timer = setInterval(() => {
+        if (recorder.letLeave() > 0) return;
+        clearInterval(timer);
+        Script.unpin();
+    }, LOOK_MS);
+}
+
 rpc.exports = {
     setup(request: RecorderRequest): RecorderAnswer {
         recorder = new Recorder(request);
         hooks = new Hooks(recorder);
         return recorder.answer;
+    },
+
+    /** `library`: path of the recorder's native form. */
+    prepareForks(library: string): void {
+        prepareForks(library);
     },
 
     /** What an agent before this one has left was taken back. */
@@ -126,15 +147,16 @@ rpc.exports = {
         recorder?.stop();
     },
 
-    /** Asked until it is 0, before the agent is unloaded: how many threads of the program run in it as libraries come and go. */
-    leaveLoader(): number {
-        return recorder?.leaveLoader() ?? 0;
+    /** Asked until it is 0, before the agent is unloaded: how many threads of the program are in code that goes with it. */
+    letLeave(): number {
+        return recorder?.letLeave() ?? 0;
     },
 
     /** Runs at unload, at detach, at exit, and when the host dies. */
     dispose(): void {
         // has been waited for, unless the host is gone
-        for (let turn = 0; turn < LEAVE_TURNS && (recorder?.leaveLoader() ?? 0) > 0; turn++) Thread.sleep(LEAVE_TURN_S);
+        for (let turn = 0; turn < LEAVE_TURNS && (recorder?.letLeave() ?? 0) > 0; turn++) Thread.sleep(LEAVE_TURN_S);
+        if (recorder !== null) stayUntilLeft(recorder);
         recorder?.codeChanges.takeBack(recorder.observers?.changes);
         recorder?.stop();
         recorder?.codeChanges.takeBack();

@@ -15,6 +15,7 @@ const O_RDWR = 2;
 const O_CLOEXEC = 0x80000;
 const O_NOFOLLOW = Process.arch === "arm64" ? 0x8000 : 0x20000;
 const IOLBF = 1;
+const MADV_WIPEONFORK = 18;
 const MADV_POPULATE_WRITE = 23;
 const ATTRIBUTES_BYTES = 64; // pthread_attr_t
 const SIGNAL_SET_BYTES = 128; // sigset_t
@@ -89,7 +90,14 @@ export function mapAnonymous(bytes: number): NativePointer {
     return checkMapped(mmap(NULL, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0) as NativePointer, "memory");
 }
 
-/** The same at exactly this place; null when something is there. */
+/** Zeroed, and so again in each forked child. */
+export function mapWipedInChildren(bytes: number): NativePointer {
+    const memory = mapAnonymous(bytes);
+    if (madvise(memory, bytes, MADV_WIPEONFORK) !== 0) throw new Error("the target's kernel cannot clear memory in children");
+    return memory;
+}
+
+/** As mapAnonymous, at exactly this place; null when something is there. */
 export function mapAnonymousAt(address: NativePointer, bytes: number): NativePointer | null {
     const flags = MAP_PRIVATE_ANONYMOUS | MAP_FIXED_NOREPLACE;
     const mapped = mmap(address, bytes, PROT_READ_WRITE, flags, -1, 0) as NativePointer;

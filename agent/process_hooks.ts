@@ -1,10 +1,10 @@
 /**
  * The two places in libraries of the process that are changed whatever is traced: `_exit`, whose call says how the program ended, and that
  * the recorder was on until then, and the function that the dynamic linker calls when libraries come and go, which Frida has hooked. A forked child has no agent:
- * what Frida would do there waits for threads and locks for ever (csrc/recorder/arch/x86_64/process_hooks.c).
+ * what Frida would do there waits for threads and locks for ever (csrc/recorder/arch/x86_64/guards.c, process_hooks.c).
  */
 
-import { globalExport, makeExecutable } from "./libc.js";
+import { globalExport, makeExecutable, mapWipedInChildren } from "./libc.js";
 import { mapNear } from "./near_memory.js";
 import type { Recorder } from "./recorder.js";
 
@@ -13,6 +13,9 @@ const JUMP = 0xe9; // jmp rel32
 const JUMP_BYTES = 5;
 const MARK = 0xfa1e0ff3; // endbr64
 const MARK_BYTES = 4;
+const CACHE_LINE = 64;
+const WORD_BYTES = 8;
+const COMPARE_AT_RAX = new Uint8Array([0x83, 0x38, 0x00]); // cmp dword [rax], 0
 const NOTIFIER_OFFSET = 16; // of r_brk in struct r_debug, where the address of the dynamic linker's function lies
 
 interface Change {
@@ -60,6 +63,43 @@ export class ProcessHooks {
             if (same(address.readByteArray(JUMP_BYTES) as ArrayBuffer, own)) recorder.replaceCode(address, original);
         this.changes.length = 0;
     }
+}
+
+/**
+ * In front of Frida's hook until guardLoader has its own there, which takes a compiler: a child that is forked meanwhile leaves at once.
+ * The host holds the program's threads until this has returned.
+ */
+export function guardLoaderAtOnce(): void {
+    const linker = Process.arch === "x64" ? Module.findGlobalExportByName("_r_debug") : null;
+    if (linker === null) return;
+    Process.enumerateModules(); // Frida hooks it at the latest now
+    Interceptor.flush();
+    const at = behindMark(linker.add(NOTIFIER_OFFSET).readPointer());
+    const inLine = at.and(CACHE_LINE - 1).toUInt32();
+    if (at.readU8() !== JUMP || inLine > CACHE_LINE - WORD_BYTES) return; // to be written at once, while threads run
+    const leadsTo = at.add(JUMP_BYTES).add(at.add(1).readS32());
+    const parent = mapWipedInChildren(PAGE);
+    parent.writeU32(1);
+    const code = mapNear(at, at.add(JUMP_BYTES), PAGE);
+    const writer = new X86Writer(code, { pc: code });
+    writer.putPushfx();
+    writer.putPushReg("rax");
+    writer.putMovRegAddress("rax", parent);
+    writer.putBytes(COMPARE_AT_RAX.buffer as ArrayBuffer);
+    writer.putJccShortLabel("je", "child", "no-hint");
+    writer.putPopReg("rax");
+    writer.putPopfx();
+    writer.putJmpAddress(leadsTo);
+    writer.putLabel("child");
+    writer.putPopReg("rax");
+    writer.putPopfx();
+    writer.putRet();
+    writer.flush();
+    makeExecutable(code, PAGE);
+    const jump = Memory.alloc(WORD_BYTES);
+    jump.writeByteArray(at.readByteArray(WORD_BYTES) as ArrayBuffer);
+    jump.add(1).writeS32(code.sub(at.add(JUMP_BYTES)).toInt32());
+    Memory.patchCode(at, WORD_BYTES, place => place.writeU64(jump.readU64()));
 }
 
 function behindMark(address: NativePointer): NativePointer {

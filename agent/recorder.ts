@@ -1,6 +1,6 @@
 /**
  * Sets up the recorder (csrc/recorder) in the target. Native form: a library, called by trampolines of our own. Portable form, where that
- * library cannot be loaded: compiled by TinyCC, fed by Interceptor probes.
+ * library cannot be loaded: compiled by TinyCC, called by Interceptor.
  */
 
 import { CodeChanges, type LeftChange } from "./code_changes.js";
@@ -8,11 +8,12 @@ import { Extras } from "./extras.js";
 import { Observers } from "./observers.js";
 import { cpuRoutines } from "./aarch64_routines.js";
 import {
-    callInForkedChildren, createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, mapAnonymous, mapMark, mapShared, unmap,
+    createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, makeExecutable, mapAnonymous, mapMark, mapShared, unmap,
 } from "./libc.js";
 import { ProcessHooks } from "./process_hooks.js";
 
 const RECORDER_BYTES = 4096;
+const GUARD_BYTES = 4096;
 /** What the host knows to write is a jump of x86-64. */
 export const INTERCEPTOR_WRITES = Process.arch !== "x64";
 const STANDARD_UNWINDER = "libgcc_s.so.1";
@@ -54,14 +55,15 @@ export class Recorder {
     private readonly addFlags_: (count: number, functions: NativePointer, flags: number) => void;
     private readonly setCallers_: (callers: NativePointer) => number;
     private readonly callers: { start: NativePointer; bytes: number }[] = [];
-    private readonly checkPatchable_: (
-        count: number, addresses: NativePointer, sizes: NativePointer, results: NativePointer) => void;
+    /** Null where our own trampolines are written, which look for themselves. */
+    private readonly checkPatchable_: ((
+        count: number, addresses: NativePointer, sizes: NativePointer, results: NativePointer) => void) | null;
     /** Null for a CPU that has no native form. */
     private readonly writeTrampolines_: ((
         count: number, hooks: NativePointer, memory: NativePointer, enter: UInt64) => number) | null;
-    /** What trampolines of the native form call; null in the portable form. */
-    readonly nativeEnter: NativePointer | null;
-    private readonly leaveLoader_: () => NativeFunctionReturnValue;
+    /** Where trampolines lead: to the library, or to a guard with Interceptor's probe in it; null where Interceptor writes the jumps. */
+    readonly enter: NativePointer | null;
+    private readonly letLeave_: () => NativeFunctionReturnValue;
     private readonly takeOut_: (address: NativePointer, bytes: NativePointer, count: number) => void;
     /** 0 where the memory cannot be written. */
     readonly store: (address: NativePointer, bytes: NativePointer, count: number) => number;
@@ -86,8 +88,9 @@ export class Recorder {
         const library = request.library === "" ? null : loadLibrary(request.library);
         const form = library === null ? tools : librarySymbols(library);
         this.onEnter = tools.strobe_on_enter;
-        this.checkPatchable_ = new NativeFunction(
-            tools.strobe_agent_check_patchable, "void", ["uint32", "pointer", "pointer", "pointer"]);
+        const checkPatchable = tools.strobe_agent_check_patchable as NativePointer | undefined;
+        this.checkPatchable_ = checkPatchable === undefined ? null : new NativeFunction(
+            checkPatchable, "void", ["uint32", "pointer", "pointer", "pointer"]);
         const writeTrampolines = tools.strobe_agent_write_trampolines as NativePointer | undefined;
         this.writeTrampolines_ = writeTrampolines === undefined ? null : new NativeFunction(
             writeTrampolines, "int", ["uint32", "pointer", "pointer", "uint64"]);
@@ -105,21 +108,19 @@ export class Recorder {
         this.codeChanges = new CodeChanges(this, form);
         const isFirst = new NativeFunction(form.strobe_agent_has_thread_key, "int", [])() === 0;
         if (isFirst) {
-            const key = createThreadKey(form.strobe_on_thread_end);
+            const key = createThreadKey(library === null ? guarded(form, form.strobe_on_thread_end) : form.strobe_on_thread_end);
             new NativeFunction(form.strobe_agent_set_thread_key, "void", ["uint32"])(key);
-            if (library === null) this.threadKey = key; // its destructor goes with the script
+            if (library === null) this.threadKey = key; // what its destructor calls goes with the script
         }
-        this.nativeEnter =
-            library === null ? null : new NativeFunction(form.strobe_native_begin, "pointer", [])() as NativePointer;
-        if (library !== null && isFirst) callInForkedChildren(form.strobe_native_after_fork);
+        this.enter = library === null ? this.makeProbe(form) : new NativeFunction(form.strobe_native_begin, "pointer", [])() as NativePointer;
         this.addUnwinder_ = new NativeFunction(form.strobe_agent_add_unwinder, "int", ["pointer"]);
         this.observers = library === null ? null : new Observers(this, form);
         this.unwindTable = new NativeFunction(form.strobe_agent_unwind_table, "pointer", [])() as NativePointer;
         this.registerStandardUnwinder();
-        this.leaveLoader_ = new NativeFunction(form.strobe_agent_leave_loader, "uint32", []);
+        this.letLeave_ = new NativeFunction(form.strobe_agent_let_leave, "uint32", []);
         this.changeProcess = () => {
             this.noteExit(tools, form);
-            const writeGuard = new NativeFunction(form.strobe_agent_loader_guard, "uint32", ["pointer", "pointer"]);
+            const writeGuard = new NativeFunction(form.strobe_agent_guard, "uint32", ["pointer", "pointer"]);
             this.processHooks.guardLoader(this, (memory, leadsTo) => writeGuard(memory, leadsTo) as number);
         };
         const catches = new NativeFunction(form.strobe_agent_catches_returns, "int", []);
@@ -129,6 +130,17 @@ export class Recorder {
             form: library === null ? "portable" : "native", catchesReturns: catches() !== 0, interceptorWrites: INTERCEPTOR_WRITES,
             recorder: place.toString(), reason, left: this.codeChanges.left,
         };
+    }
+
+    /** One probe for all functions of the portable form, in a guard that all trampolines lead to. */
+    private makeProbe(form: Record<string, NativePointer>): NativePointer | null {
+        if (INTERCEPTOR_WRITES) return null;
+        const guard = mapAnonymous(GUARD_BYTES);
+        const probe = new NativeFunction(form.strobe_agent_probe_guard, "pointer", ["pointer"])(guard) as NativePointer;
+        makeExecutable(guard, GUARD_BYTES);
+        Interceptor.attach(probe, this.onEnter as unknown as NativeInvocationListenerCallbacks);
+        Interceptor.flush();
+        return guard;
     }
 
     private noteExit(tools: Record<string, NativePointer>, form: Record<string, NativePointer>): void {
@@ -210,12 +222,12 @@ export class Recorder {
         const results = Memory.alloc(Math.max(4 * count, 4));
         addresses.forEach((address, index) => places.add(8 * index).writePointer(address));
         sizes.forEach((size, index) => lengths.add(8 * index).writeU64(size));
-        this.checkPatchable_(count, places, lengths, results);
+        this.checkPatchable_?.(count, places, lengths, results);
         return new Uint32Array(results.readByteArray(4 * count) as ArrayBuffer);
     }
 
     /** `hooks`: struct strobe_hook each, filled in. `memory`: writable, and within reach of all of them. */
-    writeTrampolines(count: number, hooks: NativePointer, memory: NativePointer, enter = this.nativeEnter): void {
+    writeTrampolines(count: number, hooks: NativePointer, memory: NativePointer, enter = this.enter): void {
         if (this.writeTrampolines_?.(count, hooks, memory, uint64((enter ?? NULL).toString())) !== 0) throw new Error("there is no decoder");
     }
 
@@ -226,9 +238,9 @@ export class Recorder {
         Memory.patchCode(address, bytes.byteLength, place => this.takeOut_(place, copy, bytes.byteLength));
     }
 
-    /** No thread enters the agent any more when libraries come and go. How many are there still. */
-    leaveLoader(): number {
-        return this.leaveLoader_() as number;
+    /** No thread of the program enters code that goes with the agent any more. How many are there still. */
+    letLeave(): number {
+        return this.letLeave_() as number;
     }
 
     /** Switches recording off for good, and returns when no thread records any more; the return stubs already on stacks go on working. */
@@ -248,6 +260,15 @@ export class Recorder {
     }
 }
 
+/** Calls the function for as long as the agent is there; outlives it. */
+function guarded(form: Record<string, NativePointer>, routine: NativePointer): NativePointer {
+    const guard = mapAnonymous(GUARD_BYTES);
+    const size = new NativeFunction(form.strobe_agent_guard, "uint32", ["pointer", "pointer"])(guard, routine) as number;
+    if (size === 0) return routine; // no such code for this CPU
+    makeExecutable(guard, GUARD_BYTES);
+    return guard;
+}
+
 function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
     const names = ["strobe_agent_begin", "strobe_agent_init", "strobe_agent_has_thread_key", "strobe_agent_add_unwinder",
         "strobe_agent_jumps",
@@ -255,8 +276,8 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
         "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_set_watch", "strobe_agent_set_recipe",
         "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_script", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
-        "strobe_agent_loader_guard", "strobe_agent_leave_loader", "strobe_on_thread_end",
-        "strobe_native_begin", "strobe_native_after_fork", "strobe_native_observe", "strobe_native_observed_name",
+        "strobe_agent_guard", "strobe_agent_let_leave", "strobe_on_thread_end",
+        "strobe_native_begin", "strobe_native_observe", "strobe_native_observed_name",
         "strobe_native_catch_faults", "strobe_native_leave_faults", "strobe_agent_recorder"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));
 }

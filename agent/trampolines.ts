@@ -1,7 +1,4 @@
-/**
- * Trampolines of the native form: csrc/recorder/arch/x86_64/trampolines.c writes them, here is found where. The portable form has them
- * only for the copies of the program's instructions in them, where threads go on that stand in the way of a jump.
- */
+/** Trampolines: csrc/recorder/arch/x86_64/trampolines.c writes them, here is found where. */
 
 import { type Jump } from "./code_changes.js";
 import { type HookAnswer, type HookRequest, LOOPS_TO_ENTRY, refused, REFUSALS } from "./hooks.js";

@@ -275,6 +275,13 @@ def detach_by(tracer: int, thread: int) -> bool:
     """Has a thread of this process let go of a thread that it traces; a signal that was on its way there is delivered.
     False where that is not possible, as long as the thread has not stopped."""
 
+class HeldThreads:
+    """Threads that stand still until `release`, `limit_ms` at most; those that cannot be held run on."""
+
+    def __init__(self, threads: list[int], limit_ms: int) -> None: ...
+    def release(self) -> bool:
+        """False where they ran on before, at the limit."""
+
 def end_waiting_thread(thread: int) -> bool:
     """End a thread of another process where it waits for a futex; False where it does something else. OSError:
     TimeoutError where it does not stop."""

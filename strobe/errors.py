@@ -146,6 +146,12 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "The agent in process {pid} did not answer within {seconds} s.",
         "The process may be stopped (SIGSTOP, or a debugger), or the machine very busy; try again or stop the session.",
     ),
+    "agent_stays": (
+        Code.INTERNAL,
+        "Nothing of process {pid} is recorded any more, but the agent stays in the process: a thread is in its "
+        "code, as under a signal handler that waits.",
+        "It does no harm there. Attaching and stopping once more ends it, when the thread has left.",
+    ),
     "agent_failed": (
         Code.INTERNAL,
         "The agent in process {pid} reported: {reason}.",

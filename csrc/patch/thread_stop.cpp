@@ -11,10 +11,11 @@
 #include <charconv>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <system_error>
 #include <thread>
+
+#include "patch/task_state.h"
 
 namespace strobe {
 
@@ -43,18 +44,9 @@ std::vector<pid_t> task_ids(pid_t process) {
     return ids;
 }
 
-// As in proc(5); X where it is gone.
-char state_of(pid_t process, pid_t id) {
-    std::ifstream file("/proc/" + std::to_string(process) + "/task/" + std::to_string(id) + "/stat");
-    std::string line;
-    if (!std::getline(file, line)) return 'X';
-    const auto name_end = line.rfind(')');
-    return name_end == std::string::npos || name_end + 2 >= line.size() ? 'X' : line[name_end + 2];
-}
-
 // A thread that has ended but is still listed: the main thread of a process whose others go on, for one.
 bool is_dead(pid_t process, pid_t id) {
-    const char state = state_of(process, id);
+    const char state = task_state(process, id);
     return state == 'Z' || state == 'X';
 }
 
@@ -100,7 +92,7 @@ bool ThreadStop::seize_new() {
         if (has(threads_, id) || has(held_by_others_, id) || is_dead(process_, id)) continue;
         if (ptrace(PTRACE_SEIZE, id, nullptr, nullptr) != 0) {
             const int error = errno;
-            const char state = state_of(process_, id);
+            const char state = task_state(process_, id);
             if (error == ESRCH || is_dead(process_, id)) continue;
             if (others_ != Others::kMayHold || state != kTracingStop) fail(error, "a thread cannot be stopped");
             held_by_others_.push_back(id);
@@ -131,7 +123,7 @@ int ThreadStop::next_stop(pid_t& thread) {
         if (now > deadline_) fail(ETIMEDOUT, "a thread does not stop");
         if (now > next_look) {
             next_look = now + kBetweenLooks;
-            if (state_of(process_, thread) != 'D') {
+            if (task_state(process_, thread) != 'D') {
                 blocked_since = {};
             } else if (blocked_since == Clock::time_point{}) {
                 blocked_since = now;

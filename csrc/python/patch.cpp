@@ -4,10 +4,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <memory>
 #include <system_error>
+#include <utility>
 
 #include "bindings.h"
 #include "patch/code.h"
+#include "patch/held_threads.h"
 #include "patch/left_stops.h"
 #include "patch/signal_mask.h"
 #include "patch/thread_pointer.h"
@@ -48,6 +52,13 @@ void add_patch(py::module_& module) {
                py::call_guard<py::gil_scoped_release>());
     module.def("end_waiting_thread", &strobe::end_waiting_thread, py::arg("thread"),
                py::call_guard<py::gil_scoped_release>());
+    py::class_<strobe::HeldThreads>(module, "HeldThreads")
+        .def(py::init([](std::vector<pid_t> threads, int limit_ms) {
+                 const py::gil_scoped_release release;
+                 return std::make_unique<strobe::HeldThreads>(std::move(threads), std::chrono::milliseconds(limit_ms));
+             }),
+             py::arg("threads"), py::arg("limit_ms"))
+        .def("release", &strobe::HeldThreads::release, py::call_guard<py::gil_scoped_release>());
     module.def("block_signals", &strobe::block_signals, py::arg("process"), py::arg("threads"),
                py::call_guard<py::gil_scoped_release>());
 }

@@ -62,14 +62,14 @@ void* strobe_agent_exit_probe(uint32_t cpu_offset, uint32_t rdi_offset) {
 
 uint32_t strobe_agent_exit_routine(uint8_t* memory) { return strobe_exit_routine_write(&strobe_recorder, memory); }
 
-/* From now on no thread of the program enters the agent when libraries come and go. Gives how many are still there. */
-uint32_t strobe_agent_leave_loader(void) {
+/* From now on no thread of the program enters code that goes with the agent. Gives how many are still there. */
+uint32_t strobe_agent_let_leave(void) {
     strobe_recorder.control->has_agent = 0;
-    return *(volatile uint32_t*)&strobe_recorder.control->loader_calls;
+    return *(volatile uint32_t*)&strobe_recorder.control->agent_calls;
 }
 
-uint32_t strobe_agent_loader_guard(uint8_t* memory, uint64_t leads_to) {
-    return strobe_loader_guard_write(&strobe_recorder, memory, leads_to);
+uint32_t strobe_agent_guard(uint8_t* memory, uint64_t leads_to) {
+    return strobe_guard_write(&strobe_recorder, memory, leads_to);
 }
 
 void* strobe_agent_unwind_table(void) { return strobe_recorder.unwind_table; }

@@ -271,9 +271,12 @@ uint64_t strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint6
 /* Its time is the callee's of the frame below, which is open still: durations nest, as a thread's ticks only grow. */
 static void strobe_record_return(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                  struct strobe_frame* frame, const uint64_t* returned) {
-    uint64_t ticks = strobe_next_ticks(recorder, state);
-    uint64_t duration = ticks - frame->enter_ticks;
+    uint64_t ticks, duration;
     struct strobe_totals* totals = frame->totals;
+    /* a call of an ended session, which this thread had not quite begun when it ended */
+    if (STROBE_UNLIKELY(strobe_state_is_retired(state))) return;
+    ticks = strobe_next_ticks(recorder, state);
+    duration = ticks - frame->enter_ticks;
     if (state->depth > 0) frame[-1].callee_ticks += duration;
     if (totals != NULL) {
         strobe_totals_add_duration(totals, frame, duration);

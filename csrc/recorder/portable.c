@@ -10,9 +10,11 @@
 void strobe_on_enter(GumInvocationContext* context) {
     uint64_t registers[STROBE_PROBE_REGISTERS];
     uint64_t* slot = strobe_probe_read(context->cpu_context, registers);
-    strobe_enter(&strobe_recorder, (uint32_t)(size_t)gum_invocation_context_get_listener_function_data(context), slot,
-                 registers, 0);
+    strobe_enter(&strobe_recorder, strobe_probe_function(context), slot, registers, 0);
 }
+
+/* Where Interceptor is to attach. */
+void* strobe_agent_probe_guard(uint8_t* memory) { return strobe_probe_guard_write(&strobe_recorder, memory); }
 
 /* Where a probe finds the first argument: the offset of the CPU context in the low half, of the argument's register in
    that in the high one. */

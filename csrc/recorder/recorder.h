@@ -124,9 +124,9 @@ struct strobe_thread_state {
 struct strobe_control {
     uint64_t exit_handler; /* address of strobe_exit; 0: return stubs only return */
     uint32_t alive;
-    uint32_t has_agent;    /* never set again in a child, whatever is recorded there */
-    uint32_t loader_calls; /* threads in Frida's hook on the dynamic linker; behind has_agent, as machine code has it */
-    uint32_t is_own;       /* this memory is the process's own: 0 in a child until it is recorded */
+    uint32_t has_agent;   /* never set again in a child, whatever is recorded there */
+    uint32_t agent_calls; /* threads in code that goes with the agent; behind has_agent, as machine code has it */
+    uint32_t is_own;      /* this memory is the process's own: 0 in a child until it is recorded */
 };
 
 /* The number of `width` bytes at `address`; after each dereference, first of the word at `address`, so many bytes
@@ -192,6 +192,9 @@ struct strobe_recorder {
     uint32_t clock_kind;
     uint32_t catch_returns; /* 0 where the CPU checks return addresses (shadow stack): entries only */
     uint32_t pid;
+    uint64_t loader_lock; /* address of glibc's lock on its list of libraries; 0 where it is not known */
+    uint64_t exit_lock;   /* of that on its list of functions to call at exit; likewise */
+    uint32_t has_fork_handler;
     uint32_t follows_forks;
     uint32_t fault_catching;     /* STROBE_FAULTS_* */
     uint32_t may_call_kernel;    /* 0 once the program filters its system calls: none is made on its threads then */
@@ -342,11 +345,9 @@ void strobe_main_stack_find(struct strobe_recorder* recorder);
 #define STROBE_PATCH_UNREADABLE 4    /* no instruction could be decoded */
 #define STROBE_PATCH_JUMP 5          /* it begins with a jump: Interceptor would hook where that leads */
 #define STROBE_PATCH_TOO_FAR 6       /* what it refers to is out of a trampoline's reach */
-#define STROBE_PATCH_LOOP 7          /* a `loop` lies in the bytes: Interceptor moves it wrongly */
 #define STROBE_PATCH_LANDING 8       /* its first instruction is one that the CPU looks for at an indirect call */
 #define STROBE_PATCH_SYSCALL 9       /* a system call lies in the bytes: the kernel goes back to it by its length */
 #define STROBE_PATCH_LOOPS_TO_ENTRY 0x100 /* added: its own code jumps to its first byte */
-#define STROBE_PATCH_BEHIND_MARK 0x200    /* added: the jump lies behind an endbr64 */
 #define STROBE_PATCH_DISPLACED_SHIFT 16   /* above it: bytes of the instructions that begin where the jump will lie */
 
 #define STROBE_TRAMPOLINE_BYTES 96
@@ -361,7 +362,8 @@ void* strobe_exit_probe_write(struct strobe_recorder* recorder, uint32_t cpu_off
 /* What the agent has _exit, and the dynamic linker's notification, jump to: their code, at `memory`. How many bytes; 0
    for a CPU that has none. `leads_to`: Frida's own hook. */
 uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* memory);
-uint32_t strobe_loader_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to);
+uint8_t* strobe_probe_guard_write(struct strobe_recorder* recorder, uint8_t* memory);
+uint32_t strobe_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to);
 /* After the return path. */
 void strobe_unwind_table_write(struct strobe_recorder* recorder);
 

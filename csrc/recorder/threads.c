@@ -156,6 +156,12 @@ static struct strobe_thread_state* strobe_state_of(const struct strobe_recorder*
     return NULL;
 }
 
+static void strobe_state_forget_segment(struct strobe_thread_state* state) {
+    state->chunk = NULL;
+    state->chunk_sequence = state->last_ticks = 0;
+    state->lane = state->used = state->records = state->thread_index = 0;
+}
+
 /* Makes a claimed state the thread's; it is busy until the caller says otherwise. NULL where there is no memory. */
 static struct strobe_thread_state* strobe_state_begin(struct strobe_recorder* recorder,
                                                       struct strobe_thread_state* state, uint32_t tid) {
@@ -165,6 +171,7 @@ static struct strobe_thread_state* strobe_state_begin(struct strobe_recorder* re
         state->claimed = 0;
         return NULL;
     }
+    if (state->idle == STROBE_RETIRED) strobe_state_forget_segment(state);
     state->busy_slot = STROBE_BEGINNING;
     state->thread_pointer = strobe_thread_pointer();
     STROBE_COMPILER_BARRIER(); /* a thread that finds it in its memory must not take it for its own */
@@ -340,7 +347,8 @@ void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_st
 }
 
 /* A state with open frames stays its thread's, as they return through its stubs; nothing is recorded of them, as they
-   are calls of the ended session. So does one whose thread did not leave the recorder in time. */
+   are calls of the ended session. So does one whose thread did not leave the recorder in time, as under a signal
+   handler that waits: it still writes to the chunk, where there are zeros by then. */
 static void strobe_state_retire(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     int is_free = state->busy_slot == state->idle;
     uint32_t index;
@@ -349,11 +357,6 @@ static void strobe_state_retire(struct strobe_recorder* recorder, struct strobe_
         state->frames[index].totals = NULL;
         state->frames[index].flags |= STROBE_FRAME_SKIP;
     }
-    state->chunk = NULL;
-    state->lane = 0;
-    state->chunk_sequence = state->last_ticks = 0;
-    state->used = state->records = 0;
-    state->thread_index = 0;
     state->nested = NULL;
     state->idle = STROBE_RETIRED;
     if (!is_free) return;

@@ -24,8 +24,9 @@ log = logging.getLogger(__name__)
 
 ANSWER_S = 5.0  # of a process that is stopped
 BUSY_ANSWER_S = 30.0  # of one that gets little of the processors
+LEAVING_S = 5.0
 INSTALL_S = 60.0  # thousands of hooks
-_LOADER_POLL_S = 0.002
+_LEAVING_POLL_S = 0.002
 _STORE_MARGIN_S = 1.0  # between the agent's last moment to write and ours to wait
 
 _PLAN_ENABLED = 1  # STROBE_PLAN_ENABLED
@@ -105,6 +106,11 @@ class AgentLink:
         self._receiver = threads.guarded("a message of the agent", self._receive, failed)
         self._script.on("message", self._receiver)
         self._call(self._script.load)
+
+    def prepare_forks(self) -> None:
+        """Forked children find locks free that threads of the agent hold (agent/libc_locks.ts)."""
+        if library := _library():
+            self._ask(self._script.exports_sync.prepare_forks, library)
 
     def setup(self, segment_path: str, is_own_program: bool) -> Setup:
         segment = Path(segment_path).lstat()
@@ -232,22 +238,28 @@ class AgentLink:
         with contextlib.suppress(ValueError):  # closed already
             self._script.off("message", self._receiver)
 
-    def leave_loader(self) -> None:
-        """No thread of the program is in the agent because of a library that comes or goes, nor will be; waits for it.
+    def let_threads_leave(self) -> bool:
+        """Whether no thread of the program is in code that goes with the agent, nor will be; waits for it.
 
-        The agent's code goes with it, whoever runs there: threads that load a library and wait for its hooks go on.
+        The code goes with the agent, whoever runs there: a call in the portable form, or a library that comes or goes.
+        Threads that load a library and wait for its hooks go on.
         """
         with self._loads_lock:
             self._is_leaving = True
             waiting = list(self._loads)
         for ticket in waiting:
             self._let_load(ticket)
-        deadline = time.monotonic() + ANSWER_S
+        deadline = time.monotonic() + LEAVING_S
         quiet = 0
         while quiet < 2 and time.monotonic() < deadline:
-            quiet = quiet + 1 if self._ask(self._script.exports_sync.leave_loader) == 0 else 0
+            try:
+                inside = self._ask(self._script.exports_sync.let_leave)
+            except StrobeError:
+                return True  # it does not answer; told to end, it waits for them itself
+            quiet = quiet + 1 if inside == 0 else 0
             if quiet == 0:
-                time.sleep(_LOADER_POLL_S)
+                time.sleep(_LEAVING_POLL_S)
+        return quiet == 2
 
     def unload(self) -> None:
         """The target's own bytes are back everywhere when this returns."""

@@ -19,7 +19,7 @@ import frida
 from strobe import threads
 from strobe.capture import program
 from strobe.capture.agent_link import AgentLink, Plan, Trampoline
-from strobe.capture.agent_threads import keep_signals_from
+from strobe.capture.agent_threads import held, keep_signals_from, program_tasks
 from strobe.capture.attachable import wait_until_attachable
 from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.device import FRIDA_ERRORS, ROUTER
@@ -164,16 +164,20 @@ class Target:
 
     def _enter(self, device: Any) -> None:
         self._device = device
+        tasks = program_tasks(self.pid)
         self._session = FridaSession(device, self.pid, self._pidfd, self.attached)
         if self.attached:
             self._session.wait_for_beginning()
-        self._agent = AgentLink(
-            self._session.session,
-            self.pid,
-            self._events.on_module_added,
-            self._remove_module,
-            self._fail("libraries that are loaded later"),
-        )
+        # They do not fork while there is a hook without its guard: Frida places it at any moment from here on.
+        with held(tasks if self.attached else []):
+            self._agent = AgentLink(
+                self._session.session,
+                self.pid,
+                self._events.on_module_added,
+                self._remove_module,
+                self._fail("libraries that are loaded later"),
+            )
+            self._agent.prepare_forks()
         self.setup = self._agent.setup(self._segment_path, is_own_program=not self.attached)
         if self.attached:
             keep_signals_from(self._agent, self.pid)
@@ -185,9 +189,9 @@ class Target:
     def _let_go(self) -> None:
         """After a failure on the way in: nothing of the process is open here, and one attached to is as before."""
         agent = getattr(self, "_agent", None)
-        steps = [self._patches.take_out_observers, self._leave] if self.attached else []
-        if self.attached and agent is not None:
-            steps[1:1] = [agent.leave_loader, agent.unload]
+        steps = [self._patches.take_out_observers] if self.attached else []
+        if self.attached:
+            steps.append(self._leave if agent is None else self._end_agent)
         try:
             _take_each(steps)
         finally:
@@ -311,22 +315,30 @@ class Target:
         self._ended.wait(_TERMINATION_S * 5)
 
     def detach(self) -> None:
-        """Leaves the process running, with its own code back in place."""
+        """Leaves the process running, with its own code back in place. Raises agent_stays."""
         self._released.set()
         steps = (
             self._patches.take_out,
             self._agent.stop_recording,
             self._patches.take_out_observers,  # not before: the faults of a thread that records must be caught
             self._take_permission_back,
-            self._agent.leave_loader,
-            self._agent.unload,  # which puts back itself what could not be taken out from here
-            self._leave,
         )
         _take_each(steps)
-        self._agent.close()
-        with self._pidfd_lock:
-            if self._pidfd >= 0:
-                os.eventfd_write(self._wake, 1)
+        try:
+            self._end_agent()
+        finally:
+            self._agent.close()
+            with self._pidfd_lock:
+                if self._pidfd >= 0:
+                    os.eventfd_write(self._wake, 1)
+
+    def _end_agent(self) -> None:
+        """Raises agent_stays where a thread does not leave its code: it does no harm there, and would if it went."""
+        with contextlib.suppress(ProcessLookupError, *FRIDA_ERRORS):
+            if not self._agent.let_threads_leave():
+                raise failure("agent_stays", pid=self.pid)
+        # the agent puts back itself what could not be taken out from here
+        _take_each((self._agent.unload, self._leave))
 
     def _leave(self) -> None:
         if self._session is not None:

@@ -33,7 +33,6 @@ _REFUSALS = {
     "thread-inside": "a thread stood in their first 5 bytes and did not leave",
     "thread-blocked": "a thread of the program did not stop, so that its code could not be changed; adding the pattern "
     "again tries again",
-    "loop-in-entry": "they have a loop instruction in their first 5 bytes, which cannot be moved",
     "landing-at-entry": "they begin with an instruction that this CPU looks for at an indirect call",
     "already-running": "on this CPU functions are hooked only before the program runs, because threads cannot be held",
     "elsewhere": "Frida would hook them at another place than their entry",

@@ -215,7 +215,7 @@ class LiveSession(Session):
         self._attempt("the removal of its data", lambda: self._finish(retain=False))
 
     def _detach(self) -> None:
-        self._attempt("the removal of the hooks", self._target.detach)
+        self._attempt("the agent's removal", self._target.detach)
         self._end(None)
         if self._children is not None:
             self._children.close()

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from support import processes
 from support.programs import PROGRAMS
 from support.rounds import rounds, scenario
@@ -17,9 +18,15 @@ from strobe.session import SessionManager
 
 
 @scenario
+@pytest.mark.parametrize("form", ["native", "portable"])
 def test_let_go_while_libraries_come_and_go(
-    manager: SessionManager, build_program: Build, build_plugin: Callable[..., Path]
+    manager: SessionManager,
+    build_program: Build,
+    build_plugin: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
 ) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
     process = subprocess.Popen([build_program("loads_always"), build_plugin()], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"

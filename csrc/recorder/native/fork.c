@@ -28,11 +28,42 @@ static void strobe_state_reclaim(struct strobe_recorder* recorder, struct strobe
     state->claimed = 0;
 }
 
+/* Whether the child has a thread with this id: one that a handler of the program's for fork has made before ours came.
+ */
+static int strobe_child_has_thread(const struct strobe_recorder* recorder, uint32_t tid) {
+    uint32_t own = strobe_own_tid(recorder); /* the first thread's, and so the process's, too */
+    if (tid == 0 || own == 0) return 0;
+    return tid == own ||
+           (recorder->may_call_kernel && strobe_syscall(STROBE_SYS_TGKILL, own, tid, 0, 0, 0, 0) != -STROBE_ESRCH);
+}
+
+/* fork gives the child these two locks of glibc as they are, unlike its other ones. A thread of the agent that looked
+   through the list of libraries, or was just unloaded, would hold them in the child for ever. */
+static void strobe_free_libc_locks(const struct strobe_recorder* recorder) {
+    volatile uint32_t* loader = (volatile uint32_t*)recorder->loader_lock; /* lock, count, owner, users */
+    volatile uint32_t* exit = (volatile uint32_t*)recorder->exit_lock;
+    uint32_t index;
+    if (exit != NULL) *exit = 0;
+    if (loader == NULL || loader[0] == 0 || strobe_child_has_thread(recorder, loader[2])) return;
+    for (index = 0; index < 4; index++) loader[index] = 0;
+}
+
+/* Whether this is the first time, and strobe_native_after_fork is to be registered. Comes before all else. */
+int strobe_native_set_libc_locks(uint64_t loader_lock, uint64_t exit_lock) {
+    struct strobe_recorder* recorder = &strobe_recorder;
+    int is_first = !recorder->has_fork_handler;
+    recorder->has_fork_handler = 1;
+    recorder->loader_lock = loader_lock;
+    recorder->exit_lock = exit_lock;
+    return is_first;
+}
+
 /* For pthread_atfork. */
 void strobe_native_after_fork(void) {
     struct strobe_recorder* recorder = &strobe_recorder;
     struct strobe_thread_state* own;
     uint32_t index;
+    strobe_free_libc_locks(recorder);
     if (!recorder->follows_forks) return;
     own = strobe_thread_known(recorder);
     for (index = 0; index < recorder->states_used; index++) {

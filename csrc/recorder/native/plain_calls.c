@@ -75,7 +75,7 @@ __attribute__((flatten)) uint64_t strobe_enter_plain(struct strobe_recorder* rec
     STROBE_COMPILER_BARRIER();
     if (STROBE_UNLIKELY(!strobe_is_plain_call(state, slot) || state->totals_index[function] == 0 ||
                         (record = strobe_plain_record(state, plan)) == NULL)) {
-        state->busy_slot = 0;
+        state->busy_slot = state->idle;
         return strobe_enter(recorder, function, slot, registers, resume);
     }
     totals = &recorder->totals[state->totals_index[function]];
@@ -85,7 +85,7 @@ __attribute__((flatten)) uint64_t strobe_enter_plain(struct strobe_recorder* rec
         strobe_plain_enter_record(recorder, state, record, plan, totals->sampling ? STROBE_FLAG_SAMPLED : 0, registers);
     strobe_push_frame(state, totals, slot, function, state->last_ticks, skip ? STROBE_FRAME_SKIP : 0, resume);
     STROBE_COMPILER_BARRIER();
-    state->busy_slot = 0;
+    state->busy_slot = state->idle;
     if (STROBE_UNLIKELY(--state->name_countdown == 0)) return strobe_name_and_go_on(recorder, state, *slot);
     return *slot - STROBE_STUB_CALL_BYTES;
 }
@@ -123,7 +123,7 @@ __attribute__((flatten)) uint64_t strobe_exit_plain(struct strobe_recorder* reco
     STROBE_COMPILER_BARRIER();
     if (STROBE_UNLIKELY(!strobe_is_plain_return(state, depth, frame, slot) || !(plan->flags & STROBE_PLAN_WORDS) ||
                         plan->exit_count > 1 || (record = strobe_plain_record(state, plan)) == NULL)) {
-        state->busy_slot = 0;
+        state->busy_slot = state->idle;
         return strobe_exit(recorder, frame_index, rax, rdx, slot);
     }
     state->depth = depth;
@@ -136,6 +136,6 @@ __attribute__((flatten)) uint64_t strobe_exit_plain(struct strobe_recorder* reco
         strobe_plain_exit_record(state, record, frame, plan, duration, rax);
     return_address = frame->return_address; /* a handler that comes from now on may take the frame */
     STROBE_COMPILER_BARRIER();
-    state->busy_slot = 0;
+    state->busy_slot = state->idle;
     return return_address;
 }

@@ -69,9 +69,15 @@ uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* me
     return 0;
 }
 
-uint32_t strobe_loader_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to) {
+uint32_t strobe_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to) {
     (void)recorder;
     (void)memory;
     (void)leads_to;
     return 0;
+}
+
+uint8_t* strobe_probe_guard_write(struct strobe_recorder* recorder, uint8_t* memory) {
+    (void)recorder;
+    (void)memory;
+    return NULL;
 }

@@ -5,6 +5,7 @@
 #include "../../recorder.h"
 
 #define STROBE_PATH_PUSHES_BYTES 22u /* of the return path until rbx points to what was pushed */
+#define STROBE_PATH_COUNT_BYTES 14u  /* where it pops what it has pushed, before the first of these instructions */
 
 struct strobe_bytes {
     uint8_t* at;
@@ -20,6 +21,19 @@ static inline void strobe_put(struct strobe_bytes* out, uint64_t value, uint32_t
 /* The return path begins behind all stubs. */
 static inline uint8_t* strobe_return_path(const struct strobe_recorder* recorder) {
     return recorder->stubs + (uint64_t)STROBE_THREAD_STATES * STROBE_FRAMES * STROBE_STUB_BYTES;
+}
+
+/* mov rax, &control->has_agent; cmp dword [rax], 0; je. Gives where the jump's distance goes. */
+static inline uint8_t* strobe_put_agent_check(struct strobe_bytes* out, const struct strobe_recorder* recorder) {
+    strobe_put(out, 0xb848, 2);
+    strobe_put(out, (uint64_t)&recorder->control->has_agent, 8);
+    strobe_put(out, 0x003883, 3);
+    strobe_put(out, 0x74, 1);
+    return out->at++;
+}
+
+static inline void strobe_jump_to_here(uint8_t* distance, const struct strobe_bytes* out) {
+    *distance = (uint8_t)(out->at - (distance + 1));
 }
 
 #endif

@@ -29,16 +29,12 @@ static int strobe_is_system_call(const cs_insn* instruction) {
 }
 
 /* What an instruction means for a jump that is to lie at `jump`, `entry` being where the function begins. */
-static int strobe_judge(const cs_insn* instruction, csh decoder, uint64_t entry, uint64_t jump, int native) {
+static int strobe_judge(const cs_insn* instruction, csh decoder, uint64_t entry, uint64_t jump) {
     const cs_x86* x86 = &instruction->detail->x86;
     int is_call = cs_insn_group(decoder, instruction, CS_GRP_CALL);
     uint64_t target;
     if (instruction->address < jump + STROBE_JUMP_BYTES && strobe_is_system_call(instruction))
         return STROBE_PATCH_SYSCALL;
-    if (!native && instruction->address == jump && instruction->id == X86_INS_JMP) return STROBE_PATCH_JUMP;
-    if (!native && is_call && instruction->address < jump + STROBE_JUMP_BYTES) return STROBE_PATCH_CALL;
-    if (!native && strobe_is_loop(instruction) && instruction->address < jump + STROBE_JUMP_BYTES)
-        return STROBE_PATCH_LOOP;
     if (!is_call && !cs_insn_group(decoder, instruction, CS_GRP_JUMP) && !strobe_is_loop(instruction)) return 0;
     if (x86->op_count != 1 || x86->operands[0].type != X86_OP_IMM) return 0;
     target = (uint64_t)x86->operands[0].imm;
@@ -46,7 +42,7 @@ static int strobe_judge(const cs_insn* instruction, csh decoder, uint64_t entry,
     return !is_call && (target == entry || target == jump) ? STROBE_PATCH_LOOPS_TO_ENTRY : 0;
 }
 
-static int strobe_scan(csh decoder, const uint8_t* code, uint64_t skip, uint64_t bytes, int native) {
+static int strobe_scan(csh decoder, const uint8_t* code, uint64_t skip, uint64_t bytes) {
     cs_insn* instruction = cs_malloc(decoder);
     const uint8_t* at = code + skip;
     size_t left = bytes - skip;
@@ -59,7 +55,7 @@ static int strobe_scan(csh decoder, const uint8_t* code, uint64_t skip, uint64_t
     left = bytes - skip;
     address = jump;
     while (!(result & 0xff) && cs_disasm_iter(decoder, &at, &left, &address, instruction)) {
-        int judged = strobe_judge(instruction, decoder, (uint64_t)code, jump, native);
+        int judged = strobe_judge(instruction, decoder, (uint64_t)code, jump);
         result = (judged & 0xff) ? judged : (result | judged);
         if (instruction->address < jump + STROBE_JUMP_BYTES) displaced = address - jump;
     }
@@ -67,9 +63,9 @@ static int strobe_scan(csh decoder, const uint8_t* code, uint64_t skip, uint64_t
     return result | (int)(displaced << STROBE_PATCH_DISPLACED_SHIFT);
 }
 
-int strobe_patchable(csh decoder, uint64_t entry, uint64_t skip, uint64_t bytes, int native) {
+int strobe_patchable(csh decoder, uint64_t entry, uint64_t skip, uint64_t bytes) {
     const uint8_t* code = (const uint8_t*)entry;
-    int result = strobe_scan(decoder, code, skip, bytes, native);
+    int result = strobe_scan(decoder, code, skip, bytes);
     uint64_t own = bytes - skip;
     if (own < STROBE_JUMP_BYTES && !(result & 0xff) &&
         !strobe_is_padding(decoder, code + bytes, entry + bytes, STROBE_JUMP_BYTES - own))
@@ -87,17 +83,4 @@ csh strobe_decoder_open(void) {
     if (cs_open(CS_ARCH_X86, CS_MODE_64, &decoder) != CS_ERR_OK) return 0;
     cs_option(decoder, CS_OPT_DETAIL, CS_OPT_ON);
     return decoder;
-}
-
-/* For `count` functions in the portable form: results[i] is STROBE_PATCH_*. */
-void strobe_agent_check_patchable(uint32_t count, const uint64_t* addresses, const uint64_t* sizes, uint32_t* results) {
-    csh decoder = strobe_decoder_open();
-    uint32_t index;
-    if (decoder == 0) return;
-    for (index = 0; index < count; index++) {
-        uint64_t skip = strobe_jump_offset(addresses[index], sizes[index]);
-        results[index] = (uint32_t)strobe_patchable(decoder, addresses[index], skip, sizes[index], 0);
-        if (skip != 0) results[index] |= STROBE_PATCH_BEHIND_MARK;
-    }
-    cs_close(&decoder);
 }

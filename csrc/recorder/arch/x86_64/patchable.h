@@ -11,8 +11,7 @@
 uint64_t strobe_jump_offset(uint64_t entry, uint64_t bytes);
 /* A decoder for cs_close, or 0. */
 csh strobe_decoder_open(void);
-/* STROBE_PATCH_* of a jump at `entry` + `skip` in a function of `bytes` bytes. `native`: calls and jumps may be moved.
- */
-int strobe_patchable(csh decoder, uint64_t entry, uint64_t skip, uint64_t bytes, int native);
+/* STROBE_PATCH_* of a jump at `entry` + `skip` in a function of `bytes` bytes. */
+int strobe_patchable(csh decoder, uint64_t entry, uint64_t skip, uint64_t bytes);
 
 #endif

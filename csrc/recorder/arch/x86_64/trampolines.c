@@ -1,7 +1,7 @@
 /*
- * Trampolines of the native form, made on the agent's thread. The function's entry becomes a jump to its trampoline:
+ * Trampolines, made on the agent's thread. The function's entry becomes a jump to its trampoline:
  *
- *   memory:          address of strobe_native_enter
+ *   memory:          address of strobe_native_enter; in the portable form of a guard (guards.c)
  *   trampoline - 4:  the function's number
  *   trampoline:      push rax
  *                    lea rax, [resume]
@@ -178,7 +178,7 @@ static void strobe_write_trampoline(csh decoder, struct strobe_hook* hook, uint8
     struct strobe_output out;
     int result;
     hook->skip = (uint32_t)strobe_jump_offset(hook->entry, hook->size);
-    result = strobe_patchable(decoder, hook->entry, hook->skip, hook->size, 1);
+    result = strobe_patchable(decoder, hook->entry, hook->skip, hook->size);
     hook->displaced = (uint32_t)result >> STROBE_PATCH_DISPLACED_SHIFT;
     out.at = place;
     out.failed = result & 0xff;

@@ -100,6 +100,9 @@ static void strobe_put_path_instructions(struct strobe_bytes* out, const struct 
     strobe_put(out, 0x1016, 2); /* the slot has the return address now */
     scratch.at = expression;
     strobe_put_block(out, expression, strobe_put_path_expression(&scratch, recorder, 0));
+#ifndef STROBE_STAYS_LOADED
+    strobe_put(out, 0x40 | STROBE_PATH_COUNT_BYTES, 1); /* DW_CFA_advance_loc: the count of threads is taken back */
+#endif
     strobe_put_stack_moves(out, "1", 96, -8);
     strobe_put(out, 0x0308, 2); /* DW_CFA_same_value rbx */
     strobe_put_stack_moves(out, "222211111", 88, -8);

@@ -1,0 +1,147 @@
+"""Threads of another process that are held for a moment: still until they are let go of, and as they were after it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support import processes
+from support.sessions import Build
+from support.wait import wait_until
+
+from strobe import _core
+
+LONG_MS = 600_000
+SIGNALS = 200
+
+# A thread of it is in vfork, whose child sleeps.
+FORKER = """
+import ctypes, threading, time
+def fork():
+    libc = ctypes.CDLL(None)
+    if libc.vfork() == 0:
+        libc.sleep(600)
+threading.Thread(target=fork, daemon=True).start()
+print("ready", flush=True)
+time.sleep(600)
+"""
+HOLDER = """
+import sys, time
+from strobe import _core
+held = _core.HeldThreads([int(item) for item in sys.argv[1:]], 600_000)
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+def start(*command: str) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() in ("ready\n", "held\n")
+    return process
+
+
+@pytest.fixture
+def target(build_program: Build) -> Iterator[subprocess.Popen[str]]:
+    process = start(str(build_program("counts_signals")))
+    yield process
+    processes.end(process)
+
+
+def handled(process: subprocess.Popen[str]) -> int:
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+    return int(process.stdout.readline())
+
+
+def tasks(pid: int) -> list[int]:
+    return [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
+
+
+def status(pid: int, field: str) -> set[str]:
+    """What /proc has for its threads."""
+    texts = [Path(f"/proc/{pid}/task/{task}/status").read_text() for task in tasks(pid)]
+    return {text.partition(f"\n{field}:\t")[2].split()[0] for text in texts}
+
+
+def is_let_go_of(pid: int) -> bool:
+    return status(pid, "TracerPid") == {"0"}
+
+
+def test_they_stand_still_until_they_are_released(target: subprocess.Popen[str]) -> None:
+    held = _core.HeldThreads(tasks(target.pid), LONG_MS)
+    wait_until(lambda: status(target.pid, "State") == {"t"}, "all threads to stand still", 20)
+    assert held.release()
+    assert is_let_go_of(target.pid)
+    assert handled(target) == 0
+
+
+def test_they_are_held_no_longer_than_the_limit(target: subprocess.Popen[str]) -> None:
+    held = _core.HeldThreads(tasks(target.pid), 50)
+    wait_until(lambda: is_let_go_of(target.pid), "the limit", 20)
+    assert handled(target) == 0
+    assert not held.release()
+
+
+def test_each_signal_is_delivered_once(target: subprocess.Popen[str]) -> None:
+    """Also one that is on its way when its thread is held."""
+    for _ in range(SIGNALS // 4):
+        for _ in range(2):
+            os.kill(target.pid, signal.SIGRTMIN)
+        held = _core.HeldThreads(tasks(target.pid), LONG_MS)
+        for _ in range(2):
+            os.kill(target.pid, signal.SIGRTMIN)
+        assert held.release()
+    assert wait_until(lambda: handled(target) == SIGNALS, "all signals", 20)
+
+
+def test_they_go_on_when_the_holder_is_killed(target: subprocess.Popen[str]) -> None:
+    holder = start(sys.executable, "-c", HOLDER, *map(str, tasks(target.pid)))
+    try:
+        assert not is_let_go_of(target.pid)
+        os.kill(target.pid, signal.SIGRTMIN)
+    finally:
+        processes.end(holder)
+    wait_until(lambda: is_let_go_of(target.pid), "the kernel to let go of them", 20)
+    assert wait_until(lambda: handled(target) == 1, "the signal", 20)
+
+
+def test_a_program_that_is_stopped_meanwhile_stays_stopped(target: subprocess.Popen[str]) -> None:
+    held = _core.HeldThreads(tasks(target.pid), 400)
+    os.kill(target.pid, signal.SIGSTOP)
+    wait_until(lambda: is_let_go_of(target.pid), "the limit", 20)
+    wait_until(lambda: status(target.pid, "State") == {"T"}, "the stop", 20)
+    assert not held.release()
+    os.kill(target.pid, signal.SIGCONT)
+    assert handled(target) == 0
+
+
+@pytest.mark.timeout(60)
+def test_a_thread_in_vfork_is_not_waited_for() -> None:
+    process = start(sys.executable, "-c", FORKER)
+    try:
+        wait_until(lambda: "D" in status(process.pid, "State"), "vfork", 20)
+        held = _core.HeldThreads(tasks(process.pid), LONG_MS)
+        assert held.release()
+        wait_until(lambda: is_let_go_of(process.pid), "the end of the tracing thread", 20)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        processes.end(process)
+
+
+def test_nobody_is_held_of_a_process_that_is_gone(target: subprocess.Popen[str]) -> None:
+    before = tasks(target.pid)
+    processes.end(target)
+    assert _core.HeldThreads(before, LONG_MS).release()

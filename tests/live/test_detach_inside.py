@@ -1,0 +1,87 @@
+"""The agent goes while threads are in what it has hooked; in the portable form the code there goes with it."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from support import processes
+from support.programs import PROGRAMS
+from support.rounds import rounds, scenario
+from support.sessions import Build, totals
+from support.wait import wait_until
+
+from strobe.capture import agent_link
+from strobe.model import LaunchSpec
+from strobe.session import Session, SessionManager
+
+SECONDS = 20
+FORMS = pytest.mark.parametrize("form", ["native", "portable"])
+
+
+@contextmanager
+def calling(program: str, threads: int) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen([program, str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert hear(process) == b"r"
+        yield process
+        process.send_signal(signal.SIGUSR1)
+        assert process.wait(SECONDS) == 0
+    finally:
+        processes.end(process)
+
+
+def hear(process: subprocess.Popen[bytes]) -> bytes:
+    assert process.stdout is not None
+    ready, _, _ = select.select([process.stdout], [], [], SECONDS)
+    return os.read(process.stdout.fileno(), 1) if ready else b""
+
+
+def say(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin is not None
+    process.stdin.write(b".")
+    process.stdin.flush()
+
+
+def traced(manager: SessionManager, pid: int) -> Session:
+    session = manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), ["step"])
+    wait_until(lambda: totals(session).get("step"), "a call", SECONDS)
+    return session
+
+
+@FORMS
+@scenario
+def test_threads_call_on(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    with calling(build_program("calls_always"), 4) as process:
+        for _ in rounds(6):
+            traced(manager, process.pid).stop()
+            assert process.poll() is None
+
+
+@FORMS
+@scenario
+def test_a_handler_waits_above_a_call(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """Its thread returns to where it was interrupted, long after the program was let go of."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    monkeypatch.setattr(agent_link, "LEAVING_S", 0.2)
+    stays = 0
+    with calling(build_program("calls_always"), 0) as process:
+        for _ in rounds(4):
+            session = traced(manager, process.pid)
+            process.send_signal(signal.SIGUSR2)
+            assert hear(process) == b"h"
+            session.stop()
+            stays += any("stays in the process" in warning for warning in session.failures)
+            say(process)
+            assert process.poll() is None
+    assert form == "portable" or stays == 0
