@@ -15,6 +15,7 @@ import { ProcessHooks } from "./process_hooks.js";
 
 const RECORDER_BYTES = 4096;
 const GUARD_BYTES = 4096;
+const CODE_BEHIND = 32; // STROBE_CODE_BEHIND
 /** What the host knows to write is a jump of x86-64. */
 export const INTERCEPTOR_WRITES = Process.arch !== "x64";
 const STANDARD_UNWINDER = "libgcc_s.so.1";
@@ -61,7 +62,7 @@ export class Recorder {
         count: number, addresses: NativePointer, sizes: NativePointer, results: NativePointer) => void) | null;
     /** Null for a CPU that has no native form. */
     private readonly writeTrampolines_: ((
-        count: number, hooks: NativePointer, memory: NativePointer, enter: UInt64) => number) | null;
+        count: number, hooks: NativePointer, memory: NativePointer, enter: UInt64, copy: NativePointer) => number) | null;
     /** Where trampolines lead: to the library, or to a guard with Interceptor's probe in it; null where Interceptor writes the jumps. */
     readonly enter: NativePointer | null;
     private readonly letLeave_: () => NativeFunctionReturnValue;
@@ -94,7 +95,7 @@ export class Recorder {
             checkPatchable, "void", ["uint32", "pointer", "pointer", "pointer"]);
         const writeTrampolines = tools.strobe_agent_write_trampolines as NativePointer | undefined;
         this.writeTrampolines_ = writeTrampolines === undefined ? null : new NativeFunction(
-            writeTrampolines, "int", ["uint32", "pointer", "pointer", "uint64"]);
+            writeTrampolines, "int", ["uint32", "pointer", "pointer", "uint64", "pointer"]);
         this.takeOut_ = new NativeFunction(tools.strobe_agent_take_out, "void", ["pointer", "pointer", "uint32"]);
         this.store = new NativeFunction(form.strobe_agent_store, "int", ["pointer", "pointer", "uint32"]);
         this.storeBits = new NativeFunction(
@@ -230,9 +231,11 @@ export class Recorder {
         return new Uint32Array(results.readByteArray(4 * count) as ArrayBuffer);
     }
 
-    /** `hooks`: struct strobe_hook each, filled in. `memory`: writable, and within reach of all of them. */
-    writeTrampolines(count: number, hooks: NativePointer, memory: NativePointer, enter = this.enter): void {
-        if (this.writeTrampolines_?.(count, hooks, memory, uint64((enter ?? NULL).toString())) !== 0) throw new Error("there is no decoder");
+    /** `hooks`: struct strobe_hook each, filled in, of functions up to `longest` bytes. `memory`: writable, and within reach of all of them. */
+    writeTrampolines(count: number, hooks: NativePointer, memory: NativePointer, longest: number, enter = this.enter): void {
+        const copy = Memory.alloc(longest + CODE_BEHIND);
+        const result = this.writeTrampolines_?.(count, hooks, memory, uint64((enter ?? NULL).toString()), copy);
+        if (result !== 0) throw new Error("there is no decoder");
     }
 
     /** Up to 8 bytes of code, while threads run there: a jump, or what one has replaced. */

@@ -78,7 +78,8 @@ function makeGroup(
     }
     try {
         const hooks = fillIn(request, group);
-        recorder.writeTrampolines(group.length, hooks, memory, enter);
+        const longest = group.reduce((most, index) => Math.max(most, request.sizes[index]), 0);
+        recorder.writeTrampolines(group.length, hooks, memory, longest, enter);
         makeExecutable(memory, bytes);
         own.push({ start: memory, end: memory.add(bytes), first, last });
         return group.map((_, position) => read(hooks.add(position * HOOK_BYTES), known));

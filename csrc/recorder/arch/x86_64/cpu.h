@@ -34,9 +34,11 @@
 #define STROBE_SIGBUS 7
 #define STROBE_SIGSEGV 11
 
+#define STROBE_EPERM 1
 #define STROBE_ESRCH 3
 #define STROBE_EFAULT 14
 #define STROBE_EINVAL 22
+#define STROBE_ENOSYS 38
 
 #define STROBE_COMPILER_BARRIER() __asm__ volatile("" : : : "memory")
 
