@@ -1,6 +1,6 @@
 /**
  * Sets up the recorder (csrc/recorder) in the target. Native form: a library, called by trampolines of our own. Portable form, where that
- * library cannot be loaded: compiled by TinyCC, called by Interceptor.
+ * library cannot be loaded: compiled by TinyCC, called by a guard that stays when it goes.
  */
 
 import { CodeChanges, type LeftChange } from "./code_changes.js";
@@ -47,6 +47,7 @@ export interface RecorderAnswer {
 }
 
 export class Recorder {
+    /** Only there where Interceptor writes the jumps. */
     readonly onEnter: NativePointer;
     /** Null where threads keep their values of it: the next agent goes on with the same one. */
     private threadKey: number | null = null;
@@ -63,7 +64,7 @@ export class Recorder {
     /** Null for a CPU that has no native form. */
     private readonly writeTrampolines_: ((
         count: number, hooks: NativePointer, memory: NativePointer, enter: UInt64, copy: NativePointer) => number) | null;
-    /** Where trampolines lead: to the library, or to a guard with Interceptor's probe in it; null where Interceptor writes the jumps. */
+    /** Where trampolines lead: to the library, or to a guard that calls the compiled recorder; null where Interceptor writes the jumps. */
     readonly enter: NativePointer | null;
     private readonly letLeave_: () => NativeFunctionReturnValue;
     private readonly takeOut_: (address: NativePointer, bytes: NativePointer, count: number) => void;
@@ -114,7 +115,7 @@ export class Recorder {
             new NativeFunction(form.strobe_agent_set_thread_key, "void", ["uint32"])(key);
             if (library === null) this.threadKey = key; // what its destructor calls goes with the script
         }
-        this.enter = library === null ? this.makeProbe(form) : new NativeFunction(form.strobe_native_begin, "pointer", [])() as NativePointer;
+        this.enter = library === null ? this.makeGuard(form) : new NativeFunction(form.strobe_native_begin, "pointer", [])() as NativePointer;
         if (library !== null && isFirst)
             new NativeFunction(form.strobe_agent_set_loader_lock, "void", ["pointer"])(loaderLock());
         if (library !== null && isFirst) callInForkedChildren(form.strobe_native_after_fork);
@@ -137,14 +138,12 @@ export class Recorder {
         };
     }
 
-    /** One probe for all functions of the portable form, in a guard that all trampolines lead to. */
-    private makeProbe(form: Record<string, NativePointer>): NativePointer | null {
+    /** Where all trampolines of the portable form lead; outlives the agent. */
+    private makeGuard(form: Record<string, NativePointer>): NativePointer | null {
         if (INTERCEPTOR_WRITES) return null;
         const guard = mapAnonymous(GUARD_BYTES);
-        const probe = new NativeFunction(form.strobe_agent_probe_guard, "pointer", ["pointer"])(guard) as NativePointer;
+        new NativeFunction(form.strobe_agent_entry_guard, "uint32", ["pointer"])(guard);
         makeExecutable(guard, GUARD_BYTES);
-        Interceptor.attach(probe, this.onEnter as unknown as NativeInvocationListenerCallbacks);
-        Interceptor.flush();
         return guard;
     }
 

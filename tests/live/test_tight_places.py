@@ -6,8 +6,9 @@ import pytest
 from support.sessions import Build, Launch, outcome, totals, untraced
 
 
-def test_small_stacks(launch: Launch, build_program: Build) -> None:
-    """Of the native form alone: Interceptor takes more room."""
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_small_stacks(launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
     program = build_program("small_stacks", "-O1", "-Wno-infinite-recursion")
     session = launch(program, patterns=["*"], sampling="off", depth=2)
     assert outcome(session) == untraced(program)

@@ -89,8 +89,7 @@ static inline uint64_t strobe_thread_word(uint64_t offset) {
     return value;
 }
 
-/* Vector register `index` of 0 to 7, as the program left it. The portable form cannot know it: Interceptor's own code
-   has run in between. */
+/* Vector register `index` of 0 to 7, as the program left it. Not in the portable form. */
 static inline void strobe_vector(uint32_t index, uint64_t* into) {
     into[0] = into[1] = 0;
 #ifndef __TINYC__

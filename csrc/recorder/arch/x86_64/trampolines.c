@@ -229,8 +229,8 @@ int strobe_agent_write_trampolines(uint32_t count, struct strobe_hook* hooks, ui
     if (decoder == 0) return -1;
     *(uint64_t*)memory = enter;
     for (index = 0; index < count; index++)
-        strobe_write_trampoline(decoder, &hooks[index], memory,
-                                memory + 16 + (uint64_t)index * STROBE_TRAMPOLINE_BYTES, copy);
+        strobe_write_trampoline(decoder, &hooks[index], memory, memory + 16 + (uint64_t)index * STROBE_TRAMPOLINE_BYTES,
+                                copy);
     cs_close(&decoder);
     return 0;
 }
