@@ -2,6 +2,7 @@
  * Trampolines, made on the agent's thread. The function's entry becomes a jump to its trampoline:
  *
  *   memory:          address of strobe_native_enter; in the portable form of a guard (guards.c)
+ *   memory + 8:      the number of this memory (agent/trampolines.ts)
  *   trampoline - 4:  the function's number
  *   trampoline:      push rax
  *                    lea rax, [resume]
@@ -27,9 +28,10 @@ struct strobe_hook {
     uint8_t copies[4];   /* out: the copy of the instruction 1 to 4 bytes behind the jump's first lies so far behind
                             `trampoline`; 0: none begins there */
     uint32_t reserved;
+    uint8_t original[8]; /* out: what stands where the jump is to lie */
 };
 
-STROBE_STATIC_ASSERT(sizeof(struct strobe_hook) == 56, "the agent fills it in");
+STROBE_STATIC_ASSERT(sizeof(struct strobe_hook) == 64, "the agent fills it in");
 
 #define STROBE_CODE_BEHIND 32 /* bytes that are looked at behind a function's end */
 
@@ -197,6 +199,7 @@ static void strobe_write_trampoline(csh decoder, struct strobe_hook* hook, uint8
                                     uint8_t* copy) {
     struct strobe_output out;
     struct strobe_code function;
+    uint32_t index;
     int result;
     uint64_t behind = (0 - (hook->entry + hook->size)) % STROBE_PAGE_BYTES; /* what is beyond may not be there */
     function.entry = hook->entry;
@@ -207,6 +210,7 @@ static void strobe_write_trampoline(csh decoder, struct strobe_hook* hook, uint8
     hook->skip = (uint32_t)strobe_jump_offset(&function);
     result = strobe_patchable(decoder, &function, hook->skip);
     hook->displaced = (uint32_t)result >> STROBE_PATCH_DISPLACED_SHIFT;
+    for (index = 0; index < STROBE_JUMP_BYTES; index++) hook->original[index] = copy[hook->skip + index];
     out.at = place;
     out.failed = result & 0xff;
     strobe_emit(&out, hook->function, 4);
