@@ -222,7 +222,11 @@ void strobe_agent_set_extras(uint32_t count, const uint32_t* functions, const ui
             ((volatile uint16_t*)strobe_recorder.extras_of)[functions[index]] = extras[index];
 }
 
-void strobe_agent_set_script(void* script) { strobe_recorder.script = (strobe_script_function*)script; }
+void strobe_agent_set_script(void* script, void* set_cancel_state) {
+    strobe_recorder.set_cancel_state = (int (*)(int, int*))set_cancel_state;
+    STROBE_COMPILER_BARRIER();
+    strobe_recorder.script = (strobe_script_function*)script;
+}
 
 /* As strobe_recorder.callers; nobody writes there any more. Whether nobody reads those before any more. */
 int strobe_agent_set_callers(const uint64_t* callers) {

@@ -218,6 +218,7 @@ struct strobe_recorder {
     uint32_t recipe_steps_used;
     uint32_t extras_used;
     strobe_script_function* script;
+    int (*set_cancel_state)(int state, int* before); /* pthread_setcancelstate; NULL where there is none */
     const uint64_t* callers; /* code that unwinders know: a count, then pairs of start and end, by address */
     void* (*get_specific)(uint32_t key);
     int (*set_specific)(uint32_t key, const void* value);
