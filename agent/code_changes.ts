@@ -5,6 +5,7 @@
  * could not), and what this agent takes back itself when the host is not there to do it.
  */
 
+import { readOwnMemory } from "./libc.js";
 import { PresentCode } from "./present_code.js";
 import type { Recorder } from "./recorder.js";
 
@@ -15,6 +16,8 @@ const JUMP_BYTES = 5;
 export interface Jump {
     address: NativePointer;
     leadsTo: NativePointer;
+    /** What stands there, in hexadecimal digits. */
+    original: string;
 }
 
 /** Bytes in hexadecimal digits. */
@@ -49,7 +52,7 @@ export class CodeChanges {
 
     /** Before any of them is written. Those without room would stay if nobody took them out. */
     note(jumps: Jump[]): void {
-        for (const { address, leadsTo } of jumps) {
+        for (const { address, leadsTo, original } of jumps) {
             const key = Number(address);
             const known = this.places.get(key) ?? [];
             const free = known.find(index => !leads(address, this.entry(index).add(8).readPointer()));
@@ -57,7 +60,7 @@ export class CodeChanges {
             if (index >= this.capacity) break;
             const entry = this.entry(index);
             entry.writePointer(address).add(8).writePointer(leadsTo);
-            entry.add(16).writeByteArray(address.readByteArray(JUMP_BYTES) as ArrayBuffer);
+            entry.add(16).writeByteArray(bytesOf(original));
             if (free !== undefined) continue;
             this.places.set(key, [...known, index]);
             this.addresses.push(key);
@@ -124,20 +127,25 @@ export class CodeChanges {
 
 /** Whether a jump stands there, and leads to that place. */
 function leads(address: NativePointer, to: NativePointer): boolean {
-    return address.readU8() === JUMP && address.add(JUMP_BYTES).add(address.add(1).readS32()).equals(to);
+    return hexadecimal(address) === jump(address, to);
 }
 
+/** Fewer where there is no memory any more. */
 function hexadecimal(place: NativePointer): string {
-    return digits(new Uint8Array(place.readByteArray(JUMP_BYTES) as ArrayBuffer));
+    return digits(readOwnMemory(place, JUMP_BYTES));
 }
 
 function jump(address: NativePointer, to: NativePointer): string {
     const bytes = new Uint8Array(JUMP_BYTES);
     bytes[0] = JUMP;
     new DataView(bytes.buffer).setInt32(1, to.sub(address.add(JUMP_BYTES)).toInt32(), true);
-    return digits(bytes);
+    return digits(bytes.buffer);
 }
 
-function digits(bytes: Uint8Array): string {
-    return [...bytes].map(byte => byte.toString(16).padStart(2, "0")).join("");
+function bytesOf(text: string): number[] {
+    return (text.match(/../g) ?? []).map(byte => parseInt(byte, 16));
+}
+
+export function digits(bytes: ArrayBuffer): string {
+    return [...new Uint8Array(bytes)].map(byte => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -42,10 +42,15 @@ export interface HookAnswer {
     copy: string;
     /** Of the instructions 1 to 4 bytes behind the jump's first: a byte each, how far behind `copy`. 0: none begins there. */
     copies: number;
+    /** There lies `number` for as long as the trampoline does; nowhere where there is none. */
+    mark: string;
+    number: number;
+    /** What stood where the jump is to lie, in hexadecimal digits. */
+    original: string;
 }
 
 export function refused(reason: string): HookAnswer {
-    return { refusal: reason, trampoline: "0x0", skip: 0, displaced: 0, copy: "0x0", copies: 0 };
+    return { refusal: reason, trampoline: "0x0", skip: 0, displaced: 0, copy: "0x0", copies: 0, mark: "0x0", number: 0, original: "" };
 }
 
 export class Hooks {

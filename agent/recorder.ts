@@ -1,6 +1,6 @@
 /**
  * Sets up the recorder (csrc/recorder) in the target. Native form: a library, called by trampolines of our own. Portable form, where that
- * library cannot be loaded: compiled by TinyCC, called by Interceptor.
+ * library cannot be loaded: compiled by TinyCC, called by a guard that stays when it goes.
  */
 
 import { CodeChanges, type LeftChange } from "./code_changes.js";
@@ -14,6 +14,7 @@ import { ProcessHooks } from "./process_hooks.js";
 
 const RECORDER_BYTES = 4096;
 const GUARD_BYTES = 4096;
+const CODE_BEHIND = 32; // STROBE_CODE_BEHIND
 /** What the host knows to write is a jump of x86-64. */
 export const INTERCEPTOR_WRITES = Process.arch !== "x64";
 const STANDARD_UNWINDER = "libgcc_s.so.1";
@@ -45,6 +46,7 @@ export interface RecorderAnswer {
 }
 
 export class Recorder {
+    /** Only there where Interceptor writes the jumps. */
     readonly onEnter: NativePointer;
     /** Null where threads keep their values of it: the next agent goes on with the same one. */
     private threadKey: number | null = null;
@@ -60,8 +62,8 @@ export class Recorder {
         count: number, addresses: NativePointer, sizes: NativePointer, results: NativePointer) => void) | null;
     /** Null for a CPU that has no native form. */
     private readonly writeTrampolines_: ((
-        count: number, hooks: NativePointer, memory: NativePointer, enter: UInt64) => number) | null;
-    /** Where trampolines lead: to the library, or to a guard with Interceptor's probe in it; null where Interceptor writes the jumps. */
+        count: number, hooks: NativePointer, memory: NativePointer, enter: UInt64, copy: NativePointer) => number) | null;
+    /** Where trampolines lead: to the library, or to a guard that calls the compiled recorder; null where Interceptor writes the jumps. */
     readonly enter: NativePointer | null;
     private readonly letLeave_: () => NativeFunctionReturnValue;
     private readonly takeOut_: (address: NativePointer, bytes: NativePointer, count: number) => void;
@@ -93,7 +95,7 @@ export class Recorder {
             checkPatchable, "void", ["uint32", "pointer", "pointer", "pointer"]);
         const writeTrampolines = tools.strobe_agent_write_trampolines as NativePointer | undefined;
         this.writeTrampolines_ = writeTrampolines === undefined ? null : new NativeFunction(
-            writeTrampolines, "int", ["uint32", "pointer", "pointer", "uint64"]);
+            writeTrampolines, "int", ["uint32", "pointer", "pointer", "uint64", "pointer"]);
         this.takeOut_ = new NativeFunction(tools.strobe_agent_take_out, "void", ["pointer", "pointer", "uint32"]);
         this.store = new NativeFunction(form.strobe_agent_store, "int", ["pointer", "pointer", "uint32"]);
         this.storeBits = new NativeFunction(
@@ -112,7 +114,7 @@ export class Recorder {
             new NativeFunction(form.strobe_agent_set_thread_key, "void", ["uint32"])(key);
             if (library === null) this.threadKey = key; // what its destructor calls goes with the script
         }
-        this.enter = library === null ? this.makeProbe(form) : new NativeFunction(form.strobe_native_begin, "pointer", [])() as NativePointer;
+        this.enter = library === null ? this.makeGuard(form) : new NativeFunction(form.strobe_native_begin, "pointer", [])() as NativePointer;
         this.addUnwinder_ = new NativeFunction(form.strobe_agent_add_unwinder, "int", ["pointer"]);
         this.observers = library === null ? null : new Observers(this, form);
         this.unwindTable = new NativeFunction(form.strobe_agent_unwind_table, "pointer", [])() as NativePointer;
@@ -132,14 +134,12 @@ export class Recorder {
         };
     }
 
-    /** One probe for all functions of the portable form, in a guard that all trampolines lead to. */
-    private makeProbe(form: Record<string, NativePointer>): NativePointer | null {
+    /** Where all trampolines of the portable form lead; outlives the agent. */
+    private makeGuard(form: Record<string, NativePointer>): NativePointer | null {
         if (INTERCEPTOR_WRITES) return null;
         const guard = mapAnonymous(GUARD_BYTES);
-        const probe = new NativeFunction(form.strobe_agent_probe_guard, "pointer", ["pointer"])(guard) as NativePointer;
+        new NativeFunction(form.strobe_agent_entry_guard, "uint32", ["pointer"])(guard);
         makeExecutable(guard, GUARD_BYTES);
-        Interceptor.attach(probe, this.onEnter as unknown as NativeInvocationListenerCallbacks);
-        Interceptor.flush();
         return guard;
     }
 
@@ -226,9 +226,11 @@ export class Recorder {
         return new Uint32Array(results.readByteArray(4 * count) as ArrayBuffer);
     }
 
-    /** `hooks`: struct strobe_hook each, filled in. `memory`: writable, and within reach of all of them. */
-    writeTrampolines(count: number, hooks: NativePointer, memory: NativePointer, enter = this.enter): void {
-        if (this.writeTrampolines_?.(count, hooks, memory, uint64((enter ?? NULL).toString())) !== 0) throw new Error("there is no decoder");
+    /** `hooks`: struct strobe_hook each, filled in, of functions up to `longest` bytes. `memory`: writable, and within reach of all of them. */
+    writeTrampolines(count: number, hooks: NativePointer, memory: NativePointer, longest: number, enter = this.enter): void {
+        const copy = Memory.alloc(longest + CODE_BEHIND);
+        const result = this.writeTrampolines_?.(count, hooks, memory, uint64((enter ?? NULL).toString()), copy);
+        if (result !== 0) throw new Error("there is no decoder");
     }
 
     /** Up to 8 bytes of code, while threads run there: a jump, or what one has replaced. */

@@ -20,15 +20,17 @@ const WIDTHS: Record<string, number> = {
 
 type Expression = (args: NativePointer[], retval: NativePointer | undefined) => unknown;
 
+const SET_CANCEL_STATE = Module.findGlobalExportByName("pthread_setcancelstate") ?? NULL;
+
 let evaluating = 0;
 
 export class Scripts {
     private readonly expressions = new Map<number, Expression>();
     private readonly run: NativeCallback<"uint64", ["uint64", "pointer", "pointer", "pointer"]>;
-    private readonly setScript: (script: NativePointer) => void;
+    private readonly setScript: (script: NativePointer, setCancelState: NativePointer) => void;
 
     constructor(form: Record<string, NativePointer>) {
-        this.setScript = new NativeFunction(form.strobe_agent_set_script, "void", ["pointer"]);
+        this.setScript = new NativeFunction(form.strobe_agent_set_script, "void", ["pointer", "pointer"]);
         this.run = new NativeCallback((number, registers, slot, out) => {
             const at = Number(number);
             return uint64(this.write(at & 0xffff, (at & AT_EXIT) !== 0, registers, slot, out));
@@ -39,11 +41,11 @@ export class Scripts {
     compile(index: number, expression: string): void {
         this.expressions.set(index, new Function("args", "retval", `"use strict"; return (${expression}\n);`) as Expression);
         guardMemory();
-        this.setScript(this.run);
+        this.setScript(this.run, SET_CANCEL_STATE);
     }
 
     end(): void {
-        this.setScript(NULL);
+        this.setScript(NULL, SET_CANCEL_STATE);
     }
 
     private write(index: number, atExit: boolean, registers: NativePointer, slot: NativePointer, out: NativePointer): number {

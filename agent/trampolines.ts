@@ -1,18 +1,22 @@
 /** Trampolines: csrc/recorder/arch/x86_64/trampolines.c writes them, here is found where. */
 
-import { type Jump } from "./code_changes.js";
+import { digits, type Jump } from "./code_changes.js";
 import { type HookAnswer, type HookRequest, LOOPS_TO_ENTRY, refused, REFUSALS } from "./hooks.js";
 import { makeExecutable, unmap } from "./libc.js";
 import { mapNear } from "./near_memory.js";
 import type { Recorder } from "./recorder.js";
 
-const HOOK_BYTES = 56; // struct strobe_hook
+const HOOK_BYTES = 64; // struct strobe_hook
 const TRAMPOLINE_BYTES = 96; // STROBE_TRAMPOLINE_BYTES
-const HEADER_BYTES = 16;
+const HEADER_BYTES = 16; // where they lead, and the number of this memory
+const NUMBER_OFFSET = 8;
+const JUMP_BYTES = 5;
 const GROUP_SPAN = ptr(0x20000000); // functions that share memory lie so close together
 
 /** All memory that has trampolines: a function may be both observed and traced. */
 let own: { start: NativePointer; end: NativePointer; first: NativePointer; last: NativePointer }[] = [];
+
+let numbers = 0; // of the memory that was ever made
 
 function isOwn(address: NativePointer): boolean {
     return own.some(({ start, end }) => address.compare(start) >= 0 && address.compare(end) < 0);
@@ -29,7 +33,7 @@ export function forgetTrampolines(base: NativePointer, size: number): void {
 /** Those that the host is to write. */
 export function jumpsOf(addresses: string[], answers: HookAnswer[]): Jump[] {
     return answers.flatMap((answer, index) => answer.refusal !== "" || ptr(answer.trampoline).isNull() ? [] : [{
-        address: ptr(addresses[index]).add(answer.skip), leadsTo: ptr(answer.trampoline),
+        address: ptr(addresses[index]).add(answer.skip), leadsTo: ptr(answer.trampoline), original: answer.original,
     }]);
 }
 
@@ -78,10 +82,14 @@ function makeGroup(
     }
     try {
         const hooks = fillIn(request, group);
-        recorder.writeTrampolines(group.length, hooks, memory, enter);
+        const longest = group.reduce((most, index) => Math.max(most, request.sizes[index]), 0);
+        recorder.writeTrampolines(group.length, hooks, memory, longest, enter);
+        // once the code was read: who finds the number there finds trampolines that were made of what stands there now
+        const number = ++numbers;
+        memory.add(NUMBER_OFFSET).writeU64(number);
         makeExecutable(memory, bytes);
         own.push({ start: memory, end: memory.add(bytes), first, last });
-        return group.map((_, position) => read(hooks.add(position * HOOK_BYTES), known));
+        return group.map((_, position) => read(hooks.add(position * HOOK_BYTES), known, memory.add(NUMBER_OFFSET), number));
     } catch (error) {
         unmap(memory, bytes);
         throw error;
@@ -99,7 +107,7 @@ function fillIn(request: HookRequest, group: number[]): NativePointer {
     return hooks;
 }
 
-function read(hook: NativePointer, known: ModuleMap): Trampoline {
+function read(hook: NativePointer, known: ModuleMap, mark: NativePointer, number: number): Trampoline {
     const result = hook.add(20).readU32();
     const refusal = REFUSALS[result & 0xff];
     const leadsTo = hook.add(32).readPointer();
@@ -109,6 +117,8 @@ function read(hook: NativePointer, known: ModuleMap): Trampoline {
     if (!leadsTo.isNull() && !known.has(leadsTo) && !isOwn(leadsTo)) return { answer: refused("in-use"), loopsToEntry };
     const trampoline = hook.add(24).readPointer().toString();
     const [skip, displaced] = [hook.add(40).readU32(), hook.add(44).readU32()];
-    const answer = { refusal: "", trampoline, skip, displaced, copy: trampoline, copies: hook.add(48).readU32() };
+    const copies = hook.add(48).readU32();
+    const original = digits(hook.add(56).readByteArray(JUMP_BYTES) as ArrayBuffer);
+    const answer = { refusal: "", trampoline, skip, displaced, copy: trampoline, copies, mark: mark.toString(), number, original };
     return { answer, loopsToEntry };
 }

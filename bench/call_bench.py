@@ -1,8 +1,8 @@
 """What one traced call costs: enter and exit recorded, arguments, return value, duration.
 
 Stresses the hook and the recorder. A figure is the program's best batch of 50,000 calls, in several runs, which take
-turns with those of the baselines: the same loop untraced, the portable form of the recorder (Frida's Interceptor and a
-CModule), a hook in JavaScript that does nothing, and uftrace, where there is one.
+turns with those of the baselines: the same loop untraced, the portable form of the recorder (the same C, compiled by
+TinyCC), a hook in JavaScript that does nothing, and uftrace, where there is one.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ CALLS = 2_000_000
 PORTABLE_CALLS = 400_000
 JAVASCRIPT_CALLS = 80_000
 BARS_NS = {"two": 45, "heap": 80}
-OF_PORTABLE = 0.2
 OF_UFTRACE = 0.5
 OF_ONE_THREAD = 1.1  # "no more than one", and what two runs of the same differ by
-PORTABLE = "Interceptor and a CModule (the portable form)"
+PORTABLE = "the portable form, compiled by TinyCC"
 NAME = "a traced call, {}"
 
 
@@ -62,7 +61,7 @@ def _others(folder: Path, program: Path) -> list[Figure]:
     traced, portable, javascript, *instrumenting = (timing.best for timing in _best(*ways))
     name = NAME.format("2 int arguments and result")
     figures = [
-        Figure(name, traced, "ns", PORTABLE, portable, bar=OF_PORTABLE * portable),
+        Figure(name, traced, "ns", PORTABLE, portable),
         Figure(name, traced, "ns", "empty JavaScript hook (Frida)", javascript),
     ]
     return figures + [Figure(name, traced, "ns", "uftrace, -pg", own, bar=OF_UFTRACE * own) for own in instrumenting]

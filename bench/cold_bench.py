@@ -44,7 +44,7 @@ def measure(folder: Path) -> list[Figure]:
     name = f"the first call of each of {COUNT:,} functions"
     return [
         Figure(name, native, "ns", "the same untraced", alone),
-        Figure(name, native, "ns", "Interceptor and a CModule (the portable form)", portable),
+        Figure(name, native, "ns", "the portable form, compiled by TinyCC", portable),
     ]
 
 

@@ -153,12 +153,21 @@ class CodeWriter {
         found.push_back({index, thread, place, pc, offset <= change.copies->size() ? (*change.copies)[offset - 1] : 0});
     }
 
+    bool is_provided(const CodeChange& change) const {
+        if (!change.provided) return true;
+        std::uint64_t value = 0;
+        const std::size_t count = memory_.read(change.provided->address, &value, sizeof value);
+        return count == sizeof value && value == change.provided->value;
+    }
+
     void compare() {
         std::string here;
         for (std::size_t i = 0; i < changes_.size(); i++) {
             here.assign(changes_[i].expected.size(), '\0');
             const std::size_t count = memory_.read(changes_[i].address, here.data(), here.size());
-            if (count != here.size() || here != changes_[i].expected) results_[i] = CodeResult::kOtherCode;
+            if (count != here.size() || here != changes_[i].expected || !is_provided(changes_[i])) {
+                results_[i] = CodeResult::kOtherCode;
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <memory>
@@ -21,11 +22,16 @@ namespace py = pybind11;
 namespace {
 
 using Row = std::tuple<std::uint64_t, py::bytes, py::bytes, std::optional<strobe::Copies>>;
+using Provided = std::optional<std::pair<std::uint64_t, std::uint64_t>>;
 
-std::pair<std::int64_t, std::vector<int>> write_rows(pid_t process, const std::vector<Row>& rows, bool is_running) {
+std::pair<std::int64_t, std::vector<int>> write_rows(pid_t process, const std::vector<Row>& rows, bool is_running,
+                                                     const std::vector<Provided>& provided) {
     std::vector<strobe::CodeChange> changes;
     changes.reserve(rows.size());
     for (const auto& [address, bytes, expected, copies] : rows) changes.push_back({address, bytes, expected, copies});
+    for (std::size_t i = 0; i < std::min(provided.size(), changes.size()); i++) {
+        if (provided[i]) changes[i].provided = strobe::Word{provided[i]->first, provided[i]->second};
+    }
     const py::gil_scoped_release release;
     const strobe::CodeAnswer answer = strobe::write_code(process, changes, is_running);
     std::vector<int> results;
@@ -45,7 +51,8 @@ int duplicate_descriptor(int pidfd, int descriptor) {
 namespace strobe::bindings {
 
 void add_patch(py::module_& module) {
-    module.def("write_code", &write_rows, py::arg("pid"), py::arg("changes"), py::arg("is_running"));
+    module.def("write_code", &write_rows, py::arg("pid"), py::arg("changes"), py::arg("is_running"),
+               py::arg("provided") = std::vector<Provided>());
     module.def("thread_pointer", &strobe::thread_pointer, py::arg("thread"), py::call_guard<py::gil_scoped_release>());
     module.def("duplicate_descriptor", &duplicate_descriptor, py::arg("pidfd"), py::arg("descriptor"));
     module.def("detach_by", &strobe::detach_by, py::arg("tracer"), py::arg("thread"),

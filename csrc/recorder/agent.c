@@ -62,10 +62,32 @@ void* strobe_agent_exit_probe(uint32_t cpu_offset, uint32_t rdi_offset) {
 
 uint32_t strobe_agent_exit_routine(uint8_t* memory) { return strobe_exit_routine_write(&strobe_recorder, memory); }
 
+/* Those with a place in `inside` whose stack still says so: arch/x86_64/guards.c. */
+static uint32_t strobe_threads_inside(const struct strobe_recorder* recorder) {
+    uint32_t index, count = 0;
+    for (index = 0; recorder->inside != NULL && index < STROBE_INSIDE_BYTES / 8; index++) {
+        uint64_t word = 0, from[2], to[2];
+        int64_t result;
+        from[0] = ((const volatile uint64_t*)recorder->inside)[index];
+        if (from[0] == 0) continue;
+        to[0] = (uint64_t)&word;
+        from[1] = to[1] = sizeof word;
+        /* a thread that was ended there has taken its stack along */
+        result = strobe_syscall(STROBE_SYS_PROCESS_VM_READV, recorder->pid, (int64_t)to, 1, (int64_t)from, 1, 0);
+        if (result != -STROBE_EFAULT && (result != sizeof word || word == (uint64_t)&recorder->inside[index])) count++;
+    }
+    return count;
+}
+
 /* From now on no thread of the program enters code that goes with the agent. Gives how many are still there. */
 uint32_t strobe_agent_let_leave(void) {
-    strobe_recorder.control->has_agent = 0;
-    return *(volatile uint32_t*)&strobe_recorder.control->agent_calls;
+    struct strobe_recorder* recorder = &strobe_recorder;
+#ifndef STROBE_STAYS_LOADED
+    recorder->control->exit_handler = 0;
+#endif
+    recorder->control->has_agent = 0;
+    /* locked: who has not seen that yet is seen here */
+    return strobe_fetch_add32(&recorder->control->agent_calls, 0) + strobe_threads_inside(recorder);
 }
 
 uint32_t strobe_agent_guard(uint8_t* memory, uint64_t leads_to) {
@@ -198,7 +220,11 @@ void strobe_agent_set_extras(uint32_t count, const uint32_t* functions, const ui
             ((volatile uint16_t*)strobe_recorder.extras_of)[functions[index]] = extras[index];
 }
 
-void strobe_agent_set_script(void* script) { strobe_recorder.script = (strobe_script_function*)script; }
+void strobe_agent_set_script(void* script, void* set_cancel_state) {
+    strobe_recorder.set_cancel_state = (int (*)(int, int*))set_cancel_state;
+    STROBE_COMPILER_BARRIER();
+    strobe_recorder.script = (strobe_script_function*)script;
+}
 
 /* As strobe_recorder.callers; nobody writes there any more. Whether nobody reads those before any more. */
 int strobe_agent_set_callers(const uint64_t* callers) {

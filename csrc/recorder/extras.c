@@ -113,13 +113,18 @@ static uint32_t strobe_capture_recipe(struct strobe_thread_state* state, struct 
     return words;
 }
 
+#define STROBE_CANCEL_DISABLE 1
+
 /* A handler that came now and jumped away, or the thread's cancellation, would leave the engine's lock held for ever.
- */
+   It may have been asked to end before, and the engine's code has cancellation points. */
 static uint64_t strobe_call_undisturbed(const struct strobe_recorder* recorder, uint64_t number,
                                         const uint64_t* registers, const uint64_t* slot, void* out) {
     uint64_t all = ~(uint64_t)0, before = 0, bytes;
+    int cancels = 0;
     strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_SETMASK, (int64_t)&all, (int64_t)&before, 8, 0, 0);
+    if (recorder->set_cancel_state != NULL) recorder->set_cancel_state(STROBE_CANCEL_DISABLE, &cancels);
     bytes = strobe_call_script(recorder->script, number, registers, slot, out);
+    if (recorder->set_cancel_state != NULL) recorder->set_cancel_state(cancels, NULL);
     strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_SETMASK, (int64_t)&before, 0, 8, 0, 0);
     return bytes;
 }

@@ -35,6 +35,10 @@ static int strobe_map_state(struct strobe_recorder* recorder) {
     if (recorder->stubs != NULL)
         recorder->frames = (struct strobe_frame*)(recorder->stubs + frames * STROBE_STUB_BYTES + STROBE_PAGE);
     recorder->unwind_table = (uint8_t*)strobe_map(STROBE_PAGE);
+#ifndef STROBE_STAYS_LOADED
+    recorder->inside = (uint64_t*)strobe_map(STROBE_INSIDE_BYTES);
+    if (recorder->inside == NULL) return 0;
+#endif
     recorder->jumps = (struct strobe_jump*)strobe_map((uint64_t)STROBE_JUMPS * sizeof(struct strobe_jump));
     if (recorder->watches == NULL || recorder->recipes == NULL || recorder->recipe_steps == NULL ||
         recorder->extras == NULL || recorder->extras_of == NULL || recorder->jumps == NULL)

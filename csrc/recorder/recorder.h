@@ -119,13 +119,16 @@ struct strobe_thread_state {
     uint32_t totals_index[STROBE_FUNCTION_CAPACITY]; /* function id -> totals entry, 0 for none yet */
 };
 
+#define STROBE_INSIDE_BYTES 8192u
+
 /* A page that the kernel clears in a forked child (MADV_WIPEONFORK): there the recorder is off, and the return stubs go
    straight to the caller, because the child would otherwise write into its parent's chunks. */
 struct strobe_control {
     uint64_t exit_handler; /* address of strobe_exit; 0: return stubs only return */
     uint32_t alive;
     uint32_t has_agent;   /* never set again in a child, whatever is recorded there */
-    uint32_t agent_calls; /* threads in code that goes with the agent; behind has_agent, as machine code has it */
+    uint32_t agent_calls; /* threads in code that goes with the agent, save those that have a place in
+                             strobe_recorder.inside; behind has_agent, as machine code has it */
     uint32_t is_own;      /* this memory is the process's own: 0 in a child until it is recorded */
 };
 
@@ -217,9 +220,12 @@ struct strobe_recorder {
     uint32_t recipe_steps_used;
     uint32_t extras_used;
     strobe_script_function* script;
+    int (*set_cancel_state)(int state, int* before); /* pthread_setcancelstate; NULL where there is none */
     const uint64_t* callers; /* code that unwinders know: a count, then pairs of start and end, by address */
     void* (*get_specific)(uint32_t key);
     int (*set_specific)(uint32_t key, const void* value);
+    int (*plain_set_specific)(uint32_t key, const void* value);
+    uint64_t* inside; /* where the recorder goes with the agent: threads that are in it (arch/x86_64/guards.c) */
     struct strobe_jump* jumps; /* that may stand in the program's code, as they were made: STROBE_JUMPS */
     uint64_t jump_count;
     uint64_t segment_bytes; /* 0: its memory is somebody else's business */
@@ -360,9 +366,10 @@ void strobe_return_path_write(struct strobe_recorder* recorder);
 /* A probe of Interceptor's for _exit; NULL for a CPU that has the following. */
 void* strobe_exit_probe_write(struct strobe_recorder* recorder, uint32_t cpu_offset, uint32_t rdi_offset);
 /* What the agent has _exit, and the dynamic linker's notification, jump to: their code, at `memory`. How many bytes; 0
-   for a CPU that has none. `leads_to`: Frida's own hook. */
+   for a CPU that has none. `leads_to`: Frida's own hook. Likewise where the portable form's trampolines lead; `enter`:
+   a strobe_enter_function. */
 uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* memory);
-uint8_t* strobe_probe_guard_write(struct strobe_recorder* recorder, uint8_t* memory);
+uint32_t strobe_entry_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t enter);
 uint32_t strobe_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to);
 /* After the return path. */
 void strobe_unwind_table_write(struct strobe_recorder* recorder);

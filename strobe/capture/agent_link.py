@@ -79,12 +79,13 @@ class Setup:
 class Trampoline:
     """`address`: where the jump leads. It lies `skip` bytes behind the function's entry; `displaced`: bytes of the
     instructions that it replaces; `copies`: where copies lie of those that begin one to four bytes behind its first, 0
-    where there is none."""
+    where there is none. `mark`: an address, and the number that is there for as long as the trampoline is."""
 
     address: int
     skip: int
     displaced: int
     copies: tuple[int, int, int, int]
+    mark: tuple[int, int]
 
 
 class AgentLink:
@@ -363,7 +364,8 @@ def _trampoline(answer: dict[str, Any]) -> Trampoline | str:
         return "in-use"
     copy, distances = int(answer["copy"], 16), answer["copies"].to_bytes(4, "little")
     first, second, third, fourth = (copy + distance if copy and distance else 0 for distance in distances)
-    return Trampoline(address, answer["skip"], answer["displaced"], (first, second, third, fourth))
+    mark = int(answer["mark"], 16), answer["number"]
+    return Trampoline(address, answer["skip"], answer["displaced"], (first, second, third, fourth), mark)
 
 
 def _module(item: dict[str, Any]) -> LoadedModule:

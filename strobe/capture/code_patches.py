@@ -37,6 +37,7 @@ class _Patch:
     original: bytes
     jump: bytes
     copies: tuple[int, int, int, int]
+    mark: tuple[int, int]
     placed: bool = False
 
 
@@ -100,7 +101,9 @@ class CodePatches:
         changed = {item: patch for item, patch in self._known(function_ids) if patch.placed != placed}
         if not changed:
             return {}
-        results = self._change([_change(patch, placed) for patch in changed.values()])
+        # the trampolines of a library that is unloaded go with it, before it can be loaded again
+        marks = [patch.mark if placed else None for patch in changed.values()]
+        results = self._change([_change(patch, placed) for patch in changed.values()], marks)
         refused = {}
         for (function_id, patch), why in zip(changed.items(), results, strict=True):
             if why:
@@ -109,10 +112,10 @@ class CodePatches:
                 patch.placed = placed
         return refused
 
-    def _change(self, changes: list[_Change]) -> list[str]:
+    def _change(self, changes: list[_Change], marks: Sequence[tuple[int, int] | None] = ()) -> list[str]:
         """For each "" or why it was not made. Raises as `_write`."""
         try:
-            _, results = _core.write_code(self._pid, changes, is_running=self.running)
+            _, results = _core.write_code(self._pid, changes, is_running=self.running, provided=list(marks))
         except TimeoutError as error:
             log.warning("code of process %d was not changed: %s", self._pid, error)
             return ["thread-blocked"] * len(changes)
@@ -150,7 +153,7 @@ def _patch(request: PatchRequest, memory: FileIO, originals: dict[int, bytes]) -
         before = here[: trampoline.skip] + originals[place] + here[trampoline.skip + _JUMP_BYTES :]
     if len(own) < _JUMP_BYTES or any(found != wanted for found, wanted in zip(before, request.code, strict=False)):
         return "other-code"
-    return _Patch(place, own[:_JUMP_BYTES], struct.pack("<Bi", _JUMP, distance), trampoline.copies)
+    return _Patch(place, own[:_JUMP_BYTES], struct.pack("<Bi", _JUMP, distance), trampoline.copies, trampoline.mark)
 
 
 def _change(patch: _Patch, placed: bool) -> _Change:

@@ -118,16 +118,13 @@ def test_handlers_on_another_stack_are_counted(launch: Launch, build_program: Bu
     assert groups["in_handler"].count == groups["on_signal"].count >= 600
 
 
-def test_handlers_in_the_middle_of_recording_do_no_harm(launch: Launch, build_program: Build, form: str) -> None:
-    """Threads that do nothing but call traced functions are interrupted in a probe most of the time, where Interceptor
-    does not call another one: in the portable form such calls of a handler are missing (docs/events.md)."""
+def test_handlers_in_the_middle_of_recording_are_counted(launch: Launch, build_program: Build, form: str) -> None:
+    """Threads that do nothing but call traced functions are interrupted in the recorder most of the time."""
     session = launch(build_program("signals", "-O0"), patterns=["*"])
     assert status(session) == 0
     groups = totals(session)
     assert groups["busy"].count == groups["inner"].count > 0
-    if form == "native":
-        assert groups["in_handler"].count == groups["on_signal"].count >= HANDLED
-    assert 0 < groups["in_handler"].count <= groups["busy"].count
+    assert groups["in_handler"].count == groups["on_signal"].count >= HANDLED
 
 
 def test_coroutines_are_counted(launch: Launch, build_program: Build) -> None:

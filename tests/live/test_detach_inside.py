@@ -85,3 +85,19 @@ def test_a_handler_waits_above_a_call(
             say(process)
             assert process.poll() is None
     assert form == "portable" or stays == 0
+
+
+@FORMS
+@scenario
+def test_handlers_have_jumped_out_of_calls(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """A thread that has left the recorder so is not waited for."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    with calling(build_program("calls_always"), 0) as process:
+        for _ in rounds(3):
+            session = traced(manager, process.pid)
+            process.send_signal(signal.SIGHUP)
+            assert hear(process) == b"j"
+            session.stop()
+            assert not session.failures

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from support.sessions import Build, Launch, outcome, totals, untraced
+from support.sessions import Build, Launch, outcome, status, totals, untraced
+
+from strobe.model import Watch
 
 
-def test_small_stacks(launch: Launch, build_program: Build) -> None:
-    """Of the native form alone: Interceptor takes more room."""
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_small_stacks(launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
     program = build_program("small_stacks", "-O1", "-Wno-infinite-recursion")
     session = launch(program, patterns=["*"], sampling="off", depth=2)
     assert outcome(session) == untraced(program)
@@ -24,3 +27,15 @@ def test_threads_are_cancelled(
     session = launch(program, way, patterns=["*"])
     assert outcome(session) == untraced(program, way)
     assert totals(session)["nest"].count == 20 * 6
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_threads_are_cancelled_at_a_script(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """A thread that is to end must not do so within the engine, whose lock it holds."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    program, right = build_program("torture/threads", "-O1"), 5
+    watch = [Watch(expr="args[0] + 1", label="next")]
+    session = launch(program, "4", "1000", patterns=["waits", "recursive", "returns"], watch=watch)
+    assert status(session) == right

@@ -14,7 +14,7 @@ LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
 @dataclass(frozen=True, slots=True)
 class Program:
     """`flags`: what it needs to be built, `header` likewise. `varying`: functions called a different number of times in
-    each run, or of which Interceptor misses calls (in a handler that interrupts it); "*" for all. `compilers`: which
+    each run; "*" for all. `compilers`: which
     can build it. `exact`: how often functions are called. `takes_library`: it is given the path of `plugin`. `also`:
     a way to build it in every run."""
 
@@ -94,7 +94,7 @@ PROGRAMS = [
     program("differential/alternate_stack_within"),
     # the portable form records no children
     program("differential/children", varying="work in_child _sub_D_00099_0"),
-    # a thread that is cancelled at any instruction, Interceptor's among them, may take the program along
+    # a thread that is cancelled at any instruction, the compiled recorder's among them, may take the program along
     replace(program("differential/cancelled", not_with="-fsanitize=address"), forms=(NATIVE,)),
     program("differential/futures", varying="*"),
     program("differential/handlers_on_the_stack", varying="*"),

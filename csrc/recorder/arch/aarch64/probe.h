@@ -6,10 +6,6 @@
 #define STROBE_PROBE_REGISTERS 8
 #define STROBE_PROBE_FIRST_ARGUMENT offsetof(GumCpuContext, x)
 
-static inline uint32_t strobe_probe_function(GumInvocationContext* context) {
-    return (uint32_t)(size_t)gum_invocation_context_get_listener_function_data(context);
-}
-
 /* Copies x0 to x7. The return address is in x30 and not in memory; the place given lies below the stack's words, where
    the recorder counts them from, and is itself neither read nor written, as returns are not caught (stubs.c). */
 static inline uint64_t* strobe_probe_read(const GumCpuContext* cpu, uint64_t* registers) {

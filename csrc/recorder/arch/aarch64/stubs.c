@@ -76,8 +76,9 @@ uint32_t strobe_guard_write(struct strobe_recorder* recorder, uint8_t* memory, u
     return 0;
 }
 
-uint8_t* strobe_probe_guard_write(struct strobe_recorder* recorder, uint8_t* memory) {
+uint32_t strobe_entry_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t enter) {
     (void)recorder;
     (void)memory;
-    return NULL;
+    (void)enter;
+    return 0;
 }

@@ -34,9 +34,11 @@
 #define STROBE_SIGBUS 7
 #define STROBE_SIGSEGV 11
 
+#define STROBE_EPERM 1
 #define STROBE_ESRCH 3
 #define STROBE_EFAULT 14
 #define STROBE_EINVAL 22
+#define STROBE_ENOSYS 38
 
 #define STROBE_COMPILER_BARRIER() __asm__ volatile("" : : : "memory")
 
@@ -87,8 +89,7 @@ static inline uint64_t strobe_thread_word(uint64_t offset) {
     return value;
 }
 
-/* Vector register `index` of 0 to 7, as the program left it. The portable form cannot know it: Interceptor's own code
-   has run in between. */
+/* Vector register `index` of 0 to 7, as the program left it. Not in the portable form. */
 static inline void strobe_vector(uint32_t index, uint64_t* into) {
     into[0] = into[1] = 0;
 #ifndef __TINYC__

@@ -5,7 +5,7 @@
 #include "../../recorder.h"
 
 #define STROBE_PATH_PUSHES_BYTES 22u /* of the return path until rbx points to what was pushed */
-#define STROBE_PATH_COUNT_BYTES 14u  /* where it pops what it has pushed, before the first of these instructions */
+#define STROBE_DEPARTURE_BYTES 29u   /* of what strobe_put_departure writes */
 
 struct strobe_bytes {
     uint8_t* at;
@@ -31,6 +31,10 @@ static inline uint8_t* strobe_put_agent_check(struct strobe_bytes* out, const st
     strobe_put(out, 0x74, 1);
     return out->at++;
 }
+
+/* guards.c: what stands around a call of code that goes with the agent. */
+void strobe_put_arrival(struct strobe_bytes* out, const struct strobe_recorder* recorder);
+void strobe_put_departure(struct strobe_bytes* out, const struct strobe_recorder* recorder);
 
 static inline void strobe_jump_to_here(uint8_t* distance, const struct strobe_bytes* out) {
     *distance = (uint8_t)(out->at - (distance + 1));

@@ -5,9 +5,12 @@
 #define STROBE_ENDBR64 0xfa1e0ff3u
 #define STROBE_ENDBR64_BYTES 4
 
-static int strobe_is_padding(csh decoder, const uint8_t* code, uint64_t address, uint64_t bytes) {
+/* The `bytes` behind the function's end. */
+static int strobe_is_padding(csh decoder, const struct strobe_code* function, uint64_t bytes) {
     cs_insn* instruction = cs_malloc(decoder);
-    size_t left = 16; /* a multi-byte nop may reach beyond */
+    const uint8_t* code = function->copy + function->bytes;
+    size_t left = function->copied - function->bytes; /* a multi-byte nop may reach beyond */
+    uint64_t address = function->entry + function->bytes;
     uint64_t end = address + bytes;
     int padding = 1;
     while (padding && address < end) {
@@ -42,20 +45,20 @@ static int strobe_judge(const cs_insn* instruction, csh decoder, uint64_t entry,
     return !is_call && (target == entry || target == jump) ? STROBE_PATCH_LOOPS_TO_ENTRY : 0;
 }
 
-static int strobe_scan(csh decoder, const uint8_t* code, uint64_t skip, uint64_t bytes) {
+static int strobe_scan(csh decoder, const struct strobe_code* function, uint64_t skip) {
     cs_insn* instruction = cs_malloc(decoder);
-    const uint8_t* at = code + skip;
-    size_t left = bytes - skip;
-    uint64_t jump = (uint64_t)at;
+    const uint8_t* at = function->copy + skip;
+    size_t left = function->bytes - skip;
+    uint64_t jump = function->entry + skip;
     uint64_t address = jump;
     uint64_t displaced = 0;
     int result = STROBE_PATCH_OK;
     if (!cs_disasm_iter(decoder, &at, &left, &address, instruction)) result = STROBE_PATCH_UNREADABLE;
-    at = code + skip;
-    left = bytes - skip;
+    at = function->copy + skip;
+    left = function->bytes - skip;
     address = jump;
     while (!(result & 0xff) && cs_disasm_iter(decoder, &at, &left, &address, instruction)) {
-        int judged = strobe_judge(instruction, decoder, (uint64_t)code, jump);
+        int judged = strobe_judge(instruction, decoder, function->entry, jump);
         result = (judged & 0xff) ? judged : (result | judged);
         if (instruction->address < jump + STROBE_JUMP_BYTES) displaced = address - jump;
     }
@@ -63,18 +66,19 @@ static int strobe_scan(csh decoder, const uint8_t* code, uint64_t skip, uint64_t
     return result | (int)(displaced << STROBE_PATCH_DISPLACED_SHIFT);
 }
 
-int strobe_patchable(csh decoder, uint64_t entry, uint64_t skip, uint64_t bytes) {
-    const uint8_t* code = (const uint8_t*)entry;
-    int result = strobe_scan(decoder, code, skip, bytes);
-    uint64_t own = bytes - skip;
-    if (own < STROBE_JUMP_BYTES && !(result & 0xff) &&
-        !strobe_is_padding(decoder, code + bytes, entry + bytes, STROBE_JUMP_BYTES - own))
+int strobe_patchable(csh decoder, const struct strobe_code* function, uint64_t skip) {
+    uint64_t own = function->bytes - skip;
+    int result;
+    if (function->copied < function->bytes) return STROBE_PATCH_UNREADABLE;
+    result = strobe_scan(decoder, function, skip);
+    if (own < STROBE_JUMP_BYTES && !(result & 0xff) && !strobe_is_padding(decoder, function, STROBE_JUMP_BYTES - own))
         return STROBE_PATCH_TOO_SHORT;
     return result;
 }
 
-uint64_t strobe_jump_offset(uint64_t entry, uint64_t bytes) {
-    int is_marked = bytes >= STROBE_ENDBR64_BYTES + STROBE_JUMP_BYTES && *(const uint32_t*)entry == STROBE_ENDBR64;
+uint64_t strobe_jump_offset(const struct strobe_code* function) {
+    int is_marked = function->bytes >= STROBE_ENDBR64_BYTES + STROBE_JUMP_BYTES &&
+                    function->copied >= STROBE_ENDBR64_BYTES && *(const uint32_t*)function->copy == STROBE_ENDBR64;
     return is_marked ? STROBE_ENDBR64_BYTES : 0;
 }
 

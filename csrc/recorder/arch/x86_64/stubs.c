@@ -8,7 +8,7 @@
  * Calls and returns come in pairs, as the CPU's predictor expects. The portable form writes the address behind the call
  * onto the stack and does not run it.
  *
- * Where the recorder's code goes with the agent the return path counts the threads that may be in it, as guards.c does.
+ * Where the recorder's code goes with the agent the return path keeps account of the threads that are in it (guards.c).
  *
  * All registers and the arithmetic flags are kept: with -fipa-ra gcc leaves values in caller-saved registers across
  * calls to functions it has seen. strobe_exit does not touch vector registers.
@@ -18,8 +18,6 @@
 #define STROBE_ARCH_SHSTK_STATUS 0x5005
 #define STROBE_PROT_RW 3
 #define STROBE_PROT_RX 5
-#define STROBE_CALLS_OFFSET \
-    (offsetof(struct strobe_control, agent_calls) - offsetof(struct strobe_control, exit_handler))
 
 static int64_t strobe_protect(uint8_t* start, uint64_t bytes, int64_t protection) {
     return strobe_syscall(STROBE_SYS_MPROTECT, (int64_t)start, (int64_t)bytes, protection, 0, 0, 0);
@@ -70,11 +68,11 @@ void strobe_return_path_write(struct strobe_recorder* recorder) {
     strobe_put(&out, 0x53415241, 4); /* push r10, r11 */
     strobe_put(&out, 0x53, 1);       /* push rbx; now [rsp + 88] = n, [rsp + 80] = rax of the returned function */
     strobe_put(&out, 0xe38948, 3);   /* mov rbx, rsp */
-    strobe_put(&out, 0xb848, 2);     /* mov rax, &control->exit_handler */
-    strobe_put(&out, (uint64_t)&recorder->control->exit_handler, 8);
 #ifndef STROBE_STAYS_LOADED
-    strobe_put(&out, 0x40fff0 | (uint64_t)STROBE_CALLS_OFFSET << 24, 4); /* lock inc dword [rax + ...agent_calls] */
+    strobe_put_arrival(&out, recorder);
 #endif
+    strobe_put(&out, 0xb848, 2); /* mov rax, &control->exit_handler */
+    strobe_put(&out, (uint64_t)&recorder->control->exit_handler, 8);
     strobe_put(&out, 0x008b48, 3); /* mov rax, [rax] */
     strobe_put(&out, 0x58538b, 3); /* mov edx, [rbx + 88] */
     strobe_put(&out, 0xe281, 2);   /* and edx, ~mark */
@@ -88,6 +86,9 @@ void strobe_return_path_write(struct strobe_recorder* recorder) {
     strobe_put(&out, 0x58438d4c, 4); /* lea r8, [rbx + 88]: slot */
     strobe_put(&out, 0xbf48, 2);     /* mov rdi, recorder */
     strobe_put(&out, (uint64_t)recorder, 8);
+#ifndef STROBE_STAYS_LOADED
+    strobe_put(&out, 0xf8638d48, 4); /* lea rsp, [rbx - 8] */
+#endif
     strobe_put(&out, 0xf0e48348, 4); /* and rsp, -16 */
     strobe_put(&out, 0xd0ff, 2);     /* call rax */
     strobe_put(&out, 0xdc8948, 3);   /* mov rsp, rbx */
@@ -100,9 +101,7 @@ void strobe_return_path_write(struct strobe_recorder* recorder) {
     strobe_put(&out, 0x58438948, 4); /* mov [rbx + 88], rax */
     recorder->return_path_pops = (uint32_t)(out.at - strobe_return_path(recorder));
 #ifndef STROBE_STAYS_LOADED
-    strobe_put(&out, 0xb848, 2); /* mov rax, &control->exit_handler */
-    strobe_put(&out, (uint64_t)&recorder->control->exit_handler, 8);
-    strobe_put(&out, 0x48fff0 | (uint64_t)STROBE_CALLS_OFFSET << 24, 4); /* lock dec dword [rax + ...agent_calls] */
+    strobe_put_departure(&out, recorder);
 #endif
     strobe_put(&out, 0x5b, 1);       /* pop rbx */
     strobe_put(&out, 0x5a415b41, 4); /* pop r11, r10 */

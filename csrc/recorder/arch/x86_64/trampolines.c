@@ -2,6 +2,7 @@
  * Trampolines, made on the agent's thread. The function's entry becomes a jump to its trampoline:
  *
  *   memory:          address of strobe_native_enter; in the portable form of a guard (guards.c)
+ *   memory + 8:      the number of this memory (agent/trampolines.ts)
  *   trampoline - 4:  the function's number
  *   trampoline:      push rax
  *                    lea rax, [resume]
@@ -27,9 +28,26 @@ struct strobe_hook {
     uint8_t copies[4];   /* out: the copy of the instruction 1 to 4 bytes behind the jump's first lies so far behind
                             `trampoline`; 0: none begins there */
     uint32_t reserved;
+    uint8_t original[8]; /* out: what stands where the jump is to lie */
 };
 
-STROBE_STATIC_ASSERT(sizeof(struct strobe_hook) == 56, "the agent fills it in");
+STROBE_STATIC_ASSERT(sizeof(struct strobe_hook) == 64, "the agent fills it in");
+
+#define STROBE_CODE_BEHIND 32 /* bytes that are looked at behind a function's end */
+
+/* How many bytes could be read at `from`. A bad address is no fault: the kernel reads, unless it refuses to. */
+static uint64_t strobe_code_read(uint64_t from, uint8_t* into, uint64_t bytes) {
+    uint64_t source[2], target[2];
+    int64_t pid = strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);
+    int64_t result;
+    source[0] = from;
+    target[0] = (uint64_t)into;
+    source[1] = target[1] = bytes;
+    result = strobe_syscall(STROBE_SYS_PROCESS_VM_READV, pid, (int64_t)target, 1, (int64_t)source, 1, 0);
+    if (result != -STROBE_EPERM && result != -STROBE_ENOSYS) return result < 0 ? 0 : (uint64_t)result;
+    for (source[1] = 0; source[1] < bytes; source[1]++) into[source[1]] = ((const volatile uint8_t*)from)[source[1]];
+    return bytes;
+}
 
 struct strobe_output {
     uint8_t* at;
@@ -145,17 +163,20 @@ static int strobe_emit_moved(struct strobe_output* out, csh decoder, const cs_in
 
 static uint64_t strobe_jump_target(const cs_insn* instruction) {
     const cs_x86* x86 = &instruction->detail->x86;
+    uint64_t place, target = 0;
     if (instruction->id != X86_INS_JMP) return 0;
     if (x86->operands[0].type == X86_OP_IMM) return (uint64_t)x86->operands[0].imm;
     if (!strobe_is_relative(x86)) return 0;
-    return *(uint64_t*)(instruction->address + instruction->size + (uint64_t)x86->disp);
+    place = instruction->address + instruction->size + (uint64_t)x86->disp;
+    return strobe_code_read(place, (uint8_t*)&target, sizeof target) == sizeof target ? target : 0;
 }
 
-static void strobe_emit_function(struct strobe_output* out, csh decoder, struct strobe_hook* hook) {
+static void strobe_emit_function(struct strobe_output* out, csh decoder, struct strobe_hook* hook,
+                                 const struct strobe_code* function) {
     uint64_t jump = hook->entry + hook->skip;
-    const uint8_t* code = (const uint8_t*)jump;
+    const uint8_t* code = function->copy + hook->skip;
     uint64_t address = jump;
-    size_t left = 32;
+    size_t left = function->copied - hook->skip;
     int ended = 0;
     cs_insn* instruction = cs_malloc(decoder);
     while (!ended && !out->failed && address < jump + STROBE_JUMP_BYTES) {
@@ -174,12 +195,22 @@ static void strobe_emit_function(struct strobe_output* out, csh decoder, struct 
     if (!ended) strobe_emit_jump(out, address);
 }
 
-static void strobe_write_trampoline(csh decoder, struct strobe_hook* hook, uint8_t* memory, uint8_t* place) {
+static void strobe_write_trampoline(csh decoder, struct strobe_hook* hook, uint8_t* memory, uint8_t* place,
+                                    uint8_t* copy) {
     struct strobe_output out;
+    struct strobe_code function;
+    uint32_t index;
     int result;
-    hook->skip = (uint32_t)strobe_jump_offset(hook->entry, hook->size);
-    result = strobe_patchable(decoder, hook->entry, hook->skip, hook->size);
+    uint64_t behind = (0 - (hook->entry + hook->size)) % STROBE_PAGE_BYTES; /* what is beyond may not be there */
+    function.entry = hook->entry;
+    function.bytes = hook->size;
+    function.copy = copy;
+    if (behind > STROBE_CODE_BEHIND) behind = STROBE_CODE_BEHIND;
+    function.copied = strobe_code_read(hook->entry, copy, hook->size + behind);
+    hook->skip = (uint32_t)strobe_jump_offset(&function);
+    result = strobe_patchable(decoder, &function, hook->skip);
     hook->displaced = (uint32_t)result >> STROBE_PATCH_DISPLACED_SHIFT;
+    for (index = 0; index < STROBE_JUMP_BYTES; index++) hook->original[index] = copy[hook->skip + index];
     out.at = place;
     out.failed = result & 0xff;
     strobe_emit(&out, hook->function, 4);
@@ -189,19 +220,21 @@ static void strobe_write_trampoline(csh decoder, struct strobe_hook* hook, uint8
     strobe_emit(&out, 6, 4);
     strobe_emit(&out, 0x25ff, 2); /* jmp [memory] */
     strobe_emit_distance(&out, (uint64_t)memory);
-    if (!out.failed) strobe_emit_function(&out, decoder, hook);
+    if (!out.failed) strobe_emit_function(&out, decoder, hook, &function);
     hook->result = (uint32_t)((result & 0xff00) | out.failed);
 }
 
-/* `memory`: 16 bytes, and STROBE_TRAMPOLINE_BYTES for each hook. 0, or -1 where there is no decoder. */
-int strobe_agent_write_trampolines(uint32_t count, struct strobe_hook* hooks, uint8_t* memory, uint64_t enter) {
+/* `memory`: 16 bytes, and STROBE_TRAMPOLINE_BYTES for each hook. `copy`: room for the longest function and
+   STROBE_CODE_BEHIND bytes. 0, or -1 where there is no decoder. */
+int strobe_agent_write_trampolines(uint32_t count, struct strobe_hook* hooks, uint8_t* memory, uint64_t enter,
+                                   uint8_t* copy) {
     csh decoder = strobe_decoder_open();
     uint32_t index;
     if (decoder == 0) return -1;
     *(uint64_t*)memory = enter;
     for (index = 0; index < count; index++)
-        strobe_write_trampoline(decoder, &hooks[index], memory,
-                                memory + 16 + (uint64_t)index * STROBE_TRAMPOLINE_BYTES);
+        strobe_write_trampoline(decoder, &hooks[index], memory, memory + 16 + (uint64_t)index * STROBE_TRAMPOLINE_BYTES,
+                                copy);
     cs_close(&decoder);
     return 0;
 }

@@ -101,7 +101,7 @@ static void strobe_put_path_instructions(struct strobe_bytes* out, const struct 
     scratch.at = expression;
     strobe_put_block(out, expression, strobe_put_path_expression(&scratch, recorder, 0));
 #ifndef STROBE_STAYS_LOADED
-    strobe_put(out, 0x40 | STROBE_PATH_COUNT_BYTES, 1); /* DW_CFA_advance_loc: the count of threads is taken back */
+    strobe_put(out, 0x40 | STROBE_DEPARTURE_BYTES, 1); /* DW_CFA_advance_loc */
 #endif
     strobe_put_stack_moves(out, "1", 96, -8);
     strobe_put(out, 0x0308, 2); /* DW_CFA_same_value rbx */
