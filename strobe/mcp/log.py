@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import stat
@@ -20,17 +21,22 @@ class BoundedLog(logging.StreamHandler):  # type: ignore[type-arg]
         self.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
-        found = os.fstat(2)
-        if stat.S_ISREG(found.st_mode) and found.st_size > MAX_BYTES:
-            self._begin_anew()
+        with contextlib.suppress(OSError):  # no descriptor is free, or the disk is full: the old file goes on
+            found = os.fstat(2)
+            if stat.S_ISREG(found.st_mode) and found.st_size > MAX_BYTES:
+                self._begin_anew()
         super().emit(record)
 
     def _begin_anew(self) -> None:
-        self._path.replace(f"{self._path}.1")
-        fresh = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        for descriptor in (1, 2):
-            os.dup2(fresh, descriptor)
-        os.close(fresh)
+        fresh_path = Path(f"{self._path}.new")
+        fresh = os.open(fresh_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            self._path.replace(f"{self._path}.1")
+            fresh_path.replace(self._path)
+            for descriptor in (1, 2):
+                os.dup2(fresh, descriptor)
+        finally:
+            os.close(fresh)
 
 
 def write_to_stderr(path: Path) -> None:

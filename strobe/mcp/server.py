@@ -28,6 +28,7 @@ BACKLOG = 64
 _STOPS = {0, signal.SIGTERM, signal.SIGINT}  # what stands for the end in the pipe that wakes `serve`
 _IDLE_CHECKS = 20  # per idle time, so that the end comes at most 5 % late
 _LONGEST_CHECK_SECONDS = 30.0
+_ACCEPT_PAUSE_S = 0.1  # when no descriptor is free
 
 
 class Server:
@@ -46,6 +47,7 @@ class Server:
         self._connections: set[Connection] = set()
         self._lock = threading.Lock()
         self._stopping = False
+        self._is_full = False  # the last client could not be accepted
         self._wake_read, self.wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def serve(self) -> None:
@@ -107,6 +109,8 @@ class Server:
         poller = select.poll()
         poller.register(listener, select.POLLIN)
         poller.register(self._wake_read, select.POLLIN)
+        waiting = select.poll()
+        waiting.register(self._wake_read, select.POLLIN)
         check_s = min(self._idle_s / _IDLE_CHECKS, _LONGEST_CHECK_SECONDS)
         while True:
             ready = dict(poller.poll(check_s * 1000))
@@ -114,7 +118,8 @@ class Server:
                 if _STOPS.intersection(os.read(self._wake_read, 4096)):
                     return
             elif ready:
-                self._accept(listener)
+                if not self._accept(listener):
+                    waiting.poll(_ACCEPT_PAUSE_S * 1000)
             elif self._is_idle():
                 log.info("ending after %g s without client and session", self._idle_s)
                 return
@@ -129,12 +134,20 @@ class Server:
             self._busy = time.monotonic()
         return time.monotonic() - self._busy >= self._idle_s
 
-    def _accept(self, listener: socket.socket) -> None:
+    def _accept(self, listener: socket.socket) -> bool:
+        """Whether it could be: else it waits, and the listener is as ready as before."""
         try:
             link, _ = listener.accept()
         except OSError as error:  # gone again, or no descriptor is free
-            log.warning("a client could not be accepted: %s", error)
-            return
+            if not self._is_full:
+                log.warning("a client could not be accepted, and waits: %s", error)
+            self._is_full = True
+            return False
+        self._is_full = False
+        self._serve(link)
+        return True
+
+    def _serve(self, link: socket.socket) -> None:
         pid, uid = endpoint.peer(link)
         if uid != os.getuid():
             log.warning("refused process %d of user %d", pid, uid)

@@ -55,6 +55,7 @@ class _Hook:
     enabled: bool
     generation: int  # of the extras
     returns: Returns
+    is_known: bool = True  # False where the last change failed: the target may have made it, may not, or may yet
 
 
 class Hooks:
@@ -119,7 +120,8 @@ class Hooks:
             for item in self.selection.functions
             for module in by_path[item.module]
         }
-        self._disable([key for key, hook in self._hooks.items() if hook.enabled and key not in self._wanted])
+        is_on = {key for key, hook in self._hooks.items() if hook.enabled or not hook.is_known}
+        self._disable([key for key in is_on if key not in self._wanted])
         self._enable([key for key in self._wanted if key in self._hooks])
         fresh: dict[int, list[FunctionSymbol]] = {}
         for key, item in self._wanted.items():
@@ -310,39 +312,56 @@ class Hooks:
         self._target.register_unwinder([module.address(module.symbols.register_frame)])
 
     def _enable(self, keys: Sequence[Key]) -> None:
-        changed = {}
-        opened = {}
+        changed: dict[Key, Plan] = {}
         older = [hook for key in keys if (hook := self._hooks[key]).generation != self.extras.generation]
         numbers = dict(zip(map(id, older), self._extras_of([hook.function for hook in older]), strict=True))
         for key in keys:
             hook = self._hooks[key]
             number = numbers.get(id(hook), hook.plan.extras)
             plan = plan_of(hook.function, self.sampling, number, hook.returns)
-            hook.generation = self.extras.generation
-            if not hook.enabled:
-                opened[hook.function_id] = key
             if not hook.enabled or plan != hook.plan:
-                changed[hook.function_id] = plan
-                hook.plan, hook.enabled = plan, True
+                changed[key] = plan
+            else:
+                hook.generation = self.extras.generation
         if changed:
-            refused = self._target.change(changed)
-            for function_id, key in opened.items():
-                self._refused.pop(key, None)
-                if function_id in refused:
-                    self._refused[key] = refused[function_id]
-                    self._hooks[key].enabled = False
-            placed = [function_id for function_id in opened if function_id not in refused]
-            self._store.open_spans(self._session_id, placed, self._now_ticks())
+            refused = self._change(changed)
+            opened = []
+            for key, plan in changed.items():
+                hook = self._hooks[key]
+                if not hook.enabled:
+                    self._refused.pop(key, None)
+                    if hook.function_id in refused:
+                        self._refused[key] = refused[hook.function_id]
+                    else:
+                        opened.append(hook.function_id)
+                hook.plan, hook.generation = plan, self.extras.generation
+                hook.enabled = hook.enabled or hook.function_id not in refused
+            self._store.open_spans(self._session_id, opened, self._now_ticks())
 
     def _disable(self, keys: Sequence[Key]) -> None:
         if not keys:
             return
         now_ticks = self._now_ticks()
-        hooks = [self._hooks[key] for key in keys]
-        self._target.change({hook.function_id: hook.plan.disabled() for hook in hooks})
+        self._change({key: self._hooks[key].plan.disabled() for key in keys})
+        for key in keys:
+            self._hooks[key].enabled = False
+        self._store.close_spans(self._session_id, [self._hooks[key].function_id for key in keys], now_ticks)
+
+    def _change(self, plans: Mapping[Key, Plan]) -> dict[int, str]:
+        """As Target.change. Where it fails nothing more is claimed of these hooks, and the next `apply` sends them
+        anew: the agent answers in the order in which it is asked, so that the last one holds."""
+        now_ticks = self._now_ticks()
+        hooks = [self._hooks[key] for key in plans]
+        try:
+            refused = self._target.change({self._hooks[key].function_id: plan for key, plan in plans.items()})
+        except BaseException:
+            for hook in hooks:
+                hook.is_known = hook.enabled = False
+            self._store.close_spans(self._session_id, [hook.function_id for hook in hooks], now_ticks)
+            raise
         for hook in hooks:
-            hook.enabled = False
-        self._store.close_spans(self._session_id, [hook.function_id for hook in hooks], now_ticks)
+            hook.is_known = True
+        return refused
 
 
 @contextmanager

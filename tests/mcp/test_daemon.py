@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import resource
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -14,10 +17,12 @@ from pathlib import Path
 
 import pytest
 from support.mcp_wire import WAIT_SECONDS, Wire, pump, wait_gone
+from support.wait import wait_until
 
 from strobe.config import home
 from strobe.errors import StrobeError
 from strobe.mcp import daemon, endpoint
+from strobe.mcp.log import MAX_BYTES
 
 
 def log(home: Path) -> str:
@@ -220,3 +225,23 @@ def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StrobeError, match="INTERNAL: The Strobe daemon does not answer"):
         daemon.start(tmp_path / "file")
+
+
+def test_without_a_free_descriptor_it_waits_for_one(strobe_home: Path) -> None:
+    """Clients that cannot be accepted do not keep it busy, and it goes on when others have left."""
+    pid = daemon.start(strobe_home).pid
+    with Wire.to(strobe_home) as wire:
+        free = max(int(entry.name) for entry in Path(f"/proc/{pid}/fd").iterdir()) + 1
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, free))
+        os.truncate(strobe_home / "strobe.log", MAX_BYTES + 1)
+        with contextlib.ExitStack() as waiting:
+            for _ in range(20):
+                link = waiting.enter_context(socket.socket(socket.AF_UNIX))
+                link.connect(str(strobe_home / "strobe.sock"))
+            wait_until(lambda: "a client could not be accepted" in log(strobe_home), "a client that waits")
+            assert "Too many open files" in wire.call("debug_list_sessions")["content"][0]["text"]
+        before = log(strobe_home).count("could not be accepted")
+    with Wire.to(strobe_home) as wire:
+        assert wire.good("debug_list_sessions")["sessions"] == []
+    assert before < 10
+    assert daemon.status(strobe_home).pid == pid

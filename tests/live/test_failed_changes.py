@@ -1,0 +1,88 @@
+"""A change of hooks that failed half way is made anew when it is asked for again; meanwhile nothing is claimed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+from support import processes
+from support.sessions import Build, Launch, totals
+from support.wait import wait_until
+
+from strobe.errors import Code, StrobeError
+from strobe.model import EventFilter, TextMatch
+from strobe.session import Session
+
+TRACER = """
+import ctypes, sys
+PTRACE_SEIZE = 0x4206
+assert ctypes.CDLL(None, use_errno=True).ptrace(PTRACE_SEIZE, int(sys.argv[1]), None, None) == 0
+print("traced", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def stopped(pid: int) -> Iterator[Code]:
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield Code.INTERNAL
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def traced_by_another(pid: int) -> Iterator[Code]:
+    command = [sys.executable, "-c", TRACER, str(pid)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "traced\n"
+        yield Code.ATTACH_FAILED
+    finally:
+        processes.end(process)
+
+
+def calls(session: Session) -> int:
+    return totals(session)["steady_two"].count
+
+
+def absence(session: Session) -> str | None:
+    return session.query(EventFilter(function=TextMatch(equals="steady_two"))).absence
+
+
+@pytest.mark.parametrize("hindrance", [stopped, traced_by_another])
+def test_calls_are_recorded_when_it_is_asked_again(
+    launch: Launch, build_program: Build, hindrance: Callable[[int], contextlib.AbstractContextManager[Code]]
+) -> None:
+    session = launch(build_program("steady"), patterns=["steady_two"], sampling="off")
+    wait_until(lambda: calls(session) > 0, "calls")
+    with hindrance(session.pid) as code:
+        with pytest.raises(StrobeError) as caught:
+            session.trace(remove=["steady_two"])
+        assert caught.value.code == code
+    session.trace(add=["steady_two"])
+    seen = calls(session)
+    wait_until(lambda: calls(session) > seen + 10, "calls after the hook was added again", 20)
+
+
+@pytest.mark.parametrize("hindrance", [stopped, traced_by_another])
+def test_nothing_is_claimed_of_a_hook_that_may_not_be_there(
+    launch: Launch, build_program: Build, hindrance: Callable[[int], contextlib.AbstractContextManager[Code]]
+) -> None:
+    session = launch(build_program("steady"), patterns=["steady_two", "steady_three"], sampling="off")
+    wait_until(lambda: len(totals(session)) == 2, "calls of both")
+    session.trace(remove=["steady_two"])
+    seen = calls(session)
+    with hindrance(session.pid) as code:
+        with pytest.raises(StrobeError) as caught:
+            session.trace(add=["steady_two"])
+        assert caught.value.code == code
+    found = session.query(EventFilter(function=TextMatch(equals="steady_two"), time_from="-1ms")).absence
+    assert found is None or found.startswith("This does not prove that it did not happen."), found
+    assert session.trace(add=["steady_two"]).hooked_functions == 2
+    wait_until(lambda: calls(session) > seen + 10, "calls after the hook was added again", 20)
