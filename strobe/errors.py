@@ -95,9 +95,8 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "no_such_process": (Code.ATTACH_FAILED, "No process has the id {pid}.", "List processes with: ps -e"),
     "attach_refused": (
         Code.ATTACH_FAILED,
-        "The system did not permit observing process {pid}: {reason}.",
-        "The process must belong to the same user, and /proc/sys/kernel/yama/ptrace_scope must be 0 to attach to a "
-        "process Strobe did not start.",
+        "Process {pid} could not be observed: {reason}.",
+        "{hint}",
     ),
     "process_stopped": (
         Code.ATTACH_FAILED,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from strobe.errors import failure
+from strobe.capture import task_status
+from strobe.errors import StrobeError, failure
 
 ATTACH_S = 20.0  # for what is over soon, such as a slow disk; then again for the way in
 _POLL_S = 0.01
@@ -23,6 +24,21 @@ def wait_until_attachable(pid: int) -> None:
         time.sleep(_POLL_S)
     if _state(pid) == "T":
         raise failure("process_stopped", pid=pid)
+
+
+def refused(pid: int, reason: object, is_permission: bool) -> StrobeError:
+    """Why a process cannot be observed, and what is to be done. `is_permission`: the system did not permit it."""
+    if other := task_status.tracer(pid):
+        reason = f"process {other} traces it already"
+        hint = "A process has one tracer at a time (gdb, strace, rr): end that one first."
+    elif is_permission:
+        hint = (
+            "The process must belong to the same user, and /proc/sys/kernel/yama/ptrace_scope must be 0 to attach to a"
+            " process Strobe did not start."
+        )
+    else:
+        hint = "Try again; where it stays so, start the program under Strobe."
+    return failure("attach_refused", pid=pid, reason=reason, hint=hint)
 
 
 def is_blocked(pid: int) -> bool:

@@ -12,7 +12,7 @@ from io import FileIO
 
 from strobe import _core
 from strobe.capture.agent_link import LeftChange, Trampoline
-from strobe.errors import failure
+from strobe.capture.attachable import refused
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +122,7 @@ class CodePatches:
         except (FileNotFoundError, ProcessLookupError) as error:
             raise ProcessLookupError(str(error)) from error
         except OSError as error:
-            raise failure("attach_refused", pid=self._pid, reason=error.strerror) from error
+            raise refused(self._pid, error.strerror, isinstance(error, PermissionError)) from error
         return [_RESULTS[result] for result in results]
 
     def _known(self, function_ids: Iterable[int]) -> Iterator[tuple[int, _Patch]]:

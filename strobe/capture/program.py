@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from strobe.capture.attachable import refused
 from strobe.capture.sanitizers import has_thread_sanitizer
 from strobe.errors import failure
 from strobe.model import LaunchSpec
@@ -156,7 +157,7 @@ def check_running(pid: int) -> str:
     except FileNotFoundError as error:
         raise failure("no_such_process", pid=pid) from error
     except OSError as error:
-        raise failure("attach_refused", pid=pid, reason=error.strerror) from error
+        raise refused(pid, error.strerror, is_permission=True) from error
     path = path.removesuffix(" (deleted)")  # also where another file has taken its place
     _check_elf(path, _read_head(f"/proc/{pid}/exe"), f"/proc/{pid}/exe")
     return path

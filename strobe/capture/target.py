@@ -20,7 +20,7 @@ from strobe import threads
 from strobe.capture import program
 from strobe.capture.agent_link import AgentLink, Plan, Trampoline
 from strobe.capture.agent_threads import held, keep_signals_from, program_tasks
-from strobe.capture.attachable import wait_until_attachable
+from strobe.capture.attachable import refused, wait_until_attachable
 from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.exit_status import wait_for_end, wait_unless
@@ -136,7 +136,7 @@ class Target:
         """
         program.check_running(pid)
         if filters_calls(pid):
-            raise failure("attach_refused", pid=pid, reason=_FILTERED)
+            raise failure("attach_refused", pid=pid, reason=_FILTERED, hint="Start it under Strobe instead.")
         wait_until_attachable(pid)
         target = Target(pid, True, segment_path, events)
         try:
@@ -146,9 +146,9 @@ class Target:
         except frida.ProcessNotFoundError as error:
             raise failure("no_such_process", pid=pid) from error
         except ProcessLookupError as error:
-            raise failure("attach_refused", pid=pid, reason=_GONE_MEANWHILE) from error
+            raise refused(pid, _GONE_MEANWHILE, is_permission=False) from error
         except FRIDA_ERRORS as error:
-            raise failure("attach_refused", pid=pid, reason=error) from error
+            raise refused(pid, error, isinstance(error, frida.PermissionDeniedError)) from error
         return target
 
     def _begin(self, device: Any) -> None:

@@ -39,6 +39,17 @@ def is_traced(pid: int) -> bool | None:
     return False
 
 
+def tracer(pid: int) -> int:
+    """The process that traces a thread of it by ptrace, other than this one; 0 where none does, or it is gone."""
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(FileNotFoundError, ProcessLookupError):
+                found = int(_fields(task / "status")["TracerPid"])
+                if found and not Path(f"/proc/self/task/{found}").exists():
+                    return found
+    return 0
+
+
 def is_stopped(pid: int) -> bool:
     """Whether every thread of it is, by a signal or by a debugger. False when the process is gone."""
     states = set()

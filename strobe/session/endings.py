@@ -19,6 +19,12 @@ def end_fields(status: ExitStatus | None, stopped: bool) -> dict[str, str | int 
     return {"status": "stopped" if stopped else "exited", "ended_at": ended, **how}
 
 
+def signal_number(name: str) -> int:
+    """Of a name as `end_columns` gives it."""
+    base, _, more = name.partition("+")
+    return Signals[base].value + int(more or 0)
+
+
 def _signal_name(number: int) -> str:
     try:
         return Signals(number).name

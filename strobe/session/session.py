@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from signal import Signals
 
 from strobe.errors import StrobeError, failure
 from strobe.model import (
@@ -22,6 +21,7 @@ from strobe.model import (
     Watch,
 )
 from strobe.session.answers import Ending, ending_of, going_on, how_it_ended
+from strobe.session.endings import signal_number
 from strobe.session.polls import Listener, Poll, Polls, check_bounds, expected_samples
 from strobe.session.writes import Writable
 from strobe.timeline import retention
@@ -201,7 +201,7 @@ class Session(Writable):
         record = self._record()
         if record.status == "running":
             raise self._not_here()
-        return ExitStatus(record.exit_code, None if record.signal is None else Signals[record.signal].value)
+        return ExitStatus(record.exit_code, None if record.signal is None else signal_number(record.signal))
 
     def wait_for_children(self, timeout: float | None = None) -> bool:
         """Waits until neither the program nor a child of it is recorded any more; False after `timeout` seconds."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from support.sessions import Build, Launch, outcome
 
 from strobe.capture import exit_status
+from strobe.model import ExitStatus
+from strobe.session import SessionManager
 
 ROUNDS = 20
 
@@ -65,3 +69,12 @@ def test_the_program_itself_says_where_the_kernel_does_not(
     ended = launch(build_program("exits", "-O0"), *end.split(), patterns=["*"]).wait(20)
     assert ended is not None
     assert ended.code == (ENDS[end] if ENDS[end] >= 0 else None)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGRTMIN, signal.SIGRTMIN + 6, signal.SIGRTMAX])
+def test_the_record_has_the_signal(launch: Launch, strobe_home: Path, build_program: Build, number: int) -> None:
+    session = launch(build_program("exits", "-O0"), "kill", str(number), patterns=["*"])
+    ended = session.wait(60)
+    session.stop(retain=True)
+    with contextlib.closing(SessionManager(strobe_home)) as later:
+        assert later.get(session.id).wait() == ended == ExitStatus(signal=number)
