@@ -196,7 +196,7 @@ struct strobe_capture {
 #define STROBE_EXTRA_RECIPE \
     2u /* the number of items, one or two words for each, then their bytes one after the other */
 #define STROBE_EXTRA_SCRIPT 3u /* JSON: a word with its length in bytes, then these */
-/* strobe_capture.role: the number of a parameter, or */
+/* strobe_capture.second: the number of a parameter, or */
 #define STROBE_ROLE_RETURN 255u
 #define STROBE_ROLE_WATCH 254u
 /* An item: a word with its size in the low 12 bits and its status in 4, then, where that is OK, its address in 48; else

@@ -41,7 +41,7 @@ class SessionManager:
         self._live: dict[str, LiveSession] = {}
         self._opened: dict[str, Session] = {}
         self._lock = threading.Lock()
-        self._placed: list[Path] = []
+        self._placed: dict[str, Path] = {}  # segments of sessions that were begun here and live
         self.recover()
 
     def launch(
@@ -129,12 +129,12 @@ class SessionManager:
         """The record with the place of its segment, which is there then."""
         for _ in range(_NAMES_TRIED):
             path = placement.place_segment(record)
-            self._placed.append(path)
+            self._placed[record.id] = path
             record = self._store.update_session(record.id, segment_path=str(path))
             try:
                 _core.create_segment(str(path), record.event_limit)
             except FileExistsError:  # somebody else's: it is not touched
-                self._placed.remove(path)
+                del self._placed[record.id]
                 continue
             except OSError as error:
                 raise failure("no_segment", reason=error) from error
@@ -225,9 +225,9 @@ class SessionManager:
                 self._forget(session)
 
     def remove_segments(self) -> None:
-        """Removes the segments of all sessions that were begun here, for a process that leaves at once: no lock is
-        taken, and the sessions are not ended."""
-        for path in self._placed:
+        """Removes the segments of all sessions that were begun here and live, for a process that leaves at once: no
+        lock is taken, and the sessions are not ended."""
+        for path in [*self._placed.values()]:
             path.unlink(missing_ok=True)
 
     def close(self) -> None:
@@ -257,6 +257,7 @@ class SessionManager:
         with self._lock:
             self._live.pop(session.id, None)
             self._opened.pop(session.id, None)
+            self._placed.pop(session.id, None)
 
 
 def _check_traced(answer: TraceAnswer, patterns: Sequence[str]) -> None:

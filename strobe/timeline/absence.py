@@ -285,7 +285,12 @@ def _add_processes(
         found.facts.append(f"Threads that called traced functions: {listed(names) or 'none'}.")
     if record.notes.get("form") == "portable":
         found.facts.append(f"Of process {record.pid} alone: its children are not recorded in the portable form.")
-    elif children and wanted.pid in (None, *(known - {record.pid})) and _is_hooked_late(reader, window, coverage):
+        return
+    if wanted.pid is None and coverage.hooked:
+        found.facts.append(
+            f"Process {record.pid} is recorded, and children of fork(), but not those of vfork, clone or _Fork."
+        )
+    if children and wanted.pid in (None, *(known - {record.pid})) and _is_hooked_late(reader, window, coverage):
         found.doubts.append(
             f"The program has forked {children} {'child' if children == 1 else 'children'}, which a hook that was"
             " placed after the fork does not reach."

@@ -116,6 +116,7 @@ def test_hooked_before_main_and_never_called(
             "It was not called. unused was traced for the whole window, from before main to now ("
         )
         assert "The recorder was seen to be on, with its hooks in place, to the end of it." in running
+        assert "and children of fork(), but not those of vfork, clone or _Fork." in running
         assert "calls of other functions" in running
         os.kill(asked.pid, signal.SIGUSR1)
         asked.wait_for_end()

@@ -35,8 +35,6 @@
 #define STROBE_REGISTER_RIP (STROBE_CONTEXT_REGISTERS + 16)
 #define STROBE_HANDED_OVER 64u /* actions that the C library may be reading at the same time */
 #define STROBE_DRAIN_NS 1000000000ull
-#define STROBE_DRAIN_STEP_US 20
-#define STROBE_ENOUGH_BEGUN 3  /* times that a thread has looked at its clock: it may do so twice for one record */
 #define STROBE_SETTLE_US 10000 /* a thread that was inside of sigaction has left it by then */
 #define STROBE_EXCHANGES 8
 
