@@ -96,6 +96,8 @@ class AgentLink:
         self, session: Any, pid: int, on_added: ModuleAdded, on_removed: ModuleRemoved, failed: threads.Failed
     ) -> None:
         self._pid = pid
+        self._given_up = threading.Event()  # set when the last question that was given up has been answered
+        self._given_up.set()
         self._on_added = on_added
         self._on_removed = on_removed
         self._interceptor_writes = False
@@ -297,8 +299,12 @@ class AgentLink:
             answered.set()
 
         since = time.monotonic()
+        # one that was given up has its thread as long as the agent owes the answer: no more of them are begun
+        if not self._answers(self._given_up.wait, seconds):
+            raise self._unresponsive(since)
         threads.start(f"strobe-ask-{self._pid}", ask, threads.logged_only)
         if not self._answers(answered.wait, seconds):
+            self._given_up = answered
             raise self._unresponsive(since)
         answer, error = outcome[0]
         with self._told():

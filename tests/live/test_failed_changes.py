@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -54,6 +55,17 @@ def calls(session: Session) -> int:
 
 def absence(session: Session) -> str | None:
     return session.query(EventFilter(function=TextMatch(equals="steady_two"))).absence
+
+
+def test_questions_to_a_stopped_program_do_not_pile_up(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("steady"), patterns=["steady_two"])
+    with stopped(session.pid):
+        for _ in range(3):
+            with pytest.raises(StrobeError, match="did not answer within 5 s"):
+                session.trace(remove=["steady_two"])
+        asking = [thread for thread in threading.enumerate() if thread.name.startswith("strobe-ask-")]
+        assert len(asking) == 1
+    session.trace(add=["steady_two"])
 
 
 @pytest.mark.parametrize("hindrance", [stopped, traced_by_another])
