@@ -48,5 +48,15 @@ def test_children_that_ended_leave_no_room_behind(
     assert session.loss().lost == 0
 
 
+def test_a_handler_forks_in_the_middle_of_a_record(launch: Launch, build_program: Build) -> None:
+    """What the child still does of it gets neither to the parent's record nor to its totals."""
+    program = build_program("forks_at_each_step", "-O1")
+    session = launch(program, patterns=["hit"], sampling="off")
+    assert outcome(session) == untraced(program)
+    own = session.totals(EventFilter(pid=session.pid), "function")
+    assert [(group.key, group.count, group.completed) for group in own] == [("hit", 3, 3)]
+    assert session.loss().lost > 0  # the children that were left unrecorded
+
+
 def _enters(name: str) -> EventFilter:
     return EventFilter(event_type="function_enter", function=TextMatch(equals=name))
