@@ -58,5 +58,12 @@ def test_a_handler_forks_in_the_middle_of_a_record(launch: Launch, build_program
     assert session.loss().lost > 0  # the children that were left unrecorded
 
 
+def test_a_child_that_may_not_read_the_clock(launch: Launch, build_program: Build) -> None:
+    """The recording has ended in its parent."""
+    session = launch(build_program("forks_without_clock", "-O1"), patterns=["*"])
+    assert outcome(session).stdout == "0\n"
+    assert totals(session)["hit"].count == 1
+
+
 def _enters(name: str) -> EventFilter:
     return EventFilter(event_type="function_enter", function=TextMatch(equals=name))

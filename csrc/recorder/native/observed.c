@@ -75,6 +75,7 @@ static void strobe_observe_name(uint64_t address) {
 /* The thread may not read the time stamp counter any more: that would be a fault. */
 static void strobe_stop_recording(void) {
     if (strobe_recorder.clock_kind != STROBE_CLOCK_TSC) return;
+    strobe_recorder.follows_forks = 0; /* nor may children */
     strobe_recorder.control->alive = 0;
     strobe_recorder.control->exit_handler = 0;
 }
