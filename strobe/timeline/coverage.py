@@ -93,6 +93,8 @@ def _ticks(record: SessionRecord, note: str) -> int:
 def _seen_until(reader: SessionReader, record: SessionRecord, end: int, newest: int) -> int:
     """Who has recorded something was on; the exit is written by the recorder, too."""
     checked = reader.segment.checked_ticks
+    if stopped := reader.segment.stopped_ticks:
+        return min(checked, stopped)
     if "recorder_off" in record.notes or not checked:
         return checked
     exited = record.status != "running" and reader.segment.exit_state()[0] == _EXIT_CALLED
