@@ -73,7 +73,9 @@ static int strobe_is_within_record(const struct strobe_recorder* recorder) {
 /* What is left of the record must not get to the parent's chunk and totals, to which registers lead already. All else
    stays as it is until the recorder is left. It is lost what this child, and its children, would have recorded. */
 static void strobe_leave_child_unrecorded(struct strobe_recorder* recorder) {
+    uint32_t index;
     recorder->follows_forks = 0;
+    for (index = 0; index < recorder->states_used; index++) strobe_totals_forget(recorder, &recorder->states[index]);
     strobe_fetch_add64(&recorder->header->lost_reentrant, 1);
     if (recorder->may_call_kernel) strobe_segment_replace(recorder);
 }
