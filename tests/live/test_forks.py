@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 
+from support.programs import PROGRAMS
 from support.sessions import Build, Launch, all_events, counts, outcome, status, totals, untraced
+from support.wait import wait_until
 
-from strobe.model import EventFilter, TextMatch
+from strobe.model import EventFilter, LaunchSpec, TextMatch
+from strobe.session import SessionManager
 
 
 def test_children_and_grandchildren_are_recorded(launch: Launch, build_program: Build) -> None:
@@ -56,6 +61,22 @@ def test_a_handler_forks_in_the_middle_of_a_record(launch: Launch, build_program
     own = session.totals(EventFilter(pid=session.pid), "function")
     assert [(group.key, group.count, group.completed) for group in own] == [("hit", 3, 3)]
     assert session.loss().lost > 0  # the children that were left unrecorded
+
+
+def test_attaching_to_a_child_that_was_left_unrecorded(
+    launch: Launch, manager: SessionManager, build_program: Build
+) -> None:
+    session = launch(build_program("forks_at_each_step", "-O1"), "150", patterns=["hit"], sampling="off")
+    first, said = outcome(session).stdout.splitlines()
+    child = int(first)
+    try:
+        assert (said, session.children) == ("many, right", ())
+        attached = manager.launch(LaunchSpec("", pid=child, project_root=str(PROGRAMS)), ["hit"], sampling="off")
+        wait_until(lambda: "hit" in totals(attached) and totals(attached)["hit"].completed > 10, "its calls")
+        attached.stop()
+        os.kill(child, 0)
+    finally:
+        os.kill(child, signal.SIGKILL)
 
 
 def test_a_child_that_may_not_read_the_clock(launch: Launch, build_program: Build) -> None:
