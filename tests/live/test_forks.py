@@ -73,6 +73,7 @@ def test_attaching_to_a_child_that_was_left_unrecorded(
         assert (said, session.children) == ("many, right", ())
         attached = manager.launch(LaunchSpec("", pid=child, project_root=str(PROGRAMS)), ["hit"], sampling="off")
         wait_until(lambda: "hit" in totals(attached) and totals(attached)["hit"].completed > 10, "its calls")
+        assert len(list(all_events(attached, _enters("hit")))) > 10
         attached.stop()
         os.kill(child, 0)
     finally:
