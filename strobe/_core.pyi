@@ -152,6 +152,12 @@ class Segment:
     @property
     def checked_ticks(self) -> int:
         """When the host last saw that the hooks stood and the recorder was on; 0: never."""
+    @property
+    def filtered_ticks(self) -> int:
+        """When the program began to filter its system calls; 0: not that it is known."""
+    @property
+    def stopped_ticks(self) -> int:
+        """When the recorder went off, as the program may not read the clock any more; 0: it did not."""
     def loss(self) -> dict[str, int]:
         """Events that are missing: evicted, sampled_out, lost_no_thread, lost_reentrant, lost_no_chunk; calls that
         the totals miss: lost_no_totals; evicted_until_ns: what was evicted ended then (-1 where nothing was)."""

@@ -138,6 +138,8 @@ void add_segment(py::module_& module) {
              })
         .def_property_readonly("forked_children", live(&strobe_header::forked_children))
         .def_property_readonly("checked_ticks", live(&strobe_header::checked_ticks))
+        .def_property_readonly("filtered_ticks", live(&strobe_header::filtered_ticks))
+        .def_property_readonly("stopped_ticks", live(&strobe_header::stopped_ticks))
         .def("loss", &loss)
         .def("tail", &tail, py::arg("after"), py::arg("limit"), py::arg("settle_ns") = 0);
 }

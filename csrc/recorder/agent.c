@@ -21,7 +21,8 @@ void* strobe_agent_begin(uint64_t segment_bytes) {
     if (recorder->control != NULL && strobe_agent_is_alive(recorder)) return (void*)~0ull;
     recorder->agent_tid = (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0);
     if (recorder->control == NULL) return NULL;
-    if (recorder->control->alive) strobe_recorder_end(recorder);
+    /* or what a child has of its parent's session that was not recorded itself */
+    if (recorder->control->alive || !recorder->control->is_own) strobe_recorder_end(recorder);
     return segment_bytes <= recorder->segment_bytes ? recorder->header : NULL;
 }
 

@@ -109,8 +109,7 @@ static int strobe_anyone_busy(const struct strobe_recorder* recorder) {
     return 0;
 }
 
-/* Whoever still comes to the segment finds zeros: a thread that a debugger holds inside the recorder. */
-static void strobe_segment_replace(struct strobe_recorder* recorder) {
+void strobe_segment_replace(struct strobe_recorder* recorder) {
     if (recorder->segment_bytes == 0) return;
     strobe_syscall(STROBE_SYS_MMAP, (int64_t)recorder->header, (int64_t)recorder->segment_bytes, STROBE_PROT_READ_WRITE,
                    STROBE_MAP_PRIVATE_ANONYMOUS | STROBE_MAP_NORESERVE | STROBE_MAP_FIXED, -1, 0);

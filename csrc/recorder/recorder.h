@@ -251,6 +251,8 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
 /* Switches it off; returns once no thread is inside the recorder (waits up to a second). Stubs stay usable, and the
    segment's place in memory is kept, with nothing of the file in it. */
 void strobe_recorder_end(struct strobe_recorder* recorder);
+/* Whoever still comes to the segment finds zeros: a thread that a debugger holds inside the recorder. */
+void strobe_segment_replace(struct strobe_recorder* recorder);
 void strobe_sleep_us(int64_t microseconds); /* less than a second */
 
 /* calls.c: the hot path */

@@ -2,7 +2,8 @@
 
 the parent's waitid without reaping (races with Frida's), the recorder's note of the argument of _exit in the segment,
 and the kernel's own record behind a pidfd (Linux 6.15). The note also says that the recorder was on to the end, which
-no other witness does (timeline/coverage.py).
+no other witness does (timeline/coverage.py). Where the program filters its system calls a child of vfork, which may
+have written it, cannot be told from the program: the note is then right only if the program calls _exit as well.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Session(Writable):
 
     @property
     def warnings(self) -> list[str]:
-        return list(self._record().warnings)
+        return [*self._record().warnings, *self._timeline.own_limits()]
 
     @property
     def failures(self) -> tuple[str, ...]:

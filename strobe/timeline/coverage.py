@@ -91,11 +91,15 @@ def _ticks(record: SessionRecord, note: str) -> int:
 
 
 def _seen_until(reader: SessionReader, record: SessionRecord, end: int, newest: int) -> int:
-    """Who has recorded something was on; the exit is written by the recorder, too."""
+    """Who has recorded something was on; the exit is written by the recorder, too. But by a child of vfork, perhaps: it
+    must be how the program has ended."""
     checked = reader.segment.checked_ticks
+    if stopped := reader.segment.stopped_ticks:
+        return min(checked, stopped)
     if "recorder_off" in record.notes or not checked:
         return checked
-    exited = record.status != "running" and reader.segment.exit_state()[0] == _EXIT_CALLED
+    state, code = reader.segment.exit_state()
+    exited = record.status != "running" and state == _EXIT_CALLED and record.exit_code == code & 0xFF
     return end if exited else max(checked, newest)
 
 

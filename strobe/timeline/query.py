@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from strobe.errors import failure
+from strobe import _core
+from strobe.errors import StrobeError, failure
 from strobe.model import Event, EventFilter, EventPage, EventType, FunctionLoss, GroupBy, Loss, Totals
 from strobe.timeline import sql
 from strobe.timeline.absence import absence_of
@@ -23,6 +24,10 @@ from strobe.timeline.totals import function_losses, totals_of
 # such a record once later ones were given out, so these reads end at the moment they were asked for and begin a little
 # later.
 SETTLE_S = 0.005
+
+
+def _seconds(segment: _core.Segment, ticks: int) -> str:
+    return f"{segment.to_ns(ticks) / 1e9:.3f} s"
 
 
 def _nothing() -> None:
@@ -103,6 +108,26 @@ class Timeline:
             unwritten=unwritten,
             unwritten_reason=reason,
         )
+
+    def own_limits(self) -> list[str]:
+        """What the program, or a child of it, has done to be recorded less, one sentence each."""
+        try:
+            segment = self._reader.segment
+        except StrobeError:  # it is gone, and with it what would be less
+            return []
+        found = []
+        if ticks := segment.filtered_ticks:
+            found.append(
+                f"The program, or a child of it, filters its system calls (seccomp) since {_seconds(segment, ticks)}, "
+                "and the recorder makes none there from then on: scripts are not run, and no memory is read where the "
+                "signals of faults may be blocked."
+            )
+        if ticks := segment.stopped_ticks:
+            found.append(
+                "The program, or a child of it, may not read the time stamp counter (PR_SET_TSC, or seccomp's strict "
+                f"mode) since {_seconds(segment, ticks)}: its calls are not recorded from then on."
+            )
+        return found
 
     def function_losses(self) -> list[FunctionLoss]:
         """Per function what is missing of its enters: kept = calls - evicted - sampled_out - lost."""

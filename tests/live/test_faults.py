@@ -9,11 +9,11 @@ import subprocess
 
 import pytest
 from support.rounds import IS_LONG, rounds, scenario
-from support.sessions import Build, Launch, Outcome, outcome, status, totals, untraced
+from support.sessions import Build, Launch, Outcome, all_events, outcome, status, totals, untraced
 from support.wait import wait_until
 
 from strobe.errors import StrobeError
-from strobe.model import LaunchSpec, Watch
+from strobe.model import EventFilter, LaunchSpec, TextMatch, Watch
 from strobe.session import Session, SessionManager
 
 FORMS = ["native", "portable"]
@@ -93,6 +93,26 @@ def test_no_system_call_that_the_program_does_not_make(launch: Launch, build_pro
         session.stop()
 
 
+@pytest.mark.parametrize(("way", "is_said"), [("asks", False), ("sets", True)])
+def test_a_filter_of_calls_is_said_and_a_question_is_none(
+    launch: Launch, build_program: Build, way: str, is_said: bool
+) -> None:
+    """Signals were blocked: memory is read by the kernel, where that may be asked."""
+    session = launch(build_program("filters_calls", "-O1"), way, patterns=["take"])
+    assert outcome(session) == Outcome("right\n", "", 0)
+    (event,) = all_events(session, EventFilter(event_type="function_enter"))
+    assert ("some text" in str(event.arguments)) != is_said
+    assert any("filters its system calls" in text for text in session.warnings) == is_said
+
+
+def test_a_child_of_vfork_may_filter_its_calls(launch: Launch, build_program: Build) -> None:
+    """The recorder makes none there. Its `_exit` is not the program's end, which was not seen."""
+    session = launch(build_program("filters_calls", "-O1"), "vfork", patterns=["take", "never"])
+    assert outcome(session) == Outcome("right\n", "", -signal.SIGKILL)
+    assert totals(session)["take"].count == 101
+    assert "on to the end" not in session.absence(EventFilter(function=TextMatch(equals="never")))
+
+
 def test_strict_mode_ends_the_recording_and_not_the_program(launch: Launch, build_program: Build) -> None:
     """It takes the time stamp counter away, too."""
     program = build_program("allowlisted", "-O1")
@@ -100,6 +120,7 @@ def test_strict_mode_ends_the_recording_and_not_the_program(launch: Launch, buil
     assert outcome(session) == untraced(program, "strict") == Outcome("right\n", "", 0)
     assert totals(session)["main"].count == 1
     assert "take" not in totals(session)
+    assert any("time stamp counter" in text for text in session.warnings)
 
 
 def test_attaching_to_a_program_that_filters_its_calls_is_refused(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 
+from support.programs import PROGRAMS
 from support.sessions import Build, Launch, all_events, counts, outcome, status, totals, untraced
+from support.wait import wait_until
 
-from strobe.model import EventFilter, TextMatch
+from strobe.model import EventFilter, LaunchSpec, TextMatch
+from strobe.session import SessionManager
 
 
 def test_children_and_grandchildren_are_recorded(launch: Launch, build_program: Build) -> None:
@@ -46,6 +51,40 @@ def test_children_that_ended_leave_no_room_behind(
     assert outcome(session).stdout == "300 right\n"
     assert counts(session)["in_child"] == (300, 300, 0)
     assert session.loss().lost == 0
+
+
+def test_a_handler_forks_in_the_middle_of_a_record(launch: Launch, build_program: Build) -> None:
+    """What the child still does of it gets neither to the parent's record nor to its totals."""
+    program = build_program("forks_at_each_step", "-O1")
+    session = launch(program, patterns=["hit"], sampling="off")
+    assert outcome(session) == untraced(program)
+    own = session.totals(EventFilter(pid=session.pid), "function")
+    assert [(group.key, group.count, group.completed) for group in own] == [("hit", 3, 3)]
+    assert session.loss().lost > 0  # the children that were left unrecorded
+
+
+def test_attaching_to_a_child_that_was_left_unrecorded(
+    launch: Launch, manager: SessionManager, build_program: Build
+) -> None:
+    session = launch(build_program("forks_at_each_step", "-O1"), "150", patterns=["hit"], sampling="off")
+    first, said = outcome(session).stdout.splitlines()
+    child = int(first)
+    try:
+        assert (said, session.children) == ("many, right", ())
+        attached = manager.launch(LaunchSpec("", pid=child, project_root=str(PROGRAMS)), ["hit"], sampling="off")
+        wait_until(lambda: "hit" in totals(attached) and totals(attached)["hit"].completed > 10, "its calls")
+        assert len(list(all_events(attached, _enters("hit")))) > 10
+        attached.stop()
+        os.kill(child, 0)
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+def test_a_child_that_may_not_read_the_clock(launch: Launch, build_program: Build) -> None:
+    """The recording has ended in its parent."""
+    session = launch(build_program("forks_without_clock", "-O1"), patterns=["*"])
+    assert outcome(session).stdout == "0\n"
+    assert totals(session)["hit"].count == 1
 
 
 def _enters(name: str) -> EventFilter:

@@ -58,6 +58,28 @@ int strobe_native_set_libc_locks(uint64_t loader_lock, uint64_t exit_lock) {
     return is_first;
 }
 
+/* Whether the child goes on in the middle of a record: a signal handler that came there has forked. */
+static int strobe_is_within_record(const struct strobe_recorder* recorder) {
+    uint64_t here = 0;
+    uint32_t index;
+    for (index = 0; index < recorder->states_used; index++) {
+        const struct strobe_thread_state* state = &recorder->states[index];
+        if (!state->claimed || state->thread_pointer != strobe_thread_pointer()) continue;
+        if (state->busy_slot == STROBE_BEGINNING || strobe_is_in_use(recorder, state, &here)) return 1;
+    }
+    return 0;
+}
+
+/* What is left of the record must not get to the parent's chunk and totals, to which registers lead already. All else
+   stays as it is until the recorder is left. It is lost what this child, and its children, would have recorded. */
+static void strobe_leave_child_unrecorded(struct strobe_recorder* recorder) {
+    uint32_t index;
+    recorder->follows_forks = 0;
+    for (index = 0; index < recorder->states_used; index++) strobe_totals_forget(recorder, &recorder->states[index]);
+    strobe_fetch_add64(&recorder->header->lost_reentrant, 1);
+    if (recorder->may_call_kernel) strobe_segment_replace(recorder);
+}
+
 /* For pthread_atfork. */
 void strobe_native_after_fork(void) {
     struct strobe_recorder* recorder = &strobe_recorder;
@@ -65,6 +87,10 @@ void strobe_native_after_fork(void) {
     uint32_t index;
     strobe_free_libc_locks(recorder);
     if (!recorder->follows_forks) return;
+    if (strobe_is_within_record(recorder)) {
+        strobe_leave_child_unrecorded(recorder);
+        return;
+    }
     own = strobe_thread_known(recorder);
     for (index = 0; index < recorder->states_used; index++) {
         struct strobe_thread_state* state = &recorder->states[index];

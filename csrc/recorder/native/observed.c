@@ -14,7 +14,9 @@
 #define STROBE_PR_SET_NAME 15
 #define STROBE_PR_SET_SECCOMP 22
 #define STROBE_SECCOMP_STRICT 1
+#define STROBE_SECCOMP_FILTER 2
 #define STROBE_SECCOMP_SET_STRICT 0 /* of the system call */
+#define STROBE_SECCOMP_SET_FILTER 1
 #define STROBE_PR_SET_TSC 26
 #define STROBE_TSC_FAULTS 2
 #define STROBE_SYS_SECCOMP 317
@@ -27,7 +29,13 @@
 
 enum strobe_register { STROBE_RDI, STROBE_RSI, STROBE_RDX, STROBE_RCX, STROBE_R8, STROBE_R9 };
 
-/* From now on no thread makes a system call for the recorder. What needs one is done before. */
+/* For the host; the first moment counts. */
+static void strobe_note_moment(uint64_t* place) {
+    if (*place == 0) *place = strobe_ticks(&strobe_recorder);
+}
+
+/* From now on no thread makes a system call for the recorder. What needs one is done before. For a child of vfork, too:
+   it runs on with the parent's recorder, and would be ended for its calls. */
 static void strobe_begin_filtered(void) {
     struct strobe_recorder* recorder = &strobe_recorder;
     if (!recorder->may_call_kernel) return;
@@ -35,6 +43,7 @@ static void strobe_begin_filtered(void) {
         recorder->may_call_kernel = 0;
         return;
     }
+    strobe_note_moment(&recorder->header->filtered_ticks);
     strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_NAME, (int64_t)recorder->filtered_name, 0, 0, 0, 0);
     strobe_states_prepare(recorder, STROBE_STATES_UNDER_FILTER);
     strobe_pages_prepare(recorder);
@@ -72,18 +81,29 @@ static void strobe_observe_name(uint64_t address) {
     place[1] = name[1];
 }
 
-/* The thread may not read the time stamp counter any more: that would be a fault. */
+/* The thread may not read the time stamp counter any more: that would be a fault. Nor may a child of vfork, which runs
+   on with the parent's recorder. */
 static void strobe_stop_recording(void) {
     if (strobe_recorder.clock_kind != STROBE_CLOCK_TSC) return;
+    strobe_recorder.follows_forks = 0; /* nor may children */
+    if (strobe_recorder.control->alive) strobe_note_moment(&strobe_recorder.header->stopped_ticks);
     strobe_recorder.control->alive = 0;
     strobe_recorder.control->exit_handler = 0;
 }
 
-static void strobe_observe_prctl(uint64_t option, uint64_t argument) {
-    if (option == STROBE_PR_SET_SECCOMP) {
-        strobe_begin_filtered();
-        if (argument == STROBE_SECCOMP_STRICT) strobe_stop_recording();
-    }
+/* Without a filter it asks whether there are filters, and fails. */
+static void strobe_observe_filter(uint64_t filter) {
+    if (filter != 0) strobe_begin_filtered();
+}
+
+static void strobe_observe_strict(void) {
+    strobe_begin_filtered();
+    strobe_stop_recording();
+}
+
+static void strobe_observe_prctl(uint64_t option, uint64_t argument, uint64_t other) {
+    if (option == STROBE_PR_SET_SECCOMP && argument == STROBE_SECCOMP_STRICT) strobe_observe_strict();
+    if (option == STROBE_PR_SET_SECCOMP && argument == STROBE_SECCOMP_FILTER) strobe_observe_filter(other);
     if (option == STROBE_PR_SET_TSC && argument == STROBE_TSC_FAULTS) strobe_stop_recording();
     if (option == STROBE_PR_SET_NAME && !strobe_recorder.may_call_kernel) strobe_observe_name(argument);
 }
@@ -103,11 +123,12 @@ static void strobe_observe_clone3(uint64_t arguments) {
 static void strobe_observe_syscall(const uint64_t* registers) {
     switch (registers[STROBE_RDI]) {
         case STROBE_SYS_SECCOMP:
-            strobe_begin_filtered();
-            if (registers[STROBE_RSI] == STROBE_SECCOMP_SET_STRICT) strobe_stop_recording();
+            if ((uint32_t)registers[STROBE_RSI] == STROBE_SECCOMP_SET_STRICT) strobe_observe_strict();
+            if ((uint32_t)registers[STROBE_RSI] == STROBE_SECCOMP_SET_FILTER)
+                strobe_observe_filter(registers[STROBE_RCX]);
             break;
         case STROBE_SYS_PRCTL:
-            strobe_observe_prctl(registers[STROBE_RSI], registers[STROBE_RDX]);
+            strobe_observe_prctl((uint32_t)registers[STROBE_RSI], registers[STROBE_RDX], registers[STROBE_RCX]);
             break;
         case STROBE_SYS_CLONE:
             strobe_observe_clone(registers[STROBE_RSI]);
@@ -139,7 +160,7 @@ static void strobe_observe_ppoll(uint64_t* registers) { strobe_observe_mask(regi
 static void strobe_observe_pselect(uint64_t* registers) { strobe_observe_mask(registers[STROBE_R9]); }
 static void strobe_observe_epoll_pwait(uint64_t* registers) { strobe_observe_mask(registers[STROBE_R8]); }
 static void strobe_observe_prctl_call(uint64_t* registers) {
-    strobe_observe_prctl((uint32_t)registers[STROBE_RDI], registers[STROBE_RSI]);
+    strobe_observe_prctl((uint32_t)registers[STROBE_RDI], registers[STROBE_RSI], registers[STROBE_RDX]);
 }
 static void strobe_observe_clone_call(uint64_t* registers) { strobe_observe_clone(registers[STROBE_RDX]); }
 static void strobe_observe_syscall_call(uint64_t* registers) { strobe_observe_syscall(registers); }

@@ -5,7 +5,8 @@
 #include "machine_code.h"
 
 /* What `_exit` does, after a note of its argument for the host, which also says that the recorder was on until
-   then. Not of a child of vfork, which shares the memory and has another process id, as far as it may be asked for. */
+   then. Not of a child of vfork, which shares the memory and has another process id, as far as it may be asked for: in
+   its control block there is the parent's. */
 uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* memory) {
     struct strobe_bytes out;
     uint8_t *child, *other, *unasked;
