@@ -2,7 +2,9 @@
 
 import { type ExtrasRequest } from "./extras.js";
 import { type HookAnswer, Hooks, type HookRequest } from "./hooks.js";
-import { allowTracer, bufferStandardOutputByLine, closeDescriptor, endProgram, readOwnMemory, redirectStandardInput } from "./libc.js";
+import {
+    allowTracer, bufferStandardOutputByLine, closeDescriptor, endProgram, keepLibrary, readOwnMemory, redirectStandardInput,
+} from "./libc.js";
 import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
 import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
@@ -14,7 +16,13 @@ import { Recorder, type RecorderAnswer, type RecorderRequest } from "./recorder.
 const LEAVE_TURNS = 40;
 const LEAVE_TURN_S = 0.005;
 const LOOK_MS = 50;
+/**
+ * What Frida's agent calls. Its own loader holds no reference to them, so the program's dlclose would unmap them under it. They stay when
+ * the agent goes: a reference that is given back may wait for a thread of the program that loads a library.
+ */
+const AGENT_LIBRARIES = ["libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0"];
 
+AGENT_LIBRARIES.forEach(keepLibrary);
 guardLoaderAtOnce();
 
 let recorder: Recorder | null = null;

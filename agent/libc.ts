@@ -187,6 +187,12 @@ export function loadLibrary(name: string): NativePointer | null {
     return handle.isNull() ? null : handle;
 }
 
+/** Keeps a library that is loaded already: it is unmapped no more. Others are not loaded. */
+export function keepLibrary(name: string): void {
+    const RTLD_NOW = 2, RTLD_NOLOAD = 4, RTLD_NODELETE = 0x1000; // of glibc and musl
+    dlopen(Memory.allocUtf8String(name), RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 export function librarySymbol(handle: NativePointer, name: string): NativePointer {
     const address = dlsym(handle, Memory.allocUtf8String(name)) as NativePointer;
     if (address.isNull()) throw new Error(`the recorder's library has no ${name}`);
