@@ -5,7 +5,7 @@ import { type HookAnswer, Hooks, type HookRequest } from "./hooks.js";
 import {
     allowTracer, bufferStandardOutputByLine, closeDescriptor, endProgram, keepLibrary, readOwnMemory, redirectStandardInput,
 } from "./libc.js";
-import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
+import { type AgentSocket, announce, connectedBy, describe, isCutOff, leave, type ModuleAnswer, observe } from "./modules.js";
 import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
 import { prepareForks } from "./libc_locks.js";
@@ -82,13 +82,14 @@ rpc.exports = {
         return Process.enumerateModules().map(describe);
     },
 
-    /** From now on libraries are told of when they come and go; see modules.ts. */
-    observeModules(): void {
-        const added = (module: Module): void => announce(describe(module));
+    /** From now on libraries are told of when they come and go; see modules.ts. `socket`: null where it is not known. */
+    observeModules(socket: AgentSocket | null): void {
+        connectedBy(socket);
+        const added = (module: Module): void => announce(describe(module), recorder);
         observe(added, module => {
             recorder?.codeChanges.forget(module.base, module.size);
             forgetTrampolines(module.base, module.size);
-            send({ type: "module-removed", module: describe(module) });
+            if (!isCutOff()) send({ type: "module-removed", module: describe(module) });
         });
     },
 
@@ -162,6 +163,7 @@ rpc.exports = {
 
     /** Runs at unload, at detach, at exit, and when the host dies. */
     dispose(): void {
+        leave();
         // has been waited for, unless the host is gone
         for (let turn = 0; turn < LEAVE_TURNS && (recorder?.letLeave() ?? 0) > 0; turn++) Thread.sleep(LEAVE_TURN_S);
         if (recorder !== null) stayUntilLeft(recorder);

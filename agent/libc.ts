@@ -56,7 +56,7 @@ function checkMapped(address: NativePointer, what: string): NativePointer {
 }
 
 /** Whether that is the file with this number; where the C library cannot say, it is taken for it. */
-function isInode(fd: number, inode: string): boolean {
+export function isInode(fd: number, inode: string): boolean {
     const status = Memory.alloc(256);
     if (fstat === null) return true;
     return fstat(fd, status) === 0 && status.add(8).readU64().equals(uint64(inode)); // st_ino, of both CPUs

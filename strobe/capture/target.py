@@ -184,7 +184,7 @@ class Target:
         self._patches.take_back(self.setup.left)
         self._agent.change_process()
         observe(self.pid, self._agent, self._patches)
-        self._agent.observe_modules()
+        self._agent.observe_modules(self._session.socket)
 
     def _let_go(self) -> None:
         """After a failure on the way in: nothing of the process is open here, and one attached to is as before."""
@@ -259,6 +259,11 @@ class Target:
         if self._is_gone():
             raise ProcessLookupError("it has ended")
         return None
+
+    def is_cut_off(self) -> bool:
+        """The program has closed the agent's descriptors: hooks stay as they are, and are not placed in libraries that
+        come."""
+        return self._session is not None and self._session.is_cut_off() and not self._is_gone()
 
     def _is_gone(self) -> bool:
         with self._pidfd_lock:

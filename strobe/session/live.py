@@ -380,6 +380,7 @@ class LiveSession(Session):
         """Each step, whatever has become of the one before."""
         self._attempt("the end of its polls", lambda: self._polls.stop("program"))
         self._attempt("the recording", self._supply.stop)
+        self._attempt("the session's record", self._confirmation.note_untold)
         if self._source is not None:
             self._attempt("the program's output", self._source.close)
         self._attempt("the program's output", self._store.flush)
