@@ -156,6 +156,11 @@ rpc.exports = {
         recorder?.stop();
     },
 
+    /** No thread records any more, and nothing is observed: the program's handlers of faults are back, however long the agent stays. */
+    leaveFaults(): void {
+        recorder?.observers?.end();
+    },
+
     /** Asked until it is 0, before the agent is unloaded: how many threads of the program are in code that goes with it. */
     letLeave(): number {
         return recorder?.letLeave() ?? 0;

@@ -7,6 +7,7 @@ import { isInode } from "./libc.js";
 import type { Recorder } from "./recorder.js";
 
 const LOOK_S = 0.001;
+const LONGEST_LOOK_S = 0.016;
 
 export interface ModuleAnswer {
     name: string;
@@ -61,7 +62,7 @@ export function announce(module: ModuleAnswer, recorder: Recorder | null): void 
     if (!isCutOff()) {
         recv(ticket, () => { isReady = true; });
         send({ type: "module-added", module, ticket });
-        while (!isReady && !isLeaving && !isCutOff()) Thread.sleep(LOOK_S);
+        for (let pause = LOOK_S; !isReady && !isLeaving && !isCutOff(); pause = Math.min(2 * pause, LONGEST_LOOK_S)) Thread.sleep(pause);
     }
     if (!isReady && !isLeaving) recorder?.noteUntold();
 }

@@ -192,6 +192,10 @@ class AgentLink:
         """Returns when no thread records any more."""
         self._ask(self._script.exports_sync.stop_recording)
 
+    def leave_faults(self) -> None:
+        """The program's handlers of faults are back. Nothing is recorded or observed any more."""
+        self._ask(self._script.exports_sync.leave_faults)
+
     def prepare_extras(self, request: ExtrasRequest) -> list[int]:
         """The numbers of its sets; 0 where there is no room. Raises agent_failed for an expression that is none."""
         message, data = request.message()

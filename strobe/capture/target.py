@@ -326,6 +326,7 @@ class Target:
             self._patches.take_out,
             self._agent.stop_recording,
             self._patches.take_out_observers,  # not before: the faults of a thread that records must be caught
+            self._agent.leave_faults,
             self._take_permission_back,
         )
         _take_each(steps)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from support import processes
@@ -101,3 +102,20 @@ def test_handlers_have_jumped_out_of_calls(
             assert hear(process) == b"j"
             session.stop()
             assert not session.failures
+
+
+def catches_faults(pid: int) -> bool:
+    caught = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught.split()[1], 16) & 1 << signal.SIGSEGV - 1)
+
+
+def test_its_handlers_of_faults_go_although_the_agent_stays(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_link, "LEAVING_S", -1)  # nobody has left by then
+    with calling(build_program("calls_always"), 0) as process:
+        session = traced(manager, process.pid)
+        assert catches_faults(process.pid)
+        session.stop()
+        assert any("stays in the process" in failure for failure in session.failures)
+        assert not catches_faults(process.pid)
