@@ -260,6 +260,11 @@ class Target:
             raise ProcessLookupError("it has ended")
         return None
 
+    @property
+    def open_streams(self) -> list[str]:
+        """Of the captured ones those whose end was not seen: another process may still write to them."""
+        return sorted(_STREAMS[number] for number in self._open_streams.copy())
+
     def is_cut_off(self) -> bool:
         """The program has closed the agent's descriptors: hooks stay as they are, and are not placed in libraries that
         come."""
