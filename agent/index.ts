@@ -40,6 +40,7 @@ function stayUntilLeft(recorder: Recorder): void {
     const timer = setInterval(() => {
         if (recorder.letLeave() > 0) return;
         clearInterval(timer);
+        recorder.release();
         Script.unpin();
     }, LOOK_MS);
 }
@@ -176,6 +177,7 @@ rpc.exports = {
         recorder?.stop();
         recorder?.codeChanges.takeBack();
         recorder?.end();
+        if (recorder?.letLeave() === 0) recorder.release();
         hooks = null;
         recorder = null;
     },

@@ -66,6 +66,8 @@ export class Recorder {
     /** Where trampolines lead: to the library, or to a guard that calls the compiled recorder; null where Interceptor writes the jumps. */
     readonly enter: NativePointer | null;
     private readonly letLeave_: () => NativeFunctionReturnValue;
+    /** Null where the next agent goes on with the same memory, or threads are not counted. */
+    private release_: (() => void) | null;
     /** A library came that the host will not learn of. */
     readonly noteUntold: () => void;
     private readonly takeOut_: (address: NativePointer, bytes: NativePointer, count: number) => void;
@@ -122,6 +124,7 @@ export class Recorder {
         this.unwindTable = new NativeFunction(form.strobe_agent_unwind_table, "pointer", [])() as NativePointer;
         this.registerStandardUnwinder();
         this.letLeave_ = new NativeFunction(form.strobe_agent_let_leave, "uint32", []);
+        this.release_ = library !== null || INTERCEPTOR_WRITES ? null : new NativeFunction(form.strobe_agent_release, "void", []);
         this.noteUntold = new NativeFunction(form.strobe_agent_note_untold, "void", []);
         this.changeProcess = () => {
             this.noteExit(tools, form);
@@ -262,6 +265,12 @@ export class Recorder {
     end(): void {
         this.observers?.end();
         if (this.threadKey !== null) deleteThreadKey(this.threadKey);
+    }
+
+    /** After `end`, once `letLeave` has said that nobody is there: most of its memory goes. */
+    release(): void {
+        this.release_?.();
+        this.release_ = null;
     }
 }
 

@@ -119,3 +119,18 @@ def test_its_handlers_of_faults_go_although_the_agent_stays(
         session.stop()
         assert any("stays in the process" in failure for failure in session.failures)
         assert not catches_faults(process.pid)
+
+
+@FORMS
+def test_its_memory_goes(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """All but the little that threads of the program may still come to."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    sizes = []
+    with calling(build_program("calls_always"), 4) as process:
+        for _ in range(3):
+            traced(manager, process.pid).stop()
+            pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[0])
+            sizes.append(pages * os.sysconf("SC_PAGESIZE"))
+    assert sizes[2] - sizes[1] < 1 << 30, sizes  # an arena of malloc may be in it
