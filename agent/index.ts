@@ -2,8 +2,10 @@
 
 import { type ExtrasRequest } from "./extras.js";
 import { type HookAnswer, Hooks, type HookRequest } from "./hooks.js";
-import { allowTracer, bufferStandardOutputByLine, closeDescriptor, endProgram, readOwnMemory, redirectStandardInput } from "./libc.js";
-import { announce, describe, type ModuleAnswer, observe } from "./modules.js";
+import {
+    allowTracer, bufferStandardOutputByLine, closeDescriptor, endProgram, keepLibrary, readOwnMemory, redirectStandardInput,
+} from "./libc.js";
+import { type AgentSocket, announce, connectedBy, describe, isCutOff, leave, type ModuleAnswer, observe } from "./modules.js";
 import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
 import { prepareForks } from "./libc_locks.js";
@@ -14,7 +16,13 @@ import { Recorder, type RecorderAnswer, type RecorderRequest } from "./recorder.
 const LEAVE_TURNS = 40;
 const LEAVE_TURN_S = 0.005;
 const LOOK_MS = 50;
+/**
+ * What Frida's agent calls. Its own loader holds no reference to them, so the program's dlclose would unmap them under it. They stay when
+ * the agent goes: a reference that is given back may wait for a thread of the program that loads a library.
+ */
+const AGENT_LIBRARIES = ["libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0"];
 
+AGENT_LIBRARIES.forEach(keepLibrary);
 guardLoaderAtOnce();
 
 let recorder: Recorder | null = null;
@@ -32,6 +40,7 @@ function stayUntilLeft(recorder: Recorder): void {
     const timer = setInterval(() => {
         if (recorder.letLeave() > 0) return;
         clearInterval(timer);
+        recorder.release();
         Script.unpin();
     }, LOOK_MS);
 }
@@ -74,13 +83,14 @@ rpc.exports = {
         return Process.enumerateModules().map(describe);
     },
 
-    /** From now on libraries are told of when they come and go; see modules.ts. */
-    observeModules(): void {
-        const added = (module: Module): void => announce(describe(module));
+    /** From now on libraries are told of when they come and go; see modules.ts. `socket`: null where it is not known. */
+    observeModules(socket: AgentSocket | null): void {
+        connectedBy(socket);
+        const added = (module: Module): void => announce(describe(module), recorder);
         observe(added, module => {
             recorder?.codeChanges.forget(module.base, module.size);
             forgetTrampolines(module.base, module.size);
-            send({ type: "module-removed", module: describe(module) });
+            if (!isCutOff()) send({ type: "module-removed", module: describe(module) });
         });
     },
 
@@ -147,6 +157,11 @@ rpc.exports = {
         recorder?.stop();
     },
 
+    /** No thread records any more, and nothing is observed: the program's handlers of faults are back, however long the agent stays. */
+    leaveFaults(): void {
+        recorder?.observers?.end();
+    },
+
     /** Asked until it is 0, before the agent is unloaded: how many threads of the program are in code that goes with it. */
     letLeave(): number {
         return recorder?.letLeave() ?? 0;
@@ -154,6 +169,7 @@ rpc.exports = {
 
     /** Runs at unload, at detach, at exit, and when the host dies. */
     dispose(): void {
+        leave();
         // has been waited for, unless the host is gone
         for (let turn = 0; turn < LEAVE_TURNS && (recorder?.letLeave() ?? 0) > 0; turn++) Thread.sleep(LEAVE_TURN_S);
         if (recorder !== null) stayUntilLeft(recorder);
@@ -161,6 +177,7 @@ rpc.exports = {
         recorder?.stop();
         recorder?.codeChanges.takeBack();
         recorder?.end();
+        if (recorder?.letLeave() === 0) recorder.release();
         hooks = null;
         recorder = null;
     },

@@ -56,7 +56,7 @@ function checkMapped(address: NativePointer, what: string): NativePointer {
 }
 
 /** Whether that is the file with this number; where the C library cannot say, it is taken for it. */
-function isInode(fd: number, inode: string): boolean {
+export function isInode(fd: number, inode: string): boolean {
     const status = Memory.alloc(256);
     if (fstat === null) return true;
     return fstat(fd, status) === 0 && status.add(8).readU64().equals(uint64(inode)); // st_ino, of both CPUs
@@ -185,6 +185,12 @@ export function loadLibrary(name: string): NativePointer | null {
     const RTLD_NOW = 2;
     const handle = dlopen(Memory.allocUtf8String(name), RTLD_NOW) as NativePointer;
     return handle.isNull() ? null : handle;
+}
+
+/** Keeps a library that is loaded already: it is unmapped no more. Others are not loaded. */
+export function keepLibrary(name: string): void {
+    const RTLD_NOW = 2, RTLD_NOLOAD = 4, RTLD_NODELETE = 0x1000; // of glibc and musl
+    dlopen(Memory.allocUtf8String(name), RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 export function librarySymbol(handle: NativePointer, name: string): NativePointer {

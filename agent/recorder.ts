@@ -66,6 +66,10 @@ export class Recorder {
     /** Where trampolines lead: to the library, or to a guard that calls the compiled recorder; null where Interceptor writes the jumps. */
     readonly enter: NativePointer | null;
     private readonly letLeave_: () => NativeFunctionReturnValue;
+    /** Null where the next agent goes on with the same memory, or threads are not counted. */
+    private release_: (() => void) | null;
+    /** A library came that the host will not learn of. */
+    readonly noteUntold: () => void;
     private readonly takeOut_: (address: NativePointer, bytes: NativePointer, count: number) => void;
     /** 0 where the memory cannot be written. */
     readonly store: (address: NativePointer, bytes: NativePointer, count: number) => number;
@@ -120,6 +124,8 @@ export class Recorder {
         this.unwindTable = new NativeFunction(form.strobe_agent_unwind_table, "pointer", [])() as NativePointer;
         this.registerStandardUnwinder();
         this.letLeave_ = new NativeFunction(form.strobe_agent_let_leave, "uint32", []);
+        this.release_ = library !== null || INTERCEPTOR_WRITES ? null : new NativeFunction(form.strobe_agent_release, "void", []);
+        this.noteUntold = new NativeFunction(form.strobe_agent_note_untold, "void", []);
         this.changeProcess = () => {
             this.noteExit(tools, form);
             const writeGuard = new NativeFunction(form.strobe_agent_guard, "uint32", ["pointer", "pointer"]);
@@ -260,6 +266,12 @@ export class Recorder {
         this.observers?.end();
         if (this.threadKey !== null) deleteThreadKey(this.threadKey);
     }
+
+    /** After `end`, once `letLeave` has said that nobody is there: most of its memory goes. */
+    release(): void {
+        this.release_?.();
+        this.release_ = null;
+    }
 }
 
 /** Calls the function for as long as the agent is there; outlives it. */
@@ -278,7 +290,7 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
         "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_set_watch", "strobe_agent_set_recipe",
         "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_script", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
-        "strobe_agent_guard", "strobe_agent_let_leave", "strobe_on_thread_end",
+        "strobe_agent_guard", "strobe_agent_let_leave", "strobe_agent_note_untold", "strobe_on_thread_end",
         "strobe_native_begin", "strobe_native_observe", "strobe_native_observed_name",
         "strobe_native_catch_faults", "strobe_native_leave_faults", "strobe_agent_recorder"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));

@@ -147,6 +147,9 @@ class Segment:
     def exit_state(self) -> tuple[int, int]:
         """(STROBE_EXIT_*, exit code)."""
     @property
+    def untold_libraries(self) -> int:
+        """Loaded when the agent could no longer tell the host of them."""
+    @property
     def forked_children(self) -> int:
         """Children of the program that went on recording."""
     @property

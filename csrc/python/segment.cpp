@@ -110,7 +110,7 @@ void add_segment(py::module_& module) {
     const auto field = [](auto strobe_header::* member) {
         return [member](const Segment& segment) { return segment.header().*member; };
     };
-    const auto live = [](uint64_t strobe_header::* member) {
+    const auto live = [](auto strobe_header::* member) {
         return [member](const Segment& segment) { return segment.read_header().*member; };
     };
     py::class_<Segment>(module, "Segment")
@@ -137,6 +137,7 @@ void add_segment(py::module_& module) {
                  return py::make_tuple(state.state, state.code);
              })
         .def_property_readonly("forked_children", live(&strobe_header::forked_children))
+        .def_property_readonly("untold_libraries", live(&strobe_header::untold_libraries))
         .def_property_readonly("checked_ticks", live(&strobe_header::checked_ticks))
         .def_property_readonly("filtered_ticks", live(&strobe_header::filtered_ticks))
         .def_property_readonly("stopped_ticks", live(&strobe_header::stopped_ticks))

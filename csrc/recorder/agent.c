@@ -102,6 +102,9 @@ int strobe_agent_catches_returns(void) { return (int)strobe_recorder.catch_retur
 /* Where the host finds whether it is on, and which segment it writes to. */
 void* strobe_agent_recorder(void) { return &strobe_recorder; }
 
+/* A library came, and the host will not learn of it. */
+void strobe_agent_note_untold(void) { strobe_fetch_add32(&strobe_recorder.header->untold_libraries, 1); }
+
 void strobe_agent_end(void) { strobe_recorder_end(&strobe_recorder); }
 
 /* The list of jumps that stand in the program's code, or are going to (agent/code_changes.ts), and how many there are.

@@ -53,3 +53,36 @@ uint64_t strobe_call_script(strobe_script_function* script, uint64_t number, con
     strobe_vectors_restore(area);
     return result;
 }
+
+static void strobe_unmap(void* start, uint64_t bytes) {
+    if (bytes != 0) strobe_syscall(STROBE_SYS_MUNMAP, (int64_t)start, (int64_t)bytes, 0, 0, 0, 0);
+}
+
+/* All whole pages from `start` on. */
+static void strobe_unmap_rest(void* start, void* end) {
+    uint64_t first = ((uint64_t)start + 4095) & ~(uint64_t)4095;
+    if ((uint64_t)end > first) strobe_unmap((void*)first, (uint64_t)end - first);
+}
+
+/* No thread is in the recorder's code, nor will be: what that alone reads goes, which the next agent maps anew. What
+   threads of the program may still come to stays: the machine code that was written with what it reads, the segment's
+   header, and the states that were in use with their stubs and frames. The next agent's thread key may have the same
+   number, and then a thread still finds its old state there. */
+void strobe_agent_release(void) {
+    struct strobe_recorder* recorder = &strobe_recorder;
+    uint64_t used = (uint64_t)recorder->states_used * STROBE_FRAMES;
+    uint64_t all = (uint64_t)STROBE_THREAD_STATES * STROBE_FRAMES;
+    strobe_states_retire(recorder); /* also one that was begun when the others were */
+    if (recorder->segment_bytes > STROBE_HEADER_BYTES)
+        strobe_unmap((uint8_t*)recorder->header + STROBE_HEADER_BYTES, recorder->segment_bytes - STROBE_HEADER_BYTES);
+    strobe_unmap(recorder->stubs + used * STROBE_STUB_BYTES, (all - used) * STROBE_STUB_BYTES);
+    strobe_unmap_rest(recorder->frames + used, recorder->frames + all);
+    strobe_unmap_rest(recorder->states + recorder->states_used, recorder->states + STROBE_THREAD_STATES);
+    strobe_unmap(recorder->captures, (uint64_t)STROBE_CAPTURE_CAPACITY * sizeof *recorder->captures);
+    strobe_unmap(recorder->watches, (uint64_t)STROBE_EXTRAS * sizeof *recorder->watches);
+    strobe_unmap(recorder->recipes, (uint64_t)STROBE_EXTRAS * sizeof *recorder->recipes);
+    strobe_unmap(recorder->recipe_steps, (uint64_t)STROBE_RECIPE_STEPS * sizeof *recorder->recipe_steps);
+    strobe_unmap(recorder->extras, (uint64_t)STROBE_EXTRAS * sizeof *recorder->extras);
+    strobe_unmap(recorder->extras_of, (uint64_t)STROBE_FUNCTION_CAPACITY * sizeof *recorder->extras_of);
+    strobe_unmap(recorder->jumps, (uint64_t)STROBE_JUMPS * sizeof *recorder->jumps);
+}

@@ -157,8 +157,9 @@ class AgentLink:
         found = [_module(item) for item in self._ask(self._script.exports_sync.modules)]
         return [module for module in found if module.path != str(resources.NATIVE_RECORDER)]
 
-    def observe_modules(self) -> None:
-        self._ask(self._script.exports_sync.observe_modules)
+    def observe_modules(self, socket: tuple[int, str] | None) -> None:
+        """`socket`: the agent's connection, its descriptor and its inode's number; None where it is not known."""
+        self._ask(self._script.exports_sync.observe_modules, socket)
 
     def register_unwinder(self, addresses: list[int]) -> None:
         self._ask(self._script.exports_sync.register_unwinder, [hex(address) for address in addresses])
@@ -192,6 +193,10 @@ class AgentLink:
     def stop_recording(self) -> None:
         """Returns when no thread records any more."""
         self._ask(self._script.exports_sync.stop_recording)
+
+    def leave_faults(self) -> None:
+        """The program's handlers of faults are back. Nothing is recorded or observed any more."""
+        self._ask(self._script.exports_sync.leave_faults)
 
     def prepare_extras(self, request: ExtrasRequest) -> list[int]:
         """The numbers of its sets; 0 where there is no room. Raises agent_failed for an expression that is none."""

@@ -33,6 +33,22 @@ class AgentSocket:
             if name not in self._before and self._is_agents(descriptor, name):
                 self._found = (descriptor, name)
 
+    @property
+    def place(self) -> tuple[int, str] | None:
+        """Its descriptor and the number of its inode; None where it is not known."""
+        return None if self._found is None else (self._found[0], self._found[1].strip("socket:[]"))
+
+    def is_closed(self) -> bool:
+        """The program has closed it, or it stands for something else; also where the process is gone."""
+        if self._found is None:
+            return False
+        try:
+            return str(Path(f"/proc/{self._pid}/fd/{self._found[0]}").readlink()) != self._found[1]
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+
     def close(self) -> bool:
         """Ends the connection at both ends. False where it is not known, or out of reach: nothing has been done."""
         if self._found is None:

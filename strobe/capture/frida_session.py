@@ -42,6 +42,15 @@ class FridaSession:
         self._injection.note()
         self._socket.note()
 
+    @property
+    def socket(self) -> tuple[int, str] | None:
+        """As AgentSocket.place."""
+        return self._socket.place
+
+    def is_cut_off(self) -> bool:
+        """The program has closed the agent's connection; also where the process is gone."""
+        return self._socket.is_closed()
+
     def wait_for_beginning(self) -> None:
         """Waits until Frida holds no thread any more."""
         self._injection.wait_for_beginning()

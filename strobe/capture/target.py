@@ -184,7 +184,7 @@ class Target:
         self._patches.take_back(self.setup.left)
         self._agent.change_process()
         observe(self.pid, self._agent, self._patches)
-        self._agent.observe_modules()
+        self._agent.observe_modules(self._session.socket)
 
     def _let_go(self) -> None:
         """After a failure on the way in: nothing of the process is open here, and one attached to is as before."""
@@ -260,6 +260,16 @@ class Target:
             raise ProcessLookupError("it has ended")
         return None
 
+    @property
+    def open_streams(self) -> list[str]:
+        """Of the captured ones those whose end was not seen: another process may still write to them."""
+        return sorted(_STREAMS[number] for number in self._open_streams.copy())
+
+    def is_cut_off(self) -> bool:
+        """The program has closed the agent's descriptors: hooks stay as they are, and are not placed in libraries that
+        come."""
+        return self._session is not None and self._session.is_cut_off() and not self._is_gone()
+
     def _is_gone(self) -> bool:
         with self._pidfd_lock:
             if self._pidfd < 0:
@@ -321,6 +331,7 @@ class Target:
             self._patches.take_out,
             self._agent.stop_recording,
             self._patches.take_out_observers,  # not before: the faults of a thread that records must be caught
+            self._agent.leave_faults,
             self._take_permission_back,
         )
         _take_each(steps)

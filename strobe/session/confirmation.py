@@ -23,6 +23,10 @@ _SHARE = 200  # no more than this part of one core's time goes into looking
 _LOCK_S = 1.0
 _SECOND_LOOK_S = 0.1  # a library that is being unloaded, or a program that is ending, looks the same at first
 _SHOWN = 5
+_CUT_OFF = (
+    "The program has closed the descriptors of Strobe's agent. It is recorded on with the hooks that it has, which"
+    " cannot be changed any more; libraries that it loads after that are not traced."
+)
 
 
 class Confirmation:
@@ -50,6 +54,7 @@ class Confirmation:
         self._is_over = is_over
         self.last_ticks = 0  # when all was seen to be well
         self._is_off = False
+        self._is_cut_off = False
 
     def follow(self, ended: threading.Event) -> None:
         """Looks until the event is set."""
@@ -73,7 +78,19 @@ class Confirmation:
         finally:
             self._lock.release()
 
+    def note_untold(self) -> None:
+        """Libraries that came when the agent could tell nobody of them."""
+        if _core.Segment(self._segment_path).untold_libraries:
+            self._note_cut_off()
+
+    def _note_cut_off(self) -> None:
+        if not self._is_cut_off:
+            self._is_cut_off = True
+            self._store.add_warnings(self._session_id, [_CUT_OFF])
+
     def _look(self) -> None:
+        if self._target.is_cut_off():
+            self._note_cut_off()
         now_ticks = _core.ticks() - self._start_ticks
         missing = self._target.look(self._start_ticks)
         if missing is None or missing:

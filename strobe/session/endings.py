@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from signal import Signals
 
@@ -30,3 +31,13 @@ def _signal_name(number: int) -> str:
         return Signals(number).name
     except ValueError:  # a real-time signal between SIGRTMIN and SIGRTMAX
         return f"SIGRTMIN+{number - Signals.SIGRTMIN}"
+
+
+def open_warnings(streams: Sequence[str]) -> list[str]:
+    """Of captured streams that another process can still write to."""
+    if not streams:
+        return []
+    return [
+        f"A process that the program had started had {' and '.join(streams)} open when the recording ended: what it"
+        " wrote after that is not captured."
+    ]

@@ -18,7 +18,7 @@ from strobe.errors import Code, StrobeError, failure
 from strobe.model import ExitStatus, LoadedModule, Sampling, TraceAnswer, Watch
 from strobe.session.answers import hook_notes, how_it_ended, runtime_answer
 from strobe.session.confirmation import Confirmation
-from strobe.session.endings import end_columns, end_fields
+from strobe.session.endings import end_columns, end_fields, open_warnings
 from strobe.session.hooks import Hooks
 from strobe.session.module_changes import ModuleChange
 from strobe.session.session import Session
@@ -380,11 +380,15 @@ class LiveSession(Session):
         """Each step, whatever has become of the one before."""
         self._attempt("the end of its polls", lambda: self._polls.stop("program"))
         self._attempt("the recording", self._supply.stop)
+        self._attempt("the session's record", self._confirmation.note_untold)
         if self._source is not None:
             self._attempt("the program's output", self._source.close)
         self._attempt("the program's output", self._store.flush)
         until_ticks = self._recorded_until or self._now_ticks()
-        self._attempt("the session's record", lambda: self._store.add_notes(self.id, {"ended_ticks": until_ticks}))
+        streams = self._target.open_streams
+        notes = {"ended_ticks": until_ticks, "open_streams": streams}
+        self._attempt("the session's record", lambda: self._store.add_notes(self.id, notes))
+        self._attempt("the session's record", lambda: self._store.add_warnings(self.id, open_warnings(streams)))
         fields = end_fields(status, self._stopping)
         self._attempt("the session's record", lambda: self._store.end_session(self.id, until_ticks, **fields))
 

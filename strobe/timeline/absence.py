@@ -246,6 +246,12 @@ def _add_not_seen(found: _Findings, reader: SessionReader, wanted: EventFilter, 
             found.doubts.append(
                 f"Inlined everywhere, so never seen as calls: {names}; build with -fno-inline to see them."
             )
+    if untold := reader.segment.untold_libraries:
+        libraries = "A library was" if untold == 1 else f"{untold} libraries were"
+        found.doubts.append(
+            f"{libraries} loaded after the program had closed the descriptors of Strobe's agent: their functions are"
+            " not traced."
+        )
     if partly := _noted(record, "partly_inlined", wanted):
         found.doubts.append(
             f"Inlined at some of their call sites, where calls are not seen: {_with_sites(partly)}; so no event of "

@@ -23,6 +23,11 @@ def host_absence(reader: SessionReader, wanted: EventFilter, selection: Selectio
         if not captures_output(reader.record()):
             return f"Nothing is known of {kind}: it is not captured in this session."
         scope = " that the other conditions select" if is_narrowed(wanted) else ""
+        if kind in _open_streams(reader.record()):
+            return (
+                f"Nothing was captured of {kind}{scope}. A process that the program had started still had it open when"
+                " the recording ended: what was written to it after that is not captured."
+            )
         return (
             f"All of {kind} is captured: the program has written nothing to it{scope}"
             " (what it keeps in a buffer of its own appears when it flushes it)."
@@ -33,6 +38,12 @@ def host_absence(reader: SessionReader, wanted: EventFilter, selection: Selectio
 def captures_output(record: SessionRecord) -> bool:
     """A program that Strobe attached to, or that writes to Strobe's own output, keeps it to itself."""
     return not record.notes.get("attached") and not record.notes.get("inherits_stdio")
+
+
+def _open_streams(record: SessionRecord) -> list[object]:
+    """Those that were not at their end when the recording was."""
+    noted = record.notes.get("open_streams")
+    return noted if isinstance(noted, list) else []
 
 
 def _snapshot_absence(reader: SessionReader, wanted: EventFilter, selection: Selection) -> str:

@@ -128,6 +128,7 @@ class Store:
         `namesakes`: {name: how many others have it and are not traced}; `children`: process
         ids that were last seen to be recorded after the end of the session's own process; `polls`: see polls.py;
         `attached`: true, else the session has started the program; `inherits_stdio`: true where output is not captured;
+        `open_streams`: which streams another process could still write to when recording ended;
         `form`: of the recorder; in ticks `resumed_ticks`, `ended_ticks`: when a program that was launched began to run,
         when recording ended; `recorder_off`: [last seen on, seen off], `overwritten`: {name: the same of its hook}.
         """

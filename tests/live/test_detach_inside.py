@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from support import processes
@@ -101,3 +102,35 @@ def test_handlers_have_jumped_out_of_calls(
             assert hear(process) == b"j"
             session.stop()
             assert not session.failures
+
+
+def catches_faults(pid: int) -> bool:
+    caught = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught.split()[1], 16) & 1 << signal.SIGSEGV - 1)
+
+
+def test_its_handlers_of_faults_go_although_the_agent_stays(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_link, "LEAVING_S", -1)  # nobody has left by then
+    with calling(build_program("calls_always"), 0) as process:
+        session = traced(manager, process.pid)
+        assert catches_faults(process.pid)
+        session.stop()
+        assert any("stays in the process" in failure for failure in session.failures)
+        assert not catches_faults(process.pid)
+
+
+@FORMS
+def test_its_memory_goes(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """All but the little that threads of the program may still come to."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    sizes = []
+    with calling(build_program("calls_always"), 4) as process:
+        for _ in range(3):
+            traced(manager, process.pid).stop()
+            pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[0])
+            sizes.append(pages * os.sysconf("SC_PAGESIZE"))
+    assert sizes[2] - sizes[1] < 1 << 30, sizes  # an arena of malloc may be in it

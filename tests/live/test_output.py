@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
@@ -87,3 +88,13 @@ def test_output_and_calls_share_one_clock(launch: Launch, build_program: Build) 
     calls = [index for index, event in enumerate(events) if event.function == "audio::tick"]
     # a pipe takes its time: what was written before the threads started may be read a little after their first calls
     assert ready < calls[len(calls) // 2] and calls[-1] < bye
+
+
+def test_a_child_that_writes_after_the_end(launch: Launch) -> None:
+    """What comes then is not captured, and nobody says that it is."""
+    session = launch("sh", "-c", "sleep 60 2>&- & echo $! >&2")
+    os.kill(int(outcome(session).stderr), signal.SIGKILL)
+    absence = session.query(EventFilter(event_type="stdout")).absence or ""
+    assert absence.startswith("Nothing was captured of stdout.")
+    assert "written to it after that is not captured" in absence
+    assert any("had stdout open when the recording ended" in warning for warning in session.warnings)

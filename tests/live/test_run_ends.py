@@ -134,6 +134,7 @@ def test_who_insists_is_obeyed(build_program: Build, how: str, number: signal.Si
     program = child_of(process, "stays")
     if how == "stopped":
         os.kill(program, signal.SIGSTOP)
+        wait_until(lambda: ") T " in Path(f"/proc/{program}/stat").read_text(), "it to stop")
     for _ in range(times - 1):
         send(process, number)
     assert process.poll() is None and is_alive(program)

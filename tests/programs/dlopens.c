@@ -1,6 +1,6 @@
 /* Loads the library that is named, calls it, unloads it. `dlopens LIBRARY` three times, 1,000 calls each;
  * `dlopens LIBRARY reload` again and again, `dlopens LIBRARY at-once` without a pause, `dlopens LIBRARY keep` once,
- * calling on, all until SIGUSR1. */
+ * calling on, all until SIGUSR1; `dlopens LIBRARY leave` the same, and goes on without it until the next one. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static long use(int calls) {
 
 int main(int argc, char** argv) {
     const char* mode = argc > 2 ? argv[2] : "";
-    int wrong = 0;
+    int wrong = 0, calls = 0;
     if (argc < 2) return 2;
     run_until_told();
     for (int round = 0; *mode ? !told : round < 3; round++) {
@@ -32,9 +32,16 @@ int main(int argc, char** argv) {
         if (!library) return 1;
         do {
             wrong += use(1000) != 1000000;
+            if (calls++ == 0 && !strcmp(mode, "leave")) puts("ready"), fflush(stdout);
             if (*mode && strcmp(mode, "at-once")) usleep(100000);
-        } while (!told && !strcmp(mode, "keep"));
+        } while (!told && (!strcmp(mode, "keep") || !strcmp(mode, "leave")));
         dlclose(library);
+    }
+    if (!strcmp(mode, "leave")) {
+        told = 0;
+        puts("closed");
+        fflush(stdout);
+        while (!told) usleep(1000);
     }
     puts(wrong ? "wrong" : "right");
     return 0;

@@ -1,0 +1,56 @@
+"""A program that closes all its descriptors, as daemons do, closes the agent's too, and goes on as without it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+
+import pytest
+from support import processes
+from support.programs import PROGRAMS
+from support.sessions import Build, Launch, outcome, totals
+from support.wait import wait_until
+
+from strobe.model import EventFilter, LaunchSpec, TextMatch
+from strobe.session import Session, SessionManager
+
+FORMS = pytest.mark.parametrize("form", ["native", "portable"])
+
+
+def absence(session: Session, function: str) -> str:
+    return session.query(EventFilter(function=TextMatch(equals=function))).absence or ""
+
+
+@FORMS
+def test_a_library_comes_after_that(
+    launch: Launch, build_program: Build, build_plugin: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    session = launch(build_program("closes_all"), str(build_plugin()), patterns=["work", "never", "plugin_*"])
+    assert outcome(session).stdout == "ready\nright\n"
+    assert totals(session)["work"].count == 2
+    assert any("closed the descriptors of Strobe's agent" in warning for warning in session.warnings)
+    assert absence(session, "never").startswith("This does not prove that it did not happen.")
+    assert "loaded after the program had closed" in absence(session, "plugin_run")
+
+
+@FORMS
+def test_in_one_that_is_attached_to(
+    manager: SessionManager, build_program: Build, build_plugin: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    program = [build_program("closes_all"), build_plugin(), "told"]
+    process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["work"])
+        process.send_signal(signal.SIGUSR1)
+        assert process.stdout.readline() == "right\n"
+        wait_until(lambda: totals(session)["work"].count == 1, "the call after that")
+        wait_until(lambda: any("closed the descriptors" in warning for warning in session.warnings), "the warning")
+        session.stop()
+        process.send_signal(signal.SIGUSR2)
+        assert process.communicate(timeout=60) == ("", None)
+        assert process.returncode == 0
+    finally:
+        processes.end(process)
