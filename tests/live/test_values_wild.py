@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import re
@@ -128,13 +129,12 @@ def test_reads_while_the_program_ends(polled: Session, end: int, expected: int) 
     """Each gives values, or says that the program has ended, and no read spoils how it ends."""
     targets = [ReadTarget("gTempo"), ReadTarget("gLinks[0]"), ReadTarget("gFlips")]
     polled.read(targets, 5)
-    threading.Timer(0.05, os.kill, (polled.pid, end)).start()
-    reads = 0
+    ending = threading.Timer(0.05, os.kill, (polled.pid, end))
     with pytest.raises(StrobeError) as caught:
-        while True:
+        for reads in itertools.count():
             tempo, *_ = polled.read(targets, 5)
             assert tempo.value == 120
-            reads += 1
+            if reads == 0:
+                ending.start()
     assert caught.value.code is Code.PROCESS_EXITED
-    assert reads
     assert status(polled) == expected
