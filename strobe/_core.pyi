@@ -291,9 +291,21 @@ class HeldThreads:
     def release(self) -> bool:
         """False where they ran on before, at the limit."""
 
-def end_waiting_thread(thread: int) -> bool:
-    """End a thread of another process where it waits for a futex; False where it does something else. OSError:
-    TimeoutError where it does not stop."""
+class InjectionGuard:
+    """Until `end`, Frida in this process loads its agent into `process` from a safe point of the main thread, and puts
+    all its registers back.
+
+    `library`: the file of Frida. `limit_ms`: for reaching that point; 0 where none is needed, as Frida removes what is
+    left of an agent. RuntimeError where Frida calls ptrace in an unknown way.
+    """
+
+    def __init__(self, process: int, library: str, limit_ms: int) -> None: ...
+    def end(self) -> None: ...
+    @property
+    def refusal(self) -> int:
+        """Why Frida was not let in: ETIMEDOUT where no safe point was reached within `limit_ms`, EBUSY where the
+        program was stopped or called exec, ESRCH where it ends, EPERM where the system forbids it; 0 where it was, or
+        has not come yet."""
 
 def block_signals(process: int, threads: list[int]) -> None:
     """Block all signals but those of a thread's own faults in these threads, by id, of any process. Those that are gone

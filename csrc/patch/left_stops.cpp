@@ -2,8 +2,6 @@
 
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,10 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <mutex>
-#include <system_error>
 #include <thread>
-
-#include "patch/tracer.h"
 
 namespace strobe {
 
@@ -60,20 +55,6 @@ int request_signal() {
     return number;
 }
 
-bool wait_stopped(pid_t thread) {
-    const auto deadline = std::chrono::steady_clock::now() + kAnswerTimeout;
-    int status = 0;
-    while (true) {
-        const pid_t found = waitpid(thread, &status, __WALL | WNOHANG);
-        if (found < 0) return false;
-        if (found == thread) return WIFSTOPPED(status) && status >> 16 == kEventStop;
-        if (std::chrono::steady_clock::now() > deadline) {
-            throw std::system_error(ETIMEDOUT, std::generic_category(), "a thread does not stop");
-        }
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
-}
-
 }  // namespace
 
 bool detach_by(pid_t tracer, pid_t thread) {
@@ -90,29 +71,6 @@ bool detach_by(pid_t tracer, pid_t thread) {
     }
     asked = 0;
     return answer.load() == 1;
-}
-
-bool end_waiting_thread(pid_t thread) {
-    bool has_ended = false;
-#ifdef __x86_64__
-    as_tracer([thread, &has_ended] {
-        if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) return;
-        ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
-        user_regs_struct registers{};
-        if (!wait_stopped(thread) || ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) return;
-        if (registers.orig_rax == SYS_futex) {
-            registers.rip -= 2;  // the instruction of the call that it waits in, once more, for another call
-            registers.rax = SYS_exit;
-            registers.rdi = 0;
-            registers.orig_rax = static_cast<unsigned long long>(-1);  // or the kernel would repeat the first one
-            has_ended = ptrace(PTRACE_SETREGS, thread, nullptr, &registers) == 0;
-        }
-        ptrace(PTRACE_DETACH, thread, nullptr, nullptr);
-    });
-#else
-    (void)thread;
-#endif
-    return has_ended;
 }
 
 }  // namespace strobe

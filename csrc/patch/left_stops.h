@@ -9,8 +9,4 @@ namespace strobe {
 // thread was about to be given is given to it. False where it could not be done, as while the thread has not stopped.
 bool detach_by(pid_t tracer, pid_t thread);
 
-// Ends one thread of a process where it waits for a futex, without any more code of the process. False where it does
-// something else, or is gone. Throws std::system_error: ETIMEDOUT where it does not stop.
-bool end_waiting_thread(pid_t thread);
-
 }  // namespace strobe

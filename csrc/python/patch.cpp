@@ -13,6 +13,7 @@
 #include "bindings.h"
 #include "patch/code.h"
 #include "patch/held_threads.h"
+#include "patch/injection_guard.h"
 #include "patch/left_stops.h"
 #include "patch/signal_mask.h"
 #include "patch/thread_pointer.h"
@@ -57,8 +58,13 @@ void add_patch(py::module_& module) {
     module.def("duplicate_descriptor", &duplicate_descriptor, py::arg("pidfd"), py::arg("descriptor"));
     module.def("detach_by", &strobe::detach_by, py::arg("tracer"), py::arg("thread"),
                py::call_guard<py::gil_scoped_release>());
-    module.def("end_waiting_thread", &strobe::end_waiting_thread, py::arg("thread"),
-               py::call_guard<py::gil_scoped_release>());
+    py::class_<strobe::InjectionGuard>(module, "InjectionGuard")
+        .def(py::init([](pid_t process, const std::string& library, int limit_ms) {
+                 return std::make_unique<strobe::InjectionGuard>(process, library, std::chrono::milliseconds(limit_ms));
+             }),
+             py::arg("process"), py::arg("library"), py::arg("limit_ms"))
+        .def("end", &strobe::InjectionGuard::end)
+        .def_property_readonly("refusal", &strobe::InjectionGuard::refusal);
     py::class_<strobe::HeldThreads>(module, "HeldThreads")
         .def(py::init([](std::vector<pid_t> threads, int limit_ms) {
                  const py::gil_scoped_release release;

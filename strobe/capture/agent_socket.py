@@ -24,12 +24,12 @@ class AgentSocket:
     def __init__(self, pid: int, pidfd: int) -> None:
         self._pid = pid
         self._pidfd = pidfd
-        self._before = set(_sockets(pid).values())
+        self._before = set(sockets(pid).values())
         self._found: tuple[int, str] | None = None
 
     def note(self) -> None:
         """Frida is in: its agent has one end of a pair of sockets that was made in this process."""
-        for descriptor, name in _sockets(self._pid).items():
+        for descriptor, name in sockets(self._pid).items():
             if name not in self._before and self._is_agents(descriptor, name):
                 self._found = (descriptor, name)
 
@@ -70,9 +70,7 @@ class AgentSocket:
         with copy:
             if (copy.family, copy.type) != (socket.AF_UNIX, socket.SOCK_STREAM) or copy.getsockname():
                 return False
-            credentials = copy.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-            maker: int = _CREDENTIALS.unpack(credentials)[0]
-            return maker == os.getpid()
+            return maker(copy) == os.getpid()
 
     def _copy(self, descriptor: int, name: str) -> socket.socket | None:
         """None where the descriptor stands for something else by now, or may not be had."""
@@ -89,7 +87,13 @@ class AgentSocket:
         return None
 
 
-def _sockets(pid: int) -> dict[int, str]:
+def maker(end: socket.socket) -> int:
+    """The process that made a pair of sockets, or that has the other end of a connection."""
+    process: int = _CREDENTIALS.unpack(end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))[0]
+    return process
+
+
+def sockets(pid: int) -> dict[int, str]:
     """The kernel's name of each socket of a process, by its descriptor; none where that may not be seen."""
     found = {}
     try:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import time
 from pathlib import Path
 
 from strobe import _core, threads
-from strobe.capture.attachable import has_agent
+from strobe.capture.agent_socket import maker, sockets
 
 _AT_ONCE_S = 2.0
 _POLL_S = 0.05
@@ -17,27 +18,30 @@ _POLL_S = 0.05
 class AttachAttempt(contextlib.AbstractContextManager[None]):
     """Frida attaches to a process in its `with`; where that fails the program goes on, as soon as the kernel lets it.
 
-    Frida stops the main thread and starts one that loads the agent. Where the main thread is in the middle of loading
-    a library itself, that one waits for it until Frida gives up after 5 s, unmaps the memory that the thread would
-    return to, and leaves the main thread stopped; so it does where the main thread did not stop in time.
+    Frida holds the main thread and starts one that loads the agent. Where the main thread is in the middle of loading
+    a library itself, or the processors are busy, Frida gives up after 5 s and leaves the main thread stopped; so it
+    does where the main thread did not stop in time. The other one ends by itself when its connection is closed.
     """
 
-    def __init__(self, pid: int, is_undone: bool) -> None:
+    def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._is_undone = is_undone
-        self._threads = _tasks(pid)
+        self._before = set(sockets(os.getpid()).values())
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if kind is not None and self._is_undone:
-            self._undo()
-
-    def _undo(self) -> None:
-        loaders = _tasks(self._pid) - self._threads
-        if self._traced() and len(loaders) == 1 and not has_agent(self._pid):  # it has not come to the agent yet
-            with contextlib.suppress(OSError):
-                _core.end_waiting_thread(loaders.pop())
+        if kind is None:
+            return
+        self._close_connections()
         if not self._let_go(_AT_ONCE_S):
             threads.start(f"strobe-let-go-{self._pid}", self._let_go, threads.logged_only)
+
+    def _close_connections(self) -> None:
+        """Frida never does. They are between sockets that were made in that process."""
+        for descriptor, name in sockets(os.getpid()).items():
+            if name in self._before:
+                continue
+            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as copy:
+                if copy.family == socket.AF_UNIX and maker(copy) == self._pid:
+                    copy.shutdown(socket.SHUT_RDWR)
 
     def _let_go(self, seconds: float = float("inf")) -> bool:
         deadline = time.monotonic() + seconds

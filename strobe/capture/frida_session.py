@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import threading
 import time
@@ -9,9 +10,10 @@ from typing import Any
 
 import frida
 
+from strobe import _core
 from strobe.capture.agent_socket import AgentSocket
-from strobe.capture.attachable import ATTACH_S, has_agent, is_blocked
-from strobe.capture.device import ROUTER
+from strobe.capture.attachable import ATTACH_S, has_agent, is_blocked, refused
+from strobe.capture.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.failed_attach import AttachAttempt
 from strobe.capture.uninjection import Injection
 from strobe.errors import failure
@@ -20,6 +22,14 @@ log = logging.getLogger(__name__)
 
 _LEAVING_S = 5.0
 _POLL_S = 0.002
+_LOOKING_S = 5.0  # for a safe point of the main thread
+_LOOKING_MS = 25  # at a time: no session here hears from Frida meanwhile
+_PAUSE_S = 0.01
+_UNSAFE = (
+    "its main thread was in the memory allocator, in fork or in the dynamic loader whenever it was looked at for"
+    f" {_LOOKING_S:g} s"
+)
+_UNSAFE_HINT = "Try again; where it stays so, start the program under Strobe."
 # Parts of Frida's agent that stand between a program and its handlers of faults, and between exit and what runs then
 _LEFT_OUT = {"exceptor": "off", "exit_monitor": False, "thread_suspend_monitor": False}
 
@@ -57,6 +67,7 @@ class FridaSession:
 
     def leave(self) -> None:
         """Ends the agent, and returns when nothing of it is left in the process. Raises what Frida raises."""
+        guard = _guard(self._pid, 0)
         try:
             if not self._socket.close() or not self._is_detached():
                 self.session.detach()
@@ -64,6 +75,7 @@ class FridaSession:
             if not self._injection.wait_for_end():
                 log.warning("Frida's agent in process %d does not end", self._pid)
                 ROUTER.renew(self._device)  # with this one the next attach to the process would wait for that
+            guard.end()
 
     def _is_detached(self) -> bool:
         """Whether Frida here knows it, too: until then an attach is given the session that has ended."""
@@ -92,12 +104,35 @@ class FridaSession:
         timer.daemon = True
         timer.start()
         try:
-            with cancellable, AttachAttempt(self._pid, is_undone=self._goes_on):
-                return self._device.attach(self._pid, **_LEFT_OUT)
+            with cancellable:
+                return self._attach_safely() if self._goes_on else self._device.attach(self._pid, **_LEFT_OUT)
         finally:
             timer.cancel()
+
+    def _attach_safely(self) -> Any:
+        """Into a program that runs. Frida has its main thread call functions of the C library where it stands."""
+        deadline = time.monotonic() + _LOOKING_S
+        while True:
+            guard = _guard(self._pid, _LOOKING_MS)
+            try:
+                with AttachAttempt(self._pid):
+                    return self._device.attach(self._pid, **_LEFT_OUT)
+            except FRIDA_ERRORS as error:
+                if guard.refusal == errno.EPERM:
+                    raise refused(self._pid, error, is_permission=True) from error
+                if guard.refusal != errno.ETIMEDOUT:
+                    raise
+                if time.monotonic() > deadline:
+                    raise failure("attach_refused", pid=self._pid, reason=_UNSAFE, hint=_UNSAFE_HINT) from error
+            finally:
+                guard.end()
+            time.sleep(_PAUSE_S)
 
     def _silent(self) -> Exception:
         if is_blocked(self._pid):
             return failure("process_blocked", pid=self._pid, seconds=f"{ATTACH_S:g}")
         return failure("agent_silent", pid=self._pid, reason=f"no answer within {ATTACH_S:g} s")
+
+
+def _guard(pid: int, looking_ms: int) -> _core.InjectionGuard:
+    return _core.InjectionGuard(pid, frida._frida.__file__, looking_ms)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import contextlib
+import ctypes
 import signal
 import subprocess
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,11 +19,13 @@ from support.wait import wait_until
 
 from strobe.errors import Code, StrobeError
 from strobe.model import LaunchSpec
-from strobe.session import SessionManager
+from strobe.session import Session, SessionManager
+
+PTRACE_SEIZE, PTRACE_INTERRUPT = 0x4206, 0x4207
 
 
 def test_the_main_thread_is_loading_a_library(manager: SessionManager, build_program: Build) -> None:
-    """Frida holds it, and starts a thread that loads the agent, which waits for it."""
+    """A thread that loads the agent would wait for it."""
     library = build_program("loads_long", "-DLIBRARY", "-shared", "-fPIC")
     process = subprocess.Popen([build_program("loads_long"), library], stdout=subprocess.PIPE, text=True)
     try:
@@ -26,6 +33,7 @@ def test_the_main_thread_is_loading_a_library(manager: SessionManager, build_pro
         with pytest.raises(StrobeError) as caught:
             manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["*"])
         assert caught.value.code == Code.ATTACH_FAILED
+        assert "dynamic loader" in str(caught.value)
         assert len(list(Path(f"/proc/{process.pid}/task").iterdir())) == 1
         process.send_signal(signal.SIGUSR1)
         assert process.communicate(timeout=60) == ("loaded\n", None)
@@ -47,3 +55,57 @@ def test_the_program_gets_little_of_the_processors(manager: SessionManager, buil
         assert process.returncode == 0
     finally:
         processes.end(process)
+
+
+def test_frida_gives_up_while_its_loader_is_at_work(manager: SessionManager, build_program: Build) -> None:
+    """As on busy processors. The loader finds nobody to talk to, and ends."""
+    process = subprocess.Popen([build_program("steady")], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        of_program = tasks(process.pid)
+        with new_thread_stopped(process.pid), pytest.raises(StrobeError) as caught:
+            attach(manager, process.pid)
+        assert "Frida's agent did not start" in str(caught.value)
+        wait_until(lambda: tasks(process.pid) == of_program, "the loader's thread to end")
+        assert "frida" not in Path(f"/proc/{process.pid}/maps").read_text()
+        session = attach(manager, process.pid)
+        wait_until(lambda: len(totals(session)) == 2, "calls of both functions")
+        process.send_signal(signal.SIGUSR1)
+        assert process.communicate(timeout=60) == ("right\n", None)
+        assert process.returncode == 0
+    finally:
+        processes.end(process)
+
+
+@contextlib.contextmanager
+def new_thread_stopped(pid: int) -> Iterator[None]:
+    """The first thread that comes to the process stands still."""
+    before, ended = tasks(pid), threading.Event()
+
+    def stop() -> None:
+        while not (found := tasks(pid) - before):
+            if ended.wait(0.0005):
+                return
+        system = ctypes.CDLL(None)
+        (task,) = found
+        assert system.ptrace(PTRACE_SEIZE, task, None, None) == 0
+        assert system.ptrace(PTRACE_INTERRUPT, task, None, None) == 0
+        ended.wait()  # it goes on with the end of this thread
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        stopping = pool.submit(stop)
+        try:
+            yield
+        finally:
+            ended.set()
+            stopping.result()
+
+
+def tasks(pid: int) -> set[int]:
+    with contextlib.suppress(OSError):
+        return {int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()}
+    return set()
+
+
+def attach(manager: SessionManager, pid: int) -> Session:
+    return manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), ["steady_*"])

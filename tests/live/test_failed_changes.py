@@ -5,27 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 
 import pytest
-from support import processes
+from support import tracers
 from support.sessions import Build, Launch, totals
 from support.wait import wait_until
 
 from strobe.errors import Code, StrobeError
 from strobe.model import EventFilter, TextMatch
 from strobe.session import Session
-
-TRACER = """
-import ctypes, sys
-PTRACE_SEIZE = 0x4206
-assert ctypes.CDLL(None, use_errno=True).ptrace(PTRACE_SEIZE, int(sys.argv[1]), None, None) == 0
-print("traced", flush=True)
-sys.stdin.read()
-"""
 
 
 @contextlib.contextmanager
@@ -39,13 +29,8 @@ def stopped(pid: int) -> Iterator[Code]:
 
 @contextlib.contextmanager
 def traced_by_another(pid: int) -> Iterator[Code]:
-    command = [sys.executable, "-c", TRACER, str(pid)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None and process.stdout.readline() == "traced\n"
+    with tracers.traced(pid):
         yield Code.ATTACH_FAILED
-    finally:
-        processes.end(process)
 
 
 def calls(session: Session) -> int:

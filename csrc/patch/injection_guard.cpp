@@ -1,0 +1,216 @@
+#include "patch/injection_guard.h"
+
+#include <elf.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "patch/imports.h"
+#include "patch/safe_point.h"
+
+namespace strobe {
+
+// Used by the thread of Frida that traces the process, but for `refusal`.
+struct InjectionGuard::Injection {
+    std::chrono::milliseconds limit{};
+    std::atomic<int> refusal{0};
+    bool is_taken = false;            // the thread stands at a safe point
+    std::uint64_t pc = 0, stack = 0;  // of that
+    std::vector<char> vectors;        // as PTRACE_GETREGSET has them
+    std::uint64_t blocked = 0;        // signals, bit n - 1 for signal n
+    bool is_blocking = false;         // all of them, but for faults
+    bool is_calling = false;          // the thread is about to run what Frida calls
+    std::uint64_t called = 0;         // what Frida has had it call last
+    bool is_launched = false;         // the loader has been called
+};
+
+#ifdef __x86_64__
+
+namespace {
+
+using Injection = InjectionGuard::Injection;
+
+constexpr std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1); }
+// Frida's calls end in one.
+constexpr std::uint64_t kFaults = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGTRAP) | bit(SIGSYS);
+constexpr auto kLongestCall = std::chrono::milliseconds(20);
+constexpr std::size_t kMostVectors = 1 << 14;  // bytes; 11 KB with all of today's extensions
+
+std::mutex lock;
+std::map<pid_t, std::shared_ptr<Injection>> injections;  // by process
+
+std::shared_ptr<Injection> injection_into(pid_t thread) {
+    const std::lock_guard<std::mutex> own(lock);
+    const auto found = injections.find(thread);
+    return found == injections.end() ? nullptr : found->second;
+}
+
+void keep_vectors(Injection& injection, pid_t thread) {
+    injection.vectors.resize(kMostVectors);
+    iovec all{injection.vectors.data(), injection.vectors.size()};
+    const bool is_kept = ptrace(PTRACE_GETREGSET, thread, NT_X86_XSTATE, &all) == 0;
+    injection.vectors.resize(is_kept ? all.iov_len : 0);
+}
+
+void put_vectors_back(Injection& injection, pid_t thread) {
+    if (injection.vectors.empty()) return;
+    iovec all{injection.vectors.data(), injection.vectors.size()};
+    ptrace(PTRACE_SETREGSET, thread, NT_X86_XSTATE, &all);
+}
+
+bool set_blocked(pid_t thread, std::uint64_t signals) {
+    return ptrace(PTRACE_SETSIGMASK, thread, sizeof signals, &signals) == 0;
+}
+
+// A handler that left by siglongjmp would leave in the middle of what Frida calls. Threads that are created there take
+// no signals of the program's.
+void block_signals(Injection& injection, pid_t thread) {
+    if (injection.is_blocking) return;
+    std::uint64_t before = 0;
+    if (ptrace(PTRACE_GETSIGMASK, thread, sizeof before, &before) != 0) return;
+    injection.blocked = before;
+    injection.is_blocking = set_blocked(thread, ~kFaults);
+}
+
+void unblock_signals(Injection& injection, pid_t thread) {
+    if (injection.is_blocking && set_blocked(thread, injection.blocked)) injection.is_blocking = false;
+}
+
+// Until a call has ended, which takes some microseconds. Frida would look a millisecond later, and if this process were
+// killed meanwhile the program would have to do with the fault that the call ends in.
+void await_stop(pid_t thread) {
+    const auto deadline = std::chrono::steady_clock::now() + kLongestCall;
+    siginfo_t stop{};
+    while (waitid(P_PID, static_cast<id_t>(thread), &stop, WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+           stop.si_pid == 0 && std::chrono::steady_clock::now() < deadline) {
+        std::this_thread::yield();
+    }
+}
+
+int reach(pid_t thread, std::chrono::milliseconds limit) {
+    try {
+        return reach_safe_point(thread, limit);
+    } catch (const std::system_error&) {
+        return ESRCH;
+    }
+}
+
+// What Frida has asked the kernel to write or to read; nullptr for other registers than the general ones.
+user_regs_struct* registers_in(enum __ptrace_request request, const void* address, void* data) {
+    if (request == PTRACE_GETREGS || request == PTRACE_SETREGS) return static_cast<user_regs_struct*>(data);
+    if (reinterpret_cast<std::uintptr_t>(address) != NT_PRSTATUS) return nullptr;
+    const auto& place = *static_cast<const iovec*>(data);
+    return place.iov_len < sizeof(user_regs_struct) ? nullptr : static_cast<user_regs_struct*>(place.iov_base);
+}
+
+// Whether the thread is Frida's from here on.
+bool take(Injection& injection, pid_t thread) {
+    const bool calls_functions = injection.limit.count() > 0;
+    if (const int error = calls_functions ? reach(thread, injection.limit) : 0; error != 0) {
+        injection.refusal = error;
+        errno = error;
+        return false;
+    }
+    keep_vectors(injection, thread);
+    injection.is_taken = true;
+    return true;
+}
+
+// Frida has the thread call mmap, then what it has written there, once or more, and then the loader, which it writes to
+// the same place; at last, where it gives up, munmap of that place.
+bool removes_loader(Injection& injection, const user_regs_struct& registers) {
+    if (registers.rip == injection.called) {
+        injection.is_launched = true;
+    } else if (injection.is_launched && registers.rdi == injection.called) {
+        return true;
+    }
+    injection.called = registers.rip;
+    return false;
+}
+
+long guarded(Injection& injection, enum __ptrace_request request, pid_t thread, void* address, void* data) {
+    const bool reads = request == PTRACE_GETREGS || request == PTRACE_GETREGSET;
+    const bool writes = request == PTRACE_SETREGS || request == PTRACE_SETREGSET;
+    const user_regs_struct* registers = reads || writes ? registers_in(request, address, data) : nullptr;
+    const bool is_first = reads && registers != nullptr && !injection.is_taken;
+    const bool is_end =
+        writes && registers != nullptr && registers->rip == injection.pc && registers->rsp == injection.stack;
+    const bool is_call = writes && registers != nullptr && !is_end;
+    if (is_call && removes_loader(injection, *registers)) {
+        errno = EBUSY;
+        return -1;
+    }
+    if (is_call) block_signals(injection, thread);
+    user_regs_struct running{};
+    if (is_first && ptrace(PTRACE_GETREGS, thread, nullptr, &running) == 0 && !take(injection, thread)) return -1;
+    errno = 0;
+    const long result = ptrace(request, thread, address, data);
+    const int error = errno;
+    if (is_first && injection.is_taken && result == 0) {
+        injection.pc = registers->rip;
+        injection.stack = registers->rsp;
+    }
+    if (writes && registers != nullptr) injection.is_calling = is_call && result == 0;
+    if (request == PTRACE_CONT && result == 0 && std::exchange(injection.is_calling, false)) await_stop(thread);
+    if (is_end && result == 0) {
+        put_vectors_back(injection, thread);
+        unblock_signals(injection, thread);
+        stand_still(thread);  // it stands at the fault that ends Frida's calls
+    }
+    if (request == PTRACE_SEIZE && result != 0) injection.refusal = error;
+    // Frida would go another way in, by a jump that it writes over code of the program
+    errno = request == PTRACE_SEIZE && error == EPERM ? EACCES : error;
+    return result;
+}
+
+// In the place of ptrace, in Frida. What Frida asks of a thread it asks on the one that traces that.
+long guarded_ptrace(enum __ptrace_request request, pid_t thread, void* address, void* data) {
+    const auto injection = injection_into(thread);
+    return injection ? guarded(*injection, request, thread, address, data) : ptrace(request, thread, address, data);
+}
+
+}  // namespace
+
+InjectionGuard::InjectionGuard(pid_t process, const std::string& library, std::chrono::milliseconds limit)
+    : process_(process), injection_(std::make_shared<Injection>()) {
+    injection_->limit = limit;
+    if (!replace_import(library, "ptrace", reinterpret_cast<void*>(&guarded_ptrace))) {
+        throw std::runtime_error("this version of Frida does not call ptrace from its table of relocations");
+    }
+    const std::lock_guard<std::mutex> own(lock);
+    injections[process] = injection_;
+}
+
+void InjectionGuard::end() {
+    const std::lock_guard<std::mutex> own(lock);
+    const auto found = injections.find(process_);
+    if (found != injections.end() && found->second == injection_) injections.erase(found);
+}
+
+#else
+
+InjectionGuard::InjectionGuard(pid_t process, const std::string&, std::chrono::milliseconds)
+    : process_(process), injection_(std::make_shared<Injection>()) {}
+
+void InjectionGuard::end() {}
+
+#endif
+
+InjectionGuard::~InjectionGuard() { end(); }
+
+int InjectionGuard::refusal() const { return injection_->refusal; }
+
+}  // namespace strobe

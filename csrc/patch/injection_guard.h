@@ -1,0 +1,39 @@
+// Stands between Frida, which takes a process's main thread to load its agent, and ptrace(2).
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace strobe {
+
+// While it lives, Frida in this process injects into `process` in a way that leaves the program as it was:
+// - The main thread is first brought to a safe point: Frida has it call pthread_create, which allocates.
+// - Its vector registers are put back with the others. Frida keeps the general ones alone.
+// - No signal is delivered to it while it runs what Frida calls.
+// - The loader's code stays where Frida gives up, for its thread may be in it still and ends by itself.
+// x86-64 alone; elsewhere nothing is done.
+class InjectionGuard {
+  public:
+    struct Injection;
+
+    // `library`: the file of Frida. Throws std::runtime_error where it calls ptrace in a way that is not known.
+    // `limit`: for reaching a safe point; Frida does nothing else meanwhile. 0: none is needed, as Frida removes what
+    // is left of an agent, for which the thread makes one system call.
+    InjectionGuard(pid_t process, const std::string& library, std::chrono::milliseconds limit);
+    InjectionGuard(const InjectionGuard&) = delete;
+    InjectionGuard& operator=(const InjectionGuard&) = delete;
+    ~InjectionGuard();
+
+    void end();
+    // Why Frida was not let in, as of reach_safe_point; 0 where it was, or has not come yet.
+    int refusal() const;
+
+  private:
+    pid_t process_;
+    std::shared_ptr<Injection> injection_;
+};
+
+}  // namespace strobe

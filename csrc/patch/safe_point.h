@@ -1,0 +1,22 @@
+// Where a thread can be made to call a function of the C library, as a debugger does.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+
+namespace strobe {
+
+// Brings a thread that the calling thread traces, and that is in a ptrace stop, to a point where it is in no function
+// of the memory allocator, of fork or of the dynamic loader, not below a signal handler either: in other code, or in a
+// system call that waits or transfers data. It runs, or goes on by steps, until it is there, and is stopped again then.
+// Signals are delivered on the way. Returns 0; ETIMEDOUT where no such point was found within `limit`, with the thread
+// stopped all the same; EBUSY where the whole program was stopped by a signal or has called exec; ESRCH where it ends.
+// x86-64 alone; elsewhere 0.
+int reach_safe_point(pid_t thread, std::chrono::milliseconds limit);
+
+// From a stop with a signal, which is dropped, into one without: if this process ended, the signal would be delivered.
+// The thread runs nothing of its own meanwhile. False where it is gone.
+bool stand_still(pid_t thread);
+
+}  // namespace strobe
