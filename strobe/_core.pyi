@@ -300,7 +300,12 @@ class InjectionGuard:
     """
 
     def __init__(self, process: int, library: str, limit_ms: int) -> None: ...
-    def end(self) -> None: ...
+    def end(self) -> None:
+        """Threads other than the main one stand still since the agent was loaded, and still do."""
+
+    def release_threads(self) -> None:
+        """They go on; after 4 s they do so anyway."""
+
     @property
     def refusal(self) -> int:
         """Why Frida was not let in: ETIMEDOUT where no safe point was reached within `limit_ms`, EBUSY where the

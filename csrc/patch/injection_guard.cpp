@@ -18,8 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "patch/held_threads.h"
 #include "patch/imports.h"
 #include "patch/safe_point.h"
+#include "patch/task_state.h"
 
 namespace strobe {
 
@@ -35,6 +37,9 @@ struct InjectionGuard::Injection {
     bool is_calling = false;          // the thread is about to run what Frida calls
     std::uint64_t called = 0;         // what Frida has had it call last
     bool is_launched = false;         // the loader has been called
+    std::mutex holding;
+    std::unique_ptr<HeldThreads> others;  // of `holding`
+    bool is_released = false;             // as well
 };
 
 #ifdef __x86_64__
@@ -46,6 +51,7 @@ using Injection = InjectionGuard::Injection;
 constexpr std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1); }
 // Frida's calls end in one.
 constexpr std::uint64_t kFaults = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGTRAP) | bit(SIGSYS);
+constexpr auto kLongestHeld = std::chrono::seconds(4);  // some tenths of a second mostly, but machines are busy
 constexpr auto kLongestCall = std::chrono::milliseconds(20);
 constexpr std::size_t kMostVectors = 1 << 14;  // bytes; 11 KB with all of today's extensions
 
@@ -129,11 +135,20 @@ bool take(Injection& injection, pid_t thread) {
     return true;
 }
 
+void hold_others(Injection& injection, pid_t main_thread) {
+    std::vector<pid_t> threads = task_ids(main_thread);
+    std::erase(threads, main_thread);
+    const std::lock_guard<std::mutex> own(injection.holding);
+    if (!injection.is_released && !threads.empty()) {
+        injection.others = std::make_unique<HeldThreads>(std::move(threads), kLongestHeld);
+    }
+}
+
 // Frida has the thread call mmap, then what it has written there, once or more, and then the loader, which it writes to
 // the same place; at last, where it gives up, munmap of that place.
-bool removes_loader(Injection& injection, const user_regs_struct& registers) {
+bool removes_loader(Injection& injection, pid_t thread, const user_regs_struct& registers) {
     if (registers.rip == injection.called) {
-        injection.is_launched = true;
+        if (!std::exchange(injection.is_launched, true)) hold_others(injection, thread);
     } else if (injection.is_launched && registers.rdi == injection.called) {
         return true;
     }
@@ -149,7 +164,7 @@ long guarded(Injection& injection, enum __ptrace_request request, pid_t thread, 
     const bool is_end =
         writes && registers != nullptr && registers->rip == injection.pc && registers->rsp == injection.stack;
     const bool is_call = writes && registers != nullptr && !is_end;
-    if (is_call && removes_loader(injection, *registers)) {
+    if (is_call && removes_loader(injection, thread, *registers)) {
         errno = EBUSY;
         return -1;
     }
@@ -209,7 +224,16 @@ void InjectionGuard::end() {}
 
 #endif
 
-InjectionGuard::~InjectionGuard() { end(); }
+InjectionGuard::~InjectionGuard() {
+    end();
+    release_threads();
+}
+
+void InjectionGuard::release_threads() {
+    const std::lock_guard<std::mutex> own(injection_->holding);
+    injection_->is_released = true;
+    injection_->others.reset();
+}
 
 int InjectionGuard::refusal() const { return injection_->refusal; }
 

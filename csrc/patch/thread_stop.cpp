@@ -8,10 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
-#include <filesystem>
-#include <string>
 #include <system_error>
 #include <thread>
 
@@ -29,20 +26,6 @@ constexpr char kTracingStop = 't';
 constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
 
 [[noreturn]] void fail(int error, const char* what) { throw std::system_error(error, std::generic_category(), what); }
-
-std::vector<pid_t> task_ids(pid_t process) {
-    std::vector<pid_t> ids;
-    std::error_code error;
-    const std::filesystem::directory_iterator tasks("/proc/" + std::to_string(process) + "/task", error);
-    if (error) fail(ESRCH, "the process is gone");
-    for (const auto& entry : tasks) {
-        const std::string name = entry.path().filename();
-        pid_t id = 0;
-        std::from_chars(name.data(), name.data() + name.size(), id);
-        ids.push_back(id);
-    }
-    return ids;
-}
 
 // A thread that has ended but is still listed: the main thread of a process whose others go on, for one.
 bool is_dead(pid_t process, pid_t id) {
@@ -88,7 +71,9 @@ ThreadStop::~ThreadStop() {
 bool ThreadStop::seize_new() {
     const std::size_t known = threads_.size();
     const auto has = [](const std::vector<pid_t>& ids, pid_t id) { return std::ranges::find(ids, id) != ids.end(); };
-    for (const pid_t id : task_ids(process_)) {
+    const std::vector<pid_t> tasks = task_ids(process_);
+    if (tasks.empty()) fail(ESRCH, "the process is gone");
+    for (const pid_t id : tasks) {
         if (has(threads_, id) || has(held_by_others_, id) || is_dead(process_, id)) continue;
         if (ptrace(PTRACE_SEIZE, id, nullptr, nullptr) != 0) {
             const int error = errno;

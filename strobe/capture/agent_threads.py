@@ -15,14 +15,6 @@ log = logging.getLogger(__name__)
 _HELD_MS = 2000  # a tenth of a second mostly, but machines are busy
 
 
-def program_tasks(pid: int) -> list[int]:
-    """Its threads, before there is an agent; none where it is gone."""
-    try:
-        return sorted(int(task.name) for task in Path(f"/proc/{pid}/task").iterdir())
-    except OSError:
-        return []
-
-
 @contextlib.contextmanager
 def held(tasks: list[int]) -> Iterator[None]:
     """These threads stand still, for two seconds at most, and run now and then: the agent may wait for one of them."""

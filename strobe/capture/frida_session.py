@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import logging
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import frida
@@ -48,6 +50,7 @@ class FridaSession:
         self._device = device
         self._injection = Injection(pid)
         self._socket = AgentSocket(pid, pidfd)
+        self._guard: _core.InjectionGuard | None = None
         self.session = self._enter()
         self._injection.note()
         self._socket.note()
@@ -67,6 +70,7 @@ class FridaSession:
 
     def leave(self) -> None:
         """Ends the agent, and returns when nothing of it is left in the process. Raises what Frida raises."""
+        self.release_threads()
         guard = _guard(self._pid, 0)
         try:
             if not self._socket.close() or not self._is_detached():
@@ -113,20 +117,34 @@ class FridaSession:
         """Into a program that runs. Frida has its main thread call functions of the C library where it stands."""
         deadline = time.monotonic() + _LOOKING_S
         while True:
-            guard = _guard(self._pid, _LOOKING_MS)
+            self._guard = _guard(self._pid, _LOOKING_MS)
             try:
-                with AttachAttempt(self._pid):
+                with AttachAttempt(self._pid), self._released_on_failure():
                     return self._device.attach(self._pid, **_LEFT_OUT)
             except FRIDA_ERRORS as error:
-                if guard.refusal == errno.EPERM:
+                if self._guard.refusal == errno.EPERM:
                     raise refused(self._pid, error, is_permission=True) from error
-                if guard.refusal != errno.ETIMEDOUT:
+                if self._guard.refusal != errno.ETIMEDOUT:
                     raise
                 if time.monotonic() > deadline:
                     raise failure("attach_refused", pid=self._pid, reason=_UNSAFE, hint=_UNSAFE_HINT) from error
-            finally:
-                guard.end()
             time.sleep(_PAUSE_S)
+
+    @contextlib.contextmanager
+    def _released_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.release_threads()
+            raise
+        finally:
+            if self._guard is not None:
+                self._guard.end()
+
+    def release_threads(self) -> None:
+        """Threads of the program that stand still since the agent was loaded go on."""
+        if self._guard is not None:
+            self._guard.release_threads()
 
     def _silent(self) -> Exception:
         if is_blocked(self._pid):

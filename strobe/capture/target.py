@@ -19,7 +19,7 @@ import frida
 from strobe import threads
 from strobe.capture import program
 from strobe.capture.agent_link import AgentLink, Plan, Trampoline
-from strobe.capture.agent_threads import held, keep_signals_from, program_tasks
+from strobe.capture.agent_threads import held, keep_signals_from
 from strobe.capture.attachable import refused, wait_until_attachable
 from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.device import FRIDA_ERRORS, ROUTER
@@ -164,12 +164,12 @@ class Target:
 
     def _enter(self, device: Any) -> None:
         self._device = device
-        tasks = program_tasks(self.pid)
         self._session = FridaSession(device, self.pid, self._pidfd, self.attached)
         if self.attached:
             self._session.wait_for_beginning()
-        # They do not fork while there is a hook without its guard: Frida places it at any moment from here on.
-        with held(tasks if self.attached else []):
+        # They do not fork while there is a hook without its guard: Frida places it at any moment from here on. Of one
+        # that was running the other threads stand still already.
+        with held([self.pid] if self.attached else []):
             self._agent = AgentLink(
                 self._session.session,
                 self.pid,
@@ -178,6 +178,7 @@ class Target:
                 self._fail("libraries that are loaded later"),
             )
             self._agent.prepare_forks()
+        self._session.release_threads()
         self.setup = self._agent.setup(self._segment_path, is_own_program=not self.attached)
         if self.attached:
             keep_signals_from(self._agent, self.pid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,10 +25,12 @@ def filters_calls(pid: int) -> bool:
     return _filters(theirs) > _filters(own)
 
 
-def is_traced(pid: int) -> bool | None:
-    """Whether any thread of it is, by ptrace; None when there is no such process, or it may not be read."""
+def is_traced(pid: int, threads: Iterable[int] | None = None) -> bool | None:
+    """Whether any thread of it is, or any of these, by ptrace; None when there is no such process, or it may not be
+    read."""
+    folder = Path(f"/proc/{pid}/task")
     try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        tasks = list(folder.iterdir()) if threads is None else [folder / str(thread) for thread in threads]
     except OSError:
         return None
     for task in tasks:

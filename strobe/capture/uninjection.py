@@ -29,9 +29,9 @@ class Injection:
         self._loader = _writable_code(self._pid) - self._before
 
     def wait_for_beginning(self) -> None:
-        """Waits until no thread is traced any more, 20 s at most."""
+        """Waits until the main thread is traced no more, 20 s at most."""
         deadline = time.monotonic() + _LONGEST_S
-        while time.monotonic() < deadline and is_traced(self._pid):
+        while time.monotonic() < deadline and is_traced(self._pid, [self._pid]):
             time.sleep(_POLL_S)
 
     def has_begun(self) -> bool:
