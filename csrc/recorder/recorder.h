@@ -96,7 +96,8 @@ struct strobe_thread_state {
         busy_slot; /* not `idle` while the recorder works with this state: a signal handler then needs another one */
     uint64_t idle; /* 0, or what it is once the thread has run its destructors, or the session has ended (threads.c) */
     uint64_t thread_pointer;
-    uint32_t depth; /* open frames */
+    uint64_t begun_at; /* where on the stack it was begun */
+    uint32_t depth;    /* open frames */
     uint32_t thread_index;
     uint64_t stack_low; /* of the thread's own stack; beyond it only entries are recorded */
     uint64_t stack_high;

@@ -262,13 +262,21 @@ static STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe
                                                                    struct strobe_thread_state* known) {
     uint32_t tid = strobe_own_tid(recorder);
     struct strobe_thread_state* state;
+    uint64_t here = (uint64_t)&state;
     if (tid == 0) return NULL;
     if (known != NULL && known->idle == STROBE_SHARED && known->thread_pointer == strobe_thread_pointer())
         return strobe_thread_of_task(recorder, known);
     if (known != NULL && strobe_is_own_ended(known, tid)) return known;
     state = strobe_state_of(recorder, tid);
-    if (state != NULL && state->busy_slot == STROBE_BEGINNING) return NULL;
-    if (state == NULL) state = strobe_state_begin(recorder, strobe_state_claim(recorder, tid), tid);
+    if (state == NULL || state->busy_slot == STROBE_BEGINNING) {
+        if (state == NULL)
+            state = strobe_state_claim(recorder, tid);
+        else if (here < state->begun_at || strobe_stack_is_alternate(recorder))
+            return NULL; /* below, a handler has interrupted the beginning; else one has left it by siglongjmp */
+        if (state == NULL) return NULL;
+        state->begun_at = here;
+        state = strobe_state_begin(recorder, state, tid);
+    }
     if (state == NULL) return NULL;
     recorder->set_specific(recorder->thread_key, state);
     state->busy_slot = state->idle;

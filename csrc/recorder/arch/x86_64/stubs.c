@@ -35,8 +35,11 @@ int64_t strobe_stubs_write(struct strobe_recorder* recorder, uint32_t state_inde
     uint64_t first = (uint64_t)state_index * STROBE_FRAMES;
     uint8_t* start = recorder->stubs + first * STROBE_STUB_BYTES;
     uint8_t* path = strobe_return_path(recorder);
+    uint64_t bytes = (uint64_t)STROBE_FRAMES * STROBE_STUB_BYTES;
     uint64_t index;
     int64_t result;
+    /* a handler that has left by siglongjmp may have interrupted this once already */
+    if (*start != 0 && (result = strobe_protect(start, bytes, STROBE_PROT_RW)) < 0) return result;
     for (index = 0; index < STROBE_FRAMES; index++) {
         struct strobe_bytes out;
         out.at = start + index * STROBE_STUB_BYTES;
@@ -47,7 +50,7 @@ int64_t strobe_stubs_write(struct strobe_recorder* recorder, uint32_t state_inde
         strobe_put(&out, 0xe9, 1); /* jmp rel32 */
         strobe_put(&out, (uint64_t)(path - (out.at + 4)), 4);
     }
-    result = strobe_protect(start, (uint64_t)STROBE_FRAMES * STROBE_STUB_BYTES, STROBE_PROT_RX);
+    result = strobe_protect(start, bytes, STROBE_PROT_RX);
     if (result < 0) return result;
     recorder->states[state_index].frames = recorder->frames + first;
     recorder->states[state_index].first_stub = (uint64_t)start + STROBE_STUB_CALL_BYTES;
