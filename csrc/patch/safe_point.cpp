@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
@@ -31,15 +32,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr auto kBetweenPolls = std::chrono::microseconds(20);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
 // Longer than the allocator waits for a lock of its own, which no thread holds for long.
 constexpr auto kLongWait = std::chrono::milliseconds(10);
 constexpr auto kLongestStop = std::chrono::seconds(1);  // it has only to be given a processor
 constexpr auto kShortestRun = std::chrono::microseconds(100);
-constexpr int kLongestRun = 16;  // of the shortest
-constexpr int kLooksBeforeSteps = 8;
-constexpr int kMostSteps = 2000;  // most functions of the allocator return within some hundred
-constexpr int kEventStop = 128;   // PTRACE_EVENT_STOP
+constexpr int kLongestRun = 16;                               // of the shortest
+constexpr auto kLongestCall = std::chrono::milliseconds(15);  // the next look may find the thread in it again
+constexpr int kLooksBeforeReturn = 2;
+constexpr std::size_t kStackWords = 512;
+constexpr std::size_t kBreakpoints = 4, kControl = 7;  // debug registers
+constexpr int kEventStop = 128;                        // PTRACE_EVENT_STOP
 constexpr int kMostPending = 8;
 constexpr std::array<unsigned char, 2> kSystemCall{0x0f, 0x05};
 constexpr std::size_t kAccumulator = 3;  // words from rip back to rax in struct sigcontext
@@ -117,12 +121,12 @@ class Walk {
         for (int looks = 0;; looks++) {
             Point point = judge();
             if (point == Point::kWaits && !is_past()) point = judge_waiting();
-            if (point == Point::kUnsafe && looks >= kLooksBeforeSteps) point = step();
+            if (point == Point::kUnsafe && looks >= kLooksBeforeReturn && error_ == 0) point = run_to_return();
             if (error_ != 0) return error_;
             if (point == Point::kSafe && !holds_loader_lock(thread_, memory_) && is_outside_handlers()) return settle();
             if (is_past()) return ETIMEDOUT;
             run_ = run_ < kLongestRun ? run_ * 2 : 1;
-            go_on(PTRACE_CONT, kShortestRun * run_);
+            go_on(kShortestRun * run_);
             if (error_ != 0) return error_;
         }
     }
@@ -190,13 +194,54 @@ class Walk {
         return code == Code::kOther ? Point::kSafe : Point::kUnsafe;
     }
 
-    Point step() {
-        Point point = Point::kUnsafe;
-        for (int steps = 0; point == Point::kUnsafe && steps < kMostSteps && error_ == 0 && !is_past(); steps++) {
-            go_on(PTRACE_SINGLESTEP, Clock::duration::zero());
-            if (error_ == 0) point = judge();
+    // To the code that has called what the thread is in: hardware breakpoints stand at the first return addresses on
+    // its stack that lie outside. Some of these may be of calls that are over.
+    Point run_to_return() {
+        const std::vector<std::uint64_t> places = return_addresses();
+        if (places.empty()) return Point::kUnsafe;
+        has_breakpoints_ = set_breakpoints(places);
+        if (has_breakpoints_) go_on(kLongestCall);
+        set_breakpoints({});
+        has_breakpoints_ = false;
+        return error_ == 0 ? judge() : Point::kUnsafe;
+    }
+
+    std::vector<std::uint64_t> return_addresses() {
+        std::array<std::uint64_t, kStackWords> words{};
+        const std::size_t count = memory_.read(stack_pointer_, words.data(), sizeof words) / sizeof words[0];
+        std::vector<std::uint64_t> found;
+        for (std::size_t i = 0; i < count && found.size() < kBreakpoints; i++) {
+            if (mapping_of(words[i]) == nullptr || code_at(words[i]) != Code::kOther || !follows_call(words[i]))
+                continue;
+            if (std::ranges::find(found, words[i]) == found.end()) found.push_back(words[i]);
         }
-        return point;
+        return found;
+    }
+
+    // call rel32, or by a register or from memory, of 2 to 7 bytes
+    bool follows_call(std::uint64_t address) const {
+        std::array<unsigned char, 7> before{};
+        if (memory_.read(address - before.size(), before.data(), before.size()) != before.size()) return false;
+        if (before[2] == 0xe8) return true;
+        for (std::size_t at = 0; at + 1 < before.size(); at++) {
+            if (before[at] == 0xff && (before[at + 1] >> 3 & 7) == 2) return true;
+        }
+        return false;
+    }
+
+    // In the registers of this thread alone; none for no places. False where the system has none to give.
+    bool set_breakpoints(const std::vector<std::uint64_t>& places) const {
+        const auto set = [this](std::size_t number, std::uint64_t value) {
+            const std::size_t place = offsetof(user, u_debugreg) + number * sizeof(user::u_debugreg[0]);
+            return ptrace(PTRACE_POKEUSER, thread_, place, value) == 0;
+        };
+        std::uint64_t control = 0;
+        if (places.empty()) return set(kControl, 0);
+        for (std::size_t i = 0; i < places.size(); i++) {
+            if (!set(i, places[i])) return false;
+            control |= 1ULL << (2 * i);  // when it is to be executed, in this task
+        }
+        return set(kControl, control);
     }
 
     // Into a stop that is no signal's: it would be delivered if this process ended now. Nothing of the program runs.
@@ -205,7 +250,7 @@ class Walk {
     Point judge_waiting() {
         const std::uint64_t stack_pointer = stack_pointer_;
         const std::uint64_t call = call_;
-        go_on(PTRACE_CONT, kLongWait);
+        go_on(kLongWait);
         if (error_ != 0) return Point::kUnsafe;
         const Point point = judge();
         if (point != Point::kWaits) return point;
@@ -232,50 +277,49 @@ class Walk {
         return result == -EINTR && std::equal(kSystemCall.begin(), kSystemCall.end(), around.begin());
     }
 
-    // Lets it step, or run for `time`, and stops it. Signals on their way to the program are delivered.
-    void go_on(enum __ptrace_request how, Clock::duration time) {
-        resume(how, 0);
-        if (how == PTRACE_CONT) {
-            std::this_thread::sleep_for(time);
-            ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr);
-        }
-        is_interrupted_ = how == PTRACE_CONT;
-        auto next_look = Clock::now() + kBetweenLooks;
+    // Lets it run for `time`, or to a breakpoint, and stops it. Signals on their way to the program are delivered.
+    void go_on(Clock::duration time) {
+        const auto until = Clock::now() + time;
+        auto next_look = until + kBetweenLooks;
+        bool is_interrupted = false;
+        resume(0);
         while (error_ == 0) {
             siginfo_t stop{};
             // without WEXITED: its parent is to be told how it ended
             if (waitid(P_PID, static_cast<id_t>(thread_), &stop, WSTOPPED | WNOHANG | __WALL) != 0) {
                 error_ = ESRCH;
-            } else if (stop.si_pid == 0) {
+            } else if (stop.si_pid != 0) {
+                if (is_settled(stop.si_status)) return;
+            } else {
+                if (!is_interrupted && Clock::now() >= until) {
+                    is_interrupted = true;
+                    ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr);
+                }
                 if (Clock::now() > next_look) look(next_look);
-                std::this_thread::yield();
-            } else if (is_settled(stop.si_status, how)) {
-                return;
+                std::this_thread::sleep_for(kBetweenPolls);
             }
         }
     }
 
-    void resume(enum __ptrace_request how, int signal) {
-        if (ptrace(how, thread_, nullptr, signal) != 0) error_ = ESRCH;
+    void resume(int signal) {
+        if (ptrace(PTRACE_CONT, thread_, nullptr, signal) != 0) error_ = ESRCH;
     }
 
-    // It does not stop: a step is a system call that waits, or the thread has ended.
+    // It does not stop though it was asked to.
     void look(Clock::time_point& next_look) {
         next_look = Clock::now() + kBetweenLooks;
         const char state = task_state(thread_, thread_);
         if (state == 'Z' || state == 'X') error_ = ESRCH;
-        if (!is_interrupted_ && state != 'R') ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr);
-        is_interrupted_ = is_interrupted_ || state != 'R';
         if (Clock::now() > deadline_ + kLongWait && state == 'D') error_ = ETIMEDOUT;
     }
 
     // Whether the thread stands still with no signal to be delivered.
-    bool is_settled(int status, enum __ptrace_request how) {
+    bool is_settled(int status) {
         const int signal = status & 0xff;
         const int event = status >> 8;
         if (event == kEventStop && signal == SIGTRAP) {
-            if (how != PTRACE_SINGLESTEP || !has_trap_pending()) return true;
-            resume(PTRACE_CONT, 0);  // the step has ended, too, which is told next
+            if (!has_breakpoints_ || !has_trap_pending()) return true;
+            resume(0);  // a breakpoint was hit, too, which is told next
             return false;
         }
         if (event != 0) {
@@ -284,23 +328,22 @@ class Walk {
         }
         siginfo_t info{};
         const bool is_known = ptrace(PTRACE_GETSIGINFO, thread_, nullptr, &info) == 0;
-        if (how == PTRACE_SINGLESTEP && is_known && is_step_end(info)) return true;
+        if (has_breakpoints_ && is_known && is_breakpoint(info)) return true;
         ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr);  // any stop answers the one before
-        is_interrupted_ = true;
-        resume(PTRACE_CONT, signal);
+        resume(signal);
         return false;
     }
 
-    // The end of a step is a signal.
+    // A breakpoint is told by a signal.
     bool has_trap_pending() const {
         std::array<siginfo_t, kMostPending> pending{};
         __ptrace_peeksiginfo_args wanted{0, 0, kMostPending};
         const long count = ptrace(PTRACE_PEEKSIGINFO, thread_, &wanted, pending.data());
-        return std::any_of(pending.begin(), pending.begin() + std::max(count, 0L), is_step_end);
+        return std::any_of(pending.begin(), pending.begin() + std::max(count, 0L), is_breakpoint);
     }
 
-    static bool is_step_end(const siginfo_t& signal) {
-        return signal.si_signo == SIGTRAP && (signal.si_code == TRAP_TRACE || signal.si_code == TRAP_BRKPT);
+    static bool is_breakpoint(const siginfo_t& signal) {
+        return signal.si_signo == SIGTRAP && signal.si_code == TRAP_HWBKPT;
     }
 
     pid_t thread_;
@@ -311,7 +354,7 @@ class Walk {
     std::uint64_t stack_pointer_ = 0, call_ = 0;
     int run_ = 1;
     int error_ = 0;
-    bool is_interrupted_ = false;
+    bool has_breakpoints_ = false;
 };
 
 }  // namespace

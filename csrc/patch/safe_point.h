@@ -9,7 +9,7 @@ namespace strobe {
 
 // Brings a thread that the calling thread traces, and that is in a ptrace stop, to a point where it is in no function
 // of the memory allocator, of fork or of the dynamic loader, not below a signal handler either: in other code, or in a
-// system call that waits or transfers data. It runs, or goes on by steps, until it is there, and is stopped again then.
+// system call that waits or transfers data. It runs until it is there, and is stopped again then.
 // Signals are delivered on the way. Returns 0; ETIMEDOUT where no such point was found within `limit`, with the thread
 // stopped all the same; EBUSY where the whole program was stopped by a signal or has called exec; ESRCH where it ends.
 // x86-64 alone; elsewhere 0.

@@ -1,4 +1,5 @@
-/* A timer's handler leaves by siglongjmp, a thousand times a second, wherever the main thread is; until SIGUSR1, or for two minutes. */
+/* A timer's handler leaves by siglongjmp, a thousand times a second, wherever the main thread is; until SIGUSR1, or for
+ * two minutes. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <sys/time.h>
