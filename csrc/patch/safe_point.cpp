@@ -49,23 +49,31 @@ constexpr std::array<unsigned char, 2> kSystemCall{0x0f, 0x05};
 constexpr std::size_t kAccumulator = 3;  // words from rip back to rax in struct sigcontext
 
 enum class Code : std::uint8_t { kOther, kAllocator, kLoader, kUnknown };
-// kWaits: the allocator makes such calls, too, but is not long in them.
+// kWaits: safe where the thread stays in it for long.
 enum class Point : std::uint8_t { kSafe, kWaits, kUnsafe };
 
 Point point_of_call(std::uint64_t number) {
     switch (number) {
-        case SYS_futex:
-        case SYS_nanosleep:
-        case SYS_clock_nanosleep:
-            return Point::kWaits;
+        // what the allocator, fork and pthread_create do
+        case SYS_brk:
+        case SYS_mmap:
+        case SYS_munmap:
+        case SYS_mremap:
+        case SYS_mprotect:
+        case SYS_madvise:
+        case SYS_clone:
+        case SYS_clone3:
+        case SYS_fork:
+        case SYS_vfork:
+        case SYS_execve:
+        case SYS_execveat:
+            return Point::kUnsafe;
         case SYS_read:
         case SYS_write:
         case SYS_readv:
         case SYS_writev:
         case SYS_pread64:
         case SYS_pwrite64:
-        case SYS_preadv:
-        case SYS_pwritev:
         case SYS_poll:
         case SYS_ppoll:
         case SYS_select:
@@ -77,28 +85,16 @@ Point point_of_call(std::uint64_t number) {
         case SYS_connect:
         case SYS_recvfrom:
         case SYS_recvmsg:
-        case SYS_recvmmsg:
         case SYS_sendto:
         case SYS_sendmsg:
-        case SYS_sendmmsg:
-        case SYS_sendfile:
-        case SYS_splice:
         case SYS_wait4:
         case SYS_waitid:
         case SYS_pause:
         case SYS_rt_sigsuspend:
         case SYS_rt_sigtimedwait:
-        case SYS_msgrcv:
-        case SYS_msgsnd:
-        case SYS_semop:
-        case SYS_semtimedop:
-        case SYS_flock:
-        case SYS_fsync:
-        case SYS_fdatasync:
-        case SYS_io_getevents:
             return Point::kSafe;
-        default:
-            return Point::kUnsafe;
+        default:  // futex and sched_yield among them, which the allocator makes for a moment
+            return Point::kWaits;
     }
 }
 
@@ -187,10 +183,9 @@ class Walk {
             return Point::kUnsafe;
         }
         stack_pointer_ = registers.rsp;
-        call_ = registers.orig_rax;
         const Code code = code_at(registers.rip);
         if (code == Code::kLoader || code == Code::kUnknown) return Point::kUnsafe;
-        if (static_cast<std::int64_t>(call_) >= 0) return point_of_call(call_);
+        if (static_cast<std::int64_t>(registers.orig_rax) >= 0) return point_of_call(registers.orig_rax);
         return code == Code::kOther ? Point::kSafe : Point::kUnsafe;
     }
 
@@ -247,14 +242,14 @@ class Walk {
     // Into a stop that is no signal's: it would be delivered if this process ended now. Nothing of the program runs.
     int settle() { return stand_still(thread_) ? 0 : ESRCH; }
 
+    // A call that was interrupted and waits on has another number.
     Point judge_waiting() {
         const std::uint64_t stack_pointer = stack_pointer_;
-        const std::uint64_t call = call_;
         go_on(kLongWait);
         if (error_ != 0) return Point::kUnsafe;
         const Point point = judge();
         if (point != Point::kWaits) return point;
-        return stack_pointer == stack_pointer_ && call == call_ ? Point::kSafe : Point::kUnsafe;
+        return stack_pointer == stack_pointer_ ? Point::kSafe : Point::kUnsafe;
     }
 
     // What the handlers that the thread is in, if any, will return to.
@@ -351,7 +346,7 @@ class Walk {
     Clock::time_point deadline_;
     std::vector<Mapping> mappings_;          // of code, by address
     std::map<std::uint64_t, Code> modules_;  // what has been looked up, by base
-    std::uint64_t stack_pointer_ = 0, call_ = 0;
+    std::uint64_t stack_pointer_ = 0;
     int run_ = 1;
     int error_ = 0;
     bool has_breakpoints_ = false;

@@ -70,6 +70,17 @@ def test_the_allocator_is_not_entered_twice(
             assert says(process) == "right\n"
 
 
+@pytest.mark.parametrize(
+    "how", ["nanosleep", "poll", "select", "epoll", "read", "join", "semaphore", "timed wait", "spin", "clock"]
+)
+def test_the_main_thread_waits(manager: SessionManager, build_program: Build, how: str) -> None:
+    """The second time in a call that was interrupted once, and waits on."""
+    with running(build_program("waits"), how) as process:
+        for _ in range(2):
+            attach_once(manager, process.pid)
+        assert says(process) == "right\n"
+
+
 @scenario
 def test_no_handler_leaves_what_frida_calls(manager: SessionManager, build_program: Build) -> None:
     for _ in rounds(1):
