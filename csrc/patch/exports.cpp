@@ -62,7 +62,7 @@ void Exports::read_dynamic(std::uint64_t address) {
 }
 
 std::optional<Export> Exports::find(std::string_view name) const {
-    if (hashes_ == 0 || symbols_ == 0 || strings_ == 0) return std::nullopt;
+    if (!are_readable()) return std::nullopt;
     const auto header = read<HashHeader>(hashes_);
     if (!header || header->buckets == 0 || header->filter_words == 0) return std::nullopt;
     const std::uint32_t hash = hash_of(name);

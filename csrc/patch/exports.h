@@ -20,6 +20,8 @@ class Exports {
     // `base`: where the file's beginning is mapped.
     Exports(const ProcessMemory& memory, std::uint64_t base);
 
+    // False for a library whose tables are not there, or of another kind.
+    bool are_readable() const { return hashes_ != 0 && symbols_ != 0 && strings_ != 0; }
     // A function or data that the library defines.
     std::optional<Export> find(std::string_view name) const;
     bool has(std::string_view name) const { return find(name).has_value(); }

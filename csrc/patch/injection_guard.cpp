@@ -33,7 +33,7 @@ struct InjectionGuard::Injection {
     std::uint64_t pc = 0, stack = 0;  // of that
     std::vector<char> vectors;        // as PTRACE_GETREGSET has them
     std::uint64_t blocked = 0;        // signals, bit n - 1 for signal n
-    bool is_blocking = false;         // all of them, but for faults
+    bool is_blocking = false;         // nearly all of them
     bool is_calling = false;          // the thread is about to run what Frida calls
     std::uint64_t called = 0;         // what Frida has had it call last
     bool is_launched = false;         // the loader has been called
@@ -51,7 +51,8 @@ using Injection = InjectionGuard::Injection;
 constexpr std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1); }
 // Frida's calls end in one.
 constexpr std::uint64_t kFaults = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGTRAP) | bit(SIGSYS);
-constexpr auto kLongestHeld = std::chrono::seconds(4);  // some tenths of a second mostly, but machines are busy
+constexpr std::uint64_t kOfLibrary = bit(32) | bit(33);  // of glibc, for pthread_cancel and setuid
+constexpr auto kLongestHeld = std::chrono::seconds(4);   // some tenths of a second mostly, but machines are busy
 constexpr auto kLongestCall = std::chrono::milliseconds(20);
 constexpr std::size_t kMostVectors = 1 << 14;  // bytes; 11 KB with all of today's extensions
 
@@ -88,7 +89,7 @@ void block_signals(Injection& injection, pid_t thread) {
     std::uint64_t before = 0;
     if (ptrace(PTRACE_GETSIGMASK, thread, sizeof before, &before) != 0) return;
     injection.blocked = before;
-    injection.is_blocking = set_blocked(thread, ~kFaults);
+    injection.is_blocking = set_blocked(thread, ~(kFaults | kOfLibrary));
 }
 
 void unblock_signals(Injection& injection, pid_t thread) {
@@ -124,6 +125,10 @@ user_regs_struct* registers_in(enum __ptrace_request request, const void* addres
 
 // Whether the thread is Frida's from here on.
 bool take(Injection& injection, pid_t thread) {
+    if (const int before = injection.refusal; before != 0) {  // Frida asks once more, in another way
+        errno = before;
+        return false;
+    }
     const bool calls_functions = injection.limit.count() > 0;
     if (const int error = calls_functions ? reach(thread, injection.limit) : 0; error != 0) {
         injection.refusal = error;
@@ -194,6 +199,10 @@ long guarded(Injection& injection, enum __ptrace_request request, pid_t thread, 
 // In the place of ptrace, in Frida. What Frida asks of a thread it asks on the one that traces that.
 long guarded_ptrace(enum __ptrace_request request, pid_t thread, void* address, void* data) {
     const auto injection = injection_into(thread);
+    if (request == PTRACE_DETACH) {
+        clear_breakpoints(thread);
+        errno = 0;
+    }
     return injection ? guarded(*injection, request, thread, address, data) : ptrace(request, thread, address, data);
 }
 

@@ -14,7 +14,7 @@ namespace strobe {
 // - The other threads stand still from the time the agent is loaded: what they forked then would inherit locks of the
 //   dynamic loader that nobody lets go of.
 // - Its vector registers are put back with the others. Frida keeps the general ones alone.
-// - No signal is delivered to it while it runs what Frida calls.
+// - No signal is delivered to it while it runs what Frida calls, but for faults and SIGSTOP.
 // - The loader's code stays where Frida gives up, for its thread may be in it still and ends by itself.
 // x86-64 alone; elsewhere nothing is done.
 class InjectionGuard {

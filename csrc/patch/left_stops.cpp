@@ -11,6 +11,8 @@
 #include <mutex>
 #include <thread>
 
+#include "patch/safe_point.h"
+
 namespace strobe {
 
 namespace {
@@ -40,6 +42,7 @@ void detach_here(int, siginfo_t* signal, void*) {
         pending.si_code >> 8 != kEventStop && !comes_again(pending.si_signo)) {
         to_deliver = pending.si_signo;
     }
+    if (number == thread) clear_breakpoints(thread);
     if (number == thread) answer = ptrace(PTRACE_DETACH, thread, nullptr, to_deliver) == 0 ? 1 : 0;
     errno = saved;
 }

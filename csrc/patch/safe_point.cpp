@@ -14,9 +14,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -43,6 +45,8 @@ constexpr auto kLongestCall = std::chrono::milliseconds(15);  // the next look m
 constexpr int kLooksBeforeReturn = 2;
 constexpr std::size_t kStackWords = 512;
 constexpr std::size_t kBreakpoints = 4, kControl = 7;  // debug registers
+constexpr long kEnabled = 0xff;                        // in that of control
+constexpr std::uint64_t kSwitches = 2;                 // into one wait, and into the stop that ends it
 constexpr int kEventStop = 128;                        // PTRACE_EVENT_STOP
 constexpr int kMostPending = 8;
 constexpr std::array<unsigned char, 2> kSystemCall{0x0f, 0x05};
@@ -100,11 +104,20 @@ Point point_of_call(std::uint64_t number) {
 
 Code code_of(const ProcessMemory& memory, std::uint64_t base) {
     const Exports exports(memory, base);
+    if (!exports.are_readable()) return Code::kAllocator;
     if (exports.has("_r_debug")) return Code::kLoader;
     // What allocates; the C library, which does and has locks besides; what walks the loader's list of libraries.
     const bool is_involved = exports.has("malloc") || exports.has("calloc") || exports.has("pthread_create") ||
                              exports.has("_Unwind_RaiseException");
     return is_involved ? Code::kAllocator : Code::kOther;
+}
+
+constexpr std::size_t debug_register(std::size_t number) {
+    return offsetof(user, u_debugreg) + number * sizeof(user::u_debugreg[0]);
+}
+
+bool set_debug_register(pid_t thread, std::size_t number, std::uint64_t value) {
+    return ptrace(PTRACE_POKEUSER, thread, debug_register(number), value) == 0;
 }
 
 class Walk {
@@ -169,7 +182,7 @@ class Walk {
             mapping = mapping_of(pc);
         }
         if (mapping == nullptr) return Code::kUnknown;
-        if (mapping->path.empty()) return Code::kOther;  // made at run time
+        if (mapping->path.empty() || mapping->path.starts_with("[anon")) return Code::kOther;  // made at run time
         if (mapping->path.front() == '[') return Code::kUnknown;
         const auto [known, is_new] = modules_.try_emplace(mapping->base, Code::kOther);
         if (is_new) known->second = code_of(memory_, mapping->base);
@@ -193,12 +206,31 @@ class Walk {
     // its stack that lie outside. Some of these may be of calls that are over.
     Point run_to_return() {
         const std::vector<std::uint64_t> places = return_addresses();
-        if (places.empty()) return Point::kUnsafe;
+        if (places.empty() || !takes_traps()) return Point::kUnsafe;
         has_breakpoints_ = set_breakpoints(places);
         if (has_breakpoints_) go_on(kLongestCall);
-        set_breakpoints({});
+        clear_breakpoints(thread_);
         has_breakpoints_ = false;
         return error_ == 0 ? judge() : Point::kUnsafe;
+    }
+
+    // Where the program blocks or ignores SIGTRAP the kernel would change that at a breakpoint; and it may have its
+    // own.
+    bool takes_traps() const {
+        const std::uint64_t trap = std::uint64_t{1} << (SIGTRAP - 1);
+        errno = 0;
+        const long control = ptrace(PTRACE_PEEKUSER, thread_, debug_register(kControl), nullptr);
+        return errno == 0 && (control & kEnabled) == 0 &&
+               ((status_number("SigBlk:", 16) | status_number("SigIgn:", 16)) & trap) == 0;
+    }
+
+    // 0 where it is not told.
+    std::uint64_t status_number(std::string_view field, int base) const {
+        std::ifstream file("/proc/" + std::to_string(thread_) + "/status");
+        for (std::string line; std::getline(file, line);) {
+            if (line.starts_with(field)) return std::strtoull(line.c_str() + field.size(), nullptr, base);
+        }
+        return 0;
     }
 
     std::vector<std::uint64_t> return_addresses() {
@@ -224,19 +256,14 @@ class Walk {
         return false;
     }
 
-    // In the registers of this thread alone; none for no places. False where the system has none to give.
+    // In the registers of this thread alone. False where the system has none to give.
     bool set_breakpoints(const std::vector<std::uint64_t>& places) const {
-        const auto set = [this](std::size_t number, std::uint64_t value) {
-            const std::size_t place = offsetof(user, u_debugreg) + number * sizeof(user::u_debugreg[0]);
-            return ptrace(PTRACE_POKEUSER, thread_, place, value) == 0;
-        };
         std::uint64_t control = 0;
-        if (places.empty()) return set(kControl, 0);
         for (std::size_t i = 0; i < places.size(); i++) {
-            if (!set(i, places[i])) return false;
+            if (!set_debug_register(thread_, i, places[i])) return false;
             control |= 1ULL << (2 * i);  // when it is to be executed, in this task
         }
-        return set(kControl, control);
+        return set_debug_register(thread_, kControl, control);
     }
 
     // Into a stop that is no signal's: it would be delivered if this process ended now. Nothing of the program runs.
@@ -245,11 +272,14 @@ class Walk {
     // A call that was interrupted and waits on has another number.
     Point judge_waiting() {
         const std::uint64_t stack_pointer = stack_pointer_;
+        const std::uint64_t switches = status_number("voluntary_ctxt_switches:", 10);
         go_on(kLongWait);
         if (error_ != 0) return Point::kUnsafe;
         const Point point = judge();
         if (point != Point::kWaits) return point;
-        return stack_pointer == stack_pointer_ ? Point::kSafe : Point::kUnsafe;
+        const bool is_same =
+            stack_pointer == stack_pointer_ && status_number("voluntary_ctxt_switches:", 10) - switches <= kSwitches;
+        return is_same ? Point::kSafe : Point::kUnsafe;
     }
 
     // What the handlers that the thread is in, if any, will return to.
@@ -268,7 +298,7 @@ class Walk {
         memory_.read(context.place - 8 * kAccumulator, &result, sizeof result);
         memory_.read(context.pc - kSystemCall.size(), around.data(), around.size());
         const bool is_before = std::equal(kSystemCall.begin(), kSystemCall.end(), around.begin() + kSystemCall.size());
-        if (is_before) return point_of_call(static_cast<std::uint64_t>(result)) != Point::kUnsafe;
+        if (is_before) return point_of_call(static_cast<std::uint64_t>(result)) == Point::kSafe;
         return result == -EINTR && std::equal(kSystemCall.begin(), kSystemCall.end(), around.begin());
     }
 
@@ -290,7 +320,7 @@ class Walk {
                     is_interrupted = true;
                     ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr);
                 }
-                if (Clock::now() > next_look) look(next_look);
+                if (Clock::now() > next_look && look(next_look)) return;
                 std::this_thread::sleep_for(kBetweenPolls);
             }
         }
@@ -300,12 +330,16 @@ class Walk {
         if (ptrace(PTRACE_CONT, thread_, nullptr, signal) != 0) error_ = ESRCH;
     }
 
-    // It does not stop though it was asked to.
-    void look(Clock::time_point& next_look) {
+    // It does not stop though it was asked to. Whether it does stand still: somebody else here has waited for that.
+    bool look(Clock::time_point& next_look) {
         next_look = Clock::now() + kBetweenLooks;
         const char state = task_state(thread_, thread_);
         if (state == 'Z' || state == 'X') error_ = ESRCH;
         if (Clock::now() > deadline_ + kLongWait && state == 'D') error_ = ETIMEDOUT;
+        siginfo_t stop{};
+        if (state != 't' || ptrace(PTRACE_GETSIGINFO, thread_, nullptr, &stop) != 0) return false;
+        const int event = stop.si_code >> 8;
+        return is_settled(event > 0 ? event << 8 | (stop.si_code & 0xff) : stop.si_signo);
     }
 
     // Whether the thread stands still with no signal to be delivered.
@@ -356,6 +390,8 @@ class Walk {
 
 int reach_safe_point(pid_t thread, std::chrono::milliseconds limit) { return Walk(thread, limit).reach(); }
 
+void clear_breakpoints(pid_t thread) { set_debug_register(thread, kControl, 0); }
+
 bool stand_still(pid_t thread) {
     ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
     if (ptrace(PTRACE_CONT, thread, nullptr, nullptr) != 0) return false;
@@ -376,6 +412,8 @@ bool stand_still(pid_t thread) {
 namespace strobe {
 
 int reach_safe_point(pid_t, std::chrono::milliseconds) { return 0; }
+
+void clear_breakpoints(pid_t) {}
 
 bool stand_still(pid_t) { return true; }
 

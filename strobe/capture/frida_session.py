@@ -13,6 +13,7 @@ from typing import Any
 import frida
 
 from strobe import _core
+from strobe.capture import task_status
 from strobe.capture.agent_socket import AgentSocket
 from strobe.capture.attachable import ATTACH_S, has_agent, is_blocked, refused
 from strobe.capture.device import FRIDA_ERRORS, ROUTER
@@ -25,12 +26,13 @@ log = logging.getLogger(__name__)
 _LEAVING_S = 5.0
 _POLL_S = 0.002
 _LOOKING_S = 5.0  # for a safe point of the main thread
-_LOOKING_MS = 25  # at a time: no session here hears from Frida meanwhile
+_LOOKING_MS = 25  # at a time, and up to as much again: no session here hears from Frida meanwhile
 _PAUSE_S = 0.01
 _UNSAFE = (
     "its main thread was in the memory allocator, in fork or in the dynamic loader whenever it was looked at for"
     f" {_LOOKING_S:g} s"
 )
+_CHANGED = "it was stopped by a signal, or became another program, in this moment"
 _UNSAFE_HINT = "Try again; where it stays so, start the program under Strobe."
 # Parts of Frida's agent that stand between a program and its handlers of faults, and between exit and what runs then
 _LEFT_OUT = {"exceptor": "off", "exit_monitor": False, "thread_suspend_monitor": False}
@@ -71,15 +73,17 @@ class FridaSession:
     def leave(self) -> None:
         """Ends the agent, and returns when nothing of it is left in the process. Raises what Frida raises."""
         self.release_threads()
-        guard = _guard(self._pid, 0)
+        guard = None
         try:
+            guard = _guard(self._pid, 0)
             if not self._socket.close() or not self._is_detached():
                 self.session.detach()
         finally:
             if not self._injection.wait_for_end():
                 log.warning("Frida's agent in process %d does not end", self._pid)
                 ROUTER.renew(self._device)  # with this one the next attach to the process would wait for that
-            guard.end()
+            if guard is not None:
+                guard.end()
 
     def _is_detached(self) -> bool:
         """Whether Frida here knows it, too: until then an attach is given the session that has ended."""
@@ -118,13 +122,17 @@ class FridaSession:
         deadline = time.monotonic() + _LOOKING_S
         while True:
             self._guard = _guard(self._pid, _LOOKING_MS)
+            self._injection = Injection(self._pid)
             try:
                 with AttachAttempt(self._pid), self._released_on_failure():
                     return self._device.attach(self._pid, **_LEFT_OUT)
             except FRIDA_ERRORS as error:
-                if self._guard.refusal == errno.EPERM:
+                is_left = self._guard.refusal == errno.EPERM and _is_traced_here(self._pid)  # by the attempt before
+                if self._guard.refusal == errno.EPERM and not is_left:
                     raise refused(self._pid, error, is_permission=True) from error
-                if self._guard.refusal != errno.ETIMEDOUT:
+                if self._guard.refusal == errno.EBUSY:
+                    raise refused(self._pid, _CHANGED, is_permission=False) from error
+                if self._guard.refusal != errno.ETIMEDOUT and not is_left:
                     raise
                 if time.monotonic() > deadline:
                     raise failure("attach_refused", pid=self._pid, reason=_UNSAFE, hint=_UNSAFE_HINT) from error
@@ -150,6 +158,10 @@ class FridaSession:
         if is_blocked(self._pid):
             return failure("process_blocked", pid=self._pid, seconds=f"{ATTACH_S:g}")
         return failure("agent_silent", pid=self._pid, reason=f"no answer within {ATTACH_S:g} s")
+
+
+def _is_traced_here(pid: int) -> bool:
+    return bool(task_status.is_traced(pid, [pid])) and not task_status.tracer(pid)
 
 
 def _guard(pid: int, looking_ms: int) -> _core.InjectionGuard:

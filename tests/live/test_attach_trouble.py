@@ -87,7 +87,7 @@ def new_thread_stopped(pid: int) -> Iterator[None]:
             if ended.wait(0.0005):
                 return
         system = ctypes.CDLL(None)
-        (task,) = found
+        task = min(found)
         assert system.ptrace(PTRACE_SEIZE, task, None, None) == 0
         assert system.ptrace(PTRACE_INTERRUPT, task, None, None) == 0
         ended.wait()  # it goes on with the end of this thread
