@@ -10,6 +10,7 @@ import weakref
 from pathlib import Path
 
 _POLL_MS = 500  # a child that execs is recorded no more, and nothing tells of that
+_LOOKS = 3  # one that forks and ends while the list is read hides the other from the first
 _START_FIELD = 19  # of /proc/PID/stat behind the name (proc(5)): clock ticks from boot
 _WRITES = " rw-s "  # who only reads the segment is another Strobe process
 
@@ -30,6 +31,12 @@ class RecordedChildren:
 
     def living(self) -> list[int]:
         """Process ids, in order."""
+        for _ in range(_LOOKS):
+            if pids := self._found():
+                return pids
+        return []
+
+    def _found(self) -> list[int]:
         pids = sorted(int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
         return [pid for pid in pids if pid != self._own and self._is_recorded(pid)]
 
