@@ -91,6 +91,8 @@ Point point_of_call(std::uint64_t number) {
         case SYS_recvmsg:
         case SYS_sendto:
         case SYS_sendmsg:
+        case SYS_nanosleep:
+        case SYS_clock_nanosleep:
         case SYS_wait4:
         case SYS_waitid:
         case SYS_pause:
