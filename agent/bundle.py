@@ -20,6 +20,8 @@ RECORDER_SOURCES = (
     "chunks.c",
     "totals.c",
     "threads.c",
+    "agent_calls.c",
+    "mappings.c",
     "stack.c",
     "memory.c",
     "capture.c",

@@ -28,6 +28,8 @@ export interface RecorderRequest {
     segmentBytes: number;
     /** Its inode's number, in digits. */
     segmentInode: string;
+    /** From where to where the memory lies from which the agent was loaded, in digits; "0" where it was not seen. */
+    loader: [string, string];
     /** The program is Strobe's own, and to be known as this session's even after the recorder has ended. */
     isOwnProgram: boolean;
 }
@@ -161,14 +163,15 @@ export class Recorder {
 
     private initialise(symbols: Record<string, NativePointer>, request: RecorderRequest): void {
         const init = new NativeFunction(
-            symbols.strobe_agent_init, "int64", ["pointer", "uint64", "pointer", "pointer", "uint64"]);
+            symbols.strobe_agent_init, "int64", ["pointer", "uint64", "pointer", "pointer", "uint64", "uint64", "uint64"]);
         const begin = new NativeFunction(symbols.strobe_agent_begin, "pointer", ["uint64"]);
         const place = begin(request.segmentBytes) as NativePointer;
         if (place.equals(ptr(-1))) throw new Error("another session records it");
         const segment = mapShared(request.segmentPath, request.segmentBytes, request.segmentInode, place);
         if (request.isOwnProgram) mapMark(request.segmentPath);
         const result = init(
-            segment, request.segmentBytes, globalExport("pthread_getspecific"), globalExport("pthread_setspecific"), mainStackAddress());
+            segment, request.segmentBytes, globalExport("pthread_getspecific"), globalExport("pthread_setspecific"), mainStackAddress(),
+            uint64(request.loader[0]), uint64(request.loader[1]));
         if (Number(result) !== 0) throw new Error(`the recorder could not start: error ${-Number(result)}`);
     }
 

@@ -27,12 +27,15 @@ void* strobe_agent_begin(uint64_t segment_bytes) {
 }
 
 int64_t strobe_agent_init(uint8_t* segment, uint64_t segment_bytes, void* get_specific, void* set_specific,
-                          uint64_t main_stack_address) {
+                          uint64_t main_stack_address, uint64_t loader_low, uint64_t loader_high) {
     if ((uint8_t*)strobe_recorder.header != segment || strobe_recorder.segment_bytes < segment_bytes)
         strobe_recorder.segment_bytes = segment_bytes;
     strobe_recorder.get_specific = (void* (*)(uint32_t))get_specific;
     strobe_recorder.set_specific = (int (*)(uint32_t, const void*))set_specific;
     strobe_recorder.main_stack_address = main_stack_address;
+    strobe_recorder.loader_code[0] = loader_low;
+    strobe_recorder.loader_code[1] = loader_high;
+    strobe_agent_find(&strobe_recorder, (uint64_t)__builtin_return_address(0));
     return strobe_recorder_init(&strobe_recorder, segment);
 }
 

@@ -250,9 +250,11 @@ uint64_t strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint6
     struct strobe_thread_state* state;
     uint64_t stub;
     if (!recorder->control->alive || !(recorder->plans[function].flags & STROBE_PLAN_ENABLED)) return 0;
+    if (STROBE_UNLIKELY(recorder->control->loading_thread != 0) && strobe_call_is_agents(recorder, slot)) return 0;
     state = strobe_thread_current(recorder);
     if (state == NULL) return 0;
     while (strobe_is_in_use(recorder, state, slot)) {
+        if (state->runs_script) return 0;
         state = strobe_thread_nested(recorder, state);
         if (state == NULL) {
             strobe_fetch_add64(&recorder->header->lost_reentrant, 1);

@@ -138,7 +138,9 @@ static STROBE_COLD uint32_t strobe_capture_script(struct strobe_recorder* record
     uint32_t status = STROBE_RECIPE_UNREADABLE;
     uint32_t words;
     if (recorder->script != NULL && recorder->may_call_kernel && strobe_thread_current(recorder) == state) {
+        state->runs_script = 1;
         bytes = strobe_call_undisturbed(recorder, capture->offset | at_exit << 16, registers, slot, state->scratch);
+        state->runs_script = 0;
         status = bytes & STROBE_SCRIPT_FAILED ? STROBE_RECIPE_MALFORMED : STROBE_RECIPE_OK;
         bytes &= STROBE_SCRIPT_FAILED - 1;
         if (bytes > STROBE_SCRIPT_BYTES) bytes = STROBE_SCRIPT_BYTES;

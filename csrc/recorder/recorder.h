@@ -110,6 +110,8 @@ struct strobe_thread_state {
     uint32_t name_interval;
     uint32_t end_rounds; /* times the thread-end destructor has run */
     uint32_t stubs_written;
+    uint32_t runs_script; /* what the thread calls meanwhile, the agent calls */
+    uint32_t reserved;
     struct strobe_thread_state* nested; /* of the same thread: records while this one is busy, in signal handlers */
     uint32_t totals_chain;              /* first of this state's totals entries, 0 for none */
     uint32_t lane;                      /* of this process in this segment, kept to the session's end; 0 for none yet */
@@ -127,10 +129,12 @@ struct strobe_thread_state {
 struct strobe_control {
     uint64_t exit_handler; /* address of strobe_exit; 0: return stubs only return */
     uint32_t alive;
-    uint32_t has_agent;   /* never set again in a child, whatever is recorded there */
-    uint32_t agent_calls; /* threads in code that goes with the agent, save those that have a place in
-                             strobe_recorder.inside; behind has_agent, as machine code has it */
-    uint32_t is_own;      /* this memory is the process's own: 0 in a child until it is recorded */
+    uint32_t has_agent;      /* never set again in a child, whatever is recorded there */
+    uint32_t agent_calls;    /* threads in code that goes with the agent, save those that have a place in
+                                strobe_recorder.inside; behind has_agent, as machine code has it */
+    uint32_t is_own;         /* this memory is the process's own: 0 in a child until it is recorded */
+    uint64_t loading_thread; /* thread pointer of the one that has told the agent of a library, and is in its code; 12
+                                bytes behind has_agent. Who comes there has the dynamic linker's lock. */
 };
 
 /* The number of `width` bytes at `address`; after each dereference, first of the word at `address`, so many bytes
@@ -233,13 +237,18 @@ struct strobe_recorder {
     uint32_t has_key;
     uint32_t agent_tid; /* the thread of the agent whose session this is */
     uint32_t unwinder_count;
-    uint32_t reserved2;
+    uint32_t routine_offset;  /* of struct pthread: the function that the thread began with; 0 where not known */
+    uint64_t agent_code[2];   /* from where to where the agent's code lies: its threads begin there */
+    uint64_t loader_code[2];  /* and that of the thread that has loaded it */
+    uint64_t library_code[2]; /* and the C library's, which the agent calls */
     uint64_t unwinders[STROBE_UNWINDERS]; /* that know the return stubs */
 };
 
 STROBE_STATIC_ASSERT(offsetof(struct strobe_recorder, control) == 0, "the host reads it");
 STROBE_STATIC_ASSERT(offsetof(struct strobe_recorder, header) == 8, "the host reads it");
 STROBE_STATIC_ASSERT(offsetof(struct strobe_control, alive) == 8, "the host reads it");
+STROBE_STATIC_ASSERT(offsetof(struct strobe_control, loading_thread) == offsetof(struct strobe_control, has_agent) + 12,
+                     "machine code has it so");
 
 /* The one of this process. Portable form: memory that outlives the script, bound by the agent. */
 extern struct strobe_recorder strobe_recorder;
@@ -338,6 +347,22 @@ void strobe_totals_add_duration(struct strobe_totals* totals, const struct strob
 
 /* recorder.c: CLOCK_MONOTONIC */
 uint64_t strobe_kernel_ns(void);
+
+/* agent_calls.c */
+/* Finds routine_offset, agent_code and library_code, on a thread of the agent. `code`: any address in the agent's. */
+void strobe_agent_find(struct strobe_recorder* recorder, uint64_t code);
+/* Whether this thread is one that the agent has made. `state` is not in use. */
+int strobe_thread_is_agents(const struct strobe_recorder* recorder, const struct strobe_thread_state* state);
+
+/* Whether the agent calls the function whose return address lies at `slot`, in a thread of the program that tells it of
+   a library. */
+int strobe_call_is_agents(const struct strobe_recorder* recorder, const uint64_t* slot);
+
+/* mappings.c: 0 where there is none */
+/* The mapping that holds `address`. */
+int strobe_mapping_find(uint64_t address, uint64_t* low, uint64_t* high);
+/* From where to where code of the same file lies without a gap, with `address` in it. */
+int strobe_code_find(uint64_t address, uint64_t* range);
 
 /* stack.c */
 void strobe_stack_bounds(struct strobe_recorder* recorder, struct strobe_thread_state* state);

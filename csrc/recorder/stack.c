@@ -2,58 +2,9 @@
    be left and entered again in any order, which an array of frames cannot follow. */
 #include "recorder.h"
 
-#define STROBE_AT_FDCWD (-100)
-#define STROBE_O_CLOEXEC 02000000
 #define STROBE_RLIMIT_STACK 3
 #define STROBE_SS_ONSTACK 1
-#define STROBE_MAPS_BUFFER 512
 #define STROBE_UNLIMITED_STACK (1ull << 30)
-
-struct strobe_maps {
-    int64_t fd;
-    int64_t length;
-    int64_t position;
-    char buffer[STROBE_MAPS_BUFFER];
-};
-
-static int strobe_maps_next(struct strobe_maps* maps) {
-    if (maps->position == maps->length) {
-        maps->length = strobe_syscall(STROBE_SYS_READ, maps->fd, (int64_t)maps->buffer, STROBE_MAPS_BUFFER, 0, 0, 0);
-        maps->position = 0;
-        if (maps->length <= 0) {
-            maps->length = 0;
-            return -1;
-        }
-    }
-    return (unsigned char)maps->buffer[maps->position++];
-}
-
-/* Reads hexadecimal digits up to `stop`. */
-static int strobe_maps_hex(struct strobe_maps* maps, int stop, uint64_t* value) {
-    int c;
-    *value = 0;
-    while ((c = strobe_maps_next(maps)) >= 0 && c != stop)
-        *value = *value * 16 + (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-    return c == stop;
-}
-
-/* The mapping that holds `address`, from /proc/self/maps. */
-static int strobe_maps_find(uint64_t address, uint64_t* low, uint64_t* high) {
-    static const char path[] = "/proc/thread-self/maps"; /* the process has none once its main thread has ended */
-    struct strobe_maps maps;
-    int found = 0;
-    maps.length = 0;
-    maps.position = 0;
-    maps.fd = strobe_syscall(STROBE_SYS_OPENAT, STROBE_AT_FDCWD, (int64_t)path, STROBE_O_CLOEXEC, 0, 0, 0);
-    if (maps.fd < 0) return 0;
-    while (!found && strobe_maps_hex(&maps, '-', low) && strobe_maps_hex(&maps, ' ', high)) {
-        int c;
-        found = *low <= address && address < *high;
-        while ((c = strobe_maps_next(&maps)) >= 0 && c != '\n') continue;
-    }
-    strobe_syscall(STROBE_SYS_CLOSE, maps.fd, 0, 0, 0, 0, 0);
-    return found;
-}
 
 /* The main thread's stack grows down to the limit; its mapping shows only what it has used so far. */
 static uint64_t strobe_main_stack_low(uint64_t high) {
@@ -71,7 +22,7 @@ void strobe_stack_offset_find(struct strobe_recorder* recorder) {
     uint64_t low = 0, high = 0;
     uint64_t offset;
     recorder->stack_offset = 0;
-    if (!strobe_maps_find(control_block, &low, &high)) return;
+    if (!strobe_mapping_find(control_block, &low, &high)) return;
     for (offset = 8; offset + 16 < STROBE_THREAD_BLOCK_BYTES; offset += 8) {
         uint64_t start = strobe_thread_word(offset);
         uint64_t size = strobe_thread_word(offset + 8);
@@ -85,7 +36,7 @@ void strobe_stack_offset_find(struct strobe_recorder* recorder) {
 
 void strobe_main_stack_find(struct strobe_recorder* recorder) {
     uint64_t low = 0, high = 0;
-    if (!strobe_maps_find(recorder->main_stack_address, &low, &high)) return;
+    if (!strobe_mapping_find(recorder->main_stack_address, &low, &high)) return;
     recorder->main_stack_low = strobe_main_stack_low(high);
     recorder->main_stack_high = high;
 }
@@ -122,7 +73,7 @@ void strobe_stack_bounds(struct strobe_recorder* recorder, struct strobe_thread_
         state->stack_high = recorder->main_stack_high;
     } else {
         /* the guard page bounds the mapping below; above the control block another mapping may have been merged */
-        if (!strobe_maps_find(control_block, &low, &high)) return;
+        if (!strobe_mapping_find(control_block, &low, &high)) return;
         state->stack_low = low;
         state->stack_high = control_block;
     }

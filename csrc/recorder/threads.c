@@ -257,27 +257,40 @@ void strobe_thread_shares_block(struct strobe_recorder* recorder) {
     state->idle = STROBE_SHARED;
 }
 
-/* `known`: what the key's value says; it may be a state of a thread that had this memory before. */
+static struct strobe_thread_state* strobe_not_recorded(struct strobe_recorder* recorder) {
+    strobe_fetch_add64(&recorder->header->lost_no_thread, 1);
+    return NULL;
+}
+
+/* `known`: what the key's value says; it may be a state of a thread that had this memory before. NULL where the call is
+   not recorded, which is counted, and where it is the agent's. */
 static STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe_recorder* recorder,
                                                                    struct strobe_thread_state* known) {
     uint32_t tid = strobe_own_tid(recorder);
     struct strobe_thread_state* state;
     uint64_t here = (uint64_t)&state;
-    if (tid == 0) return NULL;
-    if (known != NULL && known->idle == STROBE_SHARED && known->thread_pointer == strobe_thread_pointer())
-        return strobe_thread_of_task(recorder, known);
+    if (tid == 0) return strobe_not_recorded(recorder);
+    if (known != NULL && known->idle == STROBE_SHARED && known->thread_pointer == strobe_thread_pointer()) {
+        state = strobe_thread_of_task(recorder, known);
+        return state != NULL ? state : strobe_not_recorded(recorder);
+    }
     if (known != NULL && strobe_is_own_ended(known, tid)) return known;
     state = strobe_state_of(recorder, tid);
     if (state == NULL || state->busy_slot == STROBE_BEGINNING) {
         if (state == NULL)
             state = strobe_state_claim(recorder, tid);
         else if (here < state->begun_at || strobe_stack_is_alternate(recorder))
-            return NULL; /* below, a handler has interrupted the beginning; else one has left it by siglongjmp */
-        if (state == NULL) return NULL;
+            /* below, a handler has interrupted the beginning; else one has left it by siglongjmp */
+            return strobe_not_recorded(recorder);
+        if (state == NULL) return strobe_not_recorded(recorder);
+        if (strobe_thread_is_agents(recorder, state)) {
+            state->claimed = 0;
+            return NULL;
+        }
         state->begun_at = here;
         state = strobe_state_begin(recorder, state, tid);
     }
-    if (state == NULL) return NULL;
+    if (state == NULL) return strobe_not_recorded(recorder);
     recorder->set_specific(recorder->thread_key, state);
     state->busy_slot = state->idle;
     return state;
@@ -320,9 +333,7 @@ struct strobe_thread_state* strobe_thread_current(struct strobe_recorder* record
         (struct strobe_thread_state*)(recorder->thread_slot != 0 ? (void*)strobe_thread_word(recorder->thread_slot)
                                                                  : recorder->get_specific(recorder->thread_key));
     if (state != NULL && state->thread_pointer == strobe_thread_pointer() && state->idle == 0) return state;
-    state = strobe_thread_begin(recorder, state);
-    if (state == NULL) strobe_fetch_add64(&recorder->header->lost_no_thread, 1);
-    return state;
+    return strobe_thread_begin(recorder, state);
 }
 
 static void strobe_state_close(struct strobe_recorder* recorder, struct strobe_thread_state* state) {

@@ -115,7 +115,8 @@ class AgentLink:
         if library := _library():
             self._ask(self._script.exports_sync.prepare_forks, library)
 
-    def setup(self, segment_path: str, is_own_program: bool) -> Setup:
+    def setup(self, segment_path: str, is_own_program: bool, loader: tuple[int, int]) -> Setup:
+        """`loader`: from where to where the memory lies from which Frida has loaded the agent; (0, 0): not known."""
         segment = Path(segment_path).lstat()
         request = {
             "source": resources.RECORDER.read_text(),
@@ -123,6 +124,7 @@ class AgentLink:
             "segmentPath": segment_path,
             "segmentBytes": segment.st_size,
             "segmentInode": str(segment.st_ino),
+            "loader": [str(loader[0]), str(loader[1])],
             "isOwnProgram": is_own_program,
         }
         answer = self._ask(self._script.exports_sync.setup, request)

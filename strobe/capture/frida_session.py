@@ -62,6 +62,11 @@ class FridaSession:
         """As AgentSocket.place."""
         return self._socket.place
 
+    @property
+    def loader(self) -> tuple[int, int]:
+        """From where to where the memory lies from which the agent was loaded; (0, 0) where it was not seen."""
+        return self._injection.loader
+
     def is_cut_off(self) -> bool:
         """The program has closed the agent's connection; also where the process is gone."""
         return self._socket.is_closed()

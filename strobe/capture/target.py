@@ -179,7 +179,7 @@ class Target:
             )
             self._agent.prepare_forks()
         self._session.release_threads()
-        self.setup = self._agent.setup(self._segment_path, is_own_program=not self.attached)
+        self.setup = self._agent.setup(self._segment_path, not self.attached, self._session.loader)
         if self.attached:
             keep_signals_from(self._agent, self.pid)
         self._patches.take_back(self.setup.left)

@@ -28,6 +28,14 @@ class Injection:
         """Frida is in. The memory that its loader runs in is the first that it maps and the last that goes."""
         self._loader = _writable_code(self._pid) - self._before
 
+    @property
+    def loader(self) -> tuple[int, int]:
+        """From where to where that memory lies; (0, 0) where it was not seen."""
+        if len(self._loader) != 1:
+            return 0, 0
+        low, _, high = next(iter(self._loader)).partition("-")
+        return int(low, 16), int(high, 16)
+
     def wait_for_beginning(self) -> None:
         """Waits until the main thread is traced no more, 20 s at most."""
         deadline = time.monotonic() + _LONGEST_S

@@ -69,7 +69,7 @@ __attribute__((flatten)) uint64_t strobe_enter_plain(struct strobe_recorder* rec
     if (!recorder->control->alive) return 0;
     /* a state that is not this thread's has another stack, or is marked (threads.c) */
     if (STROBE_UNLIKELY(state == NULL || (plan->flags & wanted) != wanted || state->busy_slot != 0 ||
-                        !STROBE_ON_OWN_STACK(state, slot)))
+                        recorder->control->loading_thread != 0 || !STROBE_ON_OWN_STACK(state, slot)))
         return strobe_enter(recorder, function, slot, registers, resume);
     state->busy_slot = (uint64_t)slot;
     STROBE_COMPILER_BARRIER();

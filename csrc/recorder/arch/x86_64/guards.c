@@ -16,27 +16,34 @@ static uint8_t* strobe_put_count(struct strobe_bytes* out) {
 }
 
 /* Calls the function at `leads_to`, or returns at once. No register is changed: the dynamic linker knows that the
-   function which Frida has hooked changes none. */
+   function which Frida has hooked changes none. Meanwhile control->loading_thread is this thread; before, it may have
+   been as well, as the agent loads libraries of its own there. */
 uint32_t strobe_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to) {
     struct strobe_bytes out;
     uint8_t *child, *leaving, *distance;
     out.at = memory;
-    strobe_put(&out, 0x509c, 2); /* pushfq, push rax */
+    strobe_put(&out, 0xf824648d48, 5); /* lea rsp, [rsp - 8]: where loading_thread is kept */
+    strobe_put(&out, 0x509c, 2);       /* pushfq, push rax */
     child = strobe_put_agent_check(&out, recorder);
     leaving = strobe_put_count(&out);
-    strobe_put(&out, 0x9d58, 2);       /* pop rax, popfq */
-    strobe_put(&out, 0xf824648d48, 5); /* lea rsp, [rsp - 8] */
+    strobe_put(&out, 0x51, 1);         /* push rcx */
+    strobe_put(&out, 0x250c8b4864, 9); /* mov rcx, fs:[0] */
+    strobe_put(&out, 0x0c488748, 4);   /* xchg [rax + 12], rcx */
+    strobe_put(&out, 0x18244c8948, 5); /* mov [rsp + 24], rcx */
+    strobe_put(&out, 0x9d5859, 3);     /* pop rcx, pop rax, popfq */
     strobe_put(&out, 0x15ff, 2);       /* call [the address at the end] */
     distance = out.at;
     out.at += 4;
-    strobe_put(&out, 0x0824648d48, 5); /* lea rsp, [rsp + 8] */
-    strobe_put(&out, 0x509c, 2);       /* pushfq, push rax */
-    strobe_put(&out, 0xb848, 2);       /* mov rax, &control->has_agent */
+    strobe_put(&out, 0x51509c, 3); /* pushfq, push rax, push rcx */
+    strobe_put(&out, 0xb848, 2);   /* mov rax, &control->has_agent */
     strobe_put(&out, (uint64_t)&recorder->control->has_agent, 8);
+    strobe_put(&out, 0x18244c8b48, 5); /* mov rcx, [rsp + 24] */
+    strobe_put(&out, 0x0c488948, 4);   /* mov [rax + 12], rcx */
+    strobe_put(&out, 0x59, 1);         /* pop rcx */
     strobe_jump_to_here(leaving, &out);
     strobe_put(&out, 0x0448fff0, 4); /* lock dec dword [rax + 4] */
     strobe_jump_to_here(child, &out);
-    strobe_put(&out, 0xc39d58, 3); /* pop rax, popfq, ret */
+    strobe_put(&out, 0xc30824648d489d58, 8); /* pop rax, popfq, lea rsp, [rsp + 8], ret */
     *distance = (uint8_t)(out.at - (distance + 4));
     distance[1] = distance[2] = distance[3] = 0;
     strobe_put(&out, leads_to, 8);

@@ -1,0 +1,107 @@
+/* What is mapped where, from /proc: read on the agent's thread alone. */
+#include "recorder.h"
+
+#define STROBE_AT_FDCWD (-100)
+#define STROBE_O_CLOEXEC 02000000
+#define STROBE_MAPS_BUFFER 512
+
+struct strobe_maps {
+    int64_t fd;
+    int64_t length;
+    int64_t position;
+    char buffer[STROBE_MAPS_BUFFER];
+};
+
+static int strobe_maps_next(struct strobe_maps* maps) {
+    if (maps->position == maps->length) {
+        maps->length = strobe_syscall(STROBE_SYS_READ, maps->fd, (int64_t)maps->buffer, STROBE_MAPS_BUFFER, 0, 0, 0);
+        maps->position = 0;
+        if (maps->length <= 0) {
+            maps->length = 0;
+            return -1;
+        }
+    }
+    return (unsigned char)maps->buffer[maps->position++];
+}
+
+/* Reads hexadecimal digits up to `stop`. */
+static int strobe_maps_hex(struct strobe_maps* maps, int stop, uint64_t* value) {
+    int c;
+    *value = 0;
+    while ((c = strobe_maps_next(maps)) >= 0 && c != stop)
+        *value = *value * 16 + (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    return c == stop;
+}
+
+struct strobe_mapping {
+    uint64_t low, high;
+    uint64_t inode; /* 0: of no file */
+    int is_code;
+};
+
+static int strobe_maps_open(struct strobe_maps* maps) {
+    static const char path[] = "/proc/thread-self/maps"; /* the process has none once its main thread has ended */
+    maps->length = 0;
+    maps->position = 0;
+    maps->fd = strobe_syscall(STROBE_SYS_OPENAT, STROBE_AT_FDCWD, (int64_t)path, STROBE_O_CLOEXEC, 0, 0, 0);
+    return maps->fd >= 0;
+}
+
+static void strobe_maps_close(const struct strobe_maps* maps) {
+    strobe_syscall(STROBE_SYS_CLOSE, maps->fd, 0, 0, 0, 0, 0);
+}
+
+static uint64_t strobe_maps_decimal(struct strobe_maps* maps, int* last) {
+    uint64_t value = 0;
+    while ((*last = strobe_maps_next(maps)) >= '0' && *last <= '9') value = value * 10 + (uint64_t)(*last - '0');
+    return value;
+}
+
+/* A line: "7f00-7f10 r-xp 00026000 fe:00 326269   /usr/lib/libc.so.6". */
+static int strobe_maps_line(struct strobe_maps* maps, struct strobe_mapping* found) {
+    uint64_t unused;
+    int c, column;
+    if (!strobe_maps_hex(maps, '-', &found->low) || !strobe_maps_hex(maps, ' ', &found->high)) return 0;
+    found->is_code = 0;
+    for (column = 0; (c = strobe_maps_next(maps)) >= 0 && c != ' '; column++)
+        if (c == 'x') found->is_code = 1;
+    if (!strobe_maps_hex(maps, ' ', &unused) || !strobe_maps_hex(maps, ' ', &unused)) return 0;
+    found->inode = strobe_maps_decimal(maps, &c);
+    while (c >= 0 && c != '\n') c = strobe_maps_next(maps);
+    return 1;
+}
+
+int strobe_mapping_find(uint64_t address, uint64_t* low, uint64_t* high) {
+    struct strobe_maps maps;
+    struct strobe_mapping next;
+    int found = 0;
+    if (!strobe_maps_open(&maps)) return 0;
+    while (!found && strobe_maps_line(&maps, &next)) found = next.low <= address && address < next.high;
+    strobe_maps_close(&maps);
+    if (!found) return 0;
+    *low = next.low;
+    *high = next.high;
+    return 1;
+}
+
+int strobe_code_find(uint64_t address, uint64_t* range) {
+    struct strobe_maps maps;
+    struct strobe_mapping next;
+    uint64_t inode = 0;
+    int found = 0;
+    range[0] = range[1] = 0;
+    if (!strobe_maps_open(&maps)) return 0;
+    while (strobe_maps_line(&maps, &next)) {
+        if (!next.is_code || next.low != range[1] || next.inode != inode) {
+            if (found) break;
+            range[0] = next.low;
+            inode = next.inode;
+        }
+        if (!next.is_code) continue;
+        range[1] = next.high;
+        if (next.low <= address && address < next.high) found = 1;
+    }
+    strobe_maps_close(&maps);
+    if (!found) range[0] = range[1] = 0;
+    return found;
+}
