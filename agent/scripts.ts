@@ -18,7 +18,11 @@ const WIDTHS: Record<string, number> = {
     Float: 4, Double: 8,
 };
 
-type Expression = (args: NativePointer[], retval: NativePointer | undefined) => unknown;
+const UNDEFINED = "it is undefined: args[0] is an address, without the members of what lies there";
+
+type Evaluate = (args: NativePointer[], retval: NativePointer | undefined) => unknown;
+/** `isOfResult`: there is none at the entry. */
+type Expression = Evaluate & { isOfResult: boolean };
 
 const SET_CANCEL_STATE = Module.findGlobalExportByName("pthread_setcancelstate") ?? NULL;
 
@@ -39,7 +43,8 @@ export class Scripts {
 
     /** Throws SyntaxError. */
     compile(index: number, expression: string): void {
-        this.expressions.set(index, new Function("args", "retval", `"use strict"; return (${expression}\n);`) as Expression);
+        const evaluate = new Function("args", "retval", `"use strict"; return (${expression}\n);`) as Evaluate;
+        this.expressions.set(index, Object.assign(evaluate, { isOfResult: /\bretval\b/.test(expression) }));
         guardMemory();
         this.setScript(this.run, SET_CANCEL_STATE);
     }
@@ -65,7 +70,9 @@ export class Scripts {
         current = atExit ? null : { registers, slot };
         evaluating++;
         try {
-            const text = asJson(expression(args, retval) ?? null);
+            const value = expression(args, retval);
+            if (value === undefined && !expression.isOfResult) throw new Error(UNDEFINED);
+            const text = asJson(value ?? null);
             if (text === undefined) return JSON.stringify("<no value>");
             return text.length <= MAX_BYTES / 4 ? text : JSON.stringify(text.slice(0, MAX_BYTES / 8) + "…");
         } finally {

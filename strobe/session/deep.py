@@ -18,7 +18,7 @@ from strobe.values.shaping import Shaping
 MAX_DEPTH = 10
 RETURN = 255  # STROBE_ROLE_RETURN
 _RAX = 6  # STROBE_SOURCE_RAX
-_MAX_BYTES = 3072  # of one value
+MAX_BYTES = 3072  # of one value
 _MOST_STATED = 1 << 16  # if each text had its greatest length
 _MAX_ITEMS = 64
 _MAX_SHAPES = 500  # parts of one value; what has more is followed less deep
@@ -52,6 +52,7 @@ class Following:
         self._printers = printers
         self._known: dict[int, _Known | None] = {}
         self._records: list[Record] = []  # they stay, so that no other gets the id of one
+        self.too_large: dict[str, int] = {}  # bytes of structures that are not followed for that, by name
 
     def of(self, function: FunctionSymbol, types: SignatureTypes) -> tuple[list[Followed], list[Followed]]:
         """Those of the arguments, and of the result."""
@@ -90,13 +91,16 @@ class Following:
         shape = Shaping(self._printers, _MAX_ITEMS, _MOST_STATED, _MAX_SHAPES, names_types=True).shape(
             record, self._depth
         )
-        if isinstance(shape, Nothing) or shape.size > _MAX_BYTES:
+        if isinstance(shape, Nothing):
+            return None
+        if shape.size > MAX_BYTES:
+            self.too_large[record.name] = shape.size
             return None
         recipe = Recipe()
         add_read(recipe, shape)
         code, size, items = recipe.finished()
         self._records.append(record)
-        return code, min(size, _MAX_BYTES), min(items, _MAX_ITEMS), id(record), stored.dump(shape)
+        return code, min(size, MAX_BYTES), min(items, _MAX_ITEMS), id(record), stored.dump(shape)
 
 
 def _is_address(captures: tuple[Capture, ...]) -> bool:

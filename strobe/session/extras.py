@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from strobe.capture.extras_request import ExtrasRequest
 from strobe.errors import StrobeError, failure
 from strobe.model import FunctionSymbol, Watch
-from strobe.session.deep import Followed, Following
+from strobe.session.deep import MAX_BYTES, Followed, Following
 from strobe.session.watches import MAX_WATCHES, CompiledWatch, compiled
 from strobe.symbols import ModuleSymbols, SymbolResolver
 from strobe.symbols.patterns import parse_all
@@ -134,6 +134,12 @@ class Extras:
             found.append(
                 f"What arguments lead to is recorded of {count}: events take kilobytes, so fewer are kept. "
                 "A smaller serializationDepth or fewer functions keep more."
+            )
+        if self._following is not None and self._following.too_large:
+            large = ", ".join(f"{name} ({size:,} bytes)" for name, size in self._following.too_large.items())
+            found.append(
+                f"Of arguments and results that lead to {large}, the address alone is recorded: a value has "
+                f"{MAX_BYTES:,} bytes. debug_read reads its members, and a watch can."
             )
         for name, functions in self._functions.items():
             if not functions:

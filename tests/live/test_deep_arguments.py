@@ -93,6 +93,14 @@ def test_what_finds_no_room_in_the_event_says_so(launch: Launch, build_program: 
     assert isinstance(texts[3], PointerTo)
 
 
+def test_what_is_too_large_to_follow_is_said(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("large_argument", "-O0"), patterns=["weigh"], depth=3)
+    assert status(session) == 0
+    assert session.launch_answer is not None
+    (said,) = [text for text in session.launch_answer.warnings if "the address alone" in text]
+    assert "large (8,004 bytes)" in said
+
+
 def test_without_depth_there_are_addresses_and_it_can_change(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("watched", "-O0"), patterns=["play"])
     assert status(session) == 0

@@ -66,6 +66,8 @@ def test_expressions_see_arguments_and_results(
         Watch(expr="ptr(16).readU32()", label="wild"),
         Watch(expr="ptr(16).readUtf8String()", label="wild text"),
         Watch(expr="args[0].writeInt(1)", label="writes"),
+        Watch(expr="args[0].value", label="no such member"),
+        Watch(expr="retval", label="result"),
         Watch(expr="args[0].isNull() ? null : args[0].add(8).readPointer().readUtf8String()", label="name"),
     ]
     session = launch(build_program("watched", "-O0"), patterns=["play"], watch=watch)
@@ -77,6 +79,10 @@ def test_expressions_see_arguments_and_results(
     assert values(session, "play", "wild text") == ["<Error: Address not readable: 0x10>"] * 6
     assert "may not write" in values(session, "play", "writes")[0]
     assert values(session, "play", "name")[::2] == ["first", "made", None]
+    assert "it is undefined" in values(session, "play", "no such member")[0]
+    results = values(session, "play", "result")
+    assert results[::2] == [None] * 3
+    assert None not in results[1::2]
 
 
 @FORMS
