@@ -113,10 +113,20 @@ class MappedElf:
     def is_file(self, device: int, inode: int) -> bool:
         """Whether what is mapped at the base is that very file."""
         try:
-            at = next((item for item in mappings(self._pid) if item.start <= self._base < item.end), None)
+            at = self._mapping()
         except PermissionError:
             return False
         return at is not None and (at.device, at.inode) == (device, inode)
+
+    def is_mapped(self) -> bool:
+        """Whether a file is mapped at the base; also where that cannot be looked at."""
+        try:
+            return self._mapping() is not None
+        except PermissionError:
+            return True
+
+    def _mapping(self) -> Mapping | None:
+        return next((item for item in mappings(self._pid) if item.start <= self._base < item.end), None)
 
     def _read(self, address: int, size: int) -> bytes:
         if self._memory < 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +24,10 @@ _CODE_BYTES = 32  # more than the instructions that a hook displaces
 _SHOWN = 5
 
 FileState = tuple[int, int, int, int]  # device, inode, mtime in ns, size
+
+
+class _Unmapped(Exception):
+    """No file is mapped any more where the module was."""
 
 
 @dataclass
@@ -65,14 +69,20 @@ class Modules:
         """Those with symbols, in the given order; of the others `warnings` tells, where there is something to tell."""
         present = [_on_disk(module) for module in modules if _is_file_path(module.path)]
         self._refused = {}
-        found = (self._one(module) for module in present)
+        found = []
+        for module in present:
+            with suppress(_Unmapped):  # it is going
+                found.append(self._one(module))
         return [known for known in found if known is not None]
 
     def check(self, program: LoadedModule) -> None:
         """Raises replaced_on_disk where no function of the program could be hooked for that reason."""
         self._refused = {}
         program = _on_disk(program)
-        known = self._one(program)
+        try:
+            known = self._one(program)
+        except _Unmapped as error:
+            raise ProcessLookupError(f"process {self._pid} has ended, or become another program") from error
         how = self._refused.get(program.path) if known is None else known.stale
         if how:
             raise failure("replaced_on_disk", path=program.path, pid=self._pid, how=how)
@@ -95,6 +105,7 @@ class Modules:
         ]
 
     def _one(self, module: LoadedModule) -> TracedModule | None:
+        """Raises _Unmapped."""
         key = (module.path, module.base)
         known = self._known.get(key)
         if known is not None and _state(module.path) == known.state:
@@ -102,6 +113,8 @@ class Modules:
             return known
         try:
             loaded = self._load(module)
+        except ProcessLookupError:
+            raise
         except OSError:
             loaded = "deleted"
         except (StrobeError, ValueError):  # the main program was checked at launch
@@ -127,11 +140,13 @@ class Modules:
             return TracedModule(module, symbols, state) if _state(module.path) == state else "being written"
 
     def _difference(self, module: LoadedModule, file: ElfFile) -> str:
-        """How memory differs from the file; empty where it does not."""
+        """How memory differs from the file; empty where it does not. Raises _Unmapped."""
         memory = MappedElf(self._pid, module.base, self._peek)
         try:
             here = memory.layout()
             there = file.layout
+            if here is None and not memory.is_mapped():
+                raise _Unmapped
             if here is not None and here.build_id != there.build_id:
                 return f"build id {_short(here.build_id)} in memory, {_short(there.build_id)} on disk"
             if here is not None and here.loads != there.loads:

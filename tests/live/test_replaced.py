@@ -15,9 +15,12 @@ from support.programs import PROGRAMS
 from support.sessions import Build, Launch, outcome, totals
 from support.wait import wait_until
 
+from strobe.capture.mapped_elf import mappings
 from strobe.errors import Code, StrobeError
-from strobe.model import LaunchSpec
+from strobe.model import LaunchSpec, LoadedModule
 from strobe.session import SessionManager
+from strobe.session.modules import Modules
+from strobe.symbols import ElfResolver
 
 Start = Callable[..., subprocess.Popen[str]]
 NO_ID = "-Wl,--build-id=none"
@@ -119,6 +122,28 @@ def test_what_was_hooked_before_stays_and_nothing_comes_on_top(
     os.kill(session.pid, signal.SIGUSR1)
     assert outcome(session).stdout == "ready\nright\n"
     assert set(totals(session)) == {"steady_two"}
+
+
+def test_a_program_that_becomes_another_has_gone(build_program: Build) -> None:
+    """In that moment nothing is mapped where its code was, which is no other file."""
+    program = build_program("execs_itself", "-fPIE", "-pie", NO_ID)
+    process = subprocess.Popen([program], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready 1\n"
+        own = [item for item in mappings(process.pid) if item.path == str(program)]
+        module = LoadedModule(program.name, str(program), own[0].start, own[-1].end - own[0].start)
+        modules = Modules(process.pid, ElfResolver())
+        modules.check(module)
+        process.send_signal(signal.SIGUSR1)
+        assert process.stdout.readline() == "ready 2\n"
+        for known in (modules, Modules(process.pid, ElfResolver())):
+            with pytest.raises(ProcessLookupError):
+                program.touch()  # what was compared before is compared anew
+                known.check(module)
+            assert known.of([module]) == []
+            assert known.warnings() == []
+    finally:
+        processes.end(process)
 
 
 def test_replaced_library_is_left_alone(
