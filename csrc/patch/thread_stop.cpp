@@ -23,6 +23,9 @@ using Clock = std::chrono::steady_clock;
 // A thread in such a wait, as vfork's parent is, stops only when that is over; others wait for it meanwhile.
 constexpr auto kUninterruptible = std::chrono::milliseconds(20);
 constexpr char kTracingStop = 't';
+// A thread that can run has only to be given a processor, which has taken 10 s on very busy machines.
+constexpr char kRunnable = 'R';
+constexpr auto kLongestUnserved = std::chrono::seconds(20);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
 
 [[noreturn]] void fail(int error, const char* what) { throw std::system_error(error, std::generic_category(), what); }
@@ -105,10 +108,13 @@ int ThreadStop::next_stop(pid_t& thread) {
         }
         if (found == thread) return status;
         const auto now = Clock::now();
-        if (now > deadline_) fail(ETIMEDOUT, "a thread does not stop");
         if (now > next_look) {
             next_look = now + kBetweenLooks;
-            if (task_state(process_, thread) != 'D') {
+            const char state = task_state(process_, thread);
+            if (now > deadline_ + (state == kRunnable ? kLongestUnserved : Clock::duration::zero())) {
+                fail(ETIMEDOUT, "a thread does not stop");
+            }
+            if (state != 'D') {
                 blocked_since = {};
             } else if (blocked_since == Clock::time_point{}) {
                 blocked_since = now;

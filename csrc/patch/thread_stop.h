@@ -23,9 +23,9 @@ class ThreadStop {
     enum class Others : std::uint8_t { kRefused, kMayHold };
 
     // Stops every thread, those that are created meanwhile included. Throws std::system_error: EPERM where another
-    // debugger holds the process, ESRCH where it is gone, ETIMEDOUT where a thread does not stop within `limit`, or is
-    // in an uninterruptible wait for 20 ms of that. With kMayHold a thread that another one holds stopped is left as it
-    // is, and has no place.
+    // debugger holds the process, ESRCH where it is gone, ETIMEDOUT where a thread does not stop within `limit` (20 s
+    // more where no processor is free for it), or is in an uninterruptible wait for 20 ms of that. With kMayHold a
+    // thread that another one holds stopped is left as it is, and has no place.
     ThreadStop(pid_t process, std::chrono::milliseconds limit, Others others = Others::kRefused);
     ThreadStop(const ThreadStop&) = delete;
     ThreadStop& operator=(const ThreadStop&) = delete;
