@@ -117,19 +117,23 @@ static uint32_t strobe_capture_recipe(struct strobe_thread_state* state, struct 
 
 /* A handler that came now and jumped away, or the thread's cancellation, would leave the engine's lock held for ever.
    It may have been asked to end before, and the engine's code has cancellation points. */
-static uint64_t strobe_call_undisturbed(const struct strobe_recorder* recorder, uint64_t number,
-                                        const uint64_t* registers, const uint64_t* slot, void* out) {
+static uint64_t strobe_call_undisturbed(const struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                        uint64_t number, const uint64_t* registers, const uint64_t* slot) {
     uint64_t all = ~(uint64_t)0, before = 0, bytes;
     int cancels = 0;
     strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_SETMASK, (int64_t)&all, (int64_t)&before, 8, 0, 0);
+    state->runs_script = 1; /* a handler could jump away with it before */
+    STROBE_COMPILER_BARRIER();
     if (recorder->set_cancel_state != NULL) recorder->set_cancel_state(STROBE_CANCEL_DISABLE, &cancels);
-    bytes = strobe_call_script(recorder->script, number, registers, slot, out);
+    bytes = strobe_call_script(recorder->script, number, registers, slot, state->scratch);
     if (recorder->set_cancel_state != NULL) recorder->set_cancel_state(cancels, NULL);
+    STROBE_COMPILER_BARRIER();
+    state->runs_script = 0;
     strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_SETMASK, (int64_t)&before, 0, 8, 0, 0);
     return bytes;
 }
 
-/* Scripts are not run where one may be under way in this thread, in signal handlers. */
+/* Scripts are not run where one may be under way in this thread, or the agent's own: in signal handlers. */
 static STROBE_COLD uint32_t strobe_capture_script(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                                   const struct strobe_capture* capture, uint32_t at_exit,
                                                   const uint64_t* registers, const uint64_t* slot, uint32_t room,
@@ -137,10 +141,9 @@ static STROBE_COLD uint32_t strobe_capture_script(struct strobe_recorder* record
     uint64_t bytes = 0;
     uint32_t status = STROBE_RECIPE_UNREADABLE;
     uint32_t words;
-    if (recorder->script != NULL && recorder->may_call_kernel && strobe_thread_current(recorder) == state) {
-        state->runs_script = 1;
-        bytes = strobe_call_undisturbed(recorder, capture->offset | at_exit << 16, registers, slot, state->scratch);
-        state->runs_script = 0;
+    if (recorder->script != NULL && recorder->may_call_kernel && strobe_thread_current(recorder) == state &&
+        recorder->control->loading_thread != strobe_thread_pointer()) {
+        bytes = strobe_call_undisturbed(recorder, state, capture->offset | at_exit << 16, registers, slot);
         status = bytes & STROBE_SCRIPT_FAILED ? STROBE_RECIPE_MALFORMED : STROBE_RECIPE_OK;
         bytes &= STROBE_SCRIPT_FAILED - 1;
         if (bytes > STROBE_SCRIPT_BYTES) bytes = STROBE_SCRIPT_BYTES;

@@ -27,6 +27,7 @@ BUSY_ANSWER_S = 30.0  # of one that gets little of the processors
 LEAVING_S = 5.0
 INSTALL_S = 60.0  # thousands of hooks
 _LEAVING_POLL_S = 0.002
+LEAVING_TURNS = 300  # that the agent has had to answer; where they take longer, so do the program's threads
 _STORE_MARGIN_S = 1.0  # between the agent's last moment to write and ours to wait
 
 _PLAN_ENABLED = 1  # STROBE_PLAN_ENABLED
@@ -259,9 +260,10 @@ class AgentLink:
             waiting = list(self._loads)
         for ticket in waiting:
             self._let_load(ticket)
-        deadline = time.monotonic() + LEAVING_S
-        quiet = 0
-        while quiet < 2 and time.monotonic() < deadline:
+        begun = time.monotonic()
+        quiet = turns = 0
+        while quiet < 2 and time.monotonic() < begun + (LEAVING_S if turns >= LEAVING_TURNS else BUSY_ANSWER_S):
+            turns += 1
             try:
                 inside = self._ask(self._script.exports_sync.let_leave)
             except StrobeError:

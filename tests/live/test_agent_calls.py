@@ -60,12 +60,13 @@ def test_a_script_at_each_call_of_the_c_library(launch: Launch, build_program: B
     assert {event.thread_id for event in all_events(session, EventFilter(event_type="function_enter"))} == {session.pid}
 
 
+@pytest.mark.parametrize("watch", [[], [Watch(expr="retval", label="result")]], ids=["loads", "scripts"])
 def test_a_handler_that_interrupts_the_agent_is_recorded(
-    launch: Launch, build_program: Build, build_plugin: Build
+    launch: Launch, build_program: Build, build_plugin: Build, watch: list[Watch]
 ) -> None:
-    """The thread that loads a library is in the agent then."""
-    program = build_program("loads_interrupted")
-    session = launch(program, str(build_plugin()), patterns=["tick", "on_alarm", "load", "plugin_run"], sampling="off")
+    """The thread that loads a library is in the agent then, and so is one in a script."""
+    program, patterns = build_program("loads_interrupted"), ["tick", "on_alarm", "load", "step", "plugin_run"]
+    session = launch(program, str(build_plugin()), patterns=patterns, sampling="off", watch=watch)
     ended = outcome(session)
     assert ended.status == 0
     found = totals(session)

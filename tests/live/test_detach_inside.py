@@ -113,6 +113,7 @@ def test_its_handlers_of_faults_go_although_the_agent_stays(
     manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agent_link, "LEAVING_S", -1)  # nobody has left by then
+    monkeypatch.setattr(agent_link, "LEAVING_TURNS", 0)
     with calling(build_program("calls_always"), 0) as process:
         session = traced(manager, process.pid)
         assert catches_faults(process.pid)

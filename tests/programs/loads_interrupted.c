@@ -10,6 +10,11 @@ static volatile long ticks;
 
 __attribute__((noinline)) void tick(void) { ticks++; }
 
+__attribute__((noinline)) int step(int value) {
+    __asm__ volatile("" : "+r"(value));
+    return value + 1;
+}
+
 static void on_alarm(int signal_number) {
     (void)signal_number;
     tick();
@@ -23,14 +28,18 @@ __attribute__((noinline)) void load(const char* path) {
 int main(int argc, char** argv) {
     struct sigaction action;
     struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+    int wrong = 0;
     if (argc < 2) return 2;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_alarm;
     action.sa_flags = SA_RESTART;
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
-    for (int round = 0; round < 40; round++) load(argv[1]);
+    for (int round = 0; round < 40; round++) {
+        load(argv[1]);
+        for (int value = 0; value < 1000; value++) wrong |= step(value) != value + 1;
+    }
     setitimer(ITIMER_REAL, &never, NULL);
     printf("%ld\n", ticks);
-    return 0;
+    return wrong;
 }

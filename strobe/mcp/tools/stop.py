@@ -6,12 +6,16 @@ from typing import Any
 
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Boolean, Record
-from strobe.mcp.tools.parameters import SESSION_ID
+from strobe.mcp.tools.parameters import SESSION_ID, bounded
 
 
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
-    collected = context.sessions().get(arguments["sessionId"]).stop(retain=arguments.get("retain", False))
-    return {"success": True, "eventsCollected": collected}
+    session = context.sessions().get(arguments["sessionId"])
+    collected = session.stop(retain=arguments.get("retain", False))
+    answer: dict[str, Any] = {"success": True, "eventsCollected": collected}
+    if session.failures:  # of the end, above all: nobody else will tell of it
+        answer["warnings"] = bounded(list(session.failures))
+    return answer
 
 
 TOOL = Tool(
