@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +32,8 @@ from strobe.symbols.signature import Signatures, SignatureTypes
 from strobe.symbols.unwinding import UnwindTables
 
 Stamps = dict[str, Stamp]
+KEPT_FILES = 16  # however long they are not used
+KEPT_S = 600.0  # others, after their last use
 _BIG_BYTES = 100 << 20
 _BYTES_PER_SECOND = 100 << 20  # of .debug_info, about; for the announcement only
 
@@ -74,6 +77,7 @@ class ElfResolver:
         self._progress = progress or (lambda sentence: None)
         self._cache = cache or SymbolCache()
         self._loaded: dict[str, _Loaded] = {}
+        self._used: dict[str, float] = {}  # when each was, by time.monotonic
         self._lock = threading.RLock()  # pyelftools reads by position: one reader at a time
 
     def module(self, path: str) -> ModuleSymbols:
@@ -129,7 +133,18 @@ class ElfResolver:
         loaded = self._loaded.get(path)
         if loaded is None or any(stamp(file) != was for file, was in loaded.files.items()):
             loaded = self._loaded[path] = self._read(path)
+            self._used[path] = time.monotonic()
+            self._forget_unused()
+        self._used[path] = time.monotonic()
         return loaded
+
+    def _forget_unused(self) -> None:
+        """Each build of a test may have a name of its own, and a daemon lives for weeks."""
+        oldest_first = sorted(self._used, key=self._used.__getitem__)
+        for path in oldest_first[:-KEPT_FILES]:
+            if time.monotonic() - self._used[path] < KEPT_S:
+                break
+            del self._loaded[path], self._used[path]
 
     def _read(self, path: str) -> _Loaded:
         own = stamp(path)

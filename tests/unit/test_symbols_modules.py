@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import subprocess
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from support import programs
 
 from strobe.errors import Code, StrobeError
 from strobe.model import FunctionSymbol, ValueKind
-from strobe.symbols import ElfResolver, ModuleSymbols
+from strobe.symbols import ElfResolver, ModuleSymbols, module
 
 BuildProgram = Callable[..., Path]
 SOURCES = programs.PROGRAMS / "symbols"
@@ -298,3 +300,23 @@ def test_big_debug_information_is_announced(build_program: BuildProgram, monkeyp
     ElfResolver(said.append).module(str(build_program("symbols/naming", "-O0")))
     (sentence,) = said
     assert "debug information of naming" in sentence
+
+
+def test_files_that_nobody_uses_any_more_are_forgotten(
+    build_program: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = build_program("hello")
+    paths = [Path(shutil.copy(program, tmp_path / f"test-{number:x}")) for number in range(40)]
+    resolver = ElfResolver()
+    read = {str(path): weakref.ref(resolver.module(str(path))) for path in paths[:30]}
+    gc.collect()
+    assert all(symbols() is not None for symbols in read.values())
+    monkeypatch.setattr(module, "KEPT_S", 0.0)
+    for path in paths[30:]:
+        resolver.module(str(paths[0]))
+        resolver.module(str(path))
+    gc.collect()
+    left = [path for path, symbols in read.items() if symbols() is not None]
+    assert str(paths[0]) in left
+    assert len(left) <= module.KEPT_FILES
+    assert {function.name for function in resolver.module(str(paths[1])).functions} >= {"main"}
