@@ -17,6 +17,8 @@ from strobe.timeline.reader import SessionReader
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.selection import Selection, id_blob, text_test
 
+# The system loads libraries, and runs their constructors, before Strobe has its hooks in place.
+_EARLIEST = "from before main (what constructors of linked libraries call before that is not seen)"
 _PERIODS_SHOWN = 3
 
 
@@ -117,7 +119,7 @@ def _add_coverage(found: _Findings, reader: SessionReader, window: Window, cover
 def _extent(reader: SessionReader, window: Window) -> str:
     to_ns = reader.segment.to_ns
     is_whole = window.begin and window.from_ticks == window.begin
-    start = "from before main" if is_whole else f"from {to_ns(window.from_ticks)} ns"
+    start = _EARLIEST if is_whole else f"from {to_ns(window.from_ticks)} ns"
     if window.to_ticks < window.end:
         return f"{start} to {to_ns(window.to_ticks)} ns"
     if window.is_running:

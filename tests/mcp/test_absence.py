@@ -20,6 +20,7 @@ from strobe.mcp import daemon
 Build = Callable[..., Path]
 
 ROOT = str(PROGRAMS)
+EARLIEST = "from before main (what constructors of linked libraries call before that is not seen)"
 NOT_PROVEN = "This does not prove that it did not happen. "
 
 
@@ -112,9 +113,7 @@ def test_hooked_before_main_and_never_called(
         asked = Asked(wire, answer["sessionId"], answer["pid"])
         asked.wait_for_output("ready")
         running = asked.absence("unused")
-        assert running.startswith(
-            "It was not called. unused was traced for the whole window, from before main to now ("
-        )
+        assert running.startswith(f"It was not called. unused was traced for the whole window, {EARLIEST} to now (")
         assert "The recorder was seen to be on, with its hooks in place, to the end of it." in running
         assert "and children of fork(), but not those of vfork, clone or _Fork." in running
         assert "calls of other functions" in running
@@ -122,7 +121,7 @@ def test_hooked_before_main_and_never_called(
         asked.wait_for_end()
         ended = asked.absence("unused")
         assert ended.startswith(
-            "It was not called. unused was traced for the whole window, from before main to the end of the recording ("
+            f"It was not called. unused was traced for the whole window, {EARLIEST} to the end of the recording ("
         )
         assert "The recorder was seen to be on to the end of it; " in ended
         assert asked.absence("used", timeFrom=10**15).startswith(NOT_PROVEN + "The time asked for begins after ")
@@ -220,7 +219,7 @@ def test_a_killed_daemon_has_seen_no_end(strobe_home: Path, program: Path) -> No
         asked = Asked(wire, asked.session, asked.pid)
         last = asked.wire.good("debug_query", sessionId=asked.session, timeFrom="-1ms", limit=500)["events"][-1]
         found = asked.absence("unused")
-        end = f"from before main to the end of the recording ({last['timestampNs']} ns)"
+        end = f"{EARLIEST} to the end of the recording ({last['timestampNs']} ns)"
         assert found.startswith("It was not called. ") and end in found, found
         assert asked.absence("unused", timeFrom=last["timestampNs"] + 10**6).startswith(NOT_PROVEN)
         wire.good("debug_delete_session", sessionId=asked.session)
