@@ -38,8 +38,11 @@ uint32_t strobe_guard_write(struct strobe_recorder* recorder, uint8_t* memory, u
     strobe_put(&out, 0xb848, 2);   /* mov rax, &control->has_agent */
     strobe_put(&out, (uint64_t)&recorder->control->has_agent, 8);
     strobe_put(&out, 0x18244c8b48, 5); /* mov rcx, [rsp + 24] */
-    strobe_put(&out, 0x0c488948, 4);   /* mov [rax + 12], rcx */
-    strobe_put(&out, 0x59, 1);         /* pop rcx */
+    strobe_put(&out, 0x250c3b4864,
+               9);                   /* cmp rcx, fs:[0]; je over the next: never another thread, which may have left */
+    strobe_put(&out, 0xc9310274, 4); /* xor ecx, ecx */
+    strobe_put(&out, 0x0c488948, 4); /* mov [rax + 12], rcx */
+    strobe_put(&out, 0x59, 1);       /* pop rcx */
     strobe_jump_to_here(leaving, &out);
     strobe_put(&out, 0x0448fff0, 4); /* lock dec dword [rax + 4] */
     strobe_jump_to_here(child, &out);
