@@ -71,11 +71,15 @@ export class CodeChanges {
     /** A library was unloaded: nothing may be written there any more. */
     forget(base: NativePointer, size: number): void {
         const [start, end] = [Number(base), Number(base) + size];
+        this.keep(this.addresses.map(address => address < start || address >= end));
+    }
+
+    private keep(stays: boolean[]): void {
         const before = this.addresses;
         this.addresses = [];
         this.places = new Map();
         before.forEach((address, index) => {
-            if (address >= start && address < end) return;
+            if (!stays[index]) return;
             const place = this.length;
             if (place !== index) this.entry(place).writeByteArray(this.entry(index).readByteArray(ENTRY_BYTES) as ArrayBuffer);
             this.places.set(address, [...(this.places.get(address) ?? []), place]);
@@ -84,17 +88,20 @@ export class CodeChanges {
         this.setCount(this.length);
     }
 
-    /** Puts the program's own bytes back wherever a jump of ours stands, all but the first `kept` entries; for when the host is not there. */
+    /**
+     * Puts the program's own bytes back wherever a jump of ours stands, all but the first `kept` entries; for when the host is not there.
+     * A jump that cannot be replaced while threads run stays, and leads through its trampoline as before: the next host takes it out.
+     */
     takeBack(kept = 0): void {
         const code = new PresentCode();
+        const stays = this.addresses.map((_, index) => index < kept);
         for (let index = this.length - 1; index >= kept; index--) {
             const entry = this.entry(index);
             const address = entry.readPointer();
             if (code.has(Number(address), JUMP_BYTES) && leads(address, entry.add(8).readPointer()))
-                this.recorder.replaceCode(address, entry.add(16).readByteArray(JUMP_BYTES) as ArrayBuffer);
+                stays[index] = !this.recorder.replaceCode(address, entry.add(16).readByteArray(JUMP_BYTES) as ArrayBuffer);
         }
-        this.addresses.length = Math.min(kept, this.length);
-        this.setCount(this.length);
+        this.keep(stays);
     }
 
     /** Of jumps above one another, one change. */

@@ -35,8 +35,9 @@ export class ProcessHooks {
         const jump = Memory.alloc(8);
         jump.writeU8(JUMP).add(1).writeS32(memory.sub(at.add(JUMP_BYTES)).toInt32());
         const own = jump.readByteArray(JUMP_BYTES) as ArrayBuffer;
-        this.changes.push({ address: at, original: at.readByteArray(JUMP_BYTES) as ArrayBuffer, own });
-        recorder.replaceCode(at, own);
+        const original = at.readByteArray(JUMP_BYTES) as ArrayBuffer;
+        if (!recorder.replaceCode(at, own)) return false;
+        this.changes.push({ address: at, original, own });
         return true;
     }
 
@@ -53,8 +54,7 @@ export class ProcessHooks {
         const at = behindMark(linker.add(NOTIFIER_OFFSET).readPointer());
         if (at.readU8() !== JUMP) return;
         const leadsTo = at.add(JUMP_BYTES).add(at.add(1).readS32());
-        this.place(recorder, at, memory => write(memory, leadsTo));
-        this.changes.pop();
+        if (this.place(recorder, at, memory => write(memory, leadsTo))) this.changes.pop();
     }
 
     /** Not of the guard, which keeps threads from Frida's hook until Frida, when it goes, puts back what it has changed. */

@@ -72,7 +72,7 @@ export class Recorder {
     private release_: (() => void) | null;
     /** A library came that the host will not learn of. */
     readonly noteUntold: () => void;
-    private readonly takeOut_: (address: NativePointer, bytes: NativePointer, count: number) => void;
+    private readonly replaceCode_: (address: NativePointer, bytes: NativePointer, count: number) => number;
     /** 0 where the memory cannot be written. */
     readonly store: (address: NativePointer, bytes: NativePointer, count: number) => number;
     readonly storeBits: (address: NativePointer, bytes: NativePointer, mask: NativePointer, count: number) => number;
@@ -102,7 +102,7 @@ export class Recorder {
         const writeTrampolines = tools.strobe_agent_write_trampolines as NativePointer | undefined;
         this.writeTrampolines_ = writeTrampolines === undefined ? null : new NativeFunction(
             writeTrampolines, "int", ["uint32", "pointer", "pointer", "uint64", "pointer"]);
-        this.takeOut_ = new NativeFunction(tools.strobe_agent_take_out, "void", ["pointer", "pointer", "uint32"]);
+        this.replaceCode_ = new NativeFunction(tools.strobe_agent_replace_code, "int", ["pointer", "pointer", "uint32"]);
         this.store = new NativeFunction(form.strobe_agent_store, "int", ["pointer", "pointer", "uint32"]);
         this.storeBits = new NativeFunction(
             form.strobe_agent_store_bits, "int", ["pointer", "pointer", "pointer", "uint32"]);
@@ -242,11 +242,13 @@ export class Recorder {
         if (result !== 0) throw new Error("there is no decoder");
     }
 
-    /** Up to 8 bytes of code, while threads run there: a jump, or what one has replaced. */
-    replaceCode(address: NativePointer, bytes: ArrayBuffer): void {
+    /** Up to 8 bytes of code, while threads run there: a jump, or what one has replaced. False where that cannot be done safely: nothing has changed. */
+    replaceCode(address: NativePointer, bytes: ArrayBuffer): boolean {
         const copy = Memory.alloc(bytes.byteLength);
         copy.writeByteArray(bytes);
-        Memory.patchCode(address, bytes.byteLength, place => this.takeOut_(place, copy, bytes.byteLength));
+        let isDone = false;
+        Memory.patchCode(address, bytes.byteLength, place => { isDone = this.replaceCode_(place, copy, bytes.byteLength) !== 0; });
+        return isDone;
     }
 
     /** No thread of the program enters code that goes with the agent any more. How many are there still. */

@@ -303,25 +303,33 @@ static void strobe_wait_for_other_threads(void) {
     strobe_syscall(STROBE_SYS_NANOSLEEP, (int64_t)time, 0, 0, 0, 0, 0);
 }
 
-/* Takes the jump at `address` out: puts back the `count` bytes, up to 8, that it replaced, while threads run there.
-   Eight bytes at once where they do not cross a cache line, so that no CPU fetches half of a jump. Else in steps, each
-   of which is one whole instruction: two bytes of a jump to itself, in which threads wait that come by; what lies
-   behind it, once no CPU is in the old jump any more; the first two bytes. The page must be writable. */
-void strobe_agent_take_out(uint8_t* address, const uint8_t* bytes, uint32_t count) {
+/* Replaces a jump at `address` by the `count` bytes, up to 8, that stood there, or these by a jump, while threads run
+   there. Eight bytes at once where they do not cross a cache line, so that no CPU fetches half of a jump. Else in
+   steps, each of which is one whole instruction: two bytes of a jump to itself, in which threads wait that come by;
+   what lies behind it, once no CPU is in the old jump any more; the first two bytes. The page must be writable. 0 where
+   the line ends behind the first byte: no such steps are there, and nothing is written. One jump for another is one
+   step there, too. */
+int strobe_agent_replace_code(uint8_t* address, const uint8_t* bytes, uint32_t count) {
     uint64_t in_line = (uint64_t)address & (STROBE_CACHE_LINE - 1);
     uint32_t index;
     uint64_t word;
+    if (in_line == STROBE_CACHE_LINE - 1) {
+        if (address[0] != bytes[0]) return 0;
+        address++; /* what differs lies in one line */
+        bytes++;
+        count--;
+        in_line = 0;
+    }
     if (in_line <= STROBE_CACHE_LINE - 8) {
         word = *(uint64_t*)address;
         for (index = 0; index < count; index++) ((uint8_t*)&word)[index] = bytes[index];
         *(volatile uint64_t*)address = word;
-        return;
+        return 1;
     }
-    if (in_line < STROBE_CACHE_LINE - 1) { /* where the line ends behind the first byte nothing is safe */
-        *(volatile uint16_t*)address = STROBE_JUMP_TO_ITSELF;
-        strobe_wait_for_other_threads();
-    }
+    *(volatile uint16_t*)address = STROBE_JUMP_TO_ITSELF;
+    strobe_wait_for_other_threads();
     for (index = 2; index < count; index++) ((volatile uint8_t*)address)[index] = bytes[index];
     strobe_wait_for_other_threads();
     *(volatile uint16_t*)address = (uint16_t)(bytes[0] | bytes[1] << 8);
+    return 1;
 }

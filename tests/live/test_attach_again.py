@@ -191,6 +191,29 @@ def test_after_the_death_of_the_observer_it_is_attached_to_again(
     ends_well(running)
 
 
+@scenario
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_jumps_across_the_end_of_a_line_are_taken_out_when_the_observer_dies(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """Those of which one byte lies before the end stay for the next observer."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    names = {f"at_{place}" for place in range(56, 64)}
+    with attached_program(build_program("line_ends")) as process:
+        for number in rounds(3):
+            command = [sys.executable, "-c", OTHER, str(process.pid), str(PROGRAMS)]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+                assert other.stdout is not None
+                session = manager.get(other.stdout.readline().strip())
+                expected = names if form == "native" or number == 0 else names - {"at_63"}
+                wait_until(lambda: expected == {name for name in names if called(session, name) > 100}, "calls", 60)
+                other.kill()
+            wait_until(lambda: "frida" not in maps(process.pid), "the agent to leave", 60)
+            manager.recover()
+            manager.delete(session.id)
+        ends_well(process)
+
+
 def maps(pid: int) -> str:
     return Path(f"/proc/{pid}/maps").read_text()
 
