@@ -58,7 +58,8 @@ def test_each_tick_is_one_event_of_all_targets(session: Session) -> None:
     assert record.samples > 1
     assert all(event.errors is None and event.text is None for event in events)
     counts = [(event.values or {})["gCount"] for event in events]
-    assert counts == sorted(set(counts))
+    assert counts == sorted(counts)  # on a busy machine the program does not run between some
+    assert counts[-1] > counts[0]
     first = events[0].values
     assert first == {"gTempo": 120, "gCount": counts[0], "gVoice": {"freq": 440.5, "note": -7, "name": "abc"}}
 
