@@ -76,6 +76,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->plans = (struct strobe_function_plan*)(segment + header->plan_offset);
     recorder->totals = (struct strobe_totals*)(segment + header->totals_offset);
     recorder->chunks = segment + header->chunk_offset;
+    recorder->state_bytes = (uint32_t)sizeof(struct strobe_thread_state);
     recorder->start_ticks = header->start_ticks;
     recorder->ticks_apart = 1ull << header->number_shift;
     recorder->clock_kind = header->clock_kind;

@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -28,7 +29,7 @@ from strobe.capture.extras_request import ExtrasRequest
 from strobe.capture.frida_session import FridaSession
 from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.observers import observe
-from strobe.capture.recorder_state import is_recording
+from strobe.capture.recorder_state import is_recording, written_until
 from strobe.capture.spawning import killed_on_failure, spawn_hint
 from strobe.capture.target_events import TargetEvents
 from strobe.capture.task_status import filters_calls
@@ -40,6 +41,7 @@ log = logging.getLogger(__name__)
 
 _OUTPUT_END_S = 1.0  # a grandchild may hold the pipe open for ever
 _TERMINATION_S = 1.0
+_WRITTEN_S = 1.0  # for threads that were interrupted in the middle of a record
 _FILTERED = "it filters its system calls (seccomp), and would be ended by those that an attach needs"
 _TOO_SLOW = (frida.ProcessNotRespondingError, frida.TimedOutError)
 _SILENT = (frida.ProcessNotRespondingError, frida.TimedOutError, frida.TransportError, frida.ProtocolError)
@@ -260,6 +262,14 @@ class Target:
         if self._is_gone():
             raise ProcessLookupError("it has ended")
         return None
+
+    def written_until(self, moment: int, children: Sequence[int] = ()) -> int:
+        """As recorder_state.written_until, of the process and of forked `children` that are recorded as well."""
+        deadline = time.monotonic() + _WRITTEN_S
+        for pid in (self.pid, *children):
+            with contextlib.suppress(OSError), FileIO(f"/proc/{pid}/mem") as memory:
+                moment = written_until(pid, memory, self.setup.recorder, moment, deadline)
+        return moment
 
     @property
     def open_streams(self) -> list[str]:

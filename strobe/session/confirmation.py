@@ -101,7 +101,7 @@ class Confirmation:
             self._note_off(now_ticks)
             return
         self._note_overwritten(missing, now_ticks)
-        if not self._is_off:
+        if not self._is_off and self._target.written_until(now_ticks) == now_ticks:
             self.last_ticks = now_ticks
             _core.note_checked(self._segment_path, now_ticks)
 

@@ -115,6 +115,12 @@ class LiveSession(Session):
     def confirm(self) -> None:
         self._confirmation.look()
 
+    def written_until(self, moment: int) -> int:
+        if self._source is None:  # not begun
+            return moment
+        forked = self._children if self._timeline.forked_children else None
+        return self._target.written_until(moment, forked.living() if forked is not None else ())
+
     def trace(
         self,
         add: Sequence[str] = (),

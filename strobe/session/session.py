@@ -43,7 +43,7 @@ class Session(Writable):
         self.id = record.id
         self._store = store
         self._on_end = on_end
-        self._timeline = Timeline(store, record.id, record.segment_path)
+        self._timeline = Timeline(store, record.id, record.segment_path, self.written_until)
         self._recorded = Recorded(lambda: store.extras(record.id), self._timeline.name_at)
         self._polls = Polls(self)
         self.pending_patterns_applied: list[str] = []
@@ -118,6 +118,11 @@ class Session(Writable):
 
     def confirm(self) -> None:
         """Looks whether the hooks stand and the recorder is on, where this process observes the program."""
+
+    def written_until(self, moment: int) -> int:
+        """Calls up to then are all recorded: `moment`, or an earlier one where a thread is in the middle of a record
+        since. In ticks; seen where this process observes the program."""
+        return moment
 
     def traced_names(self) -> list[str]:
         """Names of the functions whose calls are, or were, recorded."""

@@ -21,8 +21,8 @@ from strobe.timeline.store import Store
 from strobe.timeline.totals import function_losses, totals_of
 
 # A thread may be interrupted between reading the clock and publishing its record. Who pages by cursor would never see
-# such a record once later ones were given out, so these reads end at the moment they were asked for and begin a little
-# later.
+# such a record once later ones were given out, so these reads end at the moment they were asked for, or at that of the
+# oldest record in the making (`written_until`), and begin a little later.
 SETTLE_S = 0.005
 
 
@@ -34,11 +34,20 @@ def _nothing() -> None:
     """Nobody here can look at the program."""
 
 
+def _same(moment: int) -> int:
+    """Nobody here can see what threads are in the middle of."""
+    return moment
+
+
 class Timeline:
     """Answers from one session, running or kept. Its methods may be called from any thread."""
 
-    def __init__(self, store: Store, session_id: str, segment_path: Path) -> None:
+    def __init__(
+        self, store: Store, session_id: str, segment_path: Path, written_until: Callable[[int], int] = _same
+    ) -> None:
+        """`written_until`: as Session.written_until."""
         self._reader = SessionReader(store, session_id, segment_path)
+        self._written_until = written_until
 
     def close(self) -> None:
         self._reader.close()
@@ -89,11 +98,11 @@ class Timeline:
             return found
 
     def _settled_moment(self, confirm: Callable[[], None]) -> int:
-        """Ticks of now; calls up to then are recorded, and the hooks looked at, when this returns."""
+        """Ticks of now; calls up to then are recorded, and the hooks looked at, when this returns. Earlier where a
+        thread is in the middle of a record since then."""
         moment = self._reader.segment.now_ticks()
         confirm()
-        self._settled_number()
-        return moment
+        return self._settled(moment)
 
     def loss(self) -> Loss:
         counts = self._reader.segment.loss()
@@ -128,6 +137,11 @@ class Timeline:
                 f"mode) since {_seconds(segment, ticks)}: its calls are not recorded from then on."
             )
         return found
+
+    @property
+    def forked_children(self) -> int:
+        """How many went on recording."""
+        return self._reader.segment.forked_children
 
     def function_losses(self) -> list[FunctionLoss]:
         """Per function what is missing of its enters: kept = calls - evicted - sampled_out - lost."""
@@ -176,11 +190,20 @@ class Timeline:
 
     def _settled_number(self) -> int | None:
         """Events up to this number are complete when this returns; None where nothing is written any more."""
-        if self._reader.record().status != "running":
+        if not self._is_written():
             return None
-        now = self.cursor()
+        segment = self._reader.segment
+        return host_number(segment.moment(self._settled(segment.now_ticks())))
+
+    def _settled(self, moment: int) -> int:
+        if not self._is_written():
+            return moment
         threading.Event().wait(SETTLE_S)
-        return now
+        written = self._written_until(moment)
+        return moment if written >= moment else max(0, written - (1 << self._reader.segment.number_shift))
+
+    def _is_written(self) -> bool:
+        return self._reader.record().status == "running"
 
     def _pids(self) -> list[int]:
         return sorted({thread.pid for thread in self._reader.threads().values()} | {self._reader.record().pid} - {0})

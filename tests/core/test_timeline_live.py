@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -11,27 +12,41 @@ from support.timelines import PID, WrittenSession, write_mixture
 from strobe._core import Segment
 from strobe.errors import StrobeError
 from strobe.model import EventFilter
+from strobe.timeline.query import SETTLE_S, Timeline
 from strobe.timeline.values import plain
 
 MakeSession = Callable[..., WrittenSession]
 
 
 def test_a_cursor_sees_each_event_once_while_threads_write(make_session: MakeSession) -> None:
+    """And take their time between looking at the clock and writing."""
     session = make_session(400_000)
     calls = 20_000
     names = ("one", "two")
     indexes = [session.writer.thread(PID, 100 + place, name) for place, name in enumerate(names)]
+    at_work = {index: threading.Lock() for index in indexes}
+
+    def written_until(moment: int) -> int:
+        for lock in at_work.values():
+            with lock:
+                pass
+        return moment
 
     def write(index: int) -> None:
         segment = Segment(str(session.path))
         apart = 1 << segment.number_shift
         end = 0
-        for _ in range(calls):
-            begin = max(segment.now_ticks(), end + apart)
-            session.writer.enter(index, begin, 1 + index, 0)
-            end = max(segment.now_ticks(), begin + apart)
-            session.writer.exit(index, end, 1 + index, 0, end - begin)
+        for call in range(calls):
+            with at_work[index]:
+                begin = max(segment.now_ticks(), end + apart)
+                if call % 1_000 == 999:
+                    time.sleep(2 * SETTLE_S)
+                session.writer.enter(index, begin, 1 + index, 0)
+            with at_work[index]:
+                end = max(segment.now_ticks(), begin + apart)
+                session.writer.exit(index, end, 1 + index, 0, end - begin)
 
+    timeline = Timeline(session.store, session.session_id, session.path, written_until)
     writers = [threading.Thread(target=write, args=(index,)) for index in indexes]
     for writer in writers:
         writer.start()
@@ -39,7 +54,7 @@ def test_a_cursor_sees_each_event_once_while_threads_write(make_session: MakeSes
     writing = unread = True
     while writing or unread:
         writing = any(writer.is_alive() for writer in writers)
-        events = session.timeline.tail(seen[-1] if seen else 0)
+        events = timeline.tail(seen[-1] if seen else 0)
         unread = bool(events)
         seen += [int(event.id.rpartition("-")[2]) for event in events]
     for writer in writers:
