@@ -153,6 +153,9 @@ class Segment:
     def forked_children(self) -> int:
         """Children of the program that went on recording."""
     @property
+    def limited_ticks(self) -> int:
+        """When the program began to limit its memory; 0: not that it is known."""
+    @property
     def checked_ticks(self) -> int:
         """When the host last saw that the hooks stood and the recorder was on; 0: never."""
     @property

@@ -125,7 +125,8 @@ struct strobe_header {
     uint64_t checked_ticks;   /* by the host: when it last saw that the hooks stood and the recorder was on; 0: never */
     uint64_t filtered_ticks;  /* when the program began to filter its system calls; 0: not that it is known */
     uint64_t stopped_ticks;   /* when the recorder went off, as it may not read the clock any more; 0: it did not */
-    uint8_t reserved3[3680];  /* zero */
+    uint64_t limited_ticks;   /* when the program began to limit its memory; 0: not that it is known */
+    uint8_t reserved3[3672];  /* zero */
 };
 
 /* A thread that recorded at least one call. Written by that thread; `tid` last. */

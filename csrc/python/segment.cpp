@@ -138,6 +138,7 @@ void add_segment(py::module_& module) {
              })
         .def_property_readonly("forked_children", live(&strobe_header::forked_children))
         .def_property_readonly("untold_libraries", live(&strobe_header::untold_libraries))
+        .def_property_readonly("limited_ticks", live(&strobe_header::limited_ticks))
         .def_property_readonly("checked_ticks", live(&strobe_header::checked_ticks))
         .def_property_readonly("filtered_ticks", live(&strobe_header::filtered_ticks))
         .def_property_readonly("stopped_ticks", live(&strobe_header::stopped_ticks))

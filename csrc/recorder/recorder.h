@@ -185,8 +185,8 @@ struct strobe_recorder {
     struct strobe_totals* totals;
     uint8_t* chunks;
     struct strobe_thread_state* states;
-    uint32_t states_used; /* states from the front that were ever claimed */
-    uint32_t state_bytes; /* of each of them; read by the host, too */
+    uint32_t states_used;            /* states from the front that were ever claimed */
+    uint32_t state_bytes;            /* of each of them; read by the host, too */
     struct strobe_frame* frames;     /* STROBE_THREAD_STATES * STROBE_FRAMES */
     struct strobe_capture* captures; /* STROBE_CAPTURE_CAPACITY */
     uint32_t captures_used;

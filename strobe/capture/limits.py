@@ -1,4 +1,5 @@
-"""Limits of this process under which Frida would end it, or hang: refused beforehand, by one clear error."""
+"""Limits of this process under which Frida would end it, or hang: refused beforehand, by one clear error. And those of
+a program, which what Strobe takes there counts for."""
 
 from __future__ import annotations
 
@@ -29,6 +30,15 @@ def check_descriptors() -> None:
         used = limit
     if limit - used < _DESCRIPTORS:
         _refuse("open files", "-n", f"{limit} with {used} in use", f"{_DESCRIPTORS} more")
+
+
+def limits_memory(pid: int) -> bool:
+    """Whether the process may not take as much memory, or as many addresses, as it likes. False when it is gone."""
+    try:
+        limits = [resource.prlimit(pid, kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    except OSError:
+        return False
+    return any(limit != resource.RLIM_INFINITY for limit in limits)
 
 
 def _refuse(what: str, option: str, limit: str, needed: str) -> None:

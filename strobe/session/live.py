@@ -11,6 +11,7 @@ from typing import Literal
 
 from strobe import _core, threads
 from strobe.capture.children import RecordedChildren
+from strobe.capture.limits import limits_memory
 from strobe.capture.mapped_elf import located, unlisted
 from strobe.capture.target import Target
 from strobe.capture.task_status import filters_calls
@@ -88,6 +89,12 @@ class LiveSession(Session):
             self._store.add_warnings(self.id, [note])
         if target.setup.reason:
             note = f"The portable form of the recorder is in use, several times slower: {target.setup.reason}."
+            self._store.add_warnings(self.id, [note])
+        if limits_memory(target.pid):
+            note = (
+                "The program's memory is limited (RLIMIT_AS or RLIMIT_DATA). What Strobe reserves there, some 2 GB,"
+                " counts as well: allocations may fail that would not without it."
+            )
             self._store.add_warnings(self.id, [note])
         threads.start(f"strobe-modules-{target.pid}", self._follow_modules, self._later_failed)
         follow = self._confirmation.follow

@@ -131,6 +131,12 @@ class Timeline:
                 "and the recorder makes none there from then on: scripts are not run, and no memory is read where the "
                 "signals of faults may be blocked."
             )
+        if ticks := segment.limited_ticks:
+            found.append(
+                "The program, or a child of it, limits its memory (RLIMIT_AS or RLIMIT_DATA) since "
+                f"{_seconds(segment, ticks)}. What Strobe has reserved there, some 2 GB, counts as well: allocations "
+                "may fail that would not without it."
+            )
         if ticks := segment.stopped_ticks:
             found.append(
                 "The program, or a child of it, may not read the time stamp counter (PR_SET_TSC, or seccomp's strict "

@@ -1,7 +1,7 @@
 /*
  * Functions of the C library whose calls the recorder must know of, whatever is traced: those that set handlers and
- * block signals (native/faults.c), that begin to filter system calls, or make a task. Each begins with a jump to a
- * trampoline as traced functions do, which leads to strobe_native_observe (x86_64/observe.c) instead of
+ * block signals (native/faults.c), that begin to filter system calls, limit memory, or make a task. Each begins with a
+ * jump to a trampoline as traced functions do, which leads to strobe_native_observe (x86_64/observe.c) instead of
  * strobe_native_enter. Nothing is recorded; the function goes on with the registers that are left here.
  *
  * A program that makes these system calls itself, not through the C library, is not seen. That it has set a handler of
@@ -20,6 +20,11 @@
 #define STROBE_PR_SET_TSC 26
 #define STROBE_TSC_FAULTS 2
 #define STROBE_SYS_SECCOMP 317
+#define STROBE_SYS_SETRLIMIT 160
+#define STROBE_SYS_PRLIMIT64 302
+#define STROBE_RLIMIT_DATA 2
+#define STROBE_RLIMIT_AS 9
+#define STROBE_RLIM_INFINITY (~0ull)
 #define STROBE_SYS_CLONE 56
 #define STROBE_SYS_CLONE3 435
 #define STROBE_CLONE_VM 0x100u
@@ -119,6 +124,18 @@ static void strobe_observe_clone3(uint64_t arguments) {
     if (arguments != 0 && strobe_try_load64(arguments, &flags)) strobe_observe_clone(flags);
 }
 
+/* What the recorder has reserved counts as the program's. */
+static void strobe_observe_limit(uint64_t resource, uint64_t limit) {
+    uint64_t most = STROBE_RLIM_INFINITY;
+    if ((resource != STROBE_RLIMIT_DATA && resource != STROBE_RLIMIT_AS) || limit == 0) return;
+    if (strobe_recorder.control->alive && strobe_try_load64(limit, &most) && most != STROBE_RLIM_INFINITY)
+        strobe_note_moment(&strobe_recorder.header->limited_ticks);
+}
+
+static void strobe_observe_limit_of(uint64_t pid, uint64_t resource, uint64_t limit) {
+    if (pid == 0 || pid == strobe_recorder.pid) strobe_observe_limit(resource, limit);
+}
+
 /* syscall(number, ...) has a system call's arguments one register further. */
 static void strobe_observe_syscall(const uint64_t* registers) {
     switch (registers[STROBE_RDI]) {
@@ -129,6 +146,13 @@ static void strobe_observe_syscall(const uint64_t* registers) {
             break;
         case STROBE_SYS_PRCTL:
             strobe_observe_prctl((uint32_t)registers[STROBE_RSI], registers[STROBE_RDX], registers[STROBE_RCX]);
+            break;
+        case STROBE_SYS_SETRLIMIT:
+            strobe_observe_limit((uint32_t)registers[STROBE_RSI], registers[STROBE_RDX]);
+            break;
+        case STROBE_SYS_PRLIMIT64:
+            strobe_observe_limit_of((uint32_t)registers[STROBE_RSI], (uint32_t)registers[STROBE_RDX],
+                                    registers[STROBE_RCX]);
             break;
         case STROBE_SYS_CLONE:
             strobe_observe_clone(registers[STROBE_RSI]);
@@ -163,6 +187,12 @@ static void strobe_observe_prctl_call(uint64_t* registers) {
     strobe_observe_prctl((uint32_t)registers[STROBE_RDI], registers[STROBE_RSI], registers[STROBE_RDX]);
 }
 static void strobe_observe_clone_call(uint64_t* registers) { strobe_observe_clone(registers[STROBE_RDX]); }
+static void strobe_observe_setrlimit(uint64_t* registers) {
+    strobe_observe_limit((uint32_t)registers[STROBE_RDI], registers[STROBE_RSI]);
+}
+static void strobe_observe_prlimit(uint64_t* registers) {
+    strobe_observe_limit_of((uint32_t)registers[STROBE_RDI], (uint32_t)registers[STROBE_RSI], registers[STROBE_RDX]);
+}
 static void strobe_observe_syscall_call(uint64_t* registers) { strobe_observe_syscall(registers); }
 
 struct strobe_observed {
@@ -185,6 +215,8 @@ static const struct strobe_observed strobe_observed[] = {
     {"prctl", strobe_observe_prctl_call},
     {"syscall", strobe_observe_syscall_call},
     {"clone", strobe_observe_clone_call},
+    {"setrlimit", strobe_observe_setrlimit},
+    {"prlimit", strobe_observe_prlimit},
 };
 
 #define STROBE_OBSERVED (sizeof strobe_observed / sizeof *strobe_observed)

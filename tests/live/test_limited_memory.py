@@ -1,0 +1,38 @@
+"""A program whose memory is limited is told of what Strobe takes of that."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.sessions import Build, Launch, outcome
+
+WARNING = "What Strobe"
+
+
+@pytest.mark.parametrize("call", ["setrlimit", "prlimit", "system call"])
+def test_a_program_that_limits_its_memory(launch: Launch, build_program: Build, call: str) -> None:
+    session = launch(build_program("limits_memory"), call, patterns=["main"])
+    assert outcome(session).stdout == "0\n"
+    (warning,) = [text for text in session.warnings if WARNING in text]
+    assert "limits its memory (RLIMIT_AS or RLIMIT_DATA) since 0." in warning
+
+
+def test_one_that_limits_something_else(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("limits_memory"), "", patterns=["main"])
+    assert outcome(session).stdout == "0\n"
+    assert not [text for text in session.warnings if WARNING in text]
+
+
+def test_one_that_is_started_with_a_limit(build_program: Build, strobe_home: Path) -> None:
+    command = 'ulimit -v 50000000; exec "$0" -m strobe run -t main "$1"'
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable, str(build_program("limits_memory"))],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "The program's memory is limited" in done.stderr
