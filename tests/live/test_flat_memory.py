@@ -24,6 +24,7 @@ WARM_UP = 60
 HEAP_KB = 512  # by which the agent's heap may grow at any moment
 CALLS = 1000  # of the library's function each time
 MOST_KB = 2048
+HOST_KB = 8192  # caches of SQLite fill up; a KB for each change would be more
 
 pytestmark = [pytest.mark.scenario, pytest.mark.timeout(3600 if IS_LONG else 180)]
 
@@ -47,7 +48,7 @@ def check_flat(pid: int, before: tuple[int, int, int]) -> None:
     print(f"program {before[0]} -> {now[0]} KB mapped, {before[1]} -> {now[1]} its own; host {before[2]} -> {now[2]}")
     assert now[0] < before[0] + 2 * LOADS + HEAP_KB  # a page of 4 KB each time is more
     assert now[1] < before[1] + MOST_KB
-    assert now[2] < before[2] + 2 * MOST_KB
+    assert now[2] < before[2] + HOST_KB
 
 
 @pytest.mark.parametrize("form", ["native", "portable"])
