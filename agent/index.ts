@@ -91,7 +91,7 @@ rpc.exports = {
             recorder?.codeChanges.forget(module.base, module.size);
             forgetTrampolines(module.base, module.size);
             if (!isCutOff()) send({ type: "module-removed", module: describe(module) });
-        });
+        }, () => { announce(null, recorder); });
     },
 
     /** Functions of the C library that the host is to write jumps into; none in the portable form. */

@@ -8,6 +8,12 @@ import type { Recorder } from "./recorder.js";
 
 const LOOK_S = 0.001;
 const LONGEST_LOOK_S = 0.016;
+// of struct r_debug (glibc's link.h), one for each namespace of libraries; that of the program's own is the first
+const VERSION_WITH_NEXT = 2;
+const NOTIFIER_OFFSET = 16; // the function that the dynamic linker calls at each change
+const STATE_OFFSET = 24;
+const NEXT_OFFSET = 40;
+const CONSISTENT = 0;
 
 export interface ModuleAnswer {
     name: string;
@@ -41,22 +47,43 @@ export function describe(module: Module): ModuleAnswer {
     return { name: module.name, path: module.path, base: module.base.toString(), size: module.size };
 }
 
-/** Calls back for libraries that come and go after this; Frida itself also tells of those that are there already. */
-export function observe(added: (module: Module) => void, removed: (module: Module) => void): void {
+/**
+ * Calls back for libraries that come and go after this; Frida itself also tells of those that are there already.
+ * `others`: something has changed that Frida does not see, libraries in namespaces of their own (dlmopen).
+ */
+export function observe(added: (module: Module) => void, removed: (module: Module) => void, others: () => void): void {
     let known = false;
+    let isSeen = false;
     Process.attachModuleObserver({
         onAdded(module) {
+            isSeen = true;
             if (known) added(module);
         },
         onRemoved(module) {
+            isSeen = true;
             if (known) removed(module);
         },
     });
     known = true;
+    const debug = Module.findGlobalExportByName("_r_debug");
+    if (debug === null) return;
+    Interceptor.attach(debug.add(NOTIFIER_OFFSET).readPointer(), () => { // called after Frida's own
+        if (!isSeen && areConsistent(debug)) others();
+        isSeen = false;
+    });
 }
 
-/** Tells the host, and waits for its answer, for as long as one can come. */
-export function announce(module: ModuleAnswer, recorder: Recorder | null): void {
+/** Whether no namespace is in the middle of a change. */
+function areConsistent(first: NativePointer): boolean {
+    for (let debug = first; !debug.isNull(); debug = debug.add(NEXT_OFFSET).readPointer()) {
+        if (debug.add(STATE_OFFSET).readU32() !== CONSISTENT) return false;
+        if (debug.readU32() < VERSION_WITH_NEXT) break;
+    }
+    return true;
+}
+
+/** Tells the host, and waits for its answer, for as long as one can come. `module`: null where only the host can find it. */
+export function announce(module: ModuleAnswer | null, recorder: Recorder | null): void {
     const ticket = `module-ready-${++announced}`;
     let isReady = false;
     if (!isCutOff()) {

@@ -31,8 +31,9 @@ LEAVING_TURNS = 300  # that the agent has had to answer; where they take longer,
 _STORE_MARGIN_S = 1.0  # between the agent's last moment to write and ours to wait
 
 _PLAN_ENABLED = 1  # STROBE_PLAN_ENABLED
-# A library is there, and the thread that loads it waits until the second argument is called.
-ModuleAdded = Callable[[LoadedModule, Callable[[], None]], None]
+# A library is there, and the thread that loads it waits until the second argument is called. None: those that
+# mapped_elf.unlisted finds have changed.
+ModuleAdded = Callable[[LoadedModule | None, Callable[[], None]], None]
 ModuleRemoved = Callable[[LoadedModule], None]
 
 
@@ -352,7 +353,8 @@ class AgentLink:
             if self._is_leaving:
                 self._let_load(ticket)
             else:
-                self._on_added(_module(payload["module"]), lambda: self._let_load(ticket))
+                module = payload["module"]
+                self._on_added(None if module is None else _module(module), lambda: self._let_load(ticket))
         elif payload.get("type") == "module-removed":
             self._on_removed(_module(payload["module"]))
 

@@ -12,7 +12,6 @@ from typing import Literal
 from strobe import _core, threads
 from strobe.capture.children import RecordedChildren
 from strobe.capture.limits import limits_memory
-from strobe.capture.mapped_elf import located, unlisted
 from strobe.capture.target import Target
 from strobe.capture.task_status import filters_calls
 from strobe.errors import Code, StrobeError, failure
@@ -21,7 +20,7 @@ from strobe.session.answers import hook_notes, how_it_ended, runtime_answer
 from strobe.session.confirmation import Confirmation
 from strobe.session.endings import end_columns, end_fields, open_warnings
 from strobe.session.hooks import Hooks
-from strobe.session.module_changes import ModuleChange
+from strobe.session.libraries import Libraries, ModuleChange
 from strobe.session.session import Session
 from strobe.session.session_memory import Inside
 from strobe.session.writes import Rows, is_stopped
@@ -63,20 +62,18 @@ class LiveSession(Session):
         self._recorded_until = 0  # ticks; 0: to the end
         self._failures: list[str] = []
         self._failures_lock = threading.Lock()
-        self._modules: dict[int, LoadedModule] = {}  # by base
-        self._unlisted: dict[int, LoadedModule] = {}
         self._module_changes: queue.SimpleQueue[ModuleChange | None] = queue.SimpleQueue()
         self._target: Target
         self._hooks: Hooks
+        self._libraries: Libraries
 
     def begin(self, target: Target) -> None:
         """Takes over a target that has not been resumed yet."""
         self._target = target
         self._hooks = Hooks(self._store, self.id, target, self._resolver, self._text_bytes, self._now_ticks)
-        self._modules = {module.base: located(target.pid, module) for module in target.modules()}
+        self._libraries = Libraries(self._store, self.id, target, self._hooks, self._now_ticks)
         record = self._store.update_session(self.id, pid=target.pid)
         self._store.add_notes(self.id, {"form": target.setup.form})
-        self._store.open_loads(self.id, self._modules.values(), 0)
         watched = (target, self._hooks, self._lock, self._start_ticks, str(record.segment_path))
         self._confirmation = Confirmation(
             self._store, self.id, *watched, lambda: self._stopping or self._exited.is_set()
@@ -254,7 +251,7 @@ class LiveSession(Session):
         log.error("session %s: %s", self.id, text, exc_info=error)
         self._store.add_warning_later(self.id, text)
 
-    def on_module_added(self, module: LoadedModule, ready: Callable[[], None]) -> None:
+    def on_module_added(self, module: LoadedModule | None, ready: Callable[[], None]) -> None:
         self._module_changes.put(ModuleChange(module, ready))
 
     def on_module_removed(self, module: LoadedModule) -> None:
@@ -262,34 +259,15 @@ class LiveSession(Session):
 
     def _apply(self, arrived: dict[int, int] | None = None) -> None:
         try:
-            self._hooks.apply([*self._modules.values(), *self._find_unlisted()], arrived or {})
+            self._hooks.apply(self._libraries.all(), arrived or {})
         except ProcessLookupError as error:
             raise self._gone() from error
         if found := hook_notes(self._hooks, self._record().notes):
             self._store.add_notes(self.id, found)
 
-    def _located(self, module: LoadedModule) -> LoadedModule:
-        try:
-            return located(self._target.pid, module)
-        except ProcessLookupError:  # what comes next says so
-            return module
-
-    def _find_unlisted(self) -> list[LoadedModule]:
-        """Nobody tells when one of these comes or goes, so they are looked for whenever hooks may change."""
-        found = {module.base: module for module in unlisted(self._target.pid, list(self._modules.values()))}
-        for base, module in self._unlisted.items():
-            if found.get(base) != module:
-                self._target.forget(module)
-                self._forget_module(module)
-        fresh = [module for base, module in found.items() if self._unlisted.get(base) != module]
-        if fresh:
-            self._store.open_loads(self.id, fresh, 0)  # nobody has said when they came
-        self._unlisted = found
-        return list(found.values())
-
     def _check_program(self) -> None:
         try:
-            self._hooks.check_program(list(self._modules.values()))
+            self._hooks.check_program(self._libraries.listed)
         except ProcessLookupError as error:
             raise self._gone() from error
 
@@ -330,10 +308,10 @@ class LiveSession(Session):
                     self._change_module(change)
             except Exception as error:
                 if not self._exited.is_set() and not self._stopping:
-                    self.on_failure(f"tracing of {change.module.path}", error)
+                    self.on_failure(f"tracing of {change.what}", error)
             finally:
                 if change.ready is not None:
-                    self._attempt(f"loading of {change.module.path}", change.ready)
+                    self._attempt(f"loading of {change.what}", change.ready)
 
     def _later_failed(self, error: BaseException) -> None:
         """Nobody waits for a thread that is no more."""
@@ -341,24 +319,11 @@ class LiveSession(Session):
         self._module_changes.put(None)
 
     def _change_module(self, change: ModuleChange) -> None:
-        module = change.module
         if self._stopping or self._exited.is_set():
             return
-        if change.ready is None:
-            self._modules.pop(module.base, None)
-            self._forget_module(module)
-        else:
-            arrived_ticks = self._now_ticks()  # the thread that loads it waits, so none of its code has run
-            module = self._located(module)
-            self._modules[module.base] = module
-            self._store.open_loads(self.id, [module], arrived_ticks)
-            if self._hooks.patterns:
-                self._apply({module.base: arrived_ticks})
-
-    def _forget_module(self, module: LoadedModule) -> None:
-        gone_ticks = self._now_ticks()
-        self._hooks.forget(module, gone_ticks)
-        self._store.close_load(self.id, module.base, gone_ticks)
+        arrived = self._libraries.change(change)
+        if arrived and self._hooks.patterns:
+            self._apply(arrived)
 
     def _follow_children(self, status: ExitStatus) -> None:
         """What the program has forked is recorded on, by itself; the session lasts as long as that, or until `stop`."""

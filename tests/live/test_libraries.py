@@ -7,15 +7,16 @@ import re
 import shutil
 import signal
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from support import processes
 from support.programs import PROGRAMS
-from support.sessions import Build, Launch, outcome, status, totals, untraced
+from support.sessions import Build, Launch, all_events, outcome, status, text, totals, untraced
 from support.wait import wait_until
 
-from strobe.model import LaunchSpec
+from strobe.model import EventFilter, LaunchSpec
 from strobe.session import SessionManager, function_ids
 from strobe.timeline.store import Store
 
@@ -107,6 +108,23 @@ def test_every_instance_of_a_library_is_traced(
         assert process.communicate(timeout=20)[0] == "right\n"
     finally:
         processes.end(process)
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_a_library_in_a_namespace_of_its_own_is_traced_from_its_first_call(
+    launch: Launch, build_program: Build, build_plugin: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """Its file is there already, in the program's own namespace."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    plugin = str(build_plugin())
+    session = launch(build_program("instances"), plugin, "own", plugin, patterns=["plugin_run"], sampling="off")
+    wait_until(lambda: text(session, "stdout") == "ready\n", "the libraries", 20)
+    os.kill(session.pid, signal.SIGUSR1)
+    assert outcome(session).stdout == "ready\nright\n"
+    events = all_events(session, EventFilter(event_type="function_enter"))
+    numbers = Counter(str(event.arguments) for event in events)
+    assert len(numbers) == 2  # each instance has its own
+    assert len(set(numbers.values())) == 1
 
 
 def test_a_library_that_comes_again_has_the_same_numbers(

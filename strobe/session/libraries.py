@@ -1,0 +1,90 @@
+"""The libraries of a program under observation: those that it has, and how they come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from strobe.capture.mapped_elf import located, unlisted
+from strobe.capture.target import Target
+from strobe.model import LoadedModule
+from strobe.session.hooks import Hooks
+from strobe.timeline.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleChange:
+    """A library came, and a thread waits for `ready`, or went. `module`: None where those in namespaces of their own
+    (dlmopen) have changed, which are to be looked for."""
+
+    module: LoadedModule | None
+    ready: Callable[[], None] | None
+
+    @property
+    def what(self) -> str:
+        return "libraries in namespaces of their own" if self.module is None else self.module.path
+
+
+class Libraries:
+    """Of one session; used under its lock. Times are in ticks."""
+
+    def __init__(
+        self, store: Store, session_id: str, target: Target, hooks: Hooks, now_ticks: Callable[[], int]
+    ) -> None:
+        self._store = store
+        self._session_id = session_id
+        self._target = target
+        self._hooks = hooks
+        self._now_ticks = now_ticks
+        self._listed = {module.base: located(target.pid, module) for module in target.modules()}
+        self._unlisted: dict[int, LoadedModule] = {}
+        store.open_loads(session_id, self._listed.values(), 0)
+
+    @property
+    def listed(self) -> list[LoadedModule]:
+        """Those that the agent tells of, the program itself first."""
+        return list(self._listed.values())
+
+    def all(self) -> list[LoadedModule]:
+        """Also those of other namespaces. Raises ProcessLookupError."""
+        self.look(0)
+        return [*self.listed, *self._unlisted.values()]
+
+    def change(self, change: ModuleChange) -> dict[int, int]:
+        """When libraries came, by their bases. Raises ProcessLookupError."""
+        arrived = self._now_ticks()  # the thread that loads it waits, so none of its code has run
+        if change.module is None:
+            return dict.fromkeys(self.look(arrived), arrived)
+        if change.ready is None:
+            self._listed.pop(change.module.base, None)
+            self._forget(change.module)
+            return {}
+        module = self._located(change.module)
+        self._listed[module.base] = module
+        self._store.open_loads(self._session_id, [module], arrived)
+        return {module.base: arrived}
+
+    def look(self, arrived: int) -> list[int]:
+        """Bases of those of other namespaces that are new. The dynamic linker may tell when one comes or goes, but not
+        which, and not of those that were there before. `arrived`: 0 where nobody has said when they came."""
+        found = {module.base: module for module in unlisted(self._target.pid, self.listed)}
+        for base, module in self._unlisted.items():
+            if found.get(base) != module:
+                self._target.forget(module)
+                self._forget(module)
+        fresh = [module for base, module in found.items() if self._unlisted.get(base) != module]
+        if fresh:
+            self._store.open_loads(self._session_id, fresh, arrived)
+        self._unlisted = found
+        return [module.base for module in fresh]
+
+    def _located(self, module: LoadedModule) -> LoadedModule:
+        try:
+            return located(self._target.pid, module)
+        except ProcessLookupError:  # what comes next says so
+            return module
+
+    def _forget(self, module: LoadedModule) -> None:
+        gone = self._now_ticks()
+        self._hooks.forget(module, gone)
+        self._store.close_load(self._session_id, module.base, gone)
