@@ -156,6 +156,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "The agent in process {pid} reported: {reason}.",
         "This is a fault in Strobe, or the program has damaged the agent's memory; stop the session and start again.",
     ),
+    "no_memory_there": (
+        Code.LIMIT_REACHED,
+        "Process {pid} has no memory for the recorder, which reserves some 2 GB of addresses.",
+        "Raise the limits of its memory (ulimit -v, ulimit -d), or set events.maxPerSession lower.",
+    ),
     "owned_elsewhere": (
         Code.SESSION_EXISTS,
         "Session '{session_id}' is run by another Strobe process (id {owner}).",

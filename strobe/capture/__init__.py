@@ -1,5 +1,5 @@
 """The programs under observation. The only part that imports frida, which some limits do not leave alive."""
 
-from strobe.capture.limits import check_address_space
+from strobe.capture.limits import check_memory
 
-check_address_space()
+check_memory()

@@ -30,6 +30,8 @@ _LEAVING_POLL_S = 0.002
 LEAVING_TURNS = 300  # that the agent has had to answer; where they take longer, so do the program's threads
 _STORE_MARGIN_S = 1.0  # between the agent's last moment to write and ours to wait
 
+_NO_MEMORY = "the recorder could not start: error 12"  # ENOMEM, agent/recorder.ts
+
 _PLAN_ENABLED = 1  # STROBE_PLAN_ENABLED
 # A library is there, and the thread that loads it waits until the second argument is called. None: those that
 # mapped_elf.unlisted finds have changed.
@@ -340,6 +342,8 @@ class AgentLink:
         except (frida.InvalidOperationError, frida.TransportError, frida.ProcessNotFoundError) as error:
             raise ProcessLookupError(str(error)) from error
         except frida.RPCException as error:
+            if _NO_MEMORY in str(error):
+                raise failure("no_memory_there", pid=self._pid) from error
             raise failure("agent_failed", pid=self._pid, reason=str(error).split("\n")[0]) from error
 
     def _receive(self, message: Any, _data: bytes | None) -> None:

@@ -8,17 +8,22 @@ import resource
 
 from strobe.errors import failure
 
-# measured: under less, Frida's Go runtime ends the process while it is imported
+# measured: under less of either, Frida's Go runtime ends the process while it is imported
 _ADDRESS_SPACE_BYTES = 2 << 30
+_DATA_BYTES = 1 << 29
 # measured: with less, Frida waits for ever, or leaves the program running untraced
 _DESCRIPTORS = 30
 
 
-def check_address_space() -> None:
+def check_memory() -> None:
     """Before frida is imported. Raises limit_too_low."""
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY and limit < _ADDRESS_SPACE_BYTES:
-        _refuse("address space", "-v", f"{limit >> 10:,} KB", f"{_ADDRESS_SPACE_BYTES >> 10:,} KB")
+    for kind, what, option, needed in (
+        (resource.RLIMIT_AS, "address space", "-v", _ADDRESS_SPACE_BYTES),
+        (resource.RLIMIT_DATA, "data", "-d", _DATA_BYTES),
+    ):
+        limit = resource.getrlimit(kind)[0]
+        if limit != resource.RLIM_INFINITY and limit < needed:
+            _refuse(what, option, f"{limit >> 10:,} KB", f"{needed >> 10:,} KB")
 
 
 def check_descriptors() -> None:

@@ -62,6 +62,7 @@ SHELL_LIMITS = {
     "ulimit -f 0": "ulimit -f 0",
     "ulimit -f 100": "ulimit -f 100",
     "ulimit -v 300000": "ulimit -v 300000",
+    "ulimit -d 300000": "ulimit -d 300000",
     "ulimit -n 20": "ulimit -n 20",
 }
 STREAMS = {

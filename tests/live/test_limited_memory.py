@@ -26,13 +26,23 @@ def test_one_that_limits_something_else(launch: Launch, build_program: Build) ->
     assert not [text for text in session.warnings if WARNING in text]
 
 
-def test_one_that_is_started_with_a_limit(build_program: Build, strobe_home: Path) -> None:
-    command = 'ulimit -v 50000000; exec "$0" -m strobe run -t main "$1"'
+@pytest.mark.parametrize(
+    ("limit", "status", "said"),
+    [
+        ("-v 50000000", 0, "The program's memory is limited"),
+        ("-d 300000", 1, "LIMIT_REACHED: The limit of data (ulimit -d) is 300,000 KB"),
+        ("-d 800000", 1, "has no memory for the recorder"),
+    ],
+)
+def test_one_that_is_started_with_a_limit(
+    build_program: Build, strobe_home: Path, limit: str, status: int, said: str
+) -> None:
+    command = f'ulimit {limit}; exec "$0" -m strobe run -t main "$1"'
     done = subprocess.run(
-        ["sh", "-c", command, sys.executable, str(build_program("limits_memory"))],
+        ["bash", "-c", command, sys.executable, str(build_program("limits_memory"))],
         capture_output=True,
         text=True,
         timeout=120,
     )
-    assert done.returncode == 0, done.stderr
-    assert "The program's memory is limited" in done.stderr
+    assert done.returncode == status, done.stderr
+    assert said in done.stderr
