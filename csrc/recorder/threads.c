@@ -179,6 +179,7 @@ static struct strobe_thread_state* strobe_state_begin(struct strobe_recorder* re
     state->tid = tid;
     state->depth = 0;
     state->end_rounds = 0;
+    state->runs_script = 0; /* a child has it of its parent's threads */
     state->nested = NULL;
     if (state->lane == 0) strobe_lane_claim(recorder, state);
     strobe_next_ticks(recorder, state);
