@@ -86,8 +86,8 @@ struct strobe_left_return {
     uint64_t return_address;
 };
 
-/* One recording thread. Owned by that thread from claim to thread end; nobody else writes to it. The host reads its begin
-   from outside: strobe/capture/recorder_state.py. */
+/* One recording thread. Owned by that thread from claim to thread end; nobody else writes to it. The host reads its
+   begin from outside: strobe/capture/recorder_state.py. */
 struct strobe_thread_state {
     uint32_t claimed;
     uint32_t tid;
@@ -185,8 +185,8 @@ struct strobe_recorder {
     struct strobe_totals* totals;
     uint8_t* chunks;
     struct strobe_thread_state* states;
-    uint32_t states_used; /* states from the front that were ever claimed */
-    uint32_t state_bytes; /* of each of them; read by the host, too */
+    uint32_t states_used;            /* states from the front that were ever claimed */
+    uint32_t state_bytes;            /* of each of them; read by the host, too */
     struct strobe_frame* frames;     /* STROBE_THREAD_STATES * STROBE_FRAMES */
     struct strobe_capture* captures; /* STROBE_CAPTURE_CAPACITY */
     uint32_t captures_used;
