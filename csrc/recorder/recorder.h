@@ -358,8 +358,8 @@ uint64_t strobe_kernel_ns(void);
 /* agent_calls.c */
 /* Finds routine_offset, agent_code and library_code, on a thread of the agent. `code`: any address in the agent's. */
 void strobe_agent_find(struct strobe_recorder* recorder, uint64_t code);
-/* Whether this thread is one that the agent has made. `state` is not in use. */
-int strobe_thread_is_agents(const struct strobe_recorder* recorder, const struct strobe_thread_state* state);
+/* Whether this thread is one that the agent has made. */
+int strobe_thread_is_agents(const struct strobe_recorder* recorder);
 
 /* Whether the agent calls the function whose return address lies at `slot`, in a thread of the program that tells it of
    a library. */
