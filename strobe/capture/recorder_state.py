@@ -50,13 +50,13 @@ def is_recording(memory: FileIO, recorder: int, start_ticks: int) -> bool:
 
 def written_until(pid: int, memory: FileIO, recorder: int, moment: int, deadline: float) -> int:
     """Every record of this process that was begun up to then is in the segment: `moment`, or an earlier one where a
-    thread in the middle of a record does not get on until the deadline (time.monotonic). In ticks. The caller has
-    waited a little since `moment`: what the threads had written by then can be seen."""
+    thread in the middle of a record is stopped, or does not get on until the deadline (time.monotonic). In ticks. The
+    caller has waited a little since `moment`: what the threads had written by then can be seen."""
     times: dict[int, float] = {}
     while found := [
         work for work in _works(memory, recorder) if work.last_ticks < moment and _is_at_work(pid, memory, work, times)
     ]:
-        if time.monotonic() > deadline:
+        if time.monotonic() > deadline or all(_is_stopped(pid, work) for work in found):
             return min(work.last_ticks for work in found)
         time.sleep(_LOOK_S)
     return moment
@@ -81,9 +81,8 @@ def _works(memory: FileIO, recorder: int) -> Iterator[_Work]:
 def _is_at_work(pid: int, memory: FileIO, work: _Work, times: dict[int, float]) -> bool:
     """False for one that was left by a jump out of a signal handler, whose thread waits or goes on elsewhere.
     `times`: of the threads when they were first looked at."""
-    try:
-        fields = Path(f"/proc/{pid}/task/{work.tid}/stat").read_bytes().rpartition(_NAME_END)[2].split()
-    except OSError:  # it has ended, or a parent of this process has it
+    fields = _stat(pid, work)
+    if fields is None:  # it has ended, or a parent of this process has it
         return False
     if work.runs_script:
         return True  # which may take long, and wait
@@ -93,6 +92,19 @@ def _is_at_work(pid: int, memory: FileIO, work: _Work, times: dict[int, float]) 
         return False
     used = (int(fields[_USER_FIELD]) + int(fields[_SYSTEM_FIELD])) / os.sysconf("SC_CLK_TCK")
     return used - times.setdefault(work.tid, used) < _LONGEST_S
+
+
+def _is_stopped(pid: int, work: _Work) -> bool:
+    """By a signal (SIGSTOP, Ctrl-Z), for as long as somebody likes."""
+    fields = _stat(pid, work)
+    return fields is not None and fields[0] == b"T"
+
+
+def _stat(pid: int, work: _Work) -> list[bytes] | None:
+    try:
+        return Path(f"/proc/{pid}/task/{work.tid}/stat").read_bytes().rpartition(_NAME_END)[2].split()
+    except OSError:
+        return None
 
 
 def _is_in_handler(pid: int, memory: FileIO, work: _Work) -> bool:
@@ -108,9 +120,12 @@ def _is_in_handler(pid: int, memory: FileIO, work: _Work) -> bool:
     while pointer + len(stack) < end:
         start = pointer + len(stack)
         try:
-            stack += os.pread(memory.fileno(), min(end, start // _PAGE * _PAGE + _PAGE) - start, start)
+            piece = os.pread(memory.fileno(), min(end, start // _PAGE * _PAGE + _PAGE) - start, start)
         except OSError:  # the stack ends there
             break
+        if not piece:  # the process ends
+            break
+        stack += piece
     # the kernel puts a frame where a called function would have its return address
     first = (8 - pointer) % 16
     addresses = {struct.unpack_from("<Q", stack, place)[0] for place in range(first, len(stack) - 7, 16)}
