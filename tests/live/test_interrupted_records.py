@@ -13,6 +13,7 @@ from support.wait import wait_until
 
 from strobe.model import EventFilter, Watch
 from strobe.session import Session
+from strobe.timeline import query
 
 PAGES = 30
 TRIES = 300
@@ -72,6 +73,27 @@ def test_a_handler_that_waits_may_return_to_a_record(launch: Launch, build_progr
             break
     else:
         pytest.fail(f"seen in the middle of a record: {states}")
+
+
+def test_a_handler_that_never_returns_does_not_hide_the_rest(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = launch(build_program("pauses_in_handlers"), patterns=["step"])
+    for _ in range(TRIES):
+        before = calls(session)
+        wait_until(lambda least=before: calls(session) > least, "calls", 20)  # type: ignore[misc]
+        os.kill(session.pid, signal.SIGUSR2)
+        wait_until(lambda: state_of(session.pid) == "S", "it to wait", 20)
+        if session.written_until(FAR) < FAR:
+            break
+        os.kill(session.pid, signal.SIGHUP)
+    else:
+        pytest.fail("no record was interrupted")
+    after = session.cursor()
+    session.add_event("note", "later")
+    assert session.tail(after) == []
+    monkeypatch.setattr(query, "MOST_LAG_S", 0.1)
+    wait_until(lambda: [event.text for event in session.tail(after)] == ["later"], "what comes later", 20)
 
 
 def test_a_child_has_no_script_of_its_parents_threads(launch: Launch, build_program: Build) -> None:
