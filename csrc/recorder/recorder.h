@@ -86,8 +86,8 @@ struct strobe_left_return {
     uint64_t return_address;
 };
 
-/* One recording thread. Owned by that thread from claim to thread end; nobody else writes to it. */
-/* Its begin is read by the host from outside: strobe/capture/recorder_state.py. */
+/* One recording thread. Owned by that thread from claim to thread end; nobody else writes to it. The host reads its
+   begin from outside: strobe/capture/recorder_state.py. */
 struct strobe_thread_state {
     uint32_t claimed;
     uint32_t tid;
@@ -248,6 +248,12 @@ struct strobe_recorder {
 STROBE_STATIC_ASSERT(offsetof(struct strobe_recorder, control) == 0, "the host reads it");
 STROBE_STATIC_ASSERT(offsetof(struct strobe_recorder, header) == 8, "the host reads it");
 STROBE_STATIC_ASSERT(offsetof(struct strobe_control, alive) == 8, "the host reads it");
+STROBE_STATIC_ASSERT(offsetof(struct strobe_recorder, states) == 48, "the host reads it");
+STROBE_STATIC_ASSERT(offsetof(struct strobe_thread_state, busy_slot) == 24 &&
+                         offsetof(struct strobe_thread_state, stack_low) == 64 &&
+                         offsetof(struct strobe_thread_state, last_ticks) == 80 &&
+                         offsetof(struct strobe_thread_state, runs_script) == 128,
+                     "the host reads it");
 STROBE_STATIC_ASSERT(offsetof(struct strobe_control, loading_thread) == offsetof(struct strobe_control, has_agent) + 12,
                      "machine code has it so");
 
@@ -352,8 +358,8 @@ uint64_t strobe_kernel_ns(void);
 /* agent_calls.c */
 /* Finds routine_offset, agent_code and library_code, on a thread of the agent. `code`: any address in the agent's. */
 void strobe_agent_find(struct strobe_recorder* recorder, uint64_t code);
-/* Whether this thread is one that the agent has made. `state` is not in use. */
-int strobe_thread_is_agents(const struct strobe_recorder* recorder, const struct strobe_thread_state* state);
+/* Whether this thread is one that the agent has made. */
+int strobe_thread_is_agents(const struct strobe_recorder* recorder);
 
 /* Whether the agent calls the function whose return address lies at `slot`, in a thread of the program that tells it of
    a library. */

@@ -179,6 +179,7 @@ static struct strobe_thread_state* strobe_state_begin(struct strobe_recorder* re
     state->tid = tid;
     state->depth = 0;
     state->end_rounds = 0;
+    state->runs_script = 0; /* a child has it of its parent's threads */
     state->nested = NULL;
     if (state->lane == 0) strobe_lane_claim(recorder, state);
     strobe_next_ticks(recorder, state);
@@ -275,6 +276,7 @@ static STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe
         return state != NULL ? state : strobe_not_recorded(recorder);
     }
     if (known != NULL && strobe_is_own_ended(known, tid)) return known;
+    if (strobe_thread_is_agents(recorder)) return NULL; /* at each of its calls: before all states are looked at */
     state = strobe_state_of(recorder, tid);
     if (state == NULL || state->busy_slot == STROBE_BEGINNING) {
         if (state == NULL)
@@ -283,10 +285,6 @@ static STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe
             /* below, a handler has interrupted the beginning; else one has left it by siglongjmp */
             return strobe_not_recorded(recorder);
         if (state == NULL) return strobe_not_recorded(recorder);
-        if (strobe_thread_is_agents(recorder, state)) {
-            state->claimed = 0;
-            return NULL;
-        }
         state->begun_at = here;
         state = strobe_state_begin(recorder, state, tid);
     }

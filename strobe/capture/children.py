@@ -27,6 +27,7 @@ class RecordedChildren:
         self._since = started(pid) or 0
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._lock = threading.Lock()
+        self._known: tuple[int, list[int]] = (0, [])
         self._closing = weakref.finalize(self, os.close, self._wake)
 
     def living(self) -> list[int]:
@@ -35,6 +36,13 @@ class RecordedChildren:
             if pids := self._found():
                 return pids
         return []
+
+    def known(self, count: int) -> list[int]:
+        """Those that lived when `count` had begun to record. All processes of the system are looked at only where that
+        has changed; a child is counted before it records anything."""
+        if self._known[0] != count:
+            self._known = count, self.living()
+        return self._known[1]
 
     def _found(self) -> list[int]:
         pids = sorted(int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())

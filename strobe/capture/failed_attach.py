@@ -58,8 +58,8 @@ class AttachAttempt(contextlib.AbstractContextManager[None]):
         found = []
         for task in _tasks(self._pid):
             with contextlib.suppress(OSError):
-                status = Path(f"/proc/{self._pid}/task/{task}/status").read_text()
-                tracer = int(status.partition("TracerPid:")[2].split()[0])
+                status = Path(f"/proc/{self._pid}/task/{task}/status").read_bytes()  # names are any bytes
+                tracer = int(status.partition(b"TracerPid:")[2].split()[0])
                 if tracer and Path(f"/proc/{os.getpid()}/task/{tracer}").exists():
                     found.append((task, tracer))
         return found

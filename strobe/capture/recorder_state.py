@@ -13,12 +13,16 @@ from pathlib import Path
 _ALIVE_OFFSET = 8  # struct strobe_control, csrc/recorder/recorder.h
 _START_TICKS_OFFSET = 24  # struct strobe_header
 _STATES_OFFSET = 48  # struct strobe_recorder: states, states_used, state_bytes
-_STATE = struct.Struct("<II16xQQ40xQ40xI")  # struct strobe_thread_state, to runs_script
+_STATE = struct.Struct("<II16xQQ24xQQQ40xI")  # struct strobe_thread_state, to runs_script
 _STATES_MOST = 4096  # as many as there can be
 _LOOK_S = 0.001
 _LONGEST_S = 0.03  # that a thread is at work on one record, scripts left out: its own time, not waiting for a CPU
-_NAME_END = ") "  # of /proc/PID/stat (proc(5)); then come its state, and the times at these places
+_NAME_END = b") "  # of /proc/PID/stat (proc(5)); then come its state, and the times at these places
 _USER_FIELD, _SYSTEM_FIELD = 11, 12
+_STACK_BYTES = 1 << 16  # of what lies above a sleeping thread, where a handler's frame is looked for
+_PAGE = 4096
+# What a handler returns to (sigreturn(2)), of glibc and musl: rt_sigreturn is called with this number.
+_RETURNS_FROM_HANDLER = (bytes.fromhex("48c7c00f0000000f05"), bytes.fromhex("b80f0000000f05"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,8 @@ class _Work:
     tid: int
     last_ticks: int
     runs_script: bool
+    slot: int  # where on its stack the call's return address lies
+    stack: tuple[int, int]  # of the thread's own, from where to where
 
 
 def is_recording(memory: FileIO, recorder: int, start_ticks: int) -> bool:
@@ -44,13 +50,13 @@ def is_recording(memory: FileIO, recorder: int, start_ticks: int) -> bool:
 
 def written_until(pid: int, memory: FileIO, recorder: int, moment: int, deadline: float) -> int:
     """Every record of this process that was begun up to then is in the segment: `moment`, or an earlier one where a
-    thread in the middle of a record does not get on until the deadline (time.monotonic). In ticks. The caller has
-    waited a little since `moment`: what the threads had written by then can be seen."""
+    thread in the middle of a record is stopped, or does not get on until the deadline (time.monotonic). In ticks. The
+    caller has waited a little since `moment`: what the threads had written by then can be seen."""
     times: dict[int, float] = {}
     while found := [
-        work for work in _works(memory, recorder) if work.last_ticks < moment and _is_at_work(pid, work, times)
+        work for work in _works(memory, recorder) if work.last_ticks < moment and _is_at_work(pid, memory, work, times)
     ]:
-        if time.monotonic() > deadline:
+        if time.monotonic() > deadline or all(_is_stopped(pid, work) for work in found):
             return min(work.last_ticks for work in found)
         time.sleep(_LOOK_S)
     return moment
@@ -58,26 +64,76 @@ def written_until(pid: int, memory: FileIO, recorder: int, moment: int, deadline
 
 def _works(memory: FileIO, recorder: int) -> Iterator[_Work]:
     try:
+        (control,) = struct.unpack("<Q", os.pread(memory.fileno(), 8, recorder))
+        (alive,) = struct.unpack("<I", os.pread(memory.fileno(), 4, control + _ALIVE_OFFSET))
+        if not alive:  # a child that is not recorded has its parent's states
+            return
         states, used, size = struct.unpack("<QII", os.pread(memory.fileno(), 16, recorder + _STATES_OFFSET))
         for place in range(min(used, _STATES_MOST)):
             head = os.pread(memory.fileno(), _STATE.size, states + place * size)
-            claimed, tid, busy, idle, last_ticks, runs_script = _STATE.unpack(head)
+            claimed, tid, busy, idle, low, high, last_ticks, runs_script = _STATE.unpack(head)
             if claimed and busy != idle:
-                yield _Work(tid, last_ticks, runs_script != 0)
+                yield _Work(tid, last_ticks, runs_script != 0, busy, (low, high))
     except (OSError, struct.error, OverflowError):  # nothing is mapped there
         return
 
 
-def _is_at_work(pid: int, work: _Work, times: dict[int, float]) -> bool:
+def _is_at_work(pid: int, memory: FileIO, work: _Work, times: dict[int, float]) -> bool:
     """False for one that was left by a jump out of a signal handler, whose thread waits or goes on elsewhere.
     `times`: of the threads when they were first looked at."""
+    fields = _stat(pid, work)
+    if fields is None:  # it has ended, or a parent of this process has it
+        return False
     if work.runs_script:
         return True  # which may take long, and wait
-    try:
-        fields = Path(f"/proc/{pid}/task/{work.tid}/stat").read_text().rpartition(_NAME_END)[2].split()
-    except OSError:  # it has ended
-        return False
-    if fields[0] in "SZX":  # asleep, or dead: the recorder waits for nothing
+    if fields[0] == b"S":  # the recorder waits for nothing, but a handler may that has interrupted it
+        return _is_in_handler(pid, memory, work)
+    if fields[0] in b"ZX":
         return False
     used = (int(fields[_USER_FIELD]) + int(fields[_SYSTEM_FIELD])) / os.sysconf("SC_CLK_TCK")
     return used - times.setdefault(work.tid, used) < _LONGEST_S
+
+
+def _is_stopped(pid: int, work: _Work) -> bool:
+    """By a signal (SIGSTOP, Ctrl-Z), for as long as somebody likes."""
+    fields = _stat(pid, work)
+    return fields is not None and fields[0] == b"T"
+
+
+def _stat(pid: int, work: _Work) -> list[bytes] | None:
+    try:
+        return Path(f"/proc/{pid}/task/{work.tid}/stat").read_bytes().rpartition(_NAME_END)[2].split()
+    except OSError:
+        return None
+
+
+def _is_in_handler(pid: int, memory: FileIO, work: _Work) -> bool:
+    """Whether a handler has interrupted the sleeping thread: its frame lies between there and the record's."""
+    try:
+        pointer = int(Path(f"/proc/{pid}/task/{work.tid}/syscall").read_text().split()[-2], 16)
+    except (OSError, ValueError, IndexError):  # it runs again
+        return True
+    low, high = work.stack
+    is_own = low <= pointer < high
+    end = min(pointer + _STACK_BYTES, work.slot if is_own else (pointer + _STACK_BYTES) // _PAGE * _PAGE)
+    stack = bytearray()
+    while pointer + len(stack) < end:
+        start = pointer + len(stack)
+        try:
+            piece = os.pread(memory.fileno(), min(end, start // _PAGE * _PAGE + _PAGE) - start, start)
+        except OSError:  # the stack ends there
+            break
+        if not piece:  # the process ends
+            break
+        stack += piece
+    # the kernel puts a frame where a called function would have its return address
+    first = (8 - pointer) % 16
+    addresses = {struct.unpack_from("<Q", stack, place)[0] for place in range(first, len(stack) - 7, 16)}
+    return any(_is_return_from_handler(memory, address) for address in addresses if address >= _PAGE)
+
+
+def _is_return_from_handler(memory: FileIO, address: int) -> bool:
+    try:
+        return os.pread(memory.fileno(), 9, address).startswith(_RETURNS_FROM_HANDLER)
+    except (OSError, OverflowError):
+        return False

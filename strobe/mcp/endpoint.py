@@ -164,8 +164,8 @@ def greeting() -> bytes:
 
 def _is_alive(pid: int) -> bool:
     try:
-        with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123
-            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+            return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
     except OSError:
         return False
 

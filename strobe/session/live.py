@@ -122,8 +122,8 @@ class LiveSession(Session):
     def written_until(self, moment: int) -> int:
         if self._source is None:  # not begun
             return moment
-        forked = self._children if self._timeline.forked_children else None
-        return self._target.written_until(moment, forked.living() if forked is not None else ())
+        forked = self._children.known(self._timeline.forked_children) if self._children is not None else ()
+        return self._target.written_until(moment, forked)
 
     def trace(
         self,

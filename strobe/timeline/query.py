@@ -24,6 +24,8 @@ from strobe.timeline.totals import function_losses, totals_of
 # such a record once later ones were given out, so these reads end at the moment they were asked for, or at that of the
 # oldest record in the making (`written_until`), and begin a little later.
 SETTLE_S = 0.005
+# A handler that has interrupted a record may wait for ever: all that comes later is then given out this late.
+MOST_LAG_S = 10.0
 
 
 def _seconds(segment: _core.Segment, ticks: int) -> str:
@@ -195,11 +197,14 @@ class Timeline:
         return found
 
     def _settled_number(self) -> int | None:
-        """Events up to this number are complete when this returns; None where nothing is written any more."""
+        """Events up to this number are complete when this returns, but for records that take longer than MOST_LAG_S;
+        None where nothing is written any more."""
         if not self._is_written():
             return None
         segment = self._reader.segment
-        return host_number(segment.moment(self._settled(segment.now_ticks())))
+        now = segment.now_ticks()
+        oldest = segment.ticks_from_ns(max(0, segment.to_ns(now) - int(MOST_LAG_S * 1e9)))
+        return host_number(segment.moment(max(self._settled(now), oldest)))
 
     def _settled(self, moment: int) -> int:
         if not self._is_written():

@@ -1,4 +1,4 @@
-"""A thread that is interrupted in the middle of a record: who asks for what is new again and again misses none."""
+"""A thread is interrupted in the middle of a record: who asks again and again for what is new misses none of it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import time
 from pathlib import Path
 
 import pytest
-from support.sessions import Build, Launch, all_events
+from support.sessions import Build, Launch, all_events, outcome, totals
 from support.wait import wait_until
 
 from strobe.model import EventFilter, Watch
+from strobe.session import Session
+from strobe.timeline import query
 
 PAGES = 30
 TRIES = 300
+FAR = 1 << 40
 FORMS = pytest.mark.parametrize("form", ["native", "portable"])
 SLOW = "(() => { const end = Date.now() + 20; while (Date.now() < end); return retval; })()"
 
@@ -46,19 +49,74 @@ def test_what_a_stopped_thread_is_about_is_not_said_to_be_recorded(
     for _ in range(TRIES):
         os.kill(session.pid, signal.SIGSTOP)
         wait_until(lambda: is_stopped(session.pid), "it to stop", 20)
-        far = 1 << 40
-        written = session.written_until(far)
+        written = session.written_until(FAR)
         os.kill(session.pid, signal.SIGCONT)
-        if written < far:
+        if written < FAR:
             break
     else:
         pytest.fail("no thread was interrupted in the middle of a record")
     assert session.written_until(written + 1) == written + 1
 
 
+def test_a_handler_that_waits_may_return_to_a_record(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("pauses_in_handlers"), patterns=["step"])
+    states = set()
+    for _ in range(TRIES):
+        before = calls(session)
+        wait_until(lambda least=before: calls(session) > least, "calls", 20)  # type: ignore[misc]
+        os.kill(session.pid, signal.SIGUSR2)
+        wait_until(lambda: state_of(session.pid) == "S", "it to wait", 20)
+        written = session.written_until(FAR)
+        os.kill(session.pid, signal.SIGHUP)
+        states.add(written < FAR)
+        if states == {True, False}:
+            break
+    else:
+        pytest.fail(f"seen in the middle of a record: {states}")
+
+
+def test_a_handler_that_never_returns_does_not_hide_the_rest(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = launch(build_program("pauses_in_handlers"), patterns=["step"])
+    for _ in range(TRIES):
+        before = calls(session)
+        wait_until(lambda least=before: calls(session) > least, "calls", 20)  # type: ignore[misc]
+        os.kill(session.pid, signal.SIGUSR2)
+        wait_until(lambda: state_of(session.pid) == "S", "it to wait", 20)
+        if session.written_until(FAR) < FAR:
+            break
+        os.kill(session.pid, signal.SIGHUP)
+    else:
+        pytest.fail("no record was interrupted")
+    after = session.cursor()
+    session.add_event("note", "later")
+    assert session.tail(after) == []
+    monkeypatch.setattr(query, "MOST_LAG_S", 0.1)
+    wait_until(lambda: [event.text for event in session.tail(after)] == ["later"], "what comes later", 20)
+
+
+def test_a_child_has_no_script_of_its_parents_threads(launch: Launch, build_program: Build) -> None:
+    """The recorder that it inherits was copied while another thread ran one."""
+    watch = [Watch(expr=SLOW, label="late", on=("slow",))]
+    session = launch(build_program("forks_in_scripts"), patterns=["step", "tick", "slow"], watch=watch)
+    ended = outcome(session)
+    assert ended.status == 0
+    assert totals(session)["tick"].count == int(ended.stdout) > 0
+
+
+def calls(session: Session) -> int:
+    found = totals(session).get("step")
+    return found.count if found else 0
+
+
+def state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
+
+
 def is_stopped(pid: int) -> bool:
-    tasks = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
-    return all(text.rpartition(") ")[2].startswith("T") for text in tasks)
+    tasks = [path.read_bytes() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return all(text.rpartition(b") ")[2].startswith(b"T") for text in tasks)
 
 
 def number(event_id: str) -> int:

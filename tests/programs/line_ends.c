@@ -2,6 +2,7 @@
  * there would; until SIGUSR1, then says whether all results were right. */
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 
 #include "told.h"
 
@@ -35,6 +36,7 @@ static void* call_on(void* unused) {
 int main(void) {
     pthread_t thread;
     run_until_told();
+    prctl(PR_SET_NAME, "line \xff"); /* a name is any bytes */
     pthread_create(&thread, NULL, call_on, NULL);
     puts("ready");
     fflush(stdout);
