@@ -18,7 +18,7 @@ const WIDTHS: Record<string, number> = {
     Float: 4, Double: 8,
 };
 
-const UNDEFINED = "it is undefined: args[0] is an address, without the members of what lies there";
+const UNDEFINED = "it is undefined (args[0] is an address: members of what lies there are to be read from it)";
 
 type Evaluate = (args: NativePointer[], retval: NativePointer | undefined) => unknown;
 /** `isOfResult`: there is none at the entry. */

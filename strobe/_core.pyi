@@ -275,6 +275,10 @@ class ChunkSupply:
     def stop(self) -> None:
         """The file is touched no more when this returns."""
 
+def read_apart(memory: int, address: int, count: int, step: int, size: int) -> bytes:
+    """`size` bytes at each of `count` places of the memory of a process (a descriptor of /proc/PID/mem), `step` bytes
+    from one to the next; fewer places where not all can be read."""
+
 def thread_pointer(thread: int) -> int:
     """Address of a thread's control block, by a stop of some microseconds; 0 where the kernel does not say. Raises
     PermissionError where another debugger holds it, ProcessLookupError where it is gone."""

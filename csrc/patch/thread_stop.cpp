@@ -26,6 +26,7 @@ constexpr char kTracingStop = 't';
 // A thread that can run has only to be given a processor, which has taken 10 s on very busy machines.
 constexpr char kRunnable = 'R';
 constexpr auto kLongestUnserved = std::chrono::seconds(20);
+constexpr auto kForNext = std::chrono::milliseconds(50);  // where one that can run took all the time
 constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
 
 [[noreturn]] void fail(int error, const char* what) { throw std::system_error(error, std::generic_category(), what); }
@@ -60,7 +61,7 @@ std::uint64_t stack_pointer_of(const user_regs_struct& registers) {
 }  // namespace
 
 ThreadStop::ThreadStop(pid_t process, std::chrono::milliseconds limit, Others others)
-    : process_(process), deadline_(Clock::now() + limit), others_(others) {
+    : process_(process), deadline_(Clock::now() + limit), last_(deadline_ + kLongestUnserved), others_(others) {
     // stopped threads create no others, so a round that finds none is the last
     while (seize_new()) {
     }
@@ -106,12 +107,15 @@ int ThreadStop::next_stop(pid_t& thread) {
             thread = 0;
             return 0;
         }
-        if (found == thread) return status;
+        if (found == thread) {
+            if (Clock::now() > deadline_) deadline_ = std::min(last_, Clock::now() + kForNext);
+            return status;
+        }
         const auto now = Clock::now();
         if (now > next_look) {
             next_look = now + kBetweenLooks;
             const char state = task_state(process_, thread);
-            if (now > deadline_ + (state == kRunnable ? kLongestUnserved : Clock::duration::zero())) {
+            if (now > (state == kRunnable ? last_ : deadline_)) {
                 fail(ETIMEDOUT, "a thread does not stop");
             }
             if (state != 'D') {

@@ -44,6 +44,7 @@ class ThreadStop {
 
     pid_t process_;
     std::chrono::steady_clock::time_point deadline_;
+    std::chrono::steady_clock::time_point last_;  // for threads that can run
     Others others_;
     std::vector<pid_t> threads_;
     std::vector<pid_t> held_by_others_;

@@ -47,6 +47,21 @@ int duplicate_descriptor(int pidfd, int descriptor) {
     return static_cast<int>(copy);
 }
 
+// `memory`: a descriptor of /proc/PID/mem. `size` bytes at each of `count` places, `step` bytes from one to the next;
+// fewer places where not all can be read.
+py::bytes read_apart(int memory, std::uint64_t address, std::size_t count, std::uint64_t step, std::size_t size) {
+    std::string found(count * size, '\0');
+    {
+        const py::gil_scoped_release release;
+        std::size_t place = 0;
+        while (place < count && pread(memory, found.data() + place * size, size,
+                                      static_cast<off_t>(address + place * step)) == static_cast<ssize_t>(size))
+            place++;
+        found.resize(place * size);
+    }
+    return found;
+}
+
 }  // namespace
 
 namespace strobe::bindings {
@@ -54,6 +69,8 @@ namespace strobe::bindings {
 void add_patch(py::module_& module) {
     module.def("write_code", &write_rows, py::arg("pid"), py::arg("changes"), py::arg("is_running"),
                py::arg("provided") = std::vector<Provided>());
+    module.def("read_apart", &read_apart, py::arg("memory"), py::arg("address"), py::arg("count"), py::arg("step"),
+               py::arg("size"));
     module.def("thread_pointer", &strobe::thread_pointer, py::arg("thread"), py::call_guard<py::gil_scoped_release>());
     module.def("duplicate_descriptor", &duplicate_descriptor, py::arg("pidfd"), py::arg("descriptor"));
     module.def("detach_by", &strobe::detach_by, py::arg("tracer"), py::arg("thread"),

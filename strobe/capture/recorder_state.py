@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
+from strobe import _core
+
 _ALIVE_OFFSET = 8  # struct strobe_control, csrc/recorder/recorder.h
 _START_TICKS_OFFSET = 24  # struct strobe_header
 _STATES_OFFSET = 48  # struct strobe_recorder: states, states_used, state_bytes
 _STATE = struct.Struct("<II16xQQ24xQQQ40xI")  # struct strobe_thread_state, to runs_script
-_STATES_MOST = 4096  # as many as there can be
+_STATES_MOST = 1024  # STROBE_THREAD_STATES
 _LOOK_S = 0.001
 _LONGEST_S = 0.03  # that a thread is at work on one record, scripts left out: its own time, not waiting for a CPU
 _NAME_END = b") "  # of /proc/PID/stat (proc(5)); then come its state, and the times at these places
@@ -54,9 +56,9 @@ def written_until(pid: int, memory: FileIO, recorder: int, moment: int, deadline
     caller has waited a little since `moment`: what the threads had written by then can be seen."""
     times: dict[int, float] = {}
     while found := [
-        work for work in _works(memory, recorder) if work.last_ticks < moment and _is_at_work(pid, memory, work, times)
+        work for work in _works(memory, recorder) if work.last_ticks < moment and _is_at_work(pid, memory, work)
     ]:
-        if time.monotonic() > deadline or all(_is_stopped(pid, work) for work in found):
+        if time.monotonic() > deadline or not any(_may_get_on(pid, work, times) for work in found):
             return min(work.last_ticks for work in found)
         time.sleep(_LOOK_S)
     return moment
@@ -69,35 +71,35 @@ def _works(memory: FileIO, recorder: int) -> Iterator[_Work]:
         if not alive:  # a child that is not recorded has its parent's states
             return
         states, used, size = struct.unpack("<QII", os.pread(memory.fileno(), 16, recorder + _STATES_OFFSET))
-        for place in range(min(used, _STATES_MOST)):
-            head = os.pread(memory.fileno(), _STATE.size, states + place * size)
-            claimed, tid, busy, idle, low, high, last_ticks, runs_script = _STATE.unpack(head)
+        heads = _core.read_apart(memory.fileno(), states, min(used, _STATES_MOST), size, _STATE.size)
+        for claimed, tid, busy, idle, low, high, last_ticks, runs_script in _STATE.iter_unpack(heads):
             if claimed and busy != idle:
                 yield _Work(tid, last_ticks, runs_script != 0, busy, (low, high))
     except (OSError, struct.error, OverflowError):  # nothing is mapped there
         return
 
 
-def _is_at_work(pid: int, memory: FileIO, work: _Work, times: dict[int, float]) -> bool:
-    """False for one that was left by a jump out of a signal handler, whose thread waits or goes on elsewhere.
-    `times`: of the threads when they were first looked at."""
+def _is_at_work(pid: int, memory: FileIO, work: _Work) -> bool:
+    """False for one that was left by a jump out of a signal handler and whose thread waits now. Where it goes on
+    elsewhere nothing tells it from one that is at work."""
     fields = _stat(pid, work)
     if fields is None:  # it has ended, or a parent of this process has it
         return False
     if work.runs_script:
-        return True  # which may take long, and wait
+        return True  # which may wait
     if fields[0] == b"S":  # the recorder waits for nothing, but a handler may that has interrupted it
         return _is_in_handler(pid, memory, work)
-    if fields[0] in b"ZX":
+    return fields[0] not in b"ZX"
+
+
+def _may_get_on(pid: int, work: _Work, times: dict[int, float]) -> bool:
+    """Soon: it is not stopped by a signal, and has not been given its time already. `times`: of the threads when they
+    were first looked at."""
+    fields = _stat(pid, work)
+    if fields is None or fields[0] == b"T":
         return False
     used = (int(fields[_USER_FIELD]) + int(fields[_SYSTEM_FIELD])) / os.sysconf("SC_CLK_TCK")
-    return used - times.setdefault(work.tid, used) < _LONGEST_S
-
-
-def _is_stopped(pid: int, work: _Work) -> bool:
-    """By a signal (SIGSTOP, Ctrl-Z), for as long as somebody likes."""
-    fields = _stat(pid, work)
-    return fields is not None and fields[0] == b"T"
+    return work.runs_script or used - times.setdefault(work.tid, used) < _LONGEST_S
 
 
 def _stat(pid: int, work: _Work) -> list[bytes] | None:

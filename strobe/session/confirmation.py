@@ -66,15 +66,22 @@ class Confirmation:
 
     def look(self) -> None:
         """Notes that all is well at this moment, or what is not. Nothing where it cannot be seen, or has ended."""
-        if not self._lock.acquire(timeout=_LOCK_S):
+        moment = self._locked(self._look)
+        if moment is None or self._target.written_until(moment) < moment:  # may take a while: not under the lock
             return
+        self._locked(lambda: self._note_well(moment))
+
+    def _locked(self, do: Callable[[], int | None]) -> int | None:
+        """None where it cannot be done now."""
+        if not self._lock.acquire(timeout=_LOCK_S):
+            return None
         try:
-            if not self._is_over():
-                self._look()
+            return None if self._is_over() else do()
         except ProcessLookupError:
-            pass
+            return None
         except Exception as error:  # what was not seen is not claimed; the next look may see it
             log.warning("session %s: its hooks cannot be looked at: %s", self._session_id, error)
+            return None
         finally:
             self._lock.release()
 
@@ -88,7 +95,8 @@ class Confirmation:
             self._is_cut_off = True
             self._store.add_warnings(self._session_id, [_CUT_OFF])
 
-    def _look(self) -> None:
+    def _look(self) -> int | None:
+        """When all was well, in ticks."""
         if self._target.is_cut_off():
             self._note_cut_off()
         now_ticks = _core.ticks() - self._start_ticks
@@ -99,11 +107,14 @@ class Confirmation:
             missing = again if again is None or missing is None else missing & again
         if missing is None:
             self._note_off(now_ticks)
-            return
+            return None
         self._note_overwritten(missing, now_ticks)
-        if not self._is_off and self._target.written_until(now_ticks) == now_ticks:
-            self.last_ticks = now_ticks
-            _core.note_checked(self._segment_path, now_ticks)
+        return None if self._is_off else now_ticks
+
+    def _note_well(self, moment: int) -> None:
+        if not self._is_off and moment > self.last_ticks:
+            self.last_ticks = moment
+            _core.note_checked(self._segment_path, moment)
 
     def _note_off(self, now_ticks: int) -> None:
         self._store.close_spans(self._session_id, None, self.last_ticks)
