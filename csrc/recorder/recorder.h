@@ -185,8 +185,8 @@ struct strobe_recorder {
     struct strobe_totals* totals;
     uint8_t* chunks;
     struct strobe_thread_state* states;
-    uint32_t states_used; /* states from the front that were ever claimed */
-    uint32_t state_bytes; /* of each of them; read by the host, too */
+    uint32_t states_used;            /* states from the front that were ever claimed */
+    uint32_t state_bytes;            /* of each of them; read by the host, too */
     struct strobe_frame* frames;     /* STROBE_THREAD_STATES * STROBE_FRAMES */
     struct strobe_capture* captures; /* STROBE_CAPTURE_CAPACITY */
     uint32_t captures_used;
@@ -302,6 +302,12 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
 uint64_t strobe_call_script(strobe_script_function* script, uint64_t number, const uint64_t* registers,
                             const uint64_t* slot, void* out);
 
+/* own_stacks.c */
+void strobe_call_uncancelled(const struct strobe_recorder* recorder, void (*function)(void*), void* argument);
+/* With signals blocked, as a handler needs the program's own stack. 0, and nothing is called, where there is none. */
+int strobe_call_on_own_stack(const struct strobe_recorder* recorder, void (*function)(void*), void* argument);
+void strobe_tell_agent(struct strobe_recorder* recorder, void (*hook)(void*));
+
 /* threads.c */
 /* Finds thread_slot, once the key is known. */
 void strobe_thread_slot_find(struct strobe_recorder* recorder);
@@ -400,6 +406,7 @@ void* strobe_exit_probe_write(struct strobe_recorder* recorder, uint32_t cpu_off
 uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* memory);
 uint32_t strobe_entry_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t enter);
 uint32_t strobe_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to);
+uint32_t strobe_loader_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to);
 /* After the return path. */
 void strobe_unwind_table_write(struct strobe_recorder* recorder);
 

@@ -1,4 +1,4 @@
-"""A thread that is interrupted in the middle of a record: who asks again and again for what is new misses none of it."""
+"""A thread that is interrupted in the middle of a record: who asks for what is new again and again misses nothing."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ SLOW = "(() => { const end = Date.now() + 20; while (Date.now() < end); return r
 
 
 @FORMS
-def test_none_is_missed(
-    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
-) -> None:
+def test_none_is_missed(launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     """The record of a return has its time before the script runs, and others are made meanwhile."""
     monkeypatch.setenv("STROBE_RECORDER", form)
     watch = [Watch(expr=SLOW, label="late", on=("slow",))]
