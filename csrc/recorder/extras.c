@@ -144,7 +144,7 @@ static int strobe_has_room_for_script(const struct strobe_recorder* recorder, co
 }
 
 /* A handler that came now and jumped away would leave the engine's lock held for ever. 0 where there is no stack. */
-static int strobe_call_undisturbed(const struct strobe_recorder* recorder, struct strobe_thread_state* state,
+static int strobe_call_undisturbed(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                    struct strobe_script_call* call) {
     uint64_t all = ~(uint64_t)0, before = 0;
     int is_done = 1;

@@ -1,7 +1,7 @@
 /*
  * Code of the agent that runs in threads of the program: scripts, and what is told of libraries that come and go. It
  * takes some 20 KB of stack, which the program has not counted with, and has cancellation points where the program has
- * none. So it runs on a stack of its own, mapped for the call, and cancellation is off meanwhile.
+ * none. So it runs on a stack of its own, and cancellation is off meanwhile.
  */
 #include "recorder.h"
 
@@ -13,30 +13,50 @@
 #define STROBE_OWN_STACK_BYTES (512u << 10)
 #define STROBE_OWN_STACK_MAPPED (STROBE_OWN_STACK_BYTES + 2 * STROBE_PAGE_BYTES)
 
-/* Where a stack begins whose end is what strobe_own_stack_free gets; 0 where there is none to be had. A page on each
-   side is not to be touched: the mapping is the stack's alone, which the host looks through for saved contexts. The
-   note at its beginning says where it goes on with that. */
-static uint64_t strobe_own_stack_make(const struct strobe_recorder* recorder) {
-    int64_t start;
-    uint64_t* note;
-    if (!STROBE_SWITCHES_STACKS || !recorder->may_call_kernel) return 0;
-    start = strobe_syscall(STROBE_SYS_MMAP, 0, STROBE_OWN_STACK_MAPPED, STROBE_PROT_NONE,
-                           STROBE_MAP_PRIVATE_ANONYMOUS | STROBE_MAP_NORESERVE, -1, 0);
+/* Where a stack begins; 0 where there is none to be had. A page on each side is not to be touched: the mapping is the
+   stack's alone, which the host looks through for saved contexts. */
+static uint64_t strobe_own_stack_map(void) {
+    int64_t start = strobe_syscall(STROBE_SYS_MMAP, 0, STROBE_OWN_STACK_MAPPED, STROBE_PROT_NONE,
+                                   STROBE_MAP_PRIVATE_ANONYMOUS | STROBE_MAP_NORESERVE, -1, 0);
     if (start < 0 && start > -4096) return 0;
     if (strobe_syscall(STROBE_SYS_MPROTECT, start + STROBE_PAGE_BYTES, STROBE_OWN_STACK_BYTES, STROBE_PROT_READ_WRITE,
                        0, 0, 0) != 0) {
         strobe_syscall(STROBE_SYS_MUNMAP, start, STROBE_OWN_STACK_MAPPED, 0, 0, 0, 0);
         return 0;
     }
-    note = (uint64_t*)(start + STROBE_PAGE_BYTES + STROBE_OWN_STACK_BYTES - STROBE_STACK_NOTE_BYTES);
-    note[0] = STROBE_STACK_NOTE;
-    note[1] = (uint64_t)&start;
-    return (uint64_t)note;
+    return (uint64_t)start + STROBE_PAGE_BYTES + STROBE_OWN_STACK_BYTES - STROBE_STACK_NOTE_BYTES;
 }
 
-static void strobe_own_stack_free(uint64_t stack) {
+static void strobe_own_stack_unmap(uint64_t stack) {
     uint64_t end = stack + STROBE_STACK_NOTE_BYTES + STROBE_PAGE_BYTES;
     strobe_syscall(STROBE_SYS_MUNMAP, (int64_t)(end - STROBE_OWN_STACK_MAPPED), STROBE_OWN_STACK_MAPPED, 0, 0, 0, 0);
+}
+
+/* One is kept for the next call: to map one and to touch its pages takes longer than a script. In a child that was
+   forked while it was taken it stays so. */
+static uint64_t strobe_own_stack_take(struct strobe_recorder* recorder) {
+    uint64_t stack;
+    if (!STROBE_SWITCHES_STACKS || !recorder->may_call_kernel) return 0;
+    if (!strobe_compare_exchange32(&recorder->kept_stack_taken, 0, 1)) return strobe_own_stack_map();
+    if (recorder->kept_stack == 0) recorder->kept_stack = strobe_own_stack_map();
+    stack = recorder->kept_stack;
+    if (stack == 0) recorder->kept_stack_taken = 0;
+    return stack;
+}
+
+static void strobe_own_stack_give(struct strobe_recorder* recorder, uint64_t stack) {
+    if (stack != recorder->kept_stack) {
+        strobe_own_stack_unmap(stack);
+        return;
+    }
+    STROBE_COMPILER_BARRIER();
+    *(volatile uint32_t*)&recorder->kept_stack_taken = 0;
+}
+
+void strobe_own_stack_release(struct strobe_recorder* recorder) {
+    if (recorder->kept_stack == 0 || !strobe_compare_exchange32(&recorder->kept_stack_taken, 0, 1)) return;
+    strobe_own_stack_unmap(recorder->kept_stack);
+    recorder->kept_stack = 0;
 }
 
 /* The thread may have been asked to end before, or be while it is there: it would leave the agent's locks taken, and
@@ -48,11 +68,14 @@ void strobe_call_uncancelled(const struct strobe_recorder* recorder, void (*func
     if (recorder->set_cancel_state != NULL) recorder->set_cancel_state(before, NULL);
 }
 
-int strobe_call_on_own_stack(const struct strobe_recorder* recorder, void (*function)(void*), void* argument) {
-    uint64_t stack = strobe_own_stack_make(recorder);
+int strobe_call_on_own_stack(struct strobe_recorder* recorder, void (*function)(void*), void* argument) {
+    uint64_t stack = strobe_own_stack_take(recorder);
+    uint64_t* note = (uint64_t*)stack;
     if (stack == 0) return 0;
+    note[0] = STROBE_STACK_NOTE;
+    note[1] = (uint64_t)&note;
     strobe_call_on(stack, function, argument);
-    strobe_own_stack_free(stack);
+    strobe_own_stack_give(recorder, stack);
     return 1;
 }
 
