@@ -25,6 +25,7 @@ RECORDER_SOURCES = (
     "stack.c",
     "memory.c",
     "capture.c",
+    "own_stacks.c",
     "extras.c",
     "calls.c",
     "agent.c",

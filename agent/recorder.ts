@@ -3,6 +3,7 @@
  * library cannot be loaded: compiled by TinyCC, called by a guard that stays when it goes.
  */
 
+import { SET_CANCEL_STATE } from "./scripts.js";
 import { CodeChanges, type LeftChange } from "./code_changes.js";
 import { Extras } from "./extras.js";
 import { Observers } from "./observers.js";
@@ -130,8 +131,8 @@ export class Recorder {
         this.noteUntold = new NativeFunction(form.strobe_agent_note_untold, "void", []);
         this.changeProcess = () => {
             this.noteExit(tools, form);
-            const writeGuard = new NativeFunction(form.strobe_agent_guard, "uint32", ["pointer", "pointer"]);
-            this.processHooks.guardLoader(this, (memory, leadsTo) => writeGuard(memory, leadsTo) as number);
+            const writeGuard = new NativeFunction(form.strobe_agent_loader_guard, "uint32", ["pointer", "pointer", "pointer"]);
+            this.processHooks.guardLoader(this, (memory, leadsTo) => writeGuard(memory, leadsTo, SET_CANCEL_STATE) as number);
         };
         const catches = new NativeFunction(form.strobe_agent_catches_returns, "int", []);
         const place = new NativeFunction(form.strobe_agent_recorder, "pointer", [])() as NativePointer;
@@ -295,7 +296,7 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
         "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_set_watch", "strobe_agent_set_recipe",
         "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_script", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
-        "strobe_agent_guard", "strobe_agent_let_leave", "strobe_agent_note_untold", "strobe_on_thread_end",
+        "strobe_agent_guard", "strobe_agent_loader_guard", "strobe_agent_let_leave", "strobe_agent_note_untold", "strobe_on_thread_end",
         "strobe_native_begin", "strobe_native_observe", "strobe_native_observed_name",
         "strobe_native_catch_faults", "strobe_native_leave_faults", "strobe_agent_recorder"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));

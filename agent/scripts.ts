@@ -24,7 +24,7 @@ type Evaluate = (args: NativePointer[], retval: NativePointer | undefined) => un
 /** `isOfResult`: there is none at the entry. */
 type Expression = Evaluate & { isOfResult: boolean };
 
-const SET_CANCEL_STATE = Module.findGlobalExportByName("pthread_setcancelstate") ?? NULL;
+export const SET_CANCEL_STATE = Module.findGlobalExportByName("pthread_setcancelstate") ?? NULL;
 
 let evaluating = 0;
 

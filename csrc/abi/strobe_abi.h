@@ -36,6 +36,10 @@
 #define STROBE_MAGIC 0x31424f5254530000ull /* "\0\0STROB1", little endian */
 
 #define STROBE_HEADER_BYTES 4096u
+/* At the beginning of a stack that the recorder has switched to, so many bytes below its end; then the address from
+   where on the stack before it is in use. */
+#define STROBE_STACK_NOTE 0x6b63617453627453ull
+#define STROBE_STACK_NOTE_BYTES 256u
 #define STROBE_REGION_ALIGN 65536u
 #define STROBE_CHUNK_BYTES 65536u
 #define STROBE_THREAD_CAPACITY 4096u

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "abi/strobe_abi.h"
+
 namespace strobe {
 
 namespace {
@@ -74,6 +76,7 @@ void SignalFrames::scan(const std::vector<std::uint64_t>& words, std::uint64_t a
                         std::vector<SavedContext>& found, std::vector<std::uint64_t>& stacks) {
     for (std::size_t i = 0; i + kFrameWords <= words.size(); i++) {
         const std::uint64_t* frame = &words[i];
+        if (frame[0] == STROBE_STACK_NOTE) stacks.push_back(frame[1]);
         if ((frame[kSegments] & 0xffff) != kUserCode || frame[kLink] != 0 || frame[kFlags] > kAllFlags) continue;
         const std::uint64_t start = address + 8 * i;
         if (frame[kFloats] != 0 && frame[kFloats] - start > kFarthestFloats) continue;

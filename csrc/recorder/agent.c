@@ -98,6 +98,12 @@ uint32_t strobe_agent_guard(uint8_t* memory, uint64_t leads_to) {
     return strobe_guard_write(&strobe_recorder, memory, leads_to);
 }
 
+/* `set_cancel_state`: pthread_setcancelstate, or NULL. */
+uint32_t strobe_agent_loader_guard(uint8_t* memory, uint64_t leads_to, void* set_cancel_state) {
+    strobe_recorder.set_cancel_state = (int (*)(int, int*))set_cancel_state;
+    return strobe_loader_guard_write(&strobe_recorder, memory, leads_to);
+}
+
 void* strobe_agent_unwind_table(void) { return strobe_recorder.unwind_table; }
 
 int strobe_agent_catches_returns(void) { return (int)strobe_recorder.catch_returns; }
@@ -228,7 +234,7 @@ void strobe_agent_set_extras(uint32_t count, const uint32_t* functions, const ui
 }
 
 void strobe_agent_set_script(void* script, void* set_cancel_state) {
-    strobe_recorder.set_cancel_state = (int (*)(int, int*))set_cancel_state;
+    strobe_recorder.set_cancel_state = (int (*)(int, int*))set_cancel_state; /* there may be no guard */
     STROBE_COMPILER_BARRIER();
     strobe_recorder.script = (strobe_script_function*)script;
 }

@@ -37,10 +37,10 @@ int strobe_thread_is_agents(const struct strobe_recorder* recorder) {
     return strobe_lies_in(recorder->agent_code, routine) || strobe_lies_in(recorder->loader_code, routine);
 }
 
-/* A signal's handler may interrupt the agent there. It and what it calls are the program's, save what the C library
-   calls for it. */
+/* Its signals are blocked, where the kernel may be called. Elsewhere a handler may interrupt the agent: that and what
+   it calls are the program's, save what the C library calls for it. */
 int strobe_call_is_agents(const struct strobe_recorder* recorder, const uint64_t* slot) {
     if (recorder->control->loading_thread != strobe_thread_pointer()) return 0;
-    if (strobe_lies_in(recorder->agent_code, *slot)) return 1;
+    if (recorder->may_call_kernel || strobe_lies_in(recorder->agent_code, *slot)) return 1;
     return strobe_lies_in(recorder->library_code, *slot) && *(const uint64_t*)*slot != STROBE_RETURN_FROM_HANDLER;
 }

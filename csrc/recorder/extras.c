@@ -113,24 +113,52 @@ static uint32_t strobe_capture_recipe(struct strobe_thread_state* state, struct 
     return words;
 }
 
-#define STROBE_CANCEL_DISABLE 1
+#define STROBE_SCRIPT_STACK_BYTES (64u << 10) /* that must be left for a script to run there */
 
-/* A handler that came now and jumped away, or the thread's cancellation, would leave the engine's lock held for ever.
-   It may have been asked to end before, and the engine's code has cancellation points. */
-static uint64_t strobe_call_undisturbed(const struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                                        uint64_t number, const uint64_t* registers, const uint64_t* slot) {
-    uint64_t all = ~(uint64_t)0, before = 0, bytes;
-    int cancels = 0;
+struct strobe_script_call {
+    const struct strobe_recorder* recorder;
+    uint64_t number;
+    const uint64_t* registers;
+    const uint64_t* slot;
+    void* out;
+    uint64_t bytes;
+};
+
+static void strobe_call_script_of(void* argument) {
+    struct strobe_script_call* call = (struct strobe_script_call*)argument;
+    call->bytes = strobe_call_script(call->recorder->script, call->number, call->registers, call->slot, call->out);
+}
+
+static void strobe_run_script(void* argument) {
+    const struct strobe_script_call* call = (const struct strobe_script_call*)argument;
+    strobe_call_uncancelled(call->recorder, strobe_call_script_of, argument);
+}
+
+/* Not of a coroutine, nor an alternate stack: there it is not known how much is left. */
+static int strobe_has_room_for_script(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                                      const uint64_t* slot) {
+    uint64_t here = (uint64_t)&slot;
+    return !STROBE_SWITCHES_STACKS ||
+           (STROBE_ON_OWN_STACK(state, slot) && STROBE_ON_OWN_STACK(state, here) &&
+            here - state->stack_low >= STROBE_SCRIPT_STACK_BYTES && !strobe_stack_is_alternate(recorder));
+}
+
+/* A handler that came now and jumped away would leave the engine's lock held for ever. 0 where there is no stack. */
+static int strobe_call_undisturbed(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                   struct strobe_script_call* call) {
+    uint64_t all = ~(uint64_t)0, before = 0;
+    int is_done = 1;
     strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_SETMASK, (int64_t)&all, (int64_t)&before, 8, 0, 0);
     state->runs_script = 1; /* a handler could jump away with it before */
     STROBE_COMPILER_BARRIER();
-    if (recorder->set_cancel_state != NULL) recorder->set_cancel_state(STROBE_CANCEL_DISABLE, &cancels);
-    bytes = strobe_call_script(recorder->script, number, registers, slot, state->scratch);
-    if (recorder->set_cancel_state != NULL) recorder->set_cancel_state(cancels, NULL);
+    if (strobe_has_room_for_script(recorder, state, call->slot))
+        strobe_run_script(call);
+    else
+        is_done = strobe_call_on_own_stack(recorder, strobe_run_script, call);
     STROBE_COMPILER_BARRIER();
     state->runs_script = 0;
     strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_SETMASK, (int64_t)&before, 0, 8, 0, 0);
-    return bytes;
+    return is_done;
 }
 
 /* Scripts are not run where one may be under way in this thread, or the agent's own: in signal handlers. */
@@ -143,10 +171,19 @@ static STROBE_COLD uint32_t strobe_capture_script(struct strobe_recorder* record
     uint32_t words;
     if (recorder->script != NULL && recorder->may_call_kernel && strobe_thread_current(recorder) == state &&
         recorder->control->loading_thread != strobe_thread_pointer()) {
-        bytes = strobe_call_undisturbed(recorder, state, capture->offset | at_exit << 16, registers, slot);
-        status = bytes & STROBE_SCRIPT_FAILED ? STROBE_RECIPE_MALFORMED : STROBE_RECIPE_OK;
-        bytes &= STROBE_SCRIPT_FAILED - 1;
-        if (bytes > STROBE_SCRIPT_BYTES) bytes = STROBE_SCRIPT_BYTES;
+        struct strobe_script_call call;
+        call.recorder = recorder;
+        call.number = capture->offset | at_exit << 16;
+        call.registers = registers;
+        call.slot = slot;
+        call.out = state->scratch;
+        call.bytes = 0;
+        if (strobe_call_undisturbed(recorder, state, &call)) {
+            bytes = call.bytes;
+            status = bytes & STROBE_SCRIPT_FAILED ? STROBE_RECIPE_MALFORMED : STROBE_RECIPE_OK;
+            bytes &= STROBE_SCRIPT_FAILED - 1;
+            if (bytes > STROBE_SCRIPT_BYTES) bytes = STROBE_SCRIPT_BYTES;
+        }
     }
     words = 2 + (uint32_t)(bytes + 7) / 8;
     if (words > room) {

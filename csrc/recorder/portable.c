@@ -72,6 +72,7 @@ void strobe_agent_release(void) {
     struct strobe_recorder* recorder = &strobe_recorder;
     uint64_t used = (uint64_t)recorder->states_used * STROBE_FRAMES;
     uint64_t all = (uint64_t)STROBE_THREAD_STATES * STROBE_FRAMES;
+    strobe_own_stack_release(recorder);
     strobe_states_retire(recorder); /* also one that was begun when the others were */
     if (recorder->segment_bytes > STROBE_HEADER_BYTES)
         strobe_unmap((uint8_t*)recorder->header + STROBE_HEADER_BYTES, recorder->segment_bytes - STROBE_HEADER_BYTES);

@@ -242,6 +242,9 @@ struct strobe_recorder {
     uint64_t agent_code[2];   /* from where to where the agent's code lies: its threads begin there */
     uint64_t loader_code[2];  /* and that of the thread that has loaded it */
     uint64_t library_code[2]; /* and the C library's, which the agent calls */
+    uint64_t kept_stack;      /* own_stacks.c; 0 for none yet */
+    uint32_t kept_stack_taken;
+    uint32_t reserved2;
     uint64_t unwinders[STROBE_UNWINDERS]; /* that know the return stubs */
 };
 
@@ -307,6 +310,14 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
 /* By form: calls it with all of the CPU's registers kept for the program. */
 uint64_t strobe_call_script(strobe_script_function* script, uint64_t number, const uint64_t* registers,
                             const uint64_t* slot, void* out);
+
+/* own_stacks.c */
+void strobe_call_uncancelled(const struct strobe_recorder* recorder, void (*function)(void*), void* argument);
+/* With signals blocked, as a handler needs the program's own stack. 0, and nothing is called, where there is none. */
+int strobe_call_on_own_stack(struct strobe_recorder* recorder, void (*function)(void*), void* argument);
+/* Nobody will be there any more. */
+void strobe_own_stack_release(struct strobe_recorder* recorder);
+void strobe_tell_agent(struct strobe_recorder* recorder, void (*hook)(void*));
 
 /* threads.c */
 /* Finds thread_slot, once the key is known. */
@@ -406,6 +417,7 @@ void* strobe_exit_probe_write(struct strobe_recorder* recorder, uint32_t cpu_off
 uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* memory);
 uint32_t strobe_entry_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t enter);
 uint32_t strobe_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to);
+uint32_t strobe_loader_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to);
 /* After the return path. */
 void strobe_unwind_table_write(struct strobe_recorder* recorder);
 

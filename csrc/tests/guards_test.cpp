@@ -1,8 +1,10 @@
 // The guard that the portable form's trampolines lead to: what the function gets, and the account of who is inside.
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <csetjmp>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -102,6 +104,85 @@ void nobody_goes_in_without_an_agent() {
     CHECK_EQUAL(calls, 0);
 }
 
+// What the hook in front of which the other guard stands has seen, and the mask before it.
+char* hook_stack;
+sigset_t hook_mask;
+uint64_t hook_thread;
+
+void hook() {
+    char here = 0;
+    hook_stack = &here;
+    pthread_sigmask(SIG_BLOCK, nullptr, &hook_mask);
+    hook_thread = control.loading_thread;
+    calls++;
+}
+
+bool is_blocked(int number) {
+    sigset_t mask;
+    pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+    return sigismember(&mask, number) == 1;
+}
+
+// Has registers that the callee may change, and those that it must not, go through a call: whether they came back.
+bool keeps_registers(const uint8_t* code) {
+    uint64_t sum_of_all = 0;
+    __asm__ volatile(
+        "movl $1, %%eax; movl $2, %%ecx; movl $4, %%edx; movl $8, %%esi; movl $16, %%edi\n\t"
+        "movl $32, %%r8d; movl $64, %%r9d; movl $128, %%r10d; movl $256, %%r11d; movl $512, %%ebx\n\t"
+        "movq %%rbx, %%xmm5\n\t"
+        "leaq -128(%%rsp), %%rsp\n\t"
+        "stc\n\t"
+        "call *%1\n\t"
+        "leaq 128(%%rsp), %%rsp\n\t"
+        "adcq %%rcx, %%rax\n\t"
+        "addq %%rdx, %%rax; addq %%rsi, %%rax; addq %%rdi, %%rax; addq %%r8, %%rax; addq %%r9, %%rax\n\t"
+        "addq %%r10, %%rax; addq %%r11, %%rax; addq %%rbx, %%rax\n\t"
+        "movq %%xmm5, %%rbx; addq %%rbx, %%rax"
+        : "=&a"(sum_of_all)
+        : "r"(code)
+        : "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "xmm5", "cc", "memory");
+    return sum_of_all == 1023 + 512 + 1;
+}
+
+void the_agent_is_told_on_a_stack_of_its_own() {
+    // changes no register, as Frida's hook: all that the compiler may use is kept around it
+    constexpr uint8_t kPushes[] = {0x50, 0x51, 0x52, 0x56, 0x57, 0x41, 0x50, 0x41,
+                                   0x51, 0x41, 0x52, 0x41, 0x53, 0x48, 0xb8};
+    constexpr uint8_t kPops[] = {0xff, 0xd0, 0x41, 0x5b, 0x41, 0x5a, 0x41, 0x59,
+                                 0x41, 0x58, 0x5f, 0x5e, 0x5a, 0x59, 0x58, 0xc3};
+    uint8_t* code = pages(2 * kPage, PROT_READ | PROT_WRITE | PROT_EXEC);
+    const auto address = reinterpret_cast<uint64_t>(&hook);
+    std::memcpy(code, kPushes, sizeof kPushes);
+    std::memcpy(code + sizeof kPushes, &address, 8);
+    std::memcpy(code + sizeof kPushes + 8, kPops, sizeof kPops);
+    CHECK(strobe_loader_guard_write(&own, code + kPage, reinterpret_cast<uint64_t>(code)) <= kPage);
+    const auto* here = static_cast<char*>(__builtin_frame_address(0));
+    calls = 0;
+    own.may_call_kernel = 1;
+    control.has_agent = 1;
+    CHECK(keeps_registers(code + kPage));
+    CHECK_EQUAL(calls, 1);
+    CHECK(hook_stack < here - (1 << 20) || hook_stack > here);
+    CHECK(sigismember(&hook_mask, SIGTERM) == 1 && sigismember(&hook_mask, SIGSEGV) == 0);
+    CHECK(!is_blocked(SIGTERM));
+    CHECK(hook_thread != 0);
+    CHECK_EQUAL(control.loading_thread, 0u);
+    CHECK_EQUAL(control.agent_calls, 0u);
+
+    own.may_call_kernel = 0;
+    CHECK(keeps_registers(code + kPage));
+    CHECK_EQUAL(calls, 2);
+    CHECK(hook_stack < here && hook_stack > here - (1 << 20));
+    CHECK(sigismember(&hook_mask, SIGTERM) == 0);
+
+    own.may_call_kernel = 1;
+    control.has_agent = 0;
+    CHECK(keeps_registers(code + kPage));
+    CHECK_EQUAL(calls, 2);
+    CHECK(!is_blocked(SIGTERM));
+    CHECK_EQUAL(control.agent_calls, 0u);
+}
+
 }  // namespace
 
 int main() {
@@ -109,5 +190,6 @@ int main() {
     whoever_is_inside_is_known();
     a_call_that_was_left_gives_its_place_to_the_next();
     nobody_goes_in_without_an_agent();
+    the_agent_is_told_on_a_stack_of_its_own();
     return strobe::test::failures == 0 ? 0 : 1;
 }

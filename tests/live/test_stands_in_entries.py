@@ -70,8 +70,17 @@ def blocked_signals(pid: int) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("form", ["native", "portable"])
-@pytest.mark.parametrize("mode", ["handler", "alternate"])
-@pytest.mark.parametrize("handlers", [[], ["on_fault"]], ids=["handler as it is", "handler traced"])
+@pytest.mark.parametrize(
+    ("mode", "handlers"),
+    [
+        ("handler", []),
+        ("handler", ["on_fault"]),
+        ("alternate", []),
+        ("alternate", ["on_fault"]),
+        ("elsewhere", []),
+    ],
+    ids=["handler", "handler traced", "alternate", "alternate traced", "elsewhere"],
+)
 def test_a_handler_returns_into_a_function_that_was_hooked_meanwhile(
     build_program: Build,
     manager: SessionManager,

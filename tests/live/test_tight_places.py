@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support.sessions import Build, Launch, outcome, status, totals, untraced
+from support.sessions import Build, Launch, all_events, outcome, status, totals, untraced
 
-from strobe.model import Watch
+from strobe.model import EventFilter, Watch
 
 
 @pytest.mark.parametrize("form", ["native", "portable"])
@@ -39,3 +39,31 @@ def test_threads_are_cancelled_at_a_script(
     watch = [Watch(expr="args[0] + 1", label="next")]
     session = launch(program, "4", "1000", patterns=["waits", "recursive", "returns"], watch=watch)
     assert status(session) == right
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
+@pytest.mark.parametrize("way", ["thread", "handler"])
+def test_a_script_where_there_is_little_room(
+    launch: Launch, build_program: Build, build_plugin: Build, monkeypatch: pytest.MonkeyPatch, form: str, way: str
+) -> None:
+    """A thread of 16 KB, and an alternate stack of 8: the engine takes more."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    program, arguments = build_program("little_room", "-O1"), (way, str(build_plugin()))
+    watch = [Watch(expr="args[0].toInt32() * 2", label="twice")]
+    session = launch(program, *arguments, patterns=["work"], watch=watch, sampling="off")
+    assert outcome(session) == untraced(program, *arguments)
+    called = all_events(session, EventFilter(event_type="function_enter"))
+    values = [event.watch_values for event in called]
+    first = range(10) if way == "thread" else [10] * 10  # SIGUSR1
+    assert values == [{"twice": 2 * number} for number in first]
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_a_first_call_on_an_alternate_stack(
+    launch: Launch, build_program: Build, build_plugin: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    program, arguments = build_program("little_room", "-O1"), ("first", str(build_plugin()))
+    session = launch(program, *arguments, patterns=["work"], sampling="off")
+    assert outcome(session) == untraced(program, *arguments)
+    assert totals(session)["work"].count == 10

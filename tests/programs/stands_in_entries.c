@@ -5,6 +5,7 @@
  *   handler     reads from an address where nothing is; the handler says "h", waits for a byte, and returns to the
  *               instruction with a better address
  *   alternate   the same, and the handler has a stack of its own
+ *   elsewhere   the same, and it waits on another stack, as threads do that are in the agent
  *   sealed      the same, and nobody can write there while it waits
  *   waits       a thread waits in a system call; "a" is the answer to each byte but q
  *   vfork       a thread is vfork's parent, whose child waits until q; otherwise as above
@@ -21,6 +22,8 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+#include "../../csrc/abi/strobe_abi.h"
 
 #define FUNCTION(name, body)                                                                                      \
     __asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name ":\n" body "\n.size " #name \
@@ -63,6 +66,39 @@ static int fault(int flags) {
 }
 
 #define STACK_BYTES (1 << 17)
+
+static void speak(void) {
+    say('h');
+    heard();
+}
+
+/* With a page on each side, as csrc/recorder/own_stacks.c has them. */
+static void on_fault_elsewhere(int number, siginfo_t* information, void* context) {
+    const size_t page = 4096;
+    char* pages = mmap(NULL, STACK_BYTES + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned long* note = (unsigned long*)(pages + page + STACK_BYTES - STROBE_STACK_NOTE_BYTES);
+    ucontext_t here, other;
+    (void)number, (void)information;
+    mprotect(pages + page, STACK_BYTES, PROT_READ | PROT_WRITE);
+    note[0] = STROBE_STACK_NOTE;
+    note[1] = (unsigned long)__builtin_frame_address(0);
+    getcontext(&other);
+    other.uc_stack.ss_sp = pages + page;
+    other.uc_stack.ss_size = STACK_BYTES - STROBE_STACK_NOTE_BYTES;
+    other.uc_link = &here;
+    makecontext(&other, speak, 0);
+    swapcontext(&here, &other);
+    ((ucontext_t*)context)->uc_mcontext.gregs[REG_RDI] = (long)&cell;
+}
+
+static int fault_elsewhere(void) {
+    struct sigaction action = {.sa_sigaction = on_fault_elsewhere, .sa_flags = SA_SIGINFO};
+    sigaction(SIGSEGV, &action, NULL);
+    say('s');
+    heard();
+    return loads((const long*)8) == 42 && loads(&cell) == 42;
+}
+
 static char* shared;
 static volatile int stands, may_go_on;
 
@@ -136,6 +172,7 @@ int main(int count, char** arguments) {
     alarm(120);
     if (strcmp(mode, "handler") == 0) right = fault(0);
     if (strcmp(mode, "alternate") == 0) right = fault(SA_ONSTACK);
+    if (strcmp(mode, "elsewhere") == 0) right = fault_elsewhere();
     if (strcmp(mode, "sealed") == 0) right = sealed_fault();
     if (strcmp(mode, "waits") == 0) right = in_thread(waits);
     if (strcmp(mode, "vfork") == 0) right = in_thread(forks);

@@ -21,6 +21,7 @@
 #include "../extras.c"
 #include "../mappings.c"
 #include "../memory.c"
+#include "../own_stacks.c"
 #include "../stack.c"
 #include "../threads.c"
 #include "../totals.c"
@@ -36,7 +37,10 @@ strobe_enter_function* strobe_native_enter_function __attribute__((visibility("h
 
 static int (*strobe_real_set_specific)(uint32_t key, const void* value);
 
+/* Where the value lies in the thread's own block, it is stored without vector registers: a thread's first event may be
+   on an alternate stack of 4 KB, on which there is no room for all of them. */
 static int strobe_set_specific_keeping_vectors(uint32_t key, const void* value) {
+    if (strobe_recorder.thread_slot != 0) return strobe_real_set_specific(key, value);
     strobe_call_keeping_vectors(key, (uint64_t)value, 0, 0, (void*)strobe_real_set_specific);
     return 0;
 }

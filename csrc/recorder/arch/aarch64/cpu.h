@@ -129,4 +129,12 @@ static inline void strobe_x87_save(uint8_t* area) { area[3] = area[4] = 0; }
 static inline void strobe_vectors_save(uint8_t* area) { (void)area; }
 static inline void strobe_vectors_restore(uint8_t* area) { (void)area; }
 
+/* Probes alone run the agent's code in threads of the program here. */
+#define STROBE_SWITCHES_STACKS 0
+
+static inline void strobe_call_on(uint64_t stack, void (*function)(void*), void* argument) {
+    (void)stack;
+    function(argument);
+}
+
 #endif

@@ -76,6 +76,13 @@ uint32_t strobe_guard_write(struct strobe_recorder* recorder, uint8_t* memory, u
     return 0;
 }
 
+uint32_t strobe_loader_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to) {
+    (void)recorder;
+    (void)memory;
+    (void)leads_to;
+    return 0;
+}
+
 uint32_t strobe_entry_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t enter) {
     (void)recorder;
     (void)memory;

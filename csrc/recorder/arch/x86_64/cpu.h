@@ -121,6 +121,21 @@ static inline void strobe_x87_save(uint8_t* area) { __asm__ volatile("fxsave (%0
 static inline void strobe_vectors_save(uint8_t* area) { strobe_x87_save(area); }
 static inline void strobe_vectors_restore(uint8_t* area) { __asm__ volatile("fxrstor (%0)" : : "r"(area) : "memory"); }
 
+#define STROBE_SWITCHES_STACKS 1
+
+/* Calls the function with `stack`, aligned to 16, as the stack pointer. */
+static inline void strobe_call_on(uint64_t stack, void (*function)(void*), void* argument) {
+    uint64_t called = (uint64_t)function, first = (uint64_t)argument;
+    __asm__ volatile(
+        "movq %%rsp, %%rbx\n\t"
+        "movq %2, %%rsp\n\t"
+        "call *%%rax\n\t"
+        "movq %%rbx, %%rsp"
+        : "+a"(called), "+D"(first)
+        : "m"(stack)
+        : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "cc", "memory");
+}
+
 /* The kernel's answer as it is: a negative errno on failure. */
 static inline int64_t strobe_syscall(int64_t number, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, int64_t f) {
     int64_t result;

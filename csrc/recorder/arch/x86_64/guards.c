@@ -15,41 +15,116 @@ static uint8_t* strobe_put_count(struct strobe_bytes* out) {
     return out->at++;
 }
 
-/* Calls the function at `leads_to`, or returns at once. No register is changed: the dynamic linker knows that the
-   function which Frida has hooked changes none. Meanwhile control->loading_thread is this thread; before, it may have
-   been as well, as the agent loads libraries of its own there. */
+/* Calls the function at `leads_to`, with its first argument, or returns at once. */
 uint32_t strobe_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to) {
     struct strobe_bytes out;
-    uint8_t *child, *leaving, *distance;
+    uint8_t *child, *leaving;
     out.at = memory;
-    strobe_put(&out, 0xf824648d48, 5); /* lea rsp, [rsp - 8]: where loading_thread is kept */
-    strobe_put(&out, 0x509c, 2);       /* pushfq, push rax */
     child = strobe_put_agent_check(&out, recorder);
     leaving = strobe_put_count(&out);
-    strobe_put(&out, 0x51, 1);         /* push rcx */
-    strobe_put(&out, 0x250c8b4864, 9); /* mov rcx, fs:[0] */
-    strobe_put(&out, 0x0c488748, 4);   /* xchg [rax + 12], rcx */
-    strobe_put(&out, 0x18244c8948, 5); /* mov [rsp + 24], rcx */
-    strobe_put(&out, 0x9d5859, 3);     /* pop rcx, pop rax, popfq */
-    strobe_put(&out, 0x15ff, 2);       /* call [the address at the end] */
-    distance = out.at;
-    out.at += 4;
-    strobe_put(&out, 0x51509c, 3); /* pushfq, push rax, push rcx */
-    strobe_put(&out, 0xb848, 2);   /* mov rax, &control->has_agent */
+    strobe_put(&out, 0x08ec8348, 4); /* sub rsp, 8 */
+    strobe_put(&out, 0xb848, 2);     /* mov rax, leads_to; call rax */
+    strobe_put(&out, leads_to, 8);
+    strobe_put(&out, 0xd0ff, 2);
+    strobe_put(&out, 0x08c48348, 4); /* add rsp, 8 */
+    strobe_put(&out, 0xb848, 2);     /* mov rax, &control->has_agent */
     strobe_put(&out, (uint64_t)&recorder->control->has_agent, 8);
-    strobe_put(&out, 0x18244c8b48, 5); /* mov rcx, [rsp + 24] */
-    strobe_put(&out, 0x250c3b4864,
-               9);                   /* cmp rcx, fs:[0]; je over the next: never another thread, which may have left */
-    strobe_put(&out, 0xc9310274, 4); /* xor ecx, ecx */
-    strobe_put(&out, 0x0c488948, 4); /* mov [rax + 12], rcx */
-    strobe_put(&out, 0x59, 1);       /* pop rcx */
     strobe_jump_to_here(leaving, &out);
     strobe_put(&out, 0x0448fff0, 4); /* lock dec dword [rax + 4] */
     strobe_jump_to_here(child, &out);
-    strobe_put(&out, 0xc30824648d489d58, 8); /* pop rax, popfq, lea rsp, [rsp + 8], ret */
-    *distance = (uint8_t)(out.at - (distance + 4));
-    distance[1] = distance[2] = distance[3] = 0;
+    strobe_put(&out, 0xc3, 1); /* ret */
+    return (uint32_t)(out.at - memory);
+}
+
+#define STROBE_SIG_BLOCK 0
+#define STROBE_SIG_SETMASK 2
+#define STROBE_BIT_OF(signal) ((uint64_t)1 << ((signal) - 1))
+/* All but those of what the thread itself does (SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS), as a fault whose
+   signal is blocked ends the process; and glibc's own for setuid, whose sender waits. */
+#define STROBE_BLOCKED                                                                                 \
+    (~(STROBE_BIT_OF(4) | STROBE_BIT_OF(5) | STROBE_BIT_OF(7) | STROBE_BIT_OF(8) | STROBE_BIT_OF(11) | \
+       STROBE_BIT_OF(31) | STROBE_BIT_OF(33)))
+
+/* Registers as they were; ret. */
+static void strobe_put_end_of_loader_guard(struct strobe_bytes* out) {
+    strobe_put(out, 0xdc8948, 3);   /* mov rsp, rbx */
+    strobe_put(out, 0x5b5c41, 3);   /* pop r12, rbx */
+    strobe_put(out, 0x5a415b41, 4); /* pop r11, r10 */
+    strobe_put(out, 0x58415941, 4); /* pop r9, r8 */
+    strobe_put(out, 0x595a5e5f, 4); /* pop rdi, rsi, rdx, rcx */
+    strobe_put(out, 0xc39d58, 3);   /* pop rax, popfq, ret */
+}
+
+/* rt_sigprocmask; the new mask lies at [rbx - 16], or with `is_end` the one from before at [rbx - 8]. */
+static void strobe_put_mask_change(struct strobe_bytes* out, int is_end) {
+    strobe_put(out, 0xb8, 1); /* mov eax, rt_sigprocmask */
+    strobe_put(out, STROBE_SYS_RT_SIGPROCMASK, 4);
+    strobe_put(out, 0xbf, 1); /* mov edi, how */
+    strobe_put(out, is_end ? STROBE_SIG_SETMASK : STROBE_SIG_BLOCK, 4);
+    strobe_put(out, is_end ? 0xf8738d48 : 0xf0738d48, 4);            /* lea rsi, [rbx - 8] or [rbx - 16] */
+    strobe_put(out, is_end ? 0xd23148 : 0xf8538d48, is_end ? 3 : 4); /* xor rdx, rdx; or lea rdx, [rbx - 8] */
+    strobe_put(out, 0xba41, 2);                                      /* mov r10d, 8 */
+    strobe_put(out, 8, 4);
+    strobe_put(out, 0x050f, 2); /* syscall */
+}
+
+/* In front of Frida's hook at `leads_to`, on the function that the dynamic linker calls when libraries come and go: has
+   the agent told, or returns at once. No register is changed: the dynamic linker knows that this function changes none.
+
+   Signals are blocked as long as the thread is there, where the kernel may be called. A handler that forked would have
+   its child go on in the agent's code, with the locks of threads that it has not; one that jumped away would leave the
+   agent's locks taken; and it needs the program's own stack. They are unblocked by the last thing that is done. */
+uint32_t strobe_loader_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to) {
+    struct strobe_bytes out;
+    uint8_t *child, *agent, *leaving, *unasked, *unblocked;
+    out.at = memory;
+    strobe_put(&out, 0x51509c, 3);         /* pushfq, push rax, rcx */
+    strobe_put(&out, 0x575652, 3);         /* push rdx, rsi, rdi */
+    strobe_put(&out, 0x51415041, 4);       /* push r8, r9 */
+    strobe_put(&out, 0x53415241, 4);       /* push r10, r11 */
+    strobe_put(&out, 0x544153, 3);         /* push rbx, r12 */
+    strobe_put(&out, 0xe38948, 3);         /* mov rbx, rsp */
+    strobe_put(&out, 0xfffffde0a38d48, 7); /* lea rsp, [rbx - 544]: two masks, and 512 bytes for fxsave */
+    strobe_put(&out, 0xf0e48348, 4);       /* and rsp, -16 */
+    child = strobe_put_agent_check(&out, recorder);
+    strobe_put(&out, 0xeb, 1); /* jmp */
+    agent = out.at++;
+    strobe_jump_to_here(child, &out);
+    strobe_put_end_of_loader_guard(&out);
+    strobe_jump_to_here(agent, &out);
+    strobe_put(&out, 0xb848, 2); /* mov rax, &may_call_kernel */
+    strobe_put(&out, (uint64_t)&recorder->may_call_kernel, 8);
+    strobe_put(&out, 0x208b44, 3); /* mov r12d, [rax] */
+    strobe_put(&out, 0xe48545, 3); /* test r12d, r12d; jz */
+    strobe_put(&out, 0x74, 1);
+    unasked = out.at++;
+    strobe_put(&out, 0xb848, 2); /* mov rax, the mask; mov [rbx - 16], rax */
+    strobe_put(&out, STROBE_BLOCKED, 8);
+    strobe_put(&out, 0xf0438948, 4);
+    strobe_put_mask_change(&out, 0);
+    strobe_jump_to_here(unasked, &out);
+    strobe_put(&out, 0xb848, 2); /* mov rax, &control->has_agent */
+    strobe_put(&out, (uint64_t)&recorder->control->has_agent, 8);
+    leaving = strobe_put_count(&out);
+    strobe_put(&out, 0x2404ae0f48, 5); /* fxsave64 [rsp] */
+    strobe_put(&out, 0xbf48, 2);       /* mov rdi, recorder */
+    strobe_put(&out, (uint64_t)recorder, 8);
+    strobe_put(&out, 0xbe48, 2); /* mov rsi, leads_to */
     strobe_put(&out, leads_to, 8);
+    strobe_put(&out, 0xb848, 2); /* mov rax, strobe_tell_agent; call rax */
+    strobe_put(&out, (uint64_t)strobe_tell_agent, 8);
+    strobe_put(&out, 0xd0ff, 2);
+    strobe_put(&out, 0x240cae0f48, 5); /* fxrstor64 [rsp] */
+    strobe_put(&out, 0xb848, 2);       /* mov rax, &control->has_agent */
+    strobe_put(&out, (uint64_t)&recorder->control->has_agent, 8);
+    strobe_jump_to_here(leaving, &out);
+    strobe_put(&out, 0x0448fff0, 4); /* lock dec dword [rax + 4] */
+    strobe_put(&out, 0xe48545, 3);   /* test r12d, r12d; jz */
+    strobe_put(&out, 0x74, 1);
+    unblocked = out.at++;
+    strobe_put_mask_change(&out, 1);
+    strobe_jump_to_here(unblocked, &out);
+    strobe_put_end_of_loader_guard(&out);
     return (uint32_t)(out.at - memory);
 }
 

@@ -1,0 +1,106 @@
+/*
+ * Code of the agent that runs in threads of the program: scripts, and what is told of libraries that come and go. It
+ * takes some 20 KB of stack, which the program has not counted with, and has cancellation points where the program has
+ * none. So it runs on a stack of its own, and cancellation is off meanwhile.
+ */
+#include "recorder.h"
+
+#define STROBE_PROT_NONE 0
+#define STROBE_PROT_READ_WRITE 3
+#define STROBE_MAP_PRIVATE_ANONYMOUS 0x22
+#define STROBE_MAP_NORESERVE 0x4000
+#define STROBE_CANCEL_DISABLE 1
+#define STROBE_OWN_STACK_BYTES (512u << 10)
+#define STROBE_OWN_STACK_MAPPED (STROBE_OWN_STACK_BYTES + 2 * STROBE_PAGE_BYTES)
+
+/* Where a stack begins; 0 where there is none to be had. A page on each side is not to be touched: the mapping is the
+   stack's alone, which the host looks through for saved contexts. */
+static uint64_t strobe_own_stack_map(void) {
+    int64_t start = strobe_syscall(STROBE_SYS_MMAP, 0, STROBE_OWN_STACK_MAPPED, STROBE_PROT_NONE,
+                                   STROBE_MAP_PRIVATE_ANONYMOUS | STROBE_MAP_NORESERVE, -1, 0);
+    if (start < 0 && start > -4096) return 0;
+    if (strobe_syscall(STROBE_SYS_MPROTECT, start + STROBE_PAGE_BYTES, STROBE_OWN_STACK_BYTES, STROBE_PROT_READ_WRITE,
+                       0, 0, 0) != 0) {
+        strobe_syscall(STROBE_SYS_MUNMAP, start, STROBE_OWN_STACK_MAPPED, 0, 0, 0, 0);
+        return 0;
+    }
+    return (uint64_t)start + STROBE_PAGE_BYTES + STROBE_OWN_STACK_BYTES - STROBE_STACK_NOTE_BYTES;
+}
+
+static void strobe_own_stack_unmap(uint64_t stack) {
+    uint64_t end = stack + STROBE_STACK_NOTE_BYTES + STROBE_PAGE_BYTES;
+    strobe_syscall(STROBE_SYS_MUNMAP, (int64_t)(end - STROBE_OWN_STACK_MAPPED), STROBE_OWN_STACK_MAPPED, 0, 0, 0, 0);
+}
+
+/* One is kept for the next call: to map one and to touch its pages takes longer than a script. In a child that was
+   forked while it was taken it stays so. */
+static uint64_t strobe_own_stack_take(struct strobe_recorder* recorder) {
+    uint64_t stack;
+    if (!STROBE_SWITCHES_STACKS || !recorder->may_call_kernel) return 0;
+    if (!strobe_compare_exchange32(&recorder->kept_stack_taken, 0, 1)) return strobe_own_stack_map();
+    if (recorder->kept_stack == 0) recorder->kept_stack = strobe_own_stack_map();
+    stack = recorder->kept_stack;
+    if (stack == 0) recorder->kept_stack_taken = 0;
+    return stack;
+}
+
+static void strobe_own_stack_give(struct strobe_recorder* recorder, uint64_t stack) {
+    if (stack != recorder->kept_stack) {
+        strobe_own_stack_unmap(stack);
+        return;
+    }
+    STROBE_COMPILER_BARRIER();
+    *(volatile uint32_t*)&recorder->kept_stack_taken = 0;
+}
+
+void strobe_own_stack_release(struct strobe_recorder* recorder) {
+    if (recorder->kept_stack == 0 || !strobe_compare_exchange32(&recorder->kept_stack_taken, 0, 1)) return;
+    strobe_own_stack_unmap(recorder->kept_stack);
+    recorder->kept_stack = 0;
+}
+
+/* The thread may have been asked to end before, or be while it is there: it would leave the agent's locks taken, and
+   the dynamic linker's. */
+void strobe_call_uncancelled(const struct strobe_recorder* recorder, void (*function)(void*), void* argument) {
+    int before = 0;
+    if (recorder->set_cancel_state != NULL) recorder->set_cancel_state(STROBE_CANCEL_DISABLE, &before);
+    function(argument);
+    if (recorder->set_cancel_state != NULL) recorder->set_cancel_state(before, NULL);
+}
+
+int strobe_call_on_own_stack(struct strobe_recorder* recorder, void (*function)(void*), void* argument) {
+    uint64_t stack = strobe_own_stack_take(recorder);
+    uint64_t* note = (uint64_t*)stack;
+    if (stack == 0) return 0;
+    note[0] = STROBE_STACK_NOTE;
+    note[1] = (uint64_t)&note;
+    strobe_call_on(stack, function, argument);
+    strobe_own_stack_give(recorder, stack);
+    return 1;
+}
+
+struct strobe_agent_call {
+    const struct strobe_recorder* recorder;
+    void (*function)(void*);
+};
+
+static void strobe_call_agent(void* argument) {
+    const struct strobe_agent_call* call = (const struct strobe_agent_call*)argument;
+    strobe_call_uncancelled(call->recorder, call->function, NULL);
+}
+
+/* For machine code in front of Frida's hook on the function that the dynamic linker calls when libraries come and go;
+   `hook` changes no register. Signals are blocked. Meanwhile control->loading_thread is this thread; before, it may
+   have been as well, as the agent loads libraries of its own there. */
+void strobe_tell_agent(struct strobe_recorder* recorder, void (*hook)(void*)) {
+    uint64_t before = recorder->control->loading_thread;
+    struct strobe_agent_call call;
+    call.recorder = recorder;
+    call.function = hook;
+    recorder->control->loading_thread = strobe_thread_pointer();
+    STROBE_COMPILER_BARRIER();
+    if (!strobe_call_on_own_stack(recorder, strobe_call_agent, &call)) strobe_call_agent(&call);
+    STROBE_COMPILER_BARRIER();
+    /* never another thread, which may have left by a jump out of a handler */
+    recorder->control->loading_thread = before == strobe_thread_pointer() ? before : 0;
+}

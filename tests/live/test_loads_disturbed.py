@@ -1,0 +1,35 @@
+"""Threads that load libraries go on as untraced: with little stack, cancelled, interrupted by handlers that fork."""
+
+from __future__ import annotations
+
+import pytest
+from support.sessions import Build, Launch, outcome, totals, untraced
+
+pytestmark = pytest.mark.parametrize("form", ["native", "portable"])
+
+
+@pytest.fixture(autouse=True)
+def of_form(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+
+
+def test_on_a_small_stack(launch: Launch, build_program: Build, build_plugin: Build) -> None:
+    program, arguments = build_program("little_room", "-O1"), ("load", str(build_plugin()))
+    session = launch(program, *arguments, patterns=["plugin_run"], sampling="off")
+    assert outcome(session) == untraced(program, *arguments)
+    assert totals(session)["plugin_run"].count == 10
+
+
+@pytest.mark.parametrize("patterns", [["plugin_run"], ["@lib:libc.so.6"]], ids=["a function", "the C library"])
+def test_by_threads_that_are_cancelled(
+    launch: Launch, build_program: Build, build_plugin: Build, patterns: list[str]
+) -> None:
+    program, plugin = build_program("cancels_loads", "-O1"), str(build_plugin())
+    session = launch(program, plugin, patterns=patterns)
+    assert outcome(session) == untraced(program, plugin)
+
+
+def test_a_handler_forks_meanwhile(launch: Launch, build_program: Build, build_plugin: Build) -> None:
+    program, plugin = build_program("forks_interrupted", "-O1"), str(build_plugin())
+    session = launch(program, plugin, patterns=["plugin_run"])
+    assert outcome(session) == untraced(program, plugin)
