@@ -83,11 +83,11 @@ rpc.exports = {
         return Process.enumerateModules().map(describe);
     },
 
-    /** From now on libraries are told of when they come and go; see modules.ts. `socket`: null where it is not known. */
-    observeModules(socket: AgentSocket | null): void {
+    /** From now on libraries are told of when they come and go; see modules.ts. `socket`: null where it is not known. False where none will be. */
+    observeModules(socket: AgentSocket | null): boolean {
         connectedBy(socket);
         const added = (module: Module): void => announce(describe(module), recorder);
-        observe(added, module => {
+        return observe(added, module => {
             recorder?.codeChanges.forget(module.base, module.size);
             forgetTrampolines(module.base, module.size);
             if (!isCutOff()) send({ type: "module-removed", module: describe(module) });

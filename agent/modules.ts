@@ -49,9 +49,10 @@ export function describe(module: Module): ModuleAnswer {
 
 /**
  * Calls back for libraries that come and go after this; Frida itself also tells of those that are there already.
- * `others`: something has changed that Frida does not see, libraries in namespaces of their own (dlmopen).
+ * `others`: something has changed that Frida does not see, libraries in namespaces of their own (dlmopen). False where nobody tells of any:
+ * what the dynamic linker calls cannot be hooked, as where somebody else has hooked it.
  */
-export function observe(added: (module: Module) => void, removed: (module: Module) => void, others: () => void): void {
+export function observe(added: (module: Module) => void, removed: (module: Module) => void, others: () => void): boolean {
     let known = false;
     let isSeen = false;
     Process.attachModuleObserver({
@@ -66,11 +67,16 @@ export function observe(added: (module: Module) => void, removed: (module: Modul
     });
     known = true;
     const debug = Module.findGlobalExportByName("_r_debug");
-    if (debug === null) return;
-    Interceptor.attach(debug.add(NOTIFIER_OFFSET).readPointer(), () => { // called after Frida's own
-        if (!isSeen && areConsistent(debug)) others();
-        isSeen = false;
-    });
+    if (debug === null) return true; // without a dynamic linker none come
+    try {
+        Interceptor.attach(debug.add(NOTIFIER_OFFSET).readPointer(), () => { // called after Frida's own
+            if (!isSeen && areConsistent(debug)) others();
+            isSeen = false;
+        });
+    } catch {
+        return false;
+    }
+    return true;
 }
 
 /** Whether no namespace is in the middle of a change. */

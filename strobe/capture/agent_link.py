@@ -163,9 +163,10 @@ class AgentLink:
         found = [_module(item) for item in self._ask(self._script.exports_sync.modules)]
         return [module for module in found if module.path != str(resources.NATIVE_RECORDER)]
 
-    def observe_modules(self, socket: tuple[int, str] | None) -> None:
-        """`socket`: the agent's connection, its descriptor and its inode's number; None where it is not known."""
-        self._ask(self._script.exports_sync.observe_modules, socket)
+    def observe_modules(self, socket: tuple[int, str] | None) -> bool:
+        """`socket`: the agent's connection, its descriptor and its inode's number; None where it is not known. False
+        where libraries will not be told of."""
+        return bool(self._ask(self._script.exports_sync.observe_modules, socket))
 
     def register_unwinder(self, addresses: list[int]) -> None:
         self._ask(self._script.exports_sync.register_unwinder, [hex(address) for address in addresses])

@@ -75,6 +75,7 @@ class Target:
         self._pidfd = os.pidfd_open(pid)
         self._pidfd_lock = threading.Lock()
         self._patches = CodePatches(pid)
+        self.tells_of_libraries = True  # that come while it runs
         self._patches.running = attached
         self._is_allowed = False
         self._ended = threading.Event()
@@ -187,7 +188,7 @@ class Target:
         self._patches.take_back(self.setup.left)
         self._agent.change_process()
         observe(self.pid, self._agent, self._patches)
-        self._agent.observe_modules(self._session.socket)
+        self.tells_of_libraries = self._agent.observe_modules(self._session.socket)
 
     def _let_go(self) -> None:
         """After a failure on the way in: nothing of the process is open here, and one attached to is as before."""

@@ -11,14 +11,23 @@ from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
 
 _LEAVING_S = 5.0  # an agent takes back what it has changed when its Strobe process has died
+_GOING_S = 0.5  # and is gone itself a little later; a forked child's copy never goes
 _POLL_S = 0.01
 
 
 def wait_until_unrecorded(store: Store, pid: int) -> None:
     """Returns once no session records the process. Raises recorded_already, naming the session that does.
 
-    What an agent left that could not take it back is taken over by the next one.
+    What an agent left that could not take it back is taken over by the next one. One that is going would put back what
+    the next one's Frida has changed.
     """
+    _wait_until_left(store, pid)
+    deadline = time.monotonic() + _GOING_S
+    while has_agent(pid) and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+
+
+def _wait_until_left(store: Store, pid: int) -> None:
     deadline = time.monotonic() + _LEAVING_S
     while segments := live_segments(pid):
         record = _record_of(store, segments[0])

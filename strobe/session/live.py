@@ -87,6 +87,12 @@ class LiveSession(Session):
         if target.setup.reason:
             note = f"The portable form of the recorder is in use, several times slower: {target.setup.reason}."
             self._store.add_warnings(self.id, [note])
+        if not target.tells_of_libraries:
+            note = (
+                "Another tool has changed what the dynamic linker calls when libraries come: those that come while the"
+                " program runs are traced only from the next change of patterns on."
+            )
+            self._store.add_warnings(self.id, [note])
         if limits_memory(target.pid):
             note = (
                 "The program's memory is limited (RLIMIT_AS or RLIMIT_DATA). What Strobe reserves there, some 2 GB,"
