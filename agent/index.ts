@@ -86,8 +86,9 @@ rpc.exports = {
     /** From now on libraries are told of when they come and go; see modules.ts. `socket`: null where it is not known. False where none will be. */
     observeModules(socket: AgentSocket | null): boolean {
         connectedBy(socket);
+        if (recorder === null) return false;
         const added = (module: Module): void => announce(describe(module), recorder);
-        return observe(added, module => {
+        return observe(recorder, added, module => {
             recorder?.codeChanges.forget(module.base, module.size);
             forgetTrampolines(module.base, module.size);
             if (!isCutOff()) send({ type: "module-removed", module: describe(module) });
@@ -170,6 +171,7 @@ rpc.exports = {
     /** Runs at unload, at detach, at exit, and when the host dies. */
     dispose(): void {
         leave();
+        recorder?.callAtChanges(NULL, null);
         // has been waited for, unless the host is gone
         for (let turn = 0; turn < LEAVE_TURNS && (recorder?.letLeave() ?? 0) > 0; turn++) Thread.sleep(LEAVE_TURN_S);
         if (recorder !== null) stayUntilLeft(recorder);

@@ -10,7 +10,6 @@ const LOOK_S = 0.001;
 const LONGEST_LOOK_S = 0.016;
 // of struct r_debug (glibc's link.h), one for each namespace of libraries; that of the program's own is the first
 const VERSION_WITH_NEXT = 2;
-const NOTIFIER_OFFSET = 16; // the function that the dynamic linker calls at each change
 const STATE_OFFSET = 24;
 const NEXT_OFFSET = 40;
 const CONSISTENT = 0;
@@ -49,10 +48,12 @@ export function describe(module: Module): ModuleAnswer {
 
 /**
  * Calls back for libraries that come and go after this; Frida itself also tells of those that are there already.
- * `others`: something has changed that Frida does not see, libraries in namespaces of their own (dlmopen). False where nobody tells of any:
- * what the dynamic linker calls cannot be hooked, as where somebody else has hooked it.
+ * `others`: something has changed that Frida does not see, libraries in namespaces of their own (dlmopen). False where nobody tells of any.
  */
-export function observe(added: (module: Module) => void, removed: (module: Module) => void, others: () => void): boolean {
+export function observe(
+    recorder: Recorder, added: (module: Module) => void, removed: (module: Module) => void, others: () => void,
+): boolean {
+    const debug = Module.findGlobalExportByName("_r_debug"); // before any thread waits in the dynamic linker for the host
     let known = false;
     let isSeen = false;
     Process.attachModuleObserver({
@@ -66,17 +67,13 @@ export function observe(added: (module: Module) => void, removed: (module: Modul
         },
     });
     known = true;
-    const debug = Module.findGlobalExportByName("_r_debug");
+    isSeen = false;
     if (debug === null) return true; // without a dynamic linker none come
-    try {
-        Interceptor.attach(debug.add(NOTIFIER_OFFSET).readPointer(), () => { // called after Frida's own
-            if (!isSeen && areConsistent(debug)) others();
-            isSeen = false;
-        });
-    } catch {
-        return false;
-    }
-    return true;
+    recorder.callAtChanges(debug.add(STATE_OFFSET), () => { // after Frida's observer
+        if (!isSeen && areConsistent(debug)) others();
+        isSeen = false;
+    });
+    return recorder.isToldOfLibraries;
 }
 
 /** Whether no namespace is in the middle of a change. */

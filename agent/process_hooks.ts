@@ -46,15 +46,16 @@ export class ProcessHooks {
         return this.place(recorder, behindMark(globalExport("_exit")), write);
     }
 
-    /** `write` is given where Frida's hook leads. */
-    guardLoader(recorder: Recorder, write: (memory: NativePointer, leadsTo: NativePointer) => number): void {
+    /** `write` is given where Frida's hook leads. False where there is none. */
+    guardLoader(recorder: Recorder, write: (memory: NativePointer, leadsTo: NativePointer) => number): boolean {
         Process.enumerateModules(); // Frida hooks it when it first looks for libraries
         const linker = Module.findGlobalExportByName("_r_debug");
-        if (linker === null) return;
+        if (linker === null) return true;
         const at = behindMark(linker.add(NOTIFIER_OFFSET).readPointer());
-        if (at.readU8() !== JUMP) return;
+        if (at.readU8() !== JUMP) return false;
         const leadsTo = at.add(JUMP_BYTES).add(at.add(1).readS32());
         if (this.place(recorder, at, memory => write(memory, leadsTo))) this.changes.pop();
+        return true;
     }
 
     /** Not of the guard, which keeps threads from Frida's hook until Frida, when it goes, puts back what it has changed. */

@@ -83,8 +83,13 @@ export class Recorder {
     private readonly unwindTable: NativePointer;
     private readonly addUnwinder_: (registerFrame: NativePointer) => number;
     private readonly processHooks = new ProcessHooks();
+    private changed: NativePointer | null = null;
     /** Once what an agent before this one has left is taken back. */
     readonly changeProcess: () => void;
+    /** False where Frida has not hooked what the dynamic linker calls. Known once the process is changed. */
+    isToldOfLibraries = true;
+    /** Calls when libraries have changed and the dynamic linker's state, which is at the address, is consistent; null: no more. */
+    readonly callAtChanges: (state: NativePointer, changed: (() => void) | null) => void;
     readonly codeChanges: CodeChanges;
     readonly extras: Extras;
     readonly answer: RecorderAnswer;
@@ -129,10 +134,15 @@ export class Recorder {
         this.letLeave_ = new NativeFunction(form.strobe_agent_let_leave, "uint32", []);
         this.release_ = library !== null || INTERCEPTOR_WRITES ? null : new NativeFunction(form.strobe_agent_release, "void", []);
         this.noteUntold = new NativeFunction(form.strobe_agent_note_untold, "void", []);
+        const setChanged = new NativeFunction(form.strobe_agent_set_libraries_changed, "void", ["pointer", "pointer"]);
+        this.callAtChanges = (state, changed) => {
+            this.changed = changed === null ? this.changed : new NativeCallback(changed, "void", []); // a thread may be there
+            setChanged(changed === null ? NULL : this.changed as NativePointer, state);
+        };
         this.changeProcess = () => {
             this.noteExit(tools, form);
             const writeGuard = new NativeFunction(form.strobe_agent_loader_guard, "uint32", ["pointer", "pointer", "pointer"]);
-            this.processHooks.guardLoader(this, (memory, leadsTo) => writeGuard(memory, leadsTo, SET_CANCEL_STATE) as number);
+            this.isToldOfLibraries = this.processHooks.guardLoader(this, (memory, leadsTo) => writeGuard(memory, leadsTo, SET_CANCEL_STATE) as number);
         };
         const catches = new NativeFunction(form.strobe_agent_catches_returns, "int", []);
         const place = new NativeFunction(form.strobe_agent_recorder, "pointer", [])() as NativePointer;
@@ -294,7 +304,8 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
         "strobe_agent_jumps",
         "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
         "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_set_watch", "strobe_agent_set_recipe",
-        "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_script", "strobe_agent_end",
+        "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_script",
+        "strobe_agent_set_libraries_changed", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
         "strobe_agent_guard", "strobe_agent_loader_guard", "strobe_agent_let_leave", "strobe_agent_note_untold", "strobe_on_thread_end",
         "strobe_native_begin", "strobe_native_observe", "strobe_native_observed_name",

@@ -239,6 +239,13 @@ void strobe_agent_set_script(void* script, void* set_cancel_state) {
     strobe_recorder.script = (strobe_script_function*)script;
 }
 
+/* `changed`: called, or NULL; `state`: see strobe_recorder.library_state, NULL where it stays. */
+void strobe_agent_set_libraries_changed(void* changed, const uint8_t* state) {
+    if (state != NULL) strobe_recorder.library_state = state;
+    STROBE_COMPILER_BARRIER();
+    strobe_recorder.libraries_changed = (void (*)(void))changed;
+}
+
 /* As strobe_recorder.callers; nobody writes there any more. Whether nobody reads those before any more. */
 int strobe_agent_set_callers(const uint64_t* callers) {
     *(const uint64_t* volatile*)&strobe_recorder.callers = callers;

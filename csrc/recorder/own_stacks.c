@@ -10,6 +10,7 @@
 #define STROBE_MAP_PRIVATE_ANONYMOUS 0x22
 #define STROBE_MAP_NORESERVE 0x4000
 #define STROBE_CANCEL_DISABLE 1
+#define STROBE_RT_CONSISTENT 0u
 #define STROBE_OWN_STACK_BYTES (512u << 10)
 #define STROBE_OWN_STACK_MAPPED (STROBE_OWN_STACK_BYTES + 2 * STROBE_PAGE_BYTES)
 
@@ -84,9 +85,17 @@ struct strobe_agent_call {
     void (*function)(void*);
 };
 
+/* Frida tells the agent of the program's own namespace alone. */
+static void strobe_call_hook(void* argument) {
+    const struct strobe_agent_call* call = (const struct strobe_agent_call*)argument;
+    void (*changed)(void) = *(void (*const volatile*)(void))&call->recorder->libraries_changed;
+    call->function(NULL);
+    if (changed != NULL && *(const volatile uint32_t*)call->recorder->library_state == STROBE_RT_CONSISTENT) changed();
+}
+
 static void strobe_call_agent(void* argument) {
     const struct strobe_agent_call* call = (const struct strobe_agent_call*)argument;
-    strobe_call_uncancelled(call->recorder, call->function, NULL);
+    strobe_call_uncancelled(call->recorder, strobe_call_hook, argument);
 }
 
 /* For machine code in front of Frida's hook on the function that the dynamic linker calls when libraries come and go;

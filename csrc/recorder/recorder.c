@@ -94,6 +94,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     }
     recorder->captures_used = recorder->recipe_steps_used = recorder->extras_used = 0;
     recorder->script = NULL;
+    recorder->libraries_changed = NULL;
     recorder->exit_function = (uint64_t)strobe_exit;
     recorder->control->exit_handler = recorder->exit_function;
     recorder->control->alive = 1;

@@ -227,7 +227,9 @@ struct strobe_recorder {
     uint32_t extras_used;
     strobe_script_function* script;
     int (*set_cancel_state)(int state, int* before); /* pthread_setcancelstate; NULL where there is none */
-    const uint64_t* callers; /* code that unwinders know: a count, then pairs of start and end, by address */
+    void (*libraries_changed)(void);                 /* the agent's, as the script */
+    const uint8_t* library_state; /* of the dynamic linker, for the program's own namespace: r_debug.r_state */
+    const uint64_t* callers;      /* code that unwinders know: a count, then pairs of start and end, by address */
     void* (*get_specific)(uint32_t key);
     int (*set_specific)(uint32_t key, const void* value);
     int (*plain_set_specific)(uint32_t key, const void* value);
