@@ -13,6 +13,7 @@ from typing import Protocol
 from strobe import threads
 from strobe._core import SymbolTable
 from strobe.model import FunctionSymbol
+from strobe.own_memory import give_back, own_kb
 from strobe.symbols import cache
 from strobe.symbols.cache import SymbolCache
 from strobe.symbols.columns import Columns, Deferred
@@ -34,6 +35,10 @@ from strobe.symbols.unwinding import UnwindTables
 Stamps = dict[str, Stamp]
 KEPT_FILES = 16  # however long they are not used
 KEPT_S = 600.0  # others, after their last use
+FULL_KB = 400 << 10  # of memory, from which on less is kept:
+FULL_FILES = 4
+FULL_S = 60.0
+_LOOK_S = 10.0
 _BIG_BYTES = 100 << 20
 _BYTES_PER_SECOND = 100 << 20  # of .debug_info, about; for the announcement only
 
@@ -78,6 +83,7 @@ class ElfResolver:
         self._cache = cache or SymbolCache()
         self._loaded: dict[str, _Loaded] = {}
         self._used: dict[str, float] = {}  # when each was, by time.monotonic
+        self._next_look = 0.0
         self._lock = threading.RLock()  # pyelftools reads by position: one reader at a time
 
     def module(self, path: str) -> ModuleSymbols:
@@ -133,18 +139,25 @@ class ElfResolver:
         loaded = self._loaded.get(path)
         if loaded is None or any(stamp(file) != was for file, was in loaded.files.items()):
             loaded = self._loaded[path] = self._read(path)
-            self._used[path] = time.monotonic()
-            self._forget_unused()
+            self._next_look = 0.0
         self._used[path] = time.monotonic()
+        if self._used[path] >= self._next_look:
+            self._next_look = self._used[path] + _LOOK_S
+            self._forget_unused()
         return loaded
 
     def _forget_unused(self) -> None:
-        """Each build of a test may have a name of its own, and a daemon lives for weeks."""
+        """Each build of a test may have a name of its own, and a daemon lives for weeks. What is read of a file's types
+        grows with what is asked for, and goes with it."""
+        is_full = own_kb() > FULL_KB
+        files, seconds = (FULL_FILES, FULL_S) if is_full else (KEPT_FILES, KEPT_S)
         oldest_first = sorted(self._used, key=self._used.__getitem__)
-        for path in oldest_first[:-KEPT_FILES]:
-            if time.monotonic() - self._used[path] < KEPT_S:
+        for path in oldest_first[:-files]:
+            if time.monotonic() - self._used[path] < seconds:
                 break
             del self._loaded[path], self._used[path]
+        if is_full:
+            give_back()
 
     def _read(self, path: str) -> _Loaded:
         own = stamp(path)

@@ -18,6 +18,7 @@ RANKS = {
     "model": 0,
     "threads": 1,
     "private_folder": 0,
+    "own_memory": 0,
     "low_descriptors": 0,
     "config": 1,
     "calls": 1,

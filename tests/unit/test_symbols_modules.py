@@ -302,8 +302,9 @@ def test_big_debug_information_is_announced(build_program: BuildProgram, monkeyp
     assert "debug information of naming" in sentence
 
 
+@pytest.mark.parametrize("is_full", [False, True])
 def test_files_that_nobody_uses_any_more_are_forgotten(
-    build_program: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    build_program: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_full: bool
 ) -> None:
     program = build_program("hello")
     paths = [Path(shutil.copy(program, tmp_path / f"test-{number:x}")) for number in range(40)]
@@ -311,12 +312,13 @@ def test_files_that_nobody_uses_any_more_are_forgotten(
     read = {str(path): weakref.ref(resolver.module(str(path))) for path in paths[:30]}
     gc.collect()
     assert all(symbols() is not None for symbols in read.values())
-    monkeypatch.setattr(module, "KEPT_S", 0.0)
+    monkeypatch.setattr(module, "FULL_S" if is_full else "KEPT_S", 0.0)
+    monkeypatch.setattr(module, "FULL_KB", 0 if is_full else 1 << 40)
     for path in paths[30:]:
         resolver.module(str(paths[0]))
         resolver.module(str(path))
     gc.collect()
     left = [path for path, symbols in read.items() if symbols() is not None]
     assert str(paths[0]) in left
-    assert len(left) <= module.KEPT_FILES
+    assert len(left) <= (module.FULL_FILES if is_full else module.KEPT_FILES)
     assert {function.name for function in resolver.module(str(paths[1])).functions} >= {"main"}
