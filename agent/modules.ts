@@ -10,6 +10,7 @@ const LOOK_S = 0.001;
 const LONGEST_LOOK_S = 0.016;
 // of struct r_debug (glibc's link.h), one for each namespace of libraries; that of the program's own is the first
 const VERSION_WITH_NEXT = 2;
+const NOTIFIER_OFFSET = 16; // the function that the dynamic linker calls at each change
 const STATE_OFFSET = 24;
 const NEXT_OFFSET = 40;
 const CONSISTENT = 0;
@@ -53,7 +54,7 @@ export function describe(module: Module): ModuleAnswer {
 export function observe(
     recorder: Recorder, added: (module: Module) => void, removed: (module: Module) => void, others: () => void,
 ): boolean {
-    const debug = Module.findGlobalExportByName("_r_debug"); // before any thread waits in the dynamic linker for the host
+    const debug = linkersDebug(); // before any thread waits in the dynamic linker for the host
     let known = false;
     let isSeen = false;
     Process.attachModuleObserver({
@@ -74,6 +75,13 @@ export function observe(
         isSeen = false;
     });
     return recorder.isToldOfLibraries;
+}
+
+/** The dynamic linker's own: a program that refers to it has a copy, which does not change. */
+function linkersDebug(): NativePointer | null {
+    const found = Module.findGlobalExportByName("_r_debug");
+    const linker = found === null ? null : Process.findModuleByAddress(found.add(NOTIFIER_OFFSET).readPointer());
+    return linker?.findExportByName("_r_debug") ?? found;
 }
 
 /** Whether no namespace is in the middle of a change. */

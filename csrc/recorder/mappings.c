@@ -47,6 +47,16 @@ static int strobe_maps_open(struct strobe_maps* maps) {
     return maps->fd >= 0;
 }
 
+int strobe_main_thread_has_ended(void) {
+    static const char path[] = "/proc/self/maps";
+    char first;
+    int64_t length, fd = strobe_syscall(STROBE_SYS_OPENAT, STROBE_AT_FDCWD, (int64_t)path, STROBE_O_CLOEXEC, 0, 0, 0);
+    if (fd < 0) return 0;
+    length = strobe_syscall(STROBE_SYS_READ, fd, (int64_t)&first, 1, 0, 0, 0);
+    strobe_syscall(STROBE_SYS_CLOSE, fd, 0, 0, 0, 0, 0);
+    return length == 0;
+}
+
 static void strobe_maps_close(const struct strobe_maps* maps) {
     strobe_syscall(STROBE_SYS_CLOSE, maps->fd, 0, 0, 0, 0, 0);
 }

@@ -11,6 +11,9 @@
 #define STROBE_MAP_NORESERVE 0x4000
 #define STROBE_CANCEL_DISABLE 1
 #define STROBE_RT_CONSISTENT 0u
+#define STROBE_SS_ONSTACK 1
+#define STROBE_SS_DISABLE 2
+#define STROBE_SIG_SETMASK 2
 #define STROBE_OWN_STACK_BYTES (512u << 10)
 #define STROBE_OWN_STACK_MAPPED (STROBE_OWN_STACK_BYTES + 2 * STROBE_PAGE_BYTES)
 
@@ -37,9 +40,10 @@ static void strobe_own_stack_unmap(uint64_t stack) {
    forked while it was taken it stays so. */
 static uint64_t strobe_own_stack_take(struct strobe_recorder* recorder) {
     uint64_t stack;
-    if (!STROBE_SWITCHES_STACKS || !recorder->may_call_kernel) return 0;
-    if (!strobe_compare_exchange32(&recorder->kept_stack_taken, 0, 1)) return strobe_own_stack_map();
-    if (recorder->kept_stack == 0) recorder->kept_stack = strobe_own_stack_map();
+    if (!STROBE_SWITCHES_STACKS || (!recorder->may_call_kernel && recorder->kept_stack == 0)) return 0;
+    if (!strobe_compare_exchange32(&recorder->kept_stack_taken, 0, 1))
+        return recorder->may_call_kernel ? strobe_own_stack_map() : 0;
+    if (recorder->kept_stack == 0 && recorder->may_call_kernel) recorder->kept_stack = strobe_own_stack_map();
     stack = recorder->kept_stack;
     if (stack == 0) recorder->kept_stack_taken = 0;
     return stack;
@@ -52,6 +56,11 @@ static void strobe_own_stack_give(struct strobe_recorder* recorder, uint64_t sta
     }
     STROBE_COMPILER_BARRIER();
     *(volatile uint32_t*)&recorder->kept_stack_taken = 0;
+}
+
+void strobe_own_stack_prepare(struct strobe_recorder* recorder) {
+    uint64_t stack = strobe_own_stack_take(recorder);
+    if (stack != 0) strobe_own_stack_give(recorder, stack);
 }
 
 void strobe_own_stack_release(struct strobe_recorder* recorder) {
@@ -69,13 +78,57 @@ void strobe_call_uncancelled(const struct strobe_recorder* recorder, void (*func
     if (recorder->set_cancel_state != NULL) recorder->set_cancel_state(before, NULL);
 }
 
+struct strobe_alternate_stack { /* stack_t */
+    uint64_t address;
+    int32_t flags;
+    int32_t reserved;
+    uint64_t size;
+};
+
+struct strobe_stack_call {
+    void (*function)(void*);
+    void* argument;
+    struct strobe_alternate_stack alternate;
+    uint64_t mask;
+};
+
+/* The thread was on its alternate stack: from here on the kernel takes that for free, and would begin the next handler
+   upon the frames that are there. It cannot be put out of use before, and all signals are blocked until it is. */
+static void strobe_call_without_alternate(void* argument) {
+    struct strobe_stack_call* call = (struct strobe_stack_call*)argument;
+    struct strobe_alternate_stack none;
+    none.address = none.size = 0;
+    none.flags = STROBE_SS_DISABLE;
+    none.reserved = 0;
+    strobe_syscall(STROBE_SYS_SIGALTSTACK, (int64_t)&none, 0, 0, 0, 0, 0);
+    strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_SETMASK, (int64_t)&call->mask, 0, 8, 0, 0);
+    call->function(call->argument);
+}
+
+static void strobe_call_from_alternate(struct strobe_stack_call* call, uint64_t stack) {
+    uint64_t all = ~0ull;
+    strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_SETMASK, (int64_t)&all, (int64_t)&call->mask, 8, 0, 0);
+    strobe_call_on(stack, strobe_call_without_alternate, call);
+    call->alternate.flags &= ~STROBE_SS_ONSTACK;
+    strobe_syscall(STROBE_SYS_SIGALTSTACK, (int64_t)&call->alternate, 0, 0, 0, 0, 0); /* the thread is on it again */
+}
+
 int strobe_call_on_own_stack(struct strobe_recorder* recorder, void (*function)(void*), void* argument) {
     uint64_t stack = strobe_own_stack_take(recorder);
     uint64_t* note = (uint64_t*)stack;
+    struct strobe_stack_call call;
     if (stack == 0) return 0;
     note[0] = STROBE_STACK_NOTE;
     note[1] = (uint64_t)&note;
-    strobe_call_on(stack, function, argument);
+    call.alternate.flags = 0;
+    if (recorder->may_call_kernel) strobe_syscall(STROBE_SYS_SIGALTSTACK, 0, (int64_t)&call.alternate, 0, 0, 0, 0);
+    if (call.alternate.flags & STROBE_SS_ONSTACK) {
+        call.function = function;
+        call.argument = argument;
+        strobe_call_from_alternate(&call, stack);
+    } else {
+        strobe_call_on(stack, function, argument);
+    }
     strobe_own_stack_give(recorder, stack);
     return 1;
 }
@@ -89,6 +142,7 @@ struct strobe_agent_call {
 static void strobe_call_hook(void* argument) {
     const struct strobe_agent_call* call = (const struct strobe_agent_call*)argument;
     void (*changed)(void) = *(void (*const volatile*)(void))&call->recorder->libraries_changed;
+    strobe_vectors_reset(); /* who has come here keeps them */
     call->function(NULL);
     if (changed != NULL && *(const volatile uint32_t*)call->recorder->library_state == STROBE_RT_CONSISTENT) changed();
 }
@@ -104,6 +158,10 @@ static void strobe_call_agent(void* argument) {
 void strobe_tell_agent(struct strobe_recorder* recorder, void (*hook)(void*)) {
     uint64_t before = recorder->control->loading_thread;
     struct strobe_agent_call call;
+    if (recorder->may_call_kernel && strobe_main_thread_has_ended()) {
+        strobe_fetch_add32(&recorder->header->untold_libraries, 1);
+        return;
+    }
     call.recorder = recorder;
     call.function = hook;
     recorder->control->loading_thread = strobe_thread_pointer();

@@ -49,6 +49,7 @@ uint64_t strobe_call_script(strobe_script_function* script, uint64_t number, con
     uint8_t* area = (uint8_t*)(((uint64_t)memory + 15) & ~(uint64_t)15);
     uint64_t result;
     strobe_vectors_save(area);
+    strobe_vectors_reset();
     result = script(number, registers, slot, out);
     strobe_vectors_restore(area);
     return result;

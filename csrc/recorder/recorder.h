@@ -387,6 +387,10 @@ int strobe_code_find(uint64_t address, uint64_t* range);
 /* stack.c */
 void strobe_stack_bounds(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 int strobe_stack_is_alternate(const struct strobe_recorder* recorder);
+/* Whether the process has lost what /proc shows of its main thread, which has ended: Frida cannot do without. */
+int strobe_main_thread_has_ended(void);
+/* While the kernel may be called. */
+void strobe_own_stack_prepare(struct strobe_recorder* recorder);
 /* On the agent's thread, once. */
 void strobe_stack_offset_find(struct strobe_recorder* recorder);
 void strobe_main_stack_find(struct strobe_recorder* recorder);

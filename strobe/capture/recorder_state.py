@@ -117,6 +117,8 @@ def _is_in_handler(pid: int, memory: FileIO, work: _Work) -> bool:
         return True
     low, high = work.stack
     is_own = low <= pointer < high
+    if is_own and work.slot - pointer > _STACK_BYTES:
+        return True  # too far to be looked through
     end = min(pointer + _STACK_BYTES, work.slot if is_own else (pointer + _STACK_BYTES) // _PAGE * _PAGE)
     stack = bytearray()
     while pointer + len(stack) < end:
@@ -128,6 +130,8 @@ def _is_in_handler(pid: int, memory: FileIO, work: _Work) -> bool:
         if not piece:  # the process ends
             break
         stack += piece
+    if not is_own and pointer + len(stack) >= end:
+        return True  # there is more than is looked through
     # the kernel puts a frame where a called function would have its return address
     first = (8 - pointer) % 16
     addresses = {struct.unpack_from("<Q", stack, place)[0] for place in range(first, len(stack) - 7, 16)}

@@ -24,8 +24,8 @@ _LOCK_S = 1.0
 _SECOND_LOOK_S = 0.1  # a library that is being unloaded, or a program that is ending, looks the same at first
 _SHOWN = 5
 _CUT_OFF = (
-    "The program has closed the descriptors of Strobe's agent. It is recorded on with the hooks that it has, which"
-    " cannot be changed any more; libraries that it loads after that are not traced."
+    "The program has closed the descriptors of Strobe's agent, or its main thread has ended. It is recorded on with the"
+    " hooks that it has, which cannot be changed any more; libraries that it loads after that are not traced."
 )
 
 

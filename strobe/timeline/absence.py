@@ -251,8 +251,8 @@ def _add_not_seen(found: _Findings, reader: SessionReader, wanted: EventFilter, 
     if untold := reader.segment.untold_libraries:
         libraries = "A library was" if untold == 1 else f"{untold} libraries were"
         found.doubts.append(
-            f"{libraries} loaded after the program had closed the descriptors of Strobe's agent: their functions are"
-            " not traced."
+            f"{libraries} loaded when Strobe's agent could not tell of it, as the program had closed the agent's"
+            " descriptors or its main thread had ended: their functions are not traced."
         )
     if partly := _noted(record, "partly_inlined", wanted):
         found.doubts.append(

@@ -33,3 +33,16 @@ def test_a_handler_forks_meanwhile(launch: Launch, build_program: Build, build_p
     program, plugin = build_program("forks_interrupted", "-O1"), str(build_plugin())
     session = launch(program, plugin, patterns=["plugin_run"])
     assert outcome(session) == untraced(program, plugin)
+
+
+@pytest.mark.parametrize("how", ["alternate", "filtered", "floating", "namespace", "last"])
+def test_where_that_takes_care(launch: Launch, build_program: Build, build_plugin: Build, how: str) -> None:
+    """On an alternate stack beside setuid; under a filter on a small stack; with exceptions of floating point unmasked;
+    into a namespace of its own in a program with a copy of the linker's state; when the main thread has ended."""
+    program, arguments = build_program("loads_oddly", "-O1", "-Wl,--no-as-needed,-lm"), (str(build_plugin()), how)
+    session = launch(program, *arguments, patterns=["plugin_run"], sampling="off")
+    assert outcome(session) == untraced(program, *arguments)
+    if how == "last":  # Frida cannot look at the process any more
+        assert any("its main thread has ended" in warning for warning in session.warnings)
+    else:
+        assert totals(session)["plugin_run"].count == 20

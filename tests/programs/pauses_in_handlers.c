@@ -1,4 +1,5 @@
-/* Calls all the time. A handler of SIGUSR2 interrupts that until SIGHUP; SIGUSR1 ends the program. */
+/* Calls all the time. A handler of SIGUSR2, with a large frame where an argument is given, interrupts that until
+ * SIGHUP; SIGUSR1 ends the program. */
 #include "told.h"
 
 __attribute__((noinline)) int step(int value) {
@@ -8,16 +9,30 @@ __attribute__((noinline)) int step(int value) {
 
 static void on_go_on(int number) { (void)number; }
 
-static void on_pause(int number) {
+static int has_large_frame;
+
+__attribute__((noinline)) static void pause_here(void) {
     sigset_t others;
-    (void)number;
     sigfillset(&others);
     sigdelset(&others, SIGHUP);
     sigsuspend(&others);
 }
 
-int main(void) {
+__attribute__((noinline)) static void pause_with_large_frame(void) {
+    volatile char room[100000];
+    room[0] = 1;
+    pause_here();
+    room[sizeof room - 1] = room[0];
+}
+
+static void on_pause(int number) {
+    (void)number;
+    has_large_frame ? pause_with_large_frame() : pause_here();
+}
+
+int main(int count, char** arguments) {
     sigset_t going_on;
+    has_large_frame = count > 1 && arguments[1][0];
     run_until_told();
     sigemptyset(&going_on);
     sigaddset(&going_on, SIGHUP);

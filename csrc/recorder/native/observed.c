@@ -52,6 +52,7 @@ static void strobe_begin_filtered(void) {
     strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_NAME, (int64_t)recorder->filtered_name, 0, 0, 0, 0);
     strobe_states_prepare(recorder, STROBE_STATES_UNDER_FILTER);
     strobe_pages_prepare(recorder);
+    strobe_own_stack_prepare(recorder);
     STROBE_COMPILER_BARRIER();
     recorder->may_call_kernel = 0;
 }

@@ -128,6 +128,7 @@ static inline void strobe_x87_save(uint8_t* area) { area[3] = area[4] = 0; }
 /* Probes alone run scripts here, at entries, and Interceptor keeps these registers. */
 static inline void strobe_vectors_save(uint8_t* area) { (void)area; }
 static inline void strobe_vectors_restore(uint8_t* area) { (void)area; }
+static inline void strobe_vectors_reset(void) {}
 
 /* Probes alone run the agent's code in threads of the program here. */
 #define STROBE_SWITCHES_STACKS 0

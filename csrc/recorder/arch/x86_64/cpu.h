@@ -121,6 +121,17 @@ static inline void strobe_x87_save(uint8_t* area) { __asm__ volatile("fxsave (%0
 static inline void strobe_vectors_save(uint8_t* area) { strobe_x87_save(area); }
 static inline void strobe_vectors_restore(uint8_t* area) { __asm__ volatile("fxrstor (%0)" : : "r"(area) : "memory"); }
 
+/* The program may have unmasked floating-point exceptions, and set how is rounded: not for code that is not its own. */
+static inline void strobe_vectors_reset(void) {
+    uint8_t memory[512 + 16];
+    uint64_t* area = (uint64_t*)(((uint64_t)memory + 15) & ~(uint64_t)15);
+    uint32_t index;
+    for (index = 0; index < 512 / 8; index++) area[index] = 0;
+    area[0] = 0x37f;  /* the x87's control word */
+    area[3] = 0x1f80; /* mxcsr */
+    strobe_vectors_restore((uint8_t*)area);
+}
+
 #define STROBE_SWITCHES_STACKS 1
 
 /* Calls the function with `stack`, aligned to 16, as the stack pointer. */

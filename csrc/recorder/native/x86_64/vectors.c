@@ -1,5 +1,5 @@
 /* Keeps the vector registers while other code runs: XSAVE for all that the CPU has, FXSAVE where it has no more than
- * SSE. */
+ * SSE. It runs with the defaults: the program may have unmasked floating-point exceptions. */
 #include "vectors.h"
 
 #define STROBE_CPUID_OSXSAVE (1u << 27)
@@ -45,6 +45,10 @@ __asm__(
     "    xorl %edx, %edx\n"
     "    xsave64 (%rsp)\n"
     "    movq %r9, %rdx\n"
+    "    pushq $0x1f80\n"
+    "    ldmxcsr (%rsp)\n"
+    "    addq $8, %rsp\n"
+    "    fninit\n"
     "    call *%r8\n"
     "    movq %rax, %r9\n"
     "    movl $0xe7, %eax\n"
@@ -52,6 +56,10 @@ __asm__(
     "    xrstor64 (%rsp)\n"
     "    jmp 2f\n"
     "1:  fxsave64 (%rsp)\n"
+    "    pushq $0x1f80\n"
+    "    ldmxcsr (%rsp)\n"
+    "    addq $8, %rsp\n"
+    "    fninit\n"
     "    call *%r8\n"
     "    movq %rax, %r9\n"
     "    fxrstor64 (%rsp)\n"
