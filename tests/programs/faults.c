@@ -106,9 +106,14 @@ static void masked(void) {
     printf("saw %d\n", (int)seen);
 }
 
+/* The signal is blocked but for the wait: on a busy machine it would else be there before it. */
 static void suspends(void) {
     sigset_t all;
+    sigset_t one;
     handle(SIGUSR1, note, 0);
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &one, NULL);
     sigfillset(&all);
     sigdelset(&all, SIGUSR1);
     for (int i = 0; i < 10; i++) {
