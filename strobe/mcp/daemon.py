@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import fcntl
 import logging
 import os
@@ -156,6 +157,8 @@ def _take_signals(server: Server) -> None:
     # Handled, though nothing is done: what is ignored (Python ignores the last two) a launched program would inherit.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, lambda *_: None)
+    # Written where no lock and no turn of the interpreter is waited for: for a daemon that does not answer.
+    faulthandler.register(signal.SIGQUIT, sys.__stderr__, all_threads=True)
 
 
 def _close(server: Server) -> None:

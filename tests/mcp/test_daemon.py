@@ -44,6 +44,14 @@ def test_start_status_stop(strobe_home: Path) -> None:
     assert "Traceback" not in log(strobe_home)
 
 
+def test_it_says_what_its_threads_do(strobe_home: Path) -> None:
+    pid = daemon.start(strobe_home).pid
+    assert pid is not None
+    os.kill(pid, signal.SIGQUIT)
+    wait_until(lambda: re.search(r'^Current thread .*\n  File ".*/strobe/', log(strobe_home), re.M), "its stacks")
+    assert daemon.status(strobe_home).pid == pid  # which is no end
+
+
 def test_all_agree_on_where_the_home_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))

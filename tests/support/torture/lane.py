@@ -24,6 +24,7 @@ END_SECONDS = 60.0
 COUNTED = ("counted", "never_called")
 IN_FLIGHT = 64  # threads that may stand between a function's entry and its counter
 REMEMBERED = 60
+BUSY = "busy"  # stands for the refusal of a program in which the agent got no time to begin, as these load the machine
 
 
 class Lane:
@@ -102,7 +103,7 @@ class Lane:
             return answer
         text: str = result["content"][0]["text"]
         self.log.append(f"{self.name}:{self.step} refused: {text}")
-        code = text.partition(":")[0]
+        code = BUSY if "no answer within" in text else text.partition(":")[0]
         assert code in allowed, f"{tool} {arguments}: {text}"
         self.refused[code] += 1
         return None
@@ -126,10 +127,14 @@ class Lane:
         self.say("launch", one, f"{program} {arguments} {patterns}")
         if patterns:
             self.good("debug_trace", projectRoot=root, add=patterns, sampling=self.random.choice(["auto", "off"]))
+        late = self.refused["LIMIT_REACHED"]
         answer = self.call(
-            "debug_launch", "LIMIT_REACHED", command=str(program), args=arguments, projectRoot=root, cwd=root
+            "debug_launch", "LIMIT_REACHED", BUSY, command=str(program), args=arguments, projectRoot=root, cwd=root
         )
-        answer = answer or self.late_session("binaryPath", str(program))
+        if self.refused["LIMIT_REACHED"] > late:
+            answer = self.late_session("binaryPath", str(program))
+        if answer is None:
+            return  # that nothing is left of it is looked at when the epoch ends
         one.pid, one.session = answer["pid"], answer["sessionId"]
         self.living.append(one)
         wait_until(lambda: "ready" in self.output(one), f"{one.title} to be ready", END_SECONDS)
@@ -155,7 +160,13 @@ class Lane:
         self.say("attach", one)
         begun = self.refused["LIMIT_REACHED"]
         answer = self.call(
-            "debug_launch", "ATTACH_FAILED", "LIMIT_REACHED", command="", projectRoot=str(self.folder), pid=one.pid
+            "debug_launch",
+            "ATTACH_FAILED",
+            "LIMIT_REACHED",
+            BUSY,
+            command="",
+            projectRoot=str(self.folder),
+            pid=one.pid,
         )
         if self.refused["LIMIT_REACHED"] > begun:
             answer = self.late_session("pid", one.pid)

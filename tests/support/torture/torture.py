@@ -74,7 +74,7 @@ class Torture:
 
     def fail(self) -> None:
         pid = daemon.status(self.home).pid
-        print(daemon_state.stacks(pid) if pid else "the daemon has ended", flush=True)
+        print(daemon_state.stacks(pid, self.home / "strobe.log") if pid else "the daemon has ended", flush=True)
         log = "\n".join(line for lane in self.lanes for line in lane.log)
         again = f"STROBE_TORTURE_SEED={self.seed} STROBE_TORTURE_FORM={self.form}"
         text = "\n".join(self.failures)
