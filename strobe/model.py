@@ -304,7 +304,7 @@ class Loss:
     evicted: int = 0
     evicted_until_ns: int | None = None
     sampled_out: int = 0
-    lost: int = 0  # found no room: too many threads at once, or a full file system
+    lost: int = 0  # found no room: too many threads at once, a full file system, handlers that interrupt one another
     unwritten: int = 0  # lines of output, and what else the host sees, that the database does not have, or not yet;
     unwritten_reason: str = ""  # and why
 

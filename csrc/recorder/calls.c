@@ -245,22 +245,9 @@ static int strobe_is_in_use(const struct strobe_recorder* recorder, const struct
              !strobe_stack_is_alternate(recorder));
 }
 
-uint64_t strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t* slot, const uint64_t* registers,
-                      uint64_t resume) {
-    struct strobe_thread_state* state;
+static uint64_t strobe_enter_with(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                  uint32_t function, uint64_t* slot, const uint64_t* registers, uint64_t resume) {
     uint64_t stub;
-    if (!recorder->control->alive || !(recorder->plans[function].flags & STROBE_PLAN_ENABLED)) return 0;
-    if (STROBE_UNLIKELY(recorder->control->loading_thread != 0) && strobe_call_is_agents(recorder, slot)) return 0;
-    state = strobe_thread_current(recorder);
-    if (state == NULL) return 0;
-    while (strobe_is_in_use(recorder, state, slot)) {
-        if (state->runs_script) return 0;
-        state = strobe_thread_nested(recorder, state);
-        if (state == NULL) {
-            strobe_fetch_add64(&recorder->header->lost_reentrant, 1);
-            return 0;
-        }
-    }
     state->busy_slot = (uint64_t)slot;
     STROBE_COMPILER_BARRIER();
     stub = strobe_record_call(recorder, state, function, slot, registers, resume);
@@ -268,6 +255,44 @@ uint64_t strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint6
     STROBE_COMPILER_BARRIER();
     state->busy_slot = state->idle;
     return stub != 0 ? stub - STROBE_STUB_CALL_BYTES : 0;
+}
+
+/* The thread has no state yet, or a handler has interrupted the recorder. */
+static STROBE_COLD uint64_t strobe_enter_beginning(struct strobe_recorder* recorder, uint32_t function, uint64_t* slot,
+                                                   const uint64_t* registers, uint64_t resume) {
+    struct strobe_held_signals held;
+    struct strobe_thread_state* state;
+    uint64_t stub = 0;
+    int is_nested = 0;
+    held.are_held = 0;
+    state = strobe_thread_begin(recorder, &held);
+    if (state == NULL) {
+        strobe_signals_release(&held);
+        return 0;
+    }
+    while (state != NULL && strobe_is_in_use(recorder, state, slot) && !state->runs_script) {
+        /* where no signal can be held: its first record is not made yet, which takes longest */
+        int is_slow = is_nested && state->chunk == NULL && !recorder->may_call_kernel;
+        state = is_slow ? NULL : strobe_thread_nested(recorder, state, &held);
+        is_nested = 1;
+    }
+    if (state == NULL)
+        strobe_fetch_add64(&recorder->header->lost_reentrant, 1);
+    else if (!strobe_is_in_use(recorder, state, slot))
+        stub = strobe_enter_with(recorder, state, function, slot, registers, resume);
+    strobe_signals_release(&held);
+    return stub;
+}
+
+uint64_t strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint64_t* slot, const uint64_t* registers,
+                      uint64_t resume) {
+    struct strobe_thread_state* state;
+    if (!recorder->control->alive || !(recorder->plans[function].flags & STROBE_PLAN_ENABLED)) return 0;
+    if (STROBE_UNLIKELY(recorder->control->loading_thread != 0) && strobe_call_is_agents(recorder, slot)) return 0;
+    state = strobe_thread_open(recorder);
+    if (STROBE_UNLIKELY(state == NULL || strobe_is_in_use(recorder, state, slot)))
+        return strobe_enter_beginning(recorder, function, slot, registers, resume);
+    return strobe_enter_with(recorder, state, function, slot, registers, resume);
 }
 
 /* Its time is the callee's of the frame below, which is open still: durations nest, as a thread's ticks only grow. */

@@ -5,7 +5,6 @@
  */
 #include "recorder.h"
 
-#define STROBE_SIG_SETMASK 2
 #define STROBE_EXTRA_STEPS 4096u /* of a recipe: a call waits for them */
 #define STROBE_LEAST_WORDS 2u    /* of a block; each leaves as many for those that follow */
 

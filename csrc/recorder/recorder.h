@@ -49,6 +49,8 @@
 #define STROBE_CAPTURE_CAPACITY (1u << 20)
 #define STROBE_FUNCTION_CAPACITY 262144u
 #define STROBE_PAGE_BYTES 4096u
+#define STROBE_SIG_BLOCK 0 /* rt_sigprocmask(2) */
+#define STROBE_SIG_SETMASK 2
 #define STROBE_THREAD_BLOCK_BYTES 2048u /* less than glibc's struct pthread has */
 #define STROBE_TEXT_PIECE 64u           /* bytes of wide text that are read before its end is looked for */
 #define STROBE_WATCH_DEREFERENCES 4u
@@ -331,11 +333,23 @@ uint32_t strobe_own_tid(const struct strobe_recorder* recorder);
 struct strobe_thread_state* strobe_thread_known(const struct strobe_recorder* recorder);
 /* Prepares up to `count` states, so that a thread can begin with one of them without a system call. */
 void strobe_states_prepare(struct strobe_recorder* recorder, uint32_t count);
+/* Signals of this thread that wait until something is done. */
+struct strobe_held_signals {
+    uint64_t before; /* the mask */
+    int are_held;
+};
+void strobe_signals_release(struct strobe_held_signals* held);
+/* The state of this thread where it can be used at once, else NULL. */
+struct strobe_thread_state* strobe_thread_open(const struct strobe_recorder* recorder);
+/* The state of this thread, begun where it has none; the caller releases what is held then. NULL where the call is not
+   recorded, which is counted, and where it is the agent's. */
+struct strobe_thread_state* strobe_thread_begin(struct strobe_recorder* recorder, struct strobe_held_signals* held);
 struct strobe_thread_state* strobe_thread_current(struct strobe_recorder* recorder);
 /* This thread is about to make a task that has its memory and its control block. */
 void strobe_thread_shares_block(struct strobe_recorder* recorder);
-/* The state that records while `state` is busy; NULL where there is none to be had (counted). */
-struct strobe_thread_state* strobe_thread_nested(struct strobe_recorder* recorder, struct strobe_thread_state* state);
+/* The state that records while `state` is busy; NULL where there is none to be had. As strobe_thread_begin. */
+struct strobe_thread_state* strobe_thread_nested(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                                 struct strobe_held_signals* held);
 void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 /* The session has ended: threads begin anew in the next one. */
 void strobe_states_retire(struct strobe_recorder* recorder);

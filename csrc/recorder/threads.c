@@ -6,6 +6,24 @@
  */
 #include "recorder.h"
 
+/* SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS: what an instruction raises comes at once or ends the process */
+#define STROBE_SYNCHRONOUS_SIGNALS (1ull << 3 | 1ull << 4 | 1ull << 6 | 1ull << 7 | 1ull << 10 | 1ull << 30)
+
+/* To begin a state takes longer than it may take until a signal comes again: each handler would interrupt the one
+   before it, and begin one more, until the stack is full. So signals wait until the first record is made. */
+static void strobe_signals_hold(const struct strobe_recorder* recorder, struct strobe_held_signals* held) {
+    uint64_t all = ~STROBE_SYNCHRONOUS_SIGNALS;
+    if (held->are_held || !recorder->may_call_kernel) return;
+    held->are_held = strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_BLOCK, (int64_t)&all, (int64_t)&held->before,
+                                    8, 0, 0) == 0;
+}
+
+void strobe_signals_release(struct strobe_held_signals* held) {
+    if (!held->are_held) return;
+    held->are_held = 0;
+    strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_SETMASK, (int64_t)&held->before, 0, 8, 0, 0);
+}
+
 #define STROBE_PR_GET_NAME 16
 /* pthread destructors run in rounds, at most this many (PTHREAD_DESTRUCTOR_ITERATIONS) */
 #define STROBE_DESTRUCTOR_ROUNDS 4
@@ -211,13 +229,6 @@ void strobe_tid_offset_find(struct strobe_recorder* recorder) {
     recorder->tid_offset = found;
 }
 
-struct strobe_thread_state* strobe_thread_known(const struct strobe_recorder* recorder) {
-    struct strobe_thread_state* state =
-        (struct strobe_thread_state*)(recorder->thread_slot != 0 ? (void*)strobe_thread_word(recorder->thread_slot)
-                                                                 : recorder->get_specific(recorder->thread_key));
-    return state != NULL && state->thread_pointer == strobe_thread_pointer() ? state : NULL;
-}
-
 void strobe_states_prepare(struct strobe_recorder* recorder, uint32_t count) {
     uint32_t index, used;
     if (count > STROBE_THREAD_STATES) count = STROBE_THREAD_STATES;
@@ -232,21 +243,31 @@ void strobe_states_prepare(struct strobe_recorder* recorder, uint32_t count) {
         strobe_compare_exchange32(&recorder->states_used, used, count);
 }
 
+static struct strobe_thread_state* strobe_state_of_task(const struct strobe_recorder* recorder, uint32_t tid) {
+    uint32_t index;
+    for (index = 0; index < recorder->states_used; index++) {
+        struct strobe_thread_state* state = &recorder->states[index];
+        if (state->tid == tid && (state->idle == STROBE_SHARED || state->busy_slot == STROBE_BEGINNING)) return state;
+    }
+    return NULL;
+}
+
 /* The control block is another task's as well, so that only the kernel can say which of them this is. Tasks beyond the
    first have states that the key does not know. */
 static struct strobe_thread_state* strobe_thread_of_task(struct strobe_recorder* recorder,
-                                                         struct strobe_thread_state* known) {
-    uint32_t tid = 0, index;
+                                                         struct strobe_thread_state* known,
+                                                         struct strobe_held_signals* held) {
+    uint32_t tid = 0;
     struct strobe_thread_state* state;
     if (recorder->may_call_kernel) tid = (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0);
-    if (tid == known->tid) return known;
-    for (index = 0; index < recorder->states_used && tid != 0; index++) {
-        state = &recorder->states[index];
-        if (state->tid != tid) continue;
-        if (state->idle == STROBE_SHARED) return state;
-        if (state->busy_slot == STROBE_BEGINNING) return NULL;
+    if (tid == 0 || tid == known->tid) return tid == 0 ? NULL : known;
+    state = strobe_state_of_task(recorder, tid);
+    if (state == NULL) {
+        strobe_signals_hold(recorder, held);
+        state = strobe_state_of_task(recorder, tid);
     }
-    state = tid == 0 ? NULL : strobe_state_begin(recorder, strobe_state_claim(recorder, tid), tid);
+    if (state != NULL) return state->idle == STROBE_SHARED ? state : NULL;
+    state = strobe_state_begin(recorder, strobe_state_claim(recorder, tid), tid);
     if (state != NULL) state->idle = state->busy_slot = STROBE_SHARED;
     return state;
 }
@@ -263,20 +284,32 @@ static struct strobe_thread_state* strobe_not_recorded(struct strobe_recorder* r
     return NULL;
 }
 
-/* `known`: what the key's value says; it may be a state of a thread that had this memory before. NULL where the call is
-   not recorded, which is counted, and where it is the agent's. */
-static STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe_recorder* recorder,
-                                                                   struct strobe_thread_state* known) {
-    uint32_t tid = strobe_own_tid(recorder);
+static struct strobe_thread_state* strobe_thread_keyed(const struct strobe_recorder* recorder) {
+    return (struct strobe_thread_state*)(recorder->thread_slot != 0 ? (void*)strobe_thread_word(recorder->thread_slot)
+                                                                    : recorder->get_specific(recorder->thread_key));
+}
+
+struct strobe_thread_state* strobe_thread_open(const struct strobe_recorder* recorder) {
+    struct strobe_thread_state* state = strobe_thread_keyed(recorder);
+    return state != NULL && state->thread_pointer == strobe_thread_pointer() && state->idle == 0 ? state : NULL;
+}
+
+STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe_recorder* recorder,
+                                                            struct strobe_held_signals* held) {
+    struct strobe_thread_state* known = strobe_thread_keyed(recorder); /* perhaps of one that had this memory before */
+    uint32_t tid;
     struct strobe_thread_state* state;
     uint64_t here = (uint64_t)&state;
+    if (known != NULL && known->thread_pointer == strobe_thread_pointer() && known->idle == 0) return known;
+    tid = strobe_own_tid(recorder);
     if (tid == 0) return strobe_not_recorded(recorder);
     if (known != NULL && known->idle == STROBE_SHARED && known->thread_pointer == strobe_thread_pointer()) {
-        state = strobe_thread_of_task(recorder, known);
+        state = strobe_thread_of_task(recorder, known, held);
         return state != NULL ? state : strobe_not_recorded(recorder);
     }
     if (known != NULL && strobe_is_own_ended(known, tid)) return known;
     if (strobe_thread_is_agents(recorder)) return NULL; /* at each of its calls: before all states are looked at */
+    strobe_signals_hold(recorder, held);
     state = strobe_state_of(recorder, tid);
     if (state == NULL || state->busy_slot == STROBE_BEGINNING) {
         if (state == NULL)
@@ -294,17 +327,37 @@ static STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe
     return state;
 }
 
+static void strobe_state_close(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+    strobe_thread_read_name(recorder, state);
+    recorder->threads[state->thread_index].end_ticks = strobe_next_ticks(recorder, state);
+    while (state->depth > 0) strobe_frame_drop(state);
+}
+
+static void strobe_state_release(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+    if (state->nested != NULL) strobe_state_release(recorder, state->nested);
+    strobe_state_close(recorder, state);
+    state->nested = NULL;
+    state->tid = 0;
+    STROBE_COMPILER_BARRIER();
+    state->claimed = 0;
+}
+
 /* A handler that interrupts the recorder in the middle of a record cannot use the same chunk and frames. It gets a
    state of its own, listed as a thread of its own with the same id, so that records of one state stay in order. */
 STROBE_COLD struct strobe_thread_state* strobe_thread_nested(struct strobe_recorder* recorder,
-                                                             struct strobe_thread_state* state) {
+                                                             struct strobe_thread_state* state,
+                                                             struct strobe_held_signals* held) {
     if (state->busy_slot == STROBE_BEGINNING) return NULL;
+    if (state->nested == NULL) strobe_signals_hold(recorder, held);
     if (state->nested == NULL) {
         struct strobe_thread_state* nested =
             strobe_state_begin(recorder, strobe_state_claim(recorder, state->tid), state->tid);
         if (nested == NULL) return NULL;
         nested->busy_slot = 0;
-        state->nested = nested;
+        if (state->nested == NULL)
+            state->nested = nested;
+        else /* by a handler that has interrupted the beginning */
+            strobe_state_release(recorder, nested);
     }
     return state->nested;
 }
@@ -326,27 +379,18 @@ void strobe_thread_slot_find(struct strobe_recorder* recorder) {
     recorder->thread_slot = found;
 }
 
+struct strobe_thread_state* strobe_thread_known(const struct strobe_recorder* recorder) {
+    struct strobe_thread_state* state = strobe_thread_keyed(recorder);
+    return state != NULL && state->thread_pointer == strobe_thread_pointer() ? state : NULL;
+}
+
 struct strobe_thread_state* strobe_thread_current(struct strobe_recorder* recorder) {
-    struct strobe_thread_state* state =
-        (struct strobe_thread_state*)(recorder->thread_slot != 0 ? (void*)strobe_thread_word(recorder->thread_slot)
-                                                                 : recorder->get_specific(recorder->thread_key));
-    if (state != NULL && state->thread_pointer == strobe_thread_pointer() && state->idle == 0) return state;
-    return strobe_thread_begin(recorder, state);
-}
-
-static void strobe_state_close(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
-    strobe_thread_read_name(recorder, state);
-    recorder->threads[state->thread_index].end_ticks = strobe_next_ticks(recorder, state);
-    while (state->depth > 0) strobe_frame_drop(state);
-}
-
-static void strobe_state_release(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
-    if (state->nested != NULL) strobe_state_release(recorder, state->nested);
-    strobe_state_close(recorder, state);
-    state->nested = NULL;
-    state->tid = 0;
-    STROBE_COMPILER_BARRIER();
-    state->claimed = 0;
+    struct strobe_held_signals held;
+    struct strobe_thread_state* state;
+    held.are_held = 0;
+    state = strobe_thread_begin(recorder, &held);
+    strobe_signals_release(&held);
+    return state;
 }
 
 /* Destructor of the pthread key. Other destructors may still run traced functions, so the state is kept until the last

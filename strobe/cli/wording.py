@@ -83,7 +83,8 @@ def loss_lines(loss: Loss) -> list[str]:
             f"{counted(loss.sampled_out, 'event')} left out by sampling of hot functions (--no-sampling keeps them)"
         )
     if loss.lost:
-        lines.append(f"{counted(loss.lost, 'event')} lost: no room in memory, or too many threads at once")
+        reasons = "no room in memory, too many threads at once, or handlers that interrupt one another"
+        lines.append(f"{counted(loss.lost, 'event')} lost: {reasons}")
     if loss.unwritten:
         lines.append(f"{counted(loss.unwritten, 'line')} of output could not be written: {loss.unwritten_reason}")
     return lines

@@ -142,7 +142,9 @@ def test_who_insists_is_obeyed(build_program: Build, how: str, number: signal.Si
     status, error = ends(process)
     assert "strobe: the program is killed\n" in error
     # the children end when they see that their parent has
-    assert re.search(r"strobe: the program was ended by SIGKILL\n(strobe: its child(ren)? .* go(es)? on, .*\n)?$", error)
+    assert re.search(
+        r"strobe: the program was ended by SIGKILL\n(strobe: its child(ren)? .* go(es)? on, .*\n)?$", error
+    )
     assert how == "children" or error.endswith("SIGKILL\n")
     assert re.search(r"^ *[\d,]+ .* stay$", error, re.M)  # the totals are there
     assert status == 128 + signal.SIGKILL

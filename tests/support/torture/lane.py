@@ -103,7 +103,7 @@ class Lane:
             return answer
         text: str = result["content"][0]["text"]
         self.log.append(f"{self.name}:{self.step} refused: {text}")
-        code = BUSY if "no answer within" in text else text.partition(":")[0]
+        code = BUSY if "no answer within" in text or "unexpectedly timed out" in text else text.partition(":")[0]
         assert code in allowed, f"{tool} {arguments}: {text}"
         self.refused[code] += 1
         return None

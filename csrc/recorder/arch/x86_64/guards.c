@@ -36,8 +36,6 @@ uint32_t strobe_guard_write(struct strobe_recorder* recorder, uint8_t* memory, u
     return (uint32_t)(out.at - memory);
 }
 
-#define STROBE_SIG_BLOCK 0
-#define STROBE_SIG_SETMASK 2
 #define STROBE_BIT_OF(signal) ((uint64_t)1 << ((signal) - 1))
 /* All but those of what the thread itself does (SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS), as a fault whose
    signal is blocked ends the process; and glibc's own for setuid, whose sender waits. */
