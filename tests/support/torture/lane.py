@@ -193,7 +193,9 @@ class Lane:
 
         def find() -> dict[str, Any] | None:
             listed = self.good("debug_list_sessions")["sessions"]
-            return next((one for one in listed if one[name] == value and one["sessionId"] not in known), None)
+            return next(
+                (one for one in listed if one[name] == value and one["pid"] and one["sessionId"] not in known), None
+            )
 
         found: dict[str, Any] | None = wait_until(find, f"a session with {name} {value}", ANSWER_SECONDS)
         assert found is not None

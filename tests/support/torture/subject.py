@@ -53,6 +53,7 @@ class Subject:
 
     def send(self, number: int) -> None:
         """Strobe may have seen its end already, and another process may have its number: a descriptor cannot lie."""
+        assert self.pid > 0  # 0 and less are groups
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
