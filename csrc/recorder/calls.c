@@ -263,19 +263,15 @@ static STROBE_COLD uint64_t strobe_enter_beginning(struct strobe_recorder* recor
     struct strobe_held_signals held;
     struct strobe_thread_state* state;
     uint64_t stub = 0;
-    int is_nested = 0;
+    uint32_t level = 0;
     held.are_held = 0;
     state = strobe_thread_begin(recorder, &held);
     if (state == NULL) {
         strobe_signals_release(&held);
         return 0;
     }
-    while (state != NULL && strobe_is_in_use(recorder, state, slot) && !state->runs_script) {
-        /* where no signal can be held: its first record is not made yet, which takes longest */
-        int is_slow = is_nested && state->chunk == NULL && !recorder->may_call_kernel;
-        state = is_slow ? NULL : strobe_thread_nested(recorder, state, &held);
-        is_nested = 1;
-    }
+    for (; state != NULL && strobe_is_in_use(recorder, state, slot) && !state->runs_script; level++)
+        state = level < STROBE_NESTED_STATES ? strobe_thread_nested(recorder, state, &held) : NULL;
     if (state == NULL)
         strobe_fetch_add64(&recorder->header->lost_reentrant, 1);
     else if (!strobe_is_in_use(recorder, state, slot))

@@ -38,6 +38,9 @@
 #define STROBE_STUB_BYTES 16u
 #define STROBE_STUB_CALL_BYTES 6u /* at its beginning; behind them lies what stands on the stack */
 #define STROBE_LEFT_RETURNS 256u
+/* Of handlers that interrupt the recording of one another. What is recorded may have to wait for the kernel, longer
+   than until the next signal: without a limit the stack would fill. */
+#define STROBE_NESTED_STATES 2u
 /* Of one function in one thread. A function is looked at for the first time after so many calls: they are all kept. */
 #define STROBE_SAMPLING_WINDOW_CALLS 10000u
 #define STROBE_SAMPLING_WINDOW_NS 100000000.0

