@@ -158,7 +158,7 @@ def _take_signals(server: Server) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, lambda *_: None)
     # Written where no lock and no turn of the interpreter is waited for: for a daemon that does not answer.
-    faulthandler.register(signal.SIGQUIT, sys.__stderr__, all_threads=True)
+    faulthandler.register(signal.SIGQUIT, 2, all_threads=True)  # standard error: the log
 
 
 def _close(server: Server) -> None:
