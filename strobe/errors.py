@@ -161,6 +161,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "Process {pid} has no memory for the recorder, which reserves some 2 GB of addresses.",
         "Raise the limits of its memory (ulimit -v, ulimit -d), or set events.maxPerSession lower.",
     ),
+    "still_starting": (
+        Code.LIMIT_REACHED,
+        "Session '{session_id}' is still being started.",
+        "Ask again in a few seconds; on a busy machine it takes longer.",
+    ),
     "owned_elsewhere": (
         Code.SESSION_EXISTS,
         "Session '{session_id}' is run by another Strobe process (id {owner}).",

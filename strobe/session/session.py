@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -256,6 +257,8 @@ class Session(Writable):
 
     def _not_here(self) -> StrobeError:
         record = self._record()
+        if record.status == "running" and record.owner_pid == os.getpid():
+            return failure("still_starting", session_id=self.id)
         if record.status == "running":
             return failure("owned_elsewhere", session_id=self.id, owner=record.owner_pid)
         return failure("process_exited", session_id=self.id, how=how_it_ended(record))

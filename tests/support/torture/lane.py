@@ -197,8 +197,11 @@ class Lane:
                 (one for one in listed if one[name] == value and one["pid"] and one["sessionId"] not in known), None
             )
 
-        found: dict[str, Any] | None = wait_until(find, f"a session with {name} {value}", ANSWER_SECONDS)
-        assert found is not None
+        def is_begun() -> bool:
+            return self.call("debug_trace", "LIMIT_REACHED", sessionId=found["sessionId"], remove=[]) is not None
+
+        found: dict[str, Any] = wait_until(find, f"a session with {name} {value}", ANSWER_SECONDS) or {}
+        wait_until(is_begun, f"session {found['sessionId']} to begin", ANSWER_SECONDS)
         return found
 
     # While it runs
