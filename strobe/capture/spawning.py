@@ -3,28 +3,52 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 
 import frida
 
+from strobe.capture.attachable import refused
 from strobe.capture.device import FRIDA_ERRORS, ROUTER
-from strobe.errors import failure
+from strobe.errors import StrobeError, failure
 
 
 class killed_on_failure(contextlib.AbstractContextManager[None]):
     def __init__(self, pid: int) -> None:
         self._pid = pid
+        self._process: int | None = None
+        with contextlib.suppress(OSError):  # it has ended
+            self._process = os.pidfd_open(pid)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        try:
+            if error is not None:
+                self._kill()
+        finally:
+            if self._process is not None:
+                os.close(self._process)
         if error is None:
             return
-        with contextlib.suppress(frida.ProcessNotFoundError, frida.InvalidOperationError):
-            ROUTER.device().kill(self._pid)
         ROUTER.disconnect(self._pid)
         program = f"process {self._pid}"
         if isinstance(error, ProcessLookupError):
-            raise failure("launch_failed", path=program, reason="it ended before it was ready") from error
+            raise ended_early(self._pid, attached=False) from error
         if isinstance(error, FRIDA_ERRORS):
             raise failure("launch_failed", path=program, reason=error) from error
+
+    def _kill(self) -> None:
+        with contextlib.suppress(*FRIDA_ERRORS):  # which it raises of many kinds where the process has ended
+            ROUTER.device().kill(self._pid)
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._process, signal.SIGKILL)
+
+
+def ended_early(pid: int, attached: bool) -> StrobeError:
+    """The process has ended while it was taken under observation."""
+    if attached:
+        return refused(pid, "it ended, or became another program, meanwhile", is_permission=False)
+    return failure("launch_failed", path=f"process {pid}", reason="it ended before it was ready")
 
 
 def spawn_hint(error: Exception) -> str:

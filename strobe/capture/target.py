@@ -30,7 +30,7 @@ from strobe.capture.frida_session import FridaSession
 from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.observers import observe
 from strobe.capture.recorder_state import is_recording, written_until
-from strobe.capture.spawning import killed_on_failure, spawn_hint
+from strobe.capture.spawning import ended_early, killed_on_failure, spawn_hint
 from strobe.capture.target_events import TargetEvents
 from strobe.capture.task_status import filters_calls
 from strobe.errors import StrobeError, failure
@@ -46,7 +46,6 @@ _FILTERED = "it filters its system calls (seccomp), and would be ended by those 
 _TOO_SLOW = (frida.ProcessNotRespondingError, frida.TimedOutError)
 _SILENT = (frida.ProcessNotRespondingError, frida.TimedOutError, frida.TransportError, frida.ProtocolError)
 _END = "the wait for the program's end"
-_GONE_MEANWHILE = "it ended, or became another program, meanwhile"
 _STREAMS: dict[int, Literal["stdout", "stderr"]] = {1: "stdout", 2: "stderr"}
 
 
@@ -149,7 +148,7 @@ class Target:
         except frida.ProcessNotFoundError as error:
             raise failure("no_such_process", pid=pid) from error
         except ProcessLookupError as error:
-            raise refused(pid, _GONE_MEANWHILE, is_permission=False) from error
+            raise ended_early(pid, attached=True) from error
         except FRIDA_ERRORS as error:
             raise refused(pid, error, isinstance(error, frida.PermissionDeniedError)) from error
         return target

@@ -57,6 +57,7 @@ class LiveSession(Session):
         self._end_lock = threading.Lock()
         self._exited = threading.Event()  # the program itself
         self._ended = threading.Event()  # with all of its children that are recorded
+        self._begun = threading.Event()  # or given up: the program may end before
         self._children: RecordedChildren | None = None
         self._stopping = False
         self._recorded_until = 0  # ticks; 0: to the end
@@ -103,6 +104,7 @@ class LiveSession(Session):
         follow = self._confirmation.follow
         failed = partial(self.on_failure, "looking at the hooks again and again")
         threads.start(f"strobe-confirm-{target.pid}", lambda: follow(self._exited), failed)
+        self._begun.set()
 
     @property
     def warnings(self) -> list[str]:
@@ -212,6 +214,7 @@ class LiveSession(Session):
         """Takes back a launch that failed before `begin` returned: nothing is held, and no process is left."""
         self._ended.set()
         self._exited.set()
+        self._begun.set()
         if target is not None:
             target.give_up()
         self._supply.stop()
@@ -243,6 +246,7 @@ class LiveSession(Session):
             self._source.output(stream, data)
 
     def on_exit(self, status: ExitStatus) -> None:
+        self._begun.wait()
         if self._ended.is_set():  # it was let go of
             return
         self._attempt("the recording of its children", lambda: self._follow_children(status))

@@ -12,6 +12,7 @@ from pathlib import Path
 from strobe import _core, config
 from strobe.capture import program
 from strobe.capture.device import ROUTER
+from strobe.capture.spawning import ended_early
 from strobe.capture.target import Target
 from strobe.errors import failure
 from strobe.model import LaunchSpec, Sampling, SessionSummary, TraceAnswer, Watch
@@ -120,8 +121,10 @@ class SessionManager:
             else:
                 target = Target.spawn(spec, resolved, path, _input_file(spec, record.folder), session)
             session.begin(target)
-        except BaseException:
+        except BaseException as error:
             session.give_up(target)
+            if target is not None and isinstance(error, ProcessLookupError):
+                raise ended_early(target.pid, target.attached) from error
             raise
         return session
 

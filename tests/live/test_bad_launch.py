@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,7 @@ from support.programs import PROGRAMS
 from support.sessions import Build, Launch, outcome
 
 from strobe.errors import Code, StrobeError
-from strobe.model import LaunchSpec
+from strobe.model import ExitStatus, LaunchSpec
 from strobe.session import SessionManager
 
 E_MACHINE = 18  # offset in an ELF header
@@ -115,3 +119,41 @@ def test_script_runs_under_its_interpreter(launch: Launch, arguments: tuple[str,
 def test_relative_path_counts_from_the_working_directory(launch: Launch, build_program: Build) -> None:
     program = build_program("hello")
     assert outcome(launch(f"./{program.name}", cwd=str(program.parent))).stdout == "hello world\n"
+
+
+@pytest.mark.parametrize("delay_ms", range(0, 400, 25))
+def test_program_that_is_killed_while_it_starts(
+    launch: Launch, build_program: Build, caplog: pytest.LogCaptureFixture, delay_ms: int
+) -> None:
+    """Whenever that is: an error that says so, or a session that has it as its end."""
+    program = build_program("stays")
+    is_over = threading.Event()
+
+    def kill() -> None:
+        """Also one that is started once more, as the first has not got on."""
+        while not is_over.wait(0.001):
+            if pid := _process_of(program):
+                time.sleep(delay_ms / 1000)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        session = launch(program, "ignores", patterns=["main"])
+        assert session.wait(60) == ExitStatus(signal=signal.SIGKILL)
+    except StrobeError as error:
+        assert error.code is not Code.INTERNAL, error
+        assert "unknown" not in error.message, error
+    finally:
+        is_over.set()
+        killer.join()
+    assert "failed" not in caplog.text
+
+
+def _process_of(program: Path) -> int | None:
+    for link in Path("/proc").glob("[0-9]*/exe"):
+        with contextlib.suppress(OSError):
+            if link.readlink() == program:
+                return int(link.parent.name)
+    return None

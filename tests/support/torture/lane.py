@@ -180,9 +180,12 @@ class Lane:
     def count_from_now(self, one: Subject) -> None:
         """Traces what counts itself, between two looks at its counter."""
         assert one.session is not None
+        if not one.kind.is_one_image or not one.kind.counts:
+            self.change(one, add=list(COUNTED))
+            return
         low = self.number(one, "gCounted")
         answer = self.change(one, add=list(COUNTED))
-        if answer is None or not one.kind.is_one_image or not one.kind.counts:
+        if answer is None:
             return
         assert answer["hookedFunctions"] >= len(COUNTED), answer
         one.window = Window(low, self.number(one, "gCounted"))
