@@ -5,7 +5,7 @@
 
 import { Scripts } from "./scripts.js";
 
-/** As the host packs them; see strobe/capture/extras_request.py. */
+/** As the host packs them; see strobe/capture/agent/extras_request.py. */
 export interface ExtrasRequest {
     /** Numbers of recipes, with the bytes and items they may give and how many steps each has. */
     recipes: [index: number, bytes: number, items: number, steps: number][];

@@ -18,7 +18,7 @@ from strobe import _core
 from strobe.model import FunctionSymbol
 from strobe.symbols import ElfResolver, ModuleSymbols, Pattern
 from strobe.symbols.names import scoped_all
-from strobe.symbols.nearest import nearest_functions
+from strobe.symbols.select.nearest import nearest_functions
 
 from .harness import Figure
 

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 
 from strobe import _core
-from strobe.symbols.image import open_image
+from strobe.symbols.objects.formats import open_image
 
 from .generated import debug_build, large_library
 from .harness import Figure, Skipped

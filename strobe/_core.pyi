@@ -33,8 +33,8 @@ class Dwarf:
     def signatures(
         self, functions: Sequence[int], loc: bytes | memoryview, loclists: bytes | memoryview
     ) -> list[tuple[Any, ...] | None]:
-        """Fields of a SignatureRow (strobe/symbols/signature_rows.py) for each function, by its DIE; None where it is
-        damaged. `loc`, `loclists`: content of .debug_loc and .debug_loclists."""
+        """Fields of a SignatureRow (strobe/symbols/dwarf/signature_rows.py) for each function, by its DIE; None where
+        it is damaged. `loc`, `loclists`: content of .debug_loc and .debug_loclists."""
     def producer(self, die: int) -> str:
         """DW_AT_producer of the unit that holds a DIE; empty where there is none."""
     def function_at(self, address: int) -> int | None:

@@ -39,10 +39,10 @@ from strobe.model import (
 from strobe.session import Session, SessionManager
 from strobe.session.polling import Polling, Sample
 from strobe.symbols import Pattern
-from strobe.symbols.nearest import nearest_names
+from strobe.symbols.select.nearest import nearest_names
 from strobe.timeline.selection import text_test
 from strobe.values.reading import MAX_DEPTH, MAX_TARGETS, ReadTarget
-from strobe.values.writing import WriteTarget
+from strobe.values.write.writing import WriteTarget
 
 __all__ = ["Call", "Polling", "ProgramSession", "Sample", "Watch", "launch"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from io import FileIO
 
 from strobe import _core
-from strobe.capture.agent_link import LeftChange, Trampoline
+from strobe.capture.agent.agent_link import LeftChange, Trampoline
 from strobe.capture.attachable import refused
 
 log = logging.getLogger(__name__)

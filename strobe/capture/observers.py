@@ -6,7 +6,7 @@ import logging
 import signal
 from pathlib import Path
 
-from strobe.capture.agent_link import AgentLink, Trampoline
+from strobe.capture.agent.agent_link import AgentLink, Trampoline
 from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.own_handlers import sets_handlers_itself
 from strobe.capture.task_status import blocked_signals

@@ -16,7 +16,7 @@ from strobe.capture.attachable import refused
 from strobe.capture.sanitizers import has_thread_sanitizer
 from strobe.errors import failure
 from strobe.model import LaunchSpec
-from strobe.symbols.macho_commands import is_macho
+from strobe.symbols.objects.macho import is_macho
 
 _ELF_MAGIC = b"\x7fELF"
 _HEADER_BYTES = 64

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from strobe.symbols.damage import UNREADABLE
-from strobe.symbols.elf_headers import ElfHeaders
+from strobe.symbols.objects.damage import UNREADABLE
+from strobe.symbols.objects.elf import ElfHeaders
 
 _START = b"\0__tsan_init\0"  # called by every object that -fsanitize=thread has compiled, by gcc's and by clang's
 _RUNTIME = b"__sanitizer_"  # what every sanitizer's runtime looks for when it is part of the program

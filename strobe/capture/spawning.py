@@ -8,8 +8,8 @@ import signal
 
 import frida
 
+from strobe.capture.agent.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.attachable import refused
-from strobe.capture.device import FRIDA_ERRORS, ROUTER
 from strobe.errors import StrobeError, failure
 
 

@@ -19,14 +19,14 @@ import frida
 
 from strobe import threads
 from strobe.capture import program
-from strobe.capture.agent_link import AgentLink, Plan, Trampoline
-from strobe.capture.agent_threads import held, keep_signals_from
+from strobe.capture.agent.agent_link import AgentLink, Plan, Trampoline
+from strobe.capture.agent.agent_threads import held, keep_signals_from
+from strobe.capture.agent.device import FRIDA_ERRORS, ROUTER
+from strobe.capture.agent.extras_request import ExtrasRequest
+from strobe.capture.agent.frida_session import FridaSession
 from strobe.capture.attachable import refused, wait_until_attachable
 from strobe.capture.code_patches import CodePatches, PatchRequest
-from strobe.capture.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.exit_status import wait_for_end, wait_unless
-from strobe.capture.extras_request import ExtrasRequest
-from strobe.capture.frida_session import FridaSession
 from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.observers import observe
 from strobe.capture.recorder_state import is_recording, written_until

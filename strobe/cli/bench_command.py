@@ -10,7 +10,7 @@ from types import ModuleType
 
 import click
 
-from strobe.cli.json_form import dumps
+from strobe.cli.output.json_form import dumps
 
 
 @click.command()

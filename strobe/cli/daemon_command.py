@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 import click
 
-from strobe.cli.json_form import camel, dumps
-from strobe.cli.progress import telling
+from strobe.cli.output.json_form import camel, dumps
+from strobe.cli.output.progress import telling
 from strobe.mcp import daemon as daemon_process
 from strobe.mcp.daemon import DaemonStatus
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import click
 
-from strobe.cli import wording
-from strobe.cli.calltree import CallTree
-from strobe.cli.json_form import dumps, event_json, totals_json
-from strobe.cli.palette import Palette
-from strobe.cli.progress import telling
-from strobe.cli.tables import totals_table
+from strobe.cli.output import wording
+from strobe.cli.output.calltree import CallTree
+from strobe.cli.output.json_form import dumps, event_json, totals_json
+from strobe.cli.output.palette import Palette
+from strobe.cli.output.progress import telling
+from strobe.cli.output.tables import totals_table
 from strobe.demo import tour
 from strobe.demo.tour import Finding, Offence
 from strobe.model import Event

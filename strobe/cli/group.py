@@ -11,7 +11,8 @@ import click
 import strobe as package
 from strobe.errors import StrobeError
 
-# command -> what `strobe --help` says of it; it is the function of the same name in strobe/cli/<command>_command.py
+# command -> what `strobe --help` says of it; it is the function of the same name in strobe/cli/<command>_command.py,
+# or in strobe/cli/<command>/command.py
 COMMANDS = {
     "run": "Run a program and print its calls while it runs.",
     "query": "Read the events of a session, or their totals.",
@@ -28,6 +29,9 @@ COMMANDS = {
 }
 
 
+_FOLDERS = ("run", "symbols")
+
+
 def load(words: Sequence[str]) -> None:
     """Imports what the command that `words` begin with needs."""
     if words and words[0] in COMMANDS:
@@ -35,7 +39,7 @@ def load(words: Sequence[str]) -> None:
 
 
 def _module(command: str) -> str:
-    return f"strobe.cli.{command}_command"
+    return f"strobe.cli.{command}.command" if command in _FOLDERS else f"strobe.cli.{command}_command"
 
 
 class LazyGroup(click.Group):

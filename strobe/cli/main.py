@@ -16,7 +16,7 @@ if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
 
 def main() -> None:
     """Entry point; ends the process with the command's exit status."""
-    from strobe.cli.streams import hold_standard_streams
+    from strobe.cli.output.streams import hold_standard_streams
 
     hold_standard_streams()
     if sys.argv[1:] == ["mcp"]:

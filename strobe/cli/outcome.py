@@ -19,7 +19,7 @@ from pathlib import Path
 import click
 
 from strobe import threads
-from strobe.cli import streams
+from strobe.cli.output import streams
 from strobe.errors import StrobeError, failure
 from strobe.mcp import endpoint
 

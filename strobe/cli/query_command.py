@@ -9,11 +9,11 @@ from typing import TypeVar, get_args
 
 import click
 
-from strobe.cli import snapshots, wording
-from strobe.cli.json_form import dumps, event_json, loss_json, totals_json
-from strobe.cli.palette import Palette
-from strobe.cli.progress import telling
-from strobe.cli.tables import table, totals_table
+from strobe.cli.output import snapshots, wording
+from strobe.cli.output.json_form import dumps, event_json, loss_json, totals_json
+from strobe.cli.output.palette import Palette
+from strobe.cli.output.progress import telling
+from strobe.cli.output.tables import table, totals_table
 from strobe.errors import StrobeError
 from strobe.mcp.tools import ended_json, poll_json
 from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, TextMatch

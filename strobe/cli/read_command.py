@@ -6,10 +6,11 @@ from contextlib import closing
 
 import click
 
-from strobe.cli.json_form import dumps
-from strobe.cli.progress import telling
+from strobe.cli.output.json_form import dumps
+from strobe.cli.output.progress import telling
 from strobe.session import SessionManager
-from strobe.values import ReadResult, ReadTarget, text
+from strobe.values import ReadResult, ReadTarget
+from strobe.values.decode import text
 from strobe.values.reading import MAX_DEPTH, MAX_TARGETS
 
 

@@ -7,10 +7,10 @@ from contextlib import closing
 
 import click
 
-from strobe.cli.json_form import dumps
-from strobe.cli.palette import Palette
-from strobe.cli.progress import telling
-from strobe.cli.tables import table
+from strobe.cli.output.json_form import dumps
+from strobe.cli.output.palette import Palette
+from strobe.cli.output.progress import telling
+from strobe.cli.output.tables import table
 from strobe.session import SessionManager
 from strobe.timeline.sql import TIMEOUT_S
 

@@ -11,10 +11,10 @@ from contextlib import closing
 
 import click
 
-from strobe.cli import wording
-from strobe.cli.palette import Palette
-from strobe.cli.progress import telling
-from strobe.cli.watch_table import Lines, Table
+from strobe.cli.output import wording
+from strobe.cli.output.palette import Palette
+from strobe.cli.output.progress import telling
+from strobe.cli.output.watch_table import Lines, Table
 from strobe.errors import Code, StrobeError
 from strobe.session import Session, SessionManager
 from strobe.session.reads import RepeatedRead

@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
-from strobe.cli.json_form import dumps
-from strobe.cli.progress import telling
+from strobe.cli.output.json_form import dumps
+from strobe.cli.output.progress import telling
 from strobe.session import SessionManager
-from strobe.values import WriteResult, WriteTarget, text
-from strobe.values.writing import MAX_TARGETS
+from strobe.values import WriteResult, WriteTarget
+from strobe.values.decode import text
+from strobe.values.write.writing import MAX_TARGETS
 
 
 @click.command()

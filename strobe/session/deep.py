@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from strobe.model import Capture, CaptureKind, FunctionSymbol, ValueKind
-from strobe.symbols.damage import UNREADABLE
-from strobe.symbols.signature import SignatureTypes
-from strobe.symbols.type_model import Pointer, Record, Reference, Type
-from strobe.values import stored
+from strobe.symbols.calls.signature import SignatureTypes
+from strobe.symbols.objects.damage import UNREADABLE
+from strobe.symbols.types.model import Pointer, Record, Reference, Type
+from strobe.values.decode import stored
+from strobe.values.decode.shapes import Nothing, add_read
+from strobe.values.decode.shaping import Shaping
+from strobe.values.memory.recipes import Recipe
 from strobe.values.printers.known import Printers
-from strobe.values.recipes import Recipe
-from strobe.values.shapes import Nothing, add_read
-from strobe.values.shaping import Shaping
 
 MAX_DEPTH = 10
 RETURN = 255  # STROBE_ROLE_RETURN

@@ -12,17 +12,17 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
-from strobe.capture.extras_request import ExtrasRequest
+from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.errors import StrobeError, failure
 from strobe.model import FunctionSymbol, Watch
 from strobe.session.deep import MAX_BYTES, Followed, Following
 from strobe.session.watches import MAX_WATCHES, CompiledWatch, compiled
 from strobe.symbols import ModuleSymbols, SymbolResolver
-from strobe.symbols.patterns import parse_all
-from strobe.symbols.selection import matching
-from strobe.symbols.signature import SignatureTypes
+from strobe.symbols.calls.signature import SignatureTypes
+from strobe.symbols.select.patterns import parse_all
+from strobe.symbols.select.selection import matching
+from strobe.values.lookup.scope import Scope
 from strobe.values.printers.known import ProjectPrinters
-from strobe.values.scope import Scope
 
 _CAPTURE = struct.Struct("<BBBBHH")  # struct strobe_capture
 _RECIPE = 9  # STROBE_CAPTURE_RECIPE

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from strobe.capture.agent_link import Plan
+from strobe.capture.agent.agent_link import Plan
 from strobe.capture.target import HookRequest, Target
 from strobe.model import FunctionSymbol, LoadedModule, Sampling
 from strobe.session.callers import Callers
@@ -17,8 +17,8 @@ from strobe.session.function_ids import LAST, FunctionIds
 from strobe.session.modules import Modules, TracedModule
 from strobe.session.plans import Returns, plan_of, recorded
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
-from strobe.symbols.hooking import is_system_runtime
-from strobe.symbols.selection import called
+from strobe.symbols.select.hooking import is_system_runtime
+from strobe.symbols.select.selection import called
 from strobe.timeline.store import Store
 
 _SHOWN = 5  # names in one warning

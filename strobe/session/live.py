@@ -25,7 +25,7 @@ from strobe.session.session import Session
 from strobe.session.session_memory import Inside
 from strobe.session.writes import Rows, is_stopped
 from strobe.symbols import SymbolResolver
-from strobe.symbols.patterns import parse_all
+from strobe.symbols.select.patterns import parse_all
 from strobe.timeline.output import HostEventSource
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from strobe import _core, config
 from strobe.capture import program
-from strobe.capture.device import ROUTER
+from strobe.capture.agent.device import ROUTER
 from strobe.capture.spawning import ended_early
 from strobe.capture.target import Target
 from strobe.errors import failure
@@ -23,7 +23,7 @@ from strobe.session.recovery import INHERITS, RESUMED, recover
 from strobe.session.session import Session
 from strobe.session.watches import staged_watches
 from strobe.symbols import ElfResolver
-from strobe.symbols.patterns import parse_all
+from strobe.symbols.select.patterns import parse_all
 from strobe.timeline import placement, retention
 from strobe.timeline.records import SessionRecord, StagedTraces
 from strobe.timeline.store import Store

@@ -8,7 +8,7 @@ from dataclasses import replace
 from enum import IntEnum
 from functools import lru_cache
 
-from strobe.capture.agent_link import Plan
+from strobe.capture.agent.agent_link import Plan
 from strobe.model import Capture, CaptureKind, FunctionSymbol, Parameter, Sampling
 
 _ENABLED, _SAMPLE, _WORDS, _EXTRAS = 1, 2, 4, 16  # STROBE_PLAN_*

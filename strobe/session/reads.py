@@ -19,12 +19,12 @@ from strobe.session.session_memory import Inside, Program, SessionMemory
 from strobe.symbols import ElfResolver, SymbolResolver
 from strobe.timeline import placement
 from strobe.timeline.records import SessionRecord
-from strobe.values.changes import Change
+from strobe.values.lookup.scope import Module, Scope
+from strobe.values.lookup.thread_blocks import GlibcThreads
 from strobe.values.printers.known import ProjectPrinters
 from strobe.values.reading import Prepared, Reader, ReadResult, ReadTarget, failed_process
-from strobe.values.scope import Module, Scope
-from strobe.values.thread_blocks import GlibcThreads
-from strobe.values.writing import Store, Writer, WriteResult, WriteTarget
+from strobe.values.write.changes import Change
+from strobe.values.write.writing import Store, Writer, WriteResult, WriteTarget
 
 _LOADING = threading.Lock()  # what sessions share of debug information is made by one thread
 _MAX_NAMES = 4096  # of addresses, that are kept for one repeated read

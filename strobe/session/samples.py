@@ -7,7 +7,7 @@ from typing import Any
 
 from strobe.errors import StrobeError, failure
 from strobe.timeline import snapshots
-from strobe.values import text
+from strobe.values.decode import text
 from strobe.values.reading import ReadResult, ReadTarget
 
 MAX_TICK_BYTES = 48_000  # of an event; a value that does not fit any more is an error in it

@@ -31,8 +31,8 @@ from strobe.timeline.query import Timeline
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.sql import TIMEOUT_S
 from strobe.timeline.store import Store
+from strobe.values.decode.recorded import Recorded
 from strobe.values.reading import ReadTarget
-from strobe.values.recorded import Recorded
 
 log = logging.getLogger(__name__)
 

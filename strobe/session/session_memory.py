@@ -13,8 +13,8 @@ from typing import Protocol
 
 from strobe.capture.task_status import filters_calls
 from strobe.model import LoadedModule
-from strobe.values.process_memory import Code, ProcessMemory
-from strobe.values.recipes import Item, run
+from strobe.values.memory.process_memory import Code, ProcessMemory
+from strobe.values.memory.recipes import Item, run
 
 _PAGE = 4096
 

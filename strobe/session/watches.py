@@ -8,17 +8,18 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from strobe.capture.extras_request import MAX_WATCH_DEREFERENCES, ExtrasRequest
+from strobe.capture.agent.extras_request import MAX_WATCH_DEREFERENCES, ExtrasRequest
 from strobe.errors import failure
 from strobe.model import Watch
 from strobe.symbols import Pattern
-from strobe.values import raw, shapes, stored
-from strobe.values.expression import parse
-from strobe.values.places import Place, place_of
-from strobe.values.recipes import Recipe, decoded_steps
-from strobe.values.scope import Scope
-from strobe.values.shapes import Shape, add_read
-from strobe.values.shaping import Shaping
+from strobe.values.decode import raw, shapes, stored
+from strobe.values.decode.shapes import Shape, add_read
+from strobe.values.decode.shaping import Shaping
+from strobe.values.lookup.expression import parse
+from strobe.values.lookup.place import Place
+from strobe.values.lookup.places import place_of
+from strobe.values.lookup.scope import Scope
+from strobe.values.memory.recipes import Recipe, decoded_steps
 
 MAX_WATCHES = 32
 _CAPTURE = struct.Struct("<BBBBHH")  # struct strobe_capture

@@ -13,9 +13,9 @@ from strobe import _core
 from strobe.errors import StrobeError
 from strobe.session.reads import Readable
 from strobe.timeline import snapshots
-from strobe.values import text
-from strobe.values.changes import Change
-from strobe.values.writing import WriteResult, WriteTarget
+from strobe.values.decode import text
+from strobe.values.write.changes import Change
+from strobe.values.write.writing import WriteResult, WriteTarget
 
 log = logging.getLogger(__name__)
 

@@ -1,9 +1,9 @@
 """Functions of a binary, and the patterns that choose among them."""
 
-from strobe.symbols.hooking import unsafe_reason
 from strobe.symbols.module import ElfResolver, SymbolResolver
 from strobe.symbols.module_symbols import ModuleSymbols
-from strobe.symbols.patterns import Pattern
-from strobe.symbols.selection import Selection, select
+from strobe.symbols.select.hooking import unsafe_reason
+from strobe.symbols.select.patterns import Pattern
+from strobe.symbols.select.selection import Selection, select
 
 __all__ = ["ElfResolver", "ModuleSymbols", "Pattern", "Selection", "SymbolResolver", "select", "unsafe_reason"]

@@ -19,7 +19,7 @@ import apsw
 
 from strobe.config import home
 from strobe.errors import StrobeError
-from strobe.symbols.columns import Columns
+from strobe.symbols.dwarf.columns import Columns
 
 SCHEMA = 8  # to be raised with every change of what is kept, or of how names are made
 WORTH_BYTES = 4 << 20  # of .debug_info and symbol tables; less is read anew as fast

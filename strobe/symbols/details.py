@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from strobe.symbols.debug_info import DebugInfo
-from strobe.symbols.lines import SourceLines
-from strobe.symbols.types import Types
+from strobe.symbols.dwarf.debug_info import DebugInfo
+from strobe.symbols.dwarf.lines import SourceLines
+from strobe.symbols.types.module_types import Types
 
 if TYPE_CHECKING:  # what most sessions never ask for takes as long to import as a program to be read
-    from strobe.symbols.frames import Frames
+    from strobe.symbols.frames.module_frames import Frames
     from strobe.symbols.variables import Variables
 
 
@@ -38,7 +38,7 @@ class ModuleDetails:
 
     @cached_property
     def frames(self) -> Frames:
-        from strobe.symbols.frame_sections import frame_sections
-        from strobe.symbols.frames import Frames
+        from strobe.symbols.frames.module_frames import Frames
+        from strobe.symbols.frames.sections import frame_sections
 
         return Frames(self.debug_info, self.types, lambda: frame_sections(self._path, self.debug_info))

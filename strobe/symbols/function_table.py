@@ -9,8 +9,9 @@ from typing import NamedTuple, overload
 
 from strobe._core import DwarfIndex, SymbolTable, merged_functions
 from strobe.model import FunctionSymbol
-from strobe.symbols import columns, names
-from strobe.symbols.columns import NO_FILE, Columns
+from strobe.symbols import names
+from strobe.symbols.dwarf import columns
+from strobe.symbols.dwarf.columns import NO_FILE, Columns
 
 _EXPORTED, _OPEN, _GO = 1, 2, 4
 _NO_DIE = 2**64 - 1

@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.function_table import SourceRow
-from strobe.symbols.go_pclntab import MAGICS, PclnTable
-from strobe.symbols.image import Image, StoredSection
+from strobe.symbols.objects.damage import UNREADABLE
+from strobe.symbols.objects.go_pclntab import MAGICS, PclnTable
+from strobe.symbols.objects.image import Image, StoredSection
 
 _TABLE_SECTIONS = (".gopclntab", ".data.rel.ro.gopclntab")
 _READ_ONLY = (".data.rel.ro", ".rodata")  # where the table is when its section's name was lost

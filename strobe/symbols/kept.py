@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from strobe.symbols import columns
-from strobe.symbols.code_parts import CodeParts
-from strobe.symbols.columns import Columns, prefixed, unprefixed
+from strobe.symbols.dwarf import columns
+from strobe.symbols.dwarf.code_parts import CodeParts
+from strobe.symbols.dwarf.columns import Columns, prefixed, unprefixed
+from strobe.symbols.dwarf.rows import NamedRows
 from strobe.symbols.function_table import FunctionTable
-from strobe.symbols.image import Image
 from strobe.symbols.module_symbols import ModuleSymbols
-from strobe.symbols.rows import NamedRows
+from strobe.symbols.objects.image import Image
 
 _FACTS = ("has_debug_info", "has_symtab", "register_frame", "warnings")
 

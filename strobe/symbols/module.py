@@ -16,21 +16,21 @@ from strobe.model import FunctionSymbol
 from strobe.own_memory import give_back, own_kb
 from strobe.symbols import cache
 from strobe.symbols.cache import SymbolCache
-from strobe.symbols.columns import Columns, Deferred
-from strobe.symbols.damage import UNREADABLE
-from strobe.symbols.debug_files import CompleteImage
-from strobe.symbols.debug_info import DebugInfo
-from strobe.symbols.debug_search import Stamp, stamp
+from strobe.symbols.calls.signature import Signatures, SignatureTypes
 from strobe.symbols.details import ModuleDetails
+from strobe.symbols.dwarf.columns import Columns, Deferred
+from strobe.symbols.dwarf.debug_info import DebugInfo
+from strobe.symbols.dwarf.lines import SourceLines
+from strobe.symbols.dwarf.scan import Scan
+from strobe.symbols.frames.unwinding import UnwindTables
 from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.go_code import go_rows
-from strobe.symbols.image import open_image
 from strobe.symbols.kept import Kept
-from strobe.symbols.lines import SourceLines
 from strobe.symbols.module_symbols import ModuleSymbols
-from strobe.symbols.scan import Scan
-from strobe.symbols.signature import Signatures, SignatureTypes
-from strobe.symbols.unwinding import UnwindTables
+from strobe.symbols.objects.damage import UNREADABLE
+from strobe.symbols.objects.debug_files import CompleteImage
+from strobe.symbols.objects.debug_search import Stamp, stamp
+from strobe.symbols.objects.formats import open_image
 
 Stamps = dict[str, Stamp]
 KEPT_FILES = 16  # however long they are not used

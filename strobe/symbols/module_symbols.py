@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from strobe.model import FunctionSymbol
-from strobe.symbols import columns, names
-from strobe.symbols.code_parts import CodeParts
-from strobe.symbols.columns import NO_FILE, Columns
+from strobe.symbols import names
+from strobe.symbols.dwarf import columns
+from strobe.symbols.dwarf.code_parts import CodeParts
+from strobe.symbols.dwarf.columns import NO_FILE, Columns
 from strobe.symbols.function_table import FunctionTable
 
 

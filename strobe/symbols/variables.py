@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from strobe.symbols import dies
-from strobe.symbols.debug_info import DebugInfo
-from strobe.symbols.location_reader import LocationReader, inherited
-from strobe.symbols.locations import AtAddress, Location, ThreadLocal
+from strobe.symbols.dwarf import dies
+from strobe.symbols.dwarf.debug_info import DebugInfo
+from strobe.symbols.dwarf.location_reader import LocationReader, inherited
+from strobe.symbols.dwarf.locations import AtAddress, Location, ThreadLocal
+from strobe.symbols.dwarf.rows import VariableRow
 from strobe.symbols.names import SCOPE, components, demangled, outside, scoped
-from strobe.symbols.rows import VariableRow
-from strobe.symbols.type_model import Type
-from strobe.symbols.types import Types
+from strobe.symbols.types.model import Type
+from strobe.symbols.types.module_types import Types
 
 
 @dataclass(frozen=True, slots=True)

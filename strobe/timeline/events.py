@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from strobe.model import Argument, Event, EventType, FunctionSymbol, Value
 from strobe.timeline import snapshots
+from strobe.timeline.decode.call_values import decode_arguments, decode_return, named, words_of
 from strobe.timeline.moments import event_id
 from strobe.timeline.reader import SessionReader, Thread
-from strobe.timeline.values import decode_arguments, decode_return, named, words_of
 
 CALL_COLUMNS = (
     "number, timestamp_ns, kind, function_id, thread_index, tid, depth, duration_ns, return_value, arguments, flags,"

@@ -82,7 +82,7 @@ _EXTRAS = """
 create table extras(                    -- what blocks beyond arguments and results are, by their id
     session integer not null,
     id integer not null,
-    description text not null,          -- JSON, see values/recorded.py
+    description text not null,          -- JSON, see values/decode/recorded.py
     primary key (session, id)
 ) strict, without rowid;
 alter table staged_traces add column watches text not null default '[]';  -- JSON list

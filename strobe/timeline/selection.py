@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from strobe.errors import failure
 from strobe.model import CALL_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, TextMatch, ValueKind
-from strobe.symbols.linear_regex import LinearRegex, RegexError
+from strobe.symbols.select.linear_regex import LinearRegex, RegexError
+from strobe.timeline.decode.call_values import decode_return, is_what_is_asked, words_of
+from strobe.timeline.decode.scalars import encode, is_in_a_word, is_nullable, type_mask
 from strobe.timeline.moments import NUMBER_MAX, before_newest_ns, event_number, host_number
 from strobe.timeline.reader import SHARED_THREAD_INDEX, SessionReader
-from strobe.timeline.scalars import encode, is_in_a_word, is_nullable, type_mask
-from strobe.timeline.values import decode_return, is_what_is_asked, words_of
 
 LIMIT_MAX = 10_000  # of the layer; the tools allow 500, the Python API pages by this
 _SHOWN_LETTERS = 100

@@ -18,9 +18,9 @@ import apsw
 from strobe import _core
 from strobe.errors import failure
 from strobe.model import FunctionSymbol, Value
+from strobe.timeline.decode.call_values import decode_arguments, decode_return, named, plain, words_of
 from strobe.timeline.events import decode_text
 from strobe.timeline.reader import SessionReader, open_reader
-from strobe.timeline.values import decode_arguments, decode_return, named, plain, words_of
 
 TIMEOUT_S = 60.0
 MAX_ROWS = 1_000_000

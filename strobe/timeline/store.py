@@ -15,7 +15,7 @@ from pathlib import Path
 from strobe import config
 from strobe.errors import StrobeError, failure
 from strobe.model import FunctionSymbol, LoadedModule, Watch
-from strobe.timeline import symbol_json
+from strobe.timeline.decode import symbol_json
 from strobe.timeline.host_events import HostEvent, HostEventQueue, insert_event
 from strobe.timeline.records import SessionRecord, StagedTraces, process_start_time, session_record
 from strobe.timeline.schema import claim_folder, claim_key, database_errors, open_database, write_transaction

@@ -2,7 +2,7 @@
 
 from strobe.values.model import Char, PointerTo, Problem, Record, Rows
 from strobe.values.reading import Reader, ReadResult, ReadTarget
-from strobe.values.writing import WriteResult, WriteTarget
+from strobe.values.write.writing import WriteResult, WriteTarget
 
 __all__ = [
     "Char",

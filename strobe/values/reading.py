@@ -7,17 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from strobe.errors import StrobeError, failure
-from strobe.symbols.damage import UNREADABLE
-from strobe.symbols.type_model import Function
-from strobe.values import raw
-from strobe.values.expression import parse
+from strobe.symbols.objects.damage import UNREADABLE
+from strobe.symbols.types.model import Function
+from strobe.values.decode import raw
+from strobe.values.decode.shapes import Decoding, Leading, Nothing, Part, Shape, add_read, read_value
+from strobe.values.decode.shaping import Shaping
+from strobe.values.lookup.expression import parse
+from strobe.values.lookup.place import Place
+from strobe.values.lookup.places import place_of, pointer_to
+from strobe.values.lookup.scope import Scope
+from strobe.values.memory.process_memory import ProcessMemory
+from strobe.values.memory.recipes import BROKEN, NULL, Item, Recipe
 from strobe.values.model import Mapping, Rows, Shown
-from strobe.values.places import Place, place_of, pointer_to
-from strobe.values.process_memory import ProcessMemory
-from strobe.values.recipes import BROKEN, NULL, Item, Recipe
-from strobe.values.scope import Scope
-from strobe.values.shapes import Decoding, Leading, Nothing, Part, Shape, add_read, read_value
-from strobe.values.shaping import Shaping
 
 MAX_TARGETS = 16
 MAX_DEPTH = 5

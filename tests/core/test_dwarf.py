@@ -14,8 +14,8 @@ from elftools.elf.elffile import ELFFile
 from support import programs
 
 from strobe._core import Dwarf, DwarfIndex
-from strobe.symbols.elf import ElfImage
-from strobe.symbols.sections import SCANNED, DebugSections
+from strobe.symbols.objects.elf import ElfImage
+from strobe.symbols.objects.sections import SCANNED, DebugSections
 
 BuildProgram = Callable[..., Path]
 TYPE_TAGS = {

@@ -9,13 +9,12 @@ from contextlib import nullcontext
 import pytest
 
 from strobe.symbols.later import Later
-from strobe.symbols.record_model import RecordHead, RecordParts
-from strobe.symbols.type_model import Record
-from strobe.values import recipes
+from strobe.symbols.types.model import Record, RecordHead, RecordParts
+from strobe.values.memory import recipes
+from strobe.values.memory.recipes import Recipe, Steps
 from strobe.values.printers import formula
 from strobe.values.printers.arithmetic import known
 from strobe.values.printers.members import Members, Missing
-from strobe.values.recipes import Recipe, Steps
 
 OPERATORS = ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=", "&&", "||")
 MASK = (1 << 64) - 1

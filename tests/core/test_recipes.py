@@ -13,9 +13,9 @@ import pytest
 
 from strobe import _core
 from strobe.errors import Code
-from strobe.values import recipes
+from strobe.values.memory import recipes
+from strobe.values.memory.recipes import Recipe
 from strobe.values.reading import failed_process
-from strobe.values.recipes import Recipe
 
 OK, UNREADABLE = _core.RECIPE_STATUSES["OK"], _core.RECIPE_STATUSES["UNREADABLE"]
 REFUSED = """

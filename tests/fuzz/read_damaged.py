@@ -23,9 +23,9 @@ from fuzz import damage
 
 from strobe.errors import Code, StrobeError
 from strobe.symbols import ElfResolver
-from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.details import ModuleDetails
-from strobe.symbols.lines import SourceLines
+from strobe.symbols.dwarf.lines import SourceLines
+from strobe.symbols.objects.damage import UNREADABLE
 
 CPU_SECONDS = 5
 WAIT_SECONDS = 60

@@ -18,7 +18,7 @@ from support.rounds import rounds, scenario
 from support.sessions import Build, Launch, status, text, totals
 from support.wait import wait_until
 
-from strobe.capture.device import ROUTER
+from strobe.capture.agent.device import ROUTER
 from strobe.errors import Code, StrobeError
 from strobe.model import Event, EventFilter, LaunchSpec, TextMatch
 from strobe.session import Session, SessionManager

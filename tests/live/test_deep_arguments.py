@@ -12,7 +12,7 @@ from support.sessions import Build, Launch, all_events, status
 from strobe.model import EventFilter, LaunchSpec, TextMatch, Watch
 from strobe.session import Session, SessionManager
 from strobe.values import PointerTo, Problem, Rows
-from strobe.values.text import shown
+from strobe.values.decode.text import shown
 
 PRINTERS = """
 [[printer]]

@@ -17,7 +17,7 @@ from support.rounds import rounds, scenario
 from support.sessions import Build, totals
 from support.wait import wait_until
 
-from strobe.capture import agent_link
+from strobe.capture.agent import agent_link
 from strobe.model import LaunchSpec
 from strobe.session import Session, SessionManager
 

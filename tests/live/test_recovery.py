@@ -114,7 +114,7 @@ def test_a_start_that_was_killed_leaves_no_session(manager: SessionManager, stro
 
 HOST = """
 import sys
-from strobe.capture.device import ROUTER
+from strobe.capture.agent.device import ROUTER
 from strobe.model import LaunchSpec
 from strobe.session import SessionManager
 manager = SessionManager()

@@ -18,7 +18,8 @@ from support.programs import PROGRAMS
 from support.sessions import Build, Launch, count, outcome, status, text, totals
 from support.wait import wait_until
 
-from strobe.capture import attachable, frida_session, target
+from strobe.capture import attachable, target
+from strobe.capture.agent import frida_session
 from strobe.capture.task_status import is_traced
 from strobe.errors import Code, StrobeError
 from strobe.model import EventFilter, LaunchSpec

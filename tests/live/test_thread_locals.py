@@ -15,9 +15,9 @@ import strobe
 from strobe import _core
 from strobe.session import Session
 from strobe.values import ReadTarget, WriteTarget
-from strobe.values import text as values_text
-from strobe.values.process_memory import ProcessMemory
-from strobe.values.thread_blocks import GlibcThreads
+from strobe.values.decode import text as values_text
+from strobe.values.lookup.thread_blocks import GlibcThreads
+from strobe.values.memory.process_memory import ProcessMemory
 
 Build = Callable[..., Path]
 PLUGIN = programs.PROGRAMS / "thread_local_plugin.c"

@@ -11,7 +11,7 @@ from support.sessions import Launch, all_events, status
 
 from strobe.model import EventFilter, TextMatch, Watch
 from strobe.session import Session
-from strobe.values.writing import WriteTarget
+from strobe.values.write.writing import WriteTarget
 
 VALUES = {
     "gVector[1]": "2",

@@ -19,7 +19,7 @@ from support.sessions import Launch
 from strobe.model import Enumerator
 from strobe.session import Session
 from strobe.values import Char, ReadTarget, Record, WriteTarget
-from strobe.values import text as values_text
+from strobe.values.decode import text as values_text
 from strobe.values.model import Mapping, Pairs, Rows
 
 SCRIPT = Path(__file__).resolve().parents[1] / "oracle" / "gdb_library.py"

@@ -17,7 +17,7 @@ from support.sessions import Launch, text
 from strobe.session import Session
 from strobe.symbols import ElfResolver
 from strobe.values import ReadTarget
-from strobe.values import text as values_text
+from strobe.values.decode import text as values_text
 
 LIBRARY_TYPE = re.compile(r"(?:std|alloc|core|hashbrown)::[\w:<>, ]{1,200}")
 ONCE_LOCK = (1, 70)  # where the library has it

@@ -11,7 +11,7 @@ from support.sessions import Launch
 
 from strobe.session import Session
 from strobe.values import ReadTarget
-from strobe.values import text as values_text
+from strobe.values.decode import text as values_text
 
 NAMES = ("gState", "gFirst", "gBits", "gVoice", "gTitles", "gMany", "gStatePointer", "gFlags", "*gTitles", "gCallback")
 ROUNDS = 12

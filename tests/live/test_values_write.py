@@ -20,7 +20,7 @@ from strobe.errors import StrobeError
 from strobe.model import EventFilter
 from strobe.session import Session, SessionManager
 from strobe.values import ReadTarget, WriteResult, WriteTarget
-from strobe.values import text as values_text
+from strobe.values.decode import text as values_text
 
 Build = Callable[..., Path]
 FLIPS = 400

@@ -12,7 +12,7 @@ from strobe.errors import StrobeError
 from strobe.model import Event, EventFilter, TextMatch, Watch
 from strobe.session import Session
 from strobe.values import PointerTo
-from strobe.values.writing import WriteTarget
+from strobe.values.write.writing import WriteTarget
 
 FORMS = pytest.mark.parametrize("form", ["native", "portable"])
 

@@ -9,8 +9,8 @@ from elftools.dwarf.locationlists import LocationExpr, LocationParser
 from oracle.corpus_dies import Dies, Entry
 
 from strobe._core import Dwarf, DwarfIndex
-from strobe.symbols.image import open_image
-from strobe.symbols.sections import SCANNED, DebugSections
+from strobe.symbols.objects.formats import open_image
+from strobe.symbols.objects.sections import SCANNED, DebugSections
 
 TYPE_TAGS = {
     "DW_TAG_class_type": 0x02,

@@ -7,8 +7,8 @@ from typing import Any
 from elftools.dwarf.die import DIE
 from elftools.dwarf.locationlists import BaseAddressEntry, LocationEntry, LocationExpr, LocationParser
 
-from strobe.symbols.dies import block, children, number, target, text
-from strobe.symbols.signature_rows import SignatureRow, TypeKey
+from strobe.symbols.dwarf.dies import block, children, number, target, text
+from strobe.symbols.dwarf.signature_rows import SignatureRow, TypeKey
 
 LANGUAGES = {0x1C: "rust"} | dict.fromkeys((0x01, 0x02, 0x0C, 0x1D, 0x2C), "c")
 LANGUAGES |= dict.fromkeys((0x04, 0x1A, 0x21, 0x2A, 0x2B), "c++")

@@ -13,7 +13,8 @@ import pytest
 from oracle import corpus, corpus_dies, corpus_lines, corpus_rows
 
 from strobe.symbols import ElfResolver
-from strobe.symbols.image import open_image, table_functions
+from strobe.symbols.objects.formats import open_image
+from strobe.symbols.objects.image import table_functions
 
 PROGRAMS = os.environ.get("STROBE_BIG_PROGRAMS", "").split(os.pathsep)
 MAX_WALKED_BYTES = 64 << 20

@@ -19,11 +19,11 @@ from oracle import gdb_oracle
 from support.located import Machine, Reader, Unknown
 
 from strobe.symbols import ElfResolver
-from strobe.symbols.frame_model import Frame, Local
-from strobe.symbols.frames import Frames
-from strobe.symbols.locations import AtCfa, ImplicitPointer, OptimizedOut, Pieces
-from strobe.symbols.registers import RETURN_ADDRESS, register_name
-from strobe.symbols.type_model import Array, Reference
+from strobe.symbols.dwarf.locations import AtCfa, ImplicitPointer, OptimizedOut, Pieces
+from strobe.symbols.dwarf.registers import RETURN_ADDRESS, register_name
+from strobe.symbols.frames.model import Frame, Local
+from strobe.symbols.frames.module_frames import Frames
+from strobe.symbols.types.model import Array, Reference
 
 BuildProgram = Callable[..., Path]
 IS_BIG = os.environ.get("STROBE_BIG_ORACLE") == "1"

@@ -11,7 +11,7 @@ from oracle.corpus import Subject
 from support import programs
 
 from strobe.symbols import ElfResolver
-from strobe.symbols.lines import SourceLines
+from strobe.symbols.dwarf.lines import SourceLines
 
 BuildProgram = Callable[..., Path]
 VARIANTS = [

@@ -14,7 +14,7 @@ import pytest
 
 from strobe.symbols import ElfResolver, ModuleSymbols, Pattern
 from strobe.symbols.names import scoped
-from strobe.symbols.nearest import nearest_functions
+from strobe.symbols.select.nearest import nearest_functions
 
 BuildProgram = Callable[..., Path]
 

@@ -16,8 +16,7 @@ from oracle import gdb_oracle
 from support import programs
 
 from strobe.symbols import ElfResolver
-from strobe.symbols.record_model import RecordParts
-from strobe.symbols.type_model import (
+from strobe.symbols.types.model import (
     Array,
     Encoding,
     Enum,
@@ -25,12 +24,13 @@ from strobe.symbols.type_model import (
     MemberPointer,
     Pointer,
     Record,
+    RecordParts,
     Reference,
     Scalar,
     Type,
     Void,
 )
-from strobe.symbols.types import Types
+from strobe.symbols.types.module_types import Types
 
 Described = dict[str, Any]
 DEPTH = 3

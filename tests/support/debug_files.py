@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from strobe.symbols import ElfResolver, ModuleSymbols
-from strobe.symbols.frame_model import Frame, Local
+from strobe.symbols.frames.model import Frame, Local
 from support import programs
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from strobe.symbols.expressions import BaseType, Operation
-from strobe.symbols.frame_model import CallSite, Frame
-from strobe.symbols.locations import (
+from strobe.symbols.dwarf.expressions import BaseType, Operation
+from strobe.symbols.dwarf.locations import (
     AtAddress,
     AtCfa,
     AtFrameBase,
@@ -21,7 +20,8 @@ from strobe.symbols.locations import (
     Pieces,
     ThreadLocal,
 )
-from strobe.symbols.registers import register_name
+from strobe.symbols.dwarf.registers import register_name
+from strobe.symbols.frames.model import CallSite, Frame
 
 WORD = (1 << 64) - 1
 SIGNED_ENCODINGS = (0x05, 0x06, 0x0D)

@@ -6,7 +6,7 @@ from typing import Any
 
 from strobe.session import Session
 from strobe.values import ReadTarget
-from strobe.values import text as values_text
+from strobe.values.decode import text as values_text
 from support.sessions import text
 from support.wait import wait_until
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from strobe.cli import wording
+from strobe.cli.output import wording
 from strobe.model import CALL_EVENTS, Event, EventFilter
 from strobe.session import Session
 from support.sessions import all_events, text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from strobe.calls import pair
-from strobe.cli.calltree import CallTree
-from strobe.cli.palette import Palette
+from strobe.cli.output.calltree import CallTree
+from strobe.cli.output.palette import Palette
 from strobe.model import Argument, Event
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from strobe.cli import snapshots
+from strobe.cli.output import snapshots
 from strobe.model import Event
 from strobe.timeline.snapshots import dump, load
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from strobe.cli import wording
-from strobe.cli.json_form import dumps, event_json
-from strobe.cli.palette import Palette
-from strobe.cli.run_report import RunEnd, Sink, ending_lines, exit_code
-from strobe.cli.tables import totals_table
+from strobe.cli.output import wording
+from strobe.cli.output.json_form import dumps, event_json
+from strobe.cli.output.palette import Palette
+from strobe.cli.output.tables import totals_table
+from strobe.cli.run.report import RunEnd, Sink, ending_lines, exit_code
 from strobe.errors import StrobeError
 from strobe.model import Argument, Event, ExitStatus, Loss, Totals
 

@@ -11,10 +11,9 @@ import pytest
 
 from strobe.errors import StrobeError
 from strobe.symbols.later import Later
-from strobe.symbols.record_model import RecordHead
-from strobe.symbols.type_model import Encoding, Enum, Enumerator, Scalar
-from strobe.values.encoding import encode, number_of
-from strobe.values.memory_map import MemoryMap
+from strobe.symbols.types.model import Encoding, Enum, Enumerator, RecordHead, Scalar
+from strobe.values.memory.memory_map import MemoryMap
+from strobe.values.write.encoding import encode, number_of
 
 FORMS = {("signed", 1): "b", ("signed", 2): "h", ("signed", 4): "i", ("signed", 8): "q"} | {
     ("unsigned", 1): "B",

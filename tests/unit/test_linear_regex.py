@@ -8,7 +8,7 @@ import pytest
 
 from strobe.errors import Code, StrobeError
 from strobe.symbols import Pattern
-from strobe.symbols.linear_regex import MAX_LENGTH, LinearRegex, RegexError
+from strobe.symbols.select.linear_regex import MAX_LENGTH, LinearRegex, RegexError
 
 NAMES = ["audio::tick", "midi::tick", "main", "std::vector<int, 3>::at", "größe", "", "a\udcffb"]
 EXPRESSIONS = [

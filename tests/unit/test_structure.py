@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,7 @@ RANKS = {
     "__main__": 9,
 }
 MAX_LINES = 600
+MAX_FILES = 24
 SOURCES = (
     "strobe/**/*.py",
     "strobe/**/*.pyi",
@@ -117,6 +119,26 @@ def wrong_imports(path: Path) -> list[str]:
     return wrong
 
 
+def imported_modules(path: Path, known: set[str]) -> set[str]:
+    """Modules of ours that a file imports. A package stands for what its __init__.py has."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            whole = {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+            found.update(name if name in known or name.count(".") == 1 else node.module for name in whole.values())
+    return found & known
+
+
+def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Modules that import each other, directly or not, until none is left that imports none of them."""
+    left = {module: set(imports) & set(graph) - {module} for module, imports in graph.items()}
+    while done := {module for module, imports in left.items() if not imports}:
+        left = {module: imports - done for module, imports in left.items() if module not in done}
+    return [sorted(left)] if left else []
+
+
 def test_every_layer_has_a_rank() -> None:
     layers = {layer(module_name(path)) for path in python_sources() if path.is_relative_to(ROOT / "strobe")}
     assert layers - set(RANKS) == set()
@@ -124,6 +146,27 @@ def test_every_layer_has_a_rank() -> None:
 
 def test_imports_point_to_the_left() -> None:
     assert [line for path in python_sources() for line in wrong_imports(path)] == []
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    paths = {module_name(path): path for path in python_sources() if path.is_relative_to(ROOT / "strobe")}
+    assert cycles({module: imported_modules(path, set(paths)) for module, path in paths.items()}) == []
+
+
+@pytest.mark.parametrize(
+    ("graph", "found"),
+    [
+        ({"a": {"b"}, "b": {"c"}, "c": set()}, []),
+        ({"a": {"b"}, "b": {"c"}, "c": {"b"}}, [["a", "b", "c"]]),
+    ],
+)
+def test_cycles_are_recognised(graph: dict[str, set[str]], found: list[list[str]]) -> None:
+    assert cycles(graph) == found
+
+
+def test_folders_are_small() -> None:
+    folders = Counter(path.parent for path in python_sources())
+    assert {str(folder.relative_to(ROOT)): files for folder, files in folders.items() if files > MAX_FILES} == {}
 
 
 def test_package_imports_nothing_heavy() -> None:

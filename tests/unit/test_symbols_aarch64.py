@@ -10,7 +10,7 @@ import pytest
 from support.programs import require, source_of
 
 from strobe.symbols import ElfResolver
-from strobe.symbols.image import open_image
+from strobe.symbols.objects.formats import open_image
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ import pytest
 from support import programs
 
 from strobe.symbols import ElfResolver, ModuleSymbols, cache
-from strobe.symbols.columns import Columns
-from strobe.symbols.debug_info import DebugInfo
+from strobe.symbols.dwarf.columns import Columns
+from strobe.symbols.dwarf.debug_info import DebugInfo
 
 BuildProgram = Callable[..., Path]
 

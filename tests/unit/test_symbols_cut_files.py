@@ -78,10 +78,11 @@ def test_other_faults_end_the_process_as_ever(tmp_path: Path) -> None:
 
 BUILT_ANEW = """
 import os, sys
-from strobe.symbols import ElfResolver, sections
-from strobe.symbols.damage import UNREADABLE
-from strobe.symbols.debug_info import DebugInfo
-from strobe.symbols.image import open_image
+from strobe.symbols import ElfResolver
+from strobe.symbols.objects import sections
+from strobe.symbols.objects.damage import UNREADABLE
+from strobe.symbols.dwarf.debug_info import DebugInfo
+from strobe.symbols.objects.formats import open_image
 sections._READ_BYTES = 0
 path = sys.argv[1]
 resolver = ElfResolver()

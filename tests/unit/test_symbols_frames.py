@@ -13,14 +13,10 @@ from support import debug_files
 
 from strobe.errors import StrobeError
 from strobe.symbols import ElfResolver
-from strobe.symbols.cfi import CallFrames
-from strobe.symbols.damage import UNREADABLE
 from strobe.symbols.details import ModuleDetails
-from strobe.symbols.expressions import BaseType, Operation, Surroundings, operations_of
-from strobe.symbols.frame_model import Frame, Local
-from strobe.symbols.frame_tables import FrameSection
-from strobe.symbols.location_lists import ListEntry, read_new, read_old
-from strobe.symbols.locations import (
+from strobe.symbols.dwarf.expressions import BaseType, Operation, Surroundings, operations_of
+from strobe.symbols.dwarf.location_lists import ListEntry, read_new, read_old
+from strobe.symbols.dwarf.locations import (
     AtAddress,
     AtCfa,
     AtFrameBase,
@@ -37,6 +33,10 @@ from strobe.symbols.locations import (
     ThreadLocal,
     location_of,
 )
+from strobe.symbols.frames.cfi import CallFrames
+from strobe.symbols.frames.model import Frame, Local
+from strobe.symbols.frames.tables import FrameSection
+from strobe.symbols.objects.damage import UNREADABLE
 
 BuildProgram = Callable[..., Path]
 UNIT = Surroundings(5, 8, 4, 0x100, lambda index: 0x5000 + index, lambda offset: BaseType(5, offset - 0x100))

@@ -15,8 +15,8 @@ import pytest
 from support.programs import PROGRAMS
 
 from strobe.symbols import ElfResolver, Pattern, select, unsafe_reason
-from strobe.symbols.damage import UNREADABLE
-from strobe.symbols.go_pclntab import GoFunction, PclnTable
+from strobe.symbols.objects.damage import UNREADABLE
+from strobe.symbols.objects.go_pclntab import GoFunction, PclnTable
 
 SOURCE = PROGRAMS / "symbols/go_table.S"
 WORK = ("main.work", 30, "/src/app/main.go", 12)

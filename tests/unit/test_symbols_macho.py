@@ -17,7 +17,7 @@ from strobe.capture.program import resolve
 from strobe.errors import Code, StrobeError
 from strobe.model import FunctionSymbol, LaunchSpec
 from strobe.symbols import ElfResolver, ModuleSymbols
-from strobe.symbols.image import open_image
+from strobe.symbols.objects.formats import open_image
 
 CompileFor = Callable[..., Path]
 CPUS = {"x86_64": 0x01000007, "arm64": 0x0100000C}

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from strobe.symbols import ElfResolver, ModuleSymbols, cache, sections
-from strobe.symbols.inflate import inflated, inflated_file
+from strobe.symbols import ElfResolver, ModuleSymbols, cache
+from strobe.symbols.objects import sections
+from strobe.symbols.objects.inflate import inflated, inflated_file
 
 BuildProgram = Callable[..., Path]
 CONTENT = bytes(range(256)) * 1000

@@ -10,7 +10,7 @@ from support import programs
 
 from strobe.model import FunctionSymbol
 from strobe.symbols import ElfResolver, ModuleSymbols, Pattern, Selection, select, unsafe_reason
-from strobe.symbols.nearest import nearest_names
+from strobe.symbols.select.nearest import nearest_names
 
 BuildProgram = Callable[..., Path]
 

@@ -14,14 +14,13 @@ from elftools.dwarf.abbrevtable import AbbrevTable
 from support import programs
 
 from strobe.symbols import ElfResolver
-from strobe.symbols.damage import UNREADABLE
-from strobe.symbols.debug_info import DebugInfo
-from strobe.symbols.image import open_image
-from strobe.symbols.record_model import RecordParts
-from strobe.symbols.type_model import Array, Enum, Record, Scalar, Type, Typedef
-from strobe.symbols.type_names import is_instance, spellings
-from strobe.symbols.type_text import layout
-from strobe.symbols.types import Types
+from strobe.symbols.dwarf.debug_info import DebugInfo
+from strobe.symbols.objects.damage import UNREADABLE
+from strobe.symbols.objects.formats import open_image
+from strobe.symbols.types.model import Array, Enum, Record, RecordParts, Scalar, Type, Typedef
+from strobe.symbols.types.module_types import Types
+from strobe.symbols.types.names import is_instance, spellings
+from strobe.symbols.types.text import layout
 
 FOLDER = programs.PROGRAMS / "symbols"
 Build = Callable[..., Types]

@@ -11,8 +11,8 @@ import pytest
 
 from strobe import _core
 from strobe.symbols import ElfResolver
-from strobe.symbols.frame_sections import frame_sections
-from strobe.symbols.frame_tables import FrameTable
+from strobe.symbols.frames.sections import frame_sections
+from strobe.symbols.frames.tables import FrameTable
 
 Build = Callable[..., Path]
 

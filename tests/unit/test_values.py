@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from strobe.model import Capture, CaptureKind, Enumerator, Text, ValueKind, ValueType
-from strobe.symbols.abi import (
+from strobe.symbols.calls.abi import (
     BY_REFERENCE,
     ONE_FLOAT,
     ONE_INTEGER,
@@ -18,10 +18,10 @@ from strobe.symbols.abi import (
     assign,
     in_memory,
 )
-from strobe.timeline import floats
-from strobe.timeline.captured import Words, captured_value, value_of_bytes
-from strobe.timeline.scalars import decode, encode
-from strobe.timeline.values import plain, shown
+from strobe.timeline.decode import floats
+from strobe.timeline.decode.call_values import plain, shown
+from strobe.timeline.decode.captured import Words, captured_value, value_of_bytes
+from strobe.timeline.decode.scalars import decode, encode
 
 INT = ValueType(ValueKind.SIGNED, 4, "int")
 CHARS = ValueType(ValueKind.POINTER, 8, "const char*")

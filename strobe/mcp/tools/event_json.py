@@ -8,8 +8,8 @@ from typing import Any
 
 from strobe.mcp.results import clipped
 from strobe.model import Argument, Event, Totals
-from strobe.timeline import values
-from strobe.values import text
+from strobe.timeline.decode import call_values as values
+from strobe.values.decode import text
 
 _SHORTEST = 40  # characters of a value that is cut
 

@@ -87,7 +87,7 @@ def _check(target: dict[str, Any], path: str) -> None:
 
 
 def _wire(result: Any, keep: Callable[[bytes], Path]) -> dict[str, Any]:
-    from strobe.values import text
+    from strobe.values.decode import text
     from strobe.values.model import Record as Fields
 
     shown: dict[str, Any] = {"target": result.target}

@@ -67,7 +67,7 @@ _PARAMETERS = Record(
 
 
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
-    from strobe.values.writing import WriteTarget
+    from strobe.values.write.writing import WriteTarget
 
     wanted = arguments["targets"]
     if not wanted:
@@ -97,7 +97,7 @@ def _check(target: dict[str, Any], path: str) -> None:
 
 def _wire(result: Any) -> dict[str, Any]:
     from strobe.mcp.results import clipped
-    from strobe.values import text
+    from strobe.values.decode import text
 
     shown: dict[str, Any] = {"target": result.target}
     if result.address is not None:

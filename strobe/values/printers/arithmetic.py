@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strobe.values.recipes import Steps
+from strobe.values.memory.recipes import Steps
 
 MASK = (1 << 64) - 1
 

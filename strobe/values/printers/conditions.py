@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from strobe.values.decode.shapes import Decoding, problem
+from strobe.values.memory.recipes import Recipe, Steps
 from strobe.values.model import Problem
 from strobe.values.printers.names import without_arguments
-from strobe.values.recipes import Recipe, Steps
-from strobe.values.shapes import Decoding, problem
 
 MOST = 1 << 40  # what claims to have more elements was never made
 

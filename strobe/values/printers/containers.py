@@ -8,11 +8,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 
+from strobe.values.decode.shapes import Decoding, Part, Shape, add_read, problem, read_value
+from strobe.values.decode.structures import add_apart
+from strobe.values.memory.recipes import CUT, OK, Item, Recipe, Steps
 from strobe.values.model import Problem, Rows, Shown, mapping
 from strobe.values.printers.conditions import MOST, add_if, none_of, refusal
-from strobe.values.recipes import CUT, OK, Item, Recipe, Steps
-from strobe.values.shapes import Decoding, Part, Shape, add_read, problem, read_value
-from strobe.values.structures import add_apart
 
 MAX_ELEMENTS = 100
 MAX_COUNTED = 10_000  # nodes of a list that does not know how many it has

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from strobe.symbols.nearest import nearest_names
+from strobe.symbols.select.nearest import nearest_names
 from strobe.values.printers import formula
 from strobe.values.printers.names import matcher
 

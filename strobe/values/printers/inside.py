@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from strobe.symbols import type_model as types
+from strobe.symbols.types import model as types
+from strobe.values.decode.shapes import Shape
+from strobe.values.memory.recipes import Steps
 from strobe.values.printers.known import Printers
 from strobe.values.printers.layouts import Building
 from strobe.values.printers.members import Found, Missing, argument, size_of
-from strobe.values.recipes import Steps
-from strobe.values.shapes import Shape
 
 _MAX_HOPS = 16
 

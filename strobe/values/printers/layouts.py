@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from strobe.symbols import type_model as types
-from strobe.symbols.record_model import Field
+from strobe.symbols.types import model as types
+from strobe.symbols.types.model import Field
+from strobe.values.decode.shapes import Nothing, Scalar, Shape
+from strobe.values.decode.structures import Member, Structure
+from strobe.values.memory.recipes import Steps
 from strobe.values.printers import containers, nodes, objects, texts, wrappers
 from strobe.values.printers.description import Description
 from strobe.values.printers.formula import Formula, Path
@@ -22,9 +25,6 @@ from strobe.values.printers.members import (
     size_of,
 )
 from strobe.values.printers.names import short
-from strobe.values.recipes import Steps
-from strobe.values.shapes import Nothing, Scalar, Shape
-from strobe.values.structures import Member, Structure
 
 _T = TypeVar("_T")
 _BEYOND = "<struct>"

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from strobe.symbols import type_model as types
-from strobe.symbols.record_model import Base, Field, TemplateParameter
-from strobe.values.elements import row_of
+from strobe.symbols.types import model as types
+from strobe.symbols.types.model import Base, Field, TemplateParameter
+from strobe.values.decode.elements import row_of
+from strobe.values.memory.recipes import Steps
 from strobe.values.printers import formula
 from strobe.values.printers.arithmetic import combined, constant, known
 from strobe.values.printers.formula import Formula, Hop, Operation, Path, TypeOf
 from strobe.values.printers.names import arguments_text, without_arguments
-from strobe.values.recipes import Steps
 
 _MAX_NESTING = 32
 _SUFFIX = re.compile(r"\b(\d+)[UuLl]+\b")  # clang's of numbers

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from strobe.values.decode.shapes import Decoding, Part, Shape, add_read, read_value
+from strobe.values.memory.recipes import Recipe, Steps
 from strobe.values.model import Problem, Shown
 from strobe.values.printers.containers import MAX_ELEMENTS, Container, Numbered, trouble_of
-from strobe.values.recipes import Recipe, Steps
-from strobe.values.shapes import Decoding, Part, Shape, add_read, read_value
 
 _PLACE, _TURN, _SLOT = ("PLACE", 0, 0, 0), ("TURN", 0, 0, 0), ("SLOT", 0, 0, 0)
 _PLUS, _TIMES, _MODULO = ((name, 0, 0, 0) for name in ("PLUS", "TIMES", "MODULO"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from strobe.values.decode.shapes import Decoding, Part, Shape, problem
+from strobe.values.memory.recipes import Recipe, Steps
 from strobe.values.model import PointerTo, Quantity, Shown
-from strobe.values.recipes import Recipe, Steps
-from strobe.values.shapes import Decoding, Part, Shape, problem
 
 _VTABLE = re.compile(r"<(.*?) as (?:.*)>::\{vtable\}")
 _NANOS = 10**9

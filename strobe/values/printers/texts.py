@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from strobe.values.decode.shapes import MAX_CHARACTERS, Decoding, Part, Shape, problem, text_of
+from strobe.values.memory.recipes import Recipe, Steps
 from strobe.values.model import Bits, Rows, Shown
 from strobe.values.printers.conditions import MOST, add_if, none_of, refusal
-from strobe.values.recipes import Recipe, Steps
-from strobe.values.shapes import MAX_CHARACTERS, Decoding, Part, Shape, problem, text_of
 
 _MAX_ELEMENTS = 100
 _ROUNDED_UP: Steps = (("CONSTANT", 0, 0, 7), ("PLUS", 0, 0, 0), ("CONSTANT", 0, 0, 8), ("DIVIDED", 0, 0, 0))  # to bytes

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from strobe.values.decode.shapes import Decoding, Part, Shape, add_read, pointed, problem, read_value
+from strobe.values.decode.structures import Member, add_apart
+from strobe.values.memory.recipes import NULL, Recipe, Steps
 from strobe.values.model import PointerTo, Quantity, Record, Shown, Tuple
 from strobe.values.printers.conditions import add_if, none_of
-from strobe.values.recipes import NULL, Recipe, Steps
-from strobe.values.shapes import Decoding, Part, Shape, add_read, pointed, problem, read_value
-from strobe.values.structures import Member, add_apart
 
 _UNITS = {
     (1, 10**9): "ns",

@@ -1,0 +1,394 @@
+"""Talks to the agent in one target: loads it, and turns its messages into typed calls with a bound on the wait."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import frida
+
+from strobe import resources, threads
+from strobe.capture import task_status
+from strobe.capture.agent.extras_request import ExtrasRequest
+from strobe.errors import StrobeError, failure
+from strobe.model import LoadedModule
+
+log = logging.getLogger(__name__)
+
+ANSWER_S = 5.0  # of a process that is stopped
+BUSY_ANSWER_S = 30.0  # of one that gets little of the processors
+LEAVING_S = 5.0
+INSTALL_S = 60.0  # thousands of hooks
+_LEAVING_POLL_S = 0.002
+LEAVING_TURNS = 300  # that the agent has had to answer; where they take longer, so do the program's threads
+_STORE_MARGIN_S = 1.0  # between the agent's last moment to write and ours to wait
+
+_NO_MEMORY = "the recorder could not start: error 12"  # ENOMEM, agent/recorder.ts
+
+_PLAN_ENABLED = 1  # STROBE_PLAN_ENABLED
+# A library is there, and the thread that loads it waits until the second argument is called. None: those that
+# mapped_elf.unlisted finds have changed.
+ModuleAdded = Callable[[LoadedModule | None, Callable[[], None]], None]
+ModuleRemoved = Callable[[LoadedModule], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the recorder does for a function. `layout`: counts and captures as strobe_agent_set_plans takes them."""
+
+    flags: int  # STROBE_PLAN_*
+    layout: bytes = bytes(3)
+    extras: int = 0  # the number of the set of what else is recorded, where the flags say that there is more
+
+    @property
+    def is_enabled(self) -> bool:
+        return bool(self.flags & _PLAN_ENABLED)
+
+    def disabled(self) -> Plan:
+        return replace(self, flags=self.flags & ~_PLAN_ENABLED)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftChange:
+    """Code that an agent before this one has left: what stands there, and what is to."""
+
+    address: int
+    present: bytes
+    original: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """`form`: which form of the recorder is in use. `catches_returns`: False where the CPU forbids replacing return
+    addresses (shadow stack), so that only entries are recorded. `reason`: why it is not the native form.
+    `recorder`: address of its struct strobe_recorder. `left`: to be taken back before anything is hooked.
+    `interceptor_writes`: Frida writes the hooks while threads run, so it may only do so before any does."""
+
+    form: str
+    catches_returns: bool
+    reason: str = ""
+    interceptor_writes: bool = False
+    recorder: int = 0
+    left: tuple[LeftChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trampoline:
+    """`address`: where the jump leads. It lies `skip` bytes behind the function's entry; `displaced`: bytes of the
+    instructions that it replaces; `copies`: where copies lie of those that begin one to four bytes behind its first, 0
+    where there is none. `mark`: an address, and the number that is there for as long as the trampoline is."""
+
+    address: int
+    skip: int
+    displaced: int
+    copies: tuple[int, int, int, int]
+    mark: tuple[int, int]
+
+
+class AgentLink:
+    """The agent of one process. Its methods raise agent_unresponsive, agent_failed, and ProcessLookupError when the
+    process is gone."""
+
+    def __init__(
+        self, session: Any, pid: int, on_added: ModuleAdded, on_removed: ModuleRemoved, failed: threads.Failed
+    ) -> None:
+        self._pid = pid
+        self._given_up = threading.Event()  # set when the last question that was given up has been answered
+        self._given_up.set()
+        self._on_added = on_added
+        self._on_removed = on_removed
+        self._interceptor_writes = False
+        self._loads_lock = threading.Lock()
+        self._loads: set[str] = set()  # what threads that load a library wait for
+        self._is_leaving = False
+        source = resources.AGENT.read_text()
+        self._script = self._call(lambda: session.create_script(source, name="strobe", runtime="qjs"))
+        self._receiver = threads.guarded("a message of the agent", self._receive, failed)
+        self._script.on("message", self._receiver)
+        self._call(self._script.load)
+
+    def prepare_forks(self) -> None:
+        """Forked children find locks free that threads of the agent hold (agent/libc_locks.ts)."""
+        if library := _library():
+            self._ask(self._script.exports_sync.prepare_forks, library)
+
+    def setup(self, segment_path: str, is_own_program: bool, loader: tuple[int, int]) -> Setup:
+        """`loader`: from where to where the memory lies from which Frida has loaded the agent; (0, 0): not known."""
+        segment = Path(segment_path).lstat()
+        request = {
+            "source": resources.RECORDER.read_text(),
+            "library": _library(),
+            "segmentPath": segment_path,
+            "segmentBytes": segment.st_size,
+            "segmentInode": str(segment.st_ino),
+            "loader": [str(loader[0]), str(loader[1])],
+            "isOwnProgram": is_own_program,
+        }
+        answer = self._ask(self._script.exports_sync.setup, request)
+        self._interceptor_writes = bool(answer["interceptorWrites"])
+        recorder = int(answer["recorder"], 16)
+        left = tuple(
+            LeftChange(int(item["address"], 16), bytes.fromhex(item["present"]), bytes.fromhex(item["original"]))
+            for item in answer["left"]
+        )
+        form, catches_returns, reason = answer["form"], answer["catchesReturns"], answer["reason"]
+        return Setup(form, catches_returns, reason, self._interceptor_writes, recorder, left)
+
+    def change_process(self) -> None:
+        """The places that are changed whatever is traced (agent/process_hooks.ts)."""
+        self._ask(self._script.exports_sync.change_process)
+
+    def prepare_descriptors(self, stdin_path: str | None, by_line: bool, foreign: Sequence[int]) -> None:
+        """Of a program that was just started. `foreign`: those that are not for it."""
+        self._ask(self._script.exports_sync.prepare_descriptors, stdin_path, by_line, foreign)
+
+    def program_threads(self, threads: set[int]) -> set[int]:
+        """Of these thread ids the program's own; the others are the agent's."""
+        return set(self._ask(self._script.exports_sync.program_threads, sorted(threads)))
+
+    def end_program(self, code: int) -> None:
+        """As the C library does when the last thread ends, where that has ended with 0; else at once."""
+        with contextlib.suppress(ProcessLookupError):  # that is what is wanted
+            self._ask(self._script.exports_sync.end_program, code)
+
+    def modules(self) -> list[LoadedModule]:
+        """Without the recorder's own, which must never be hooked."""
+        found = [_module(item) for item in self._ask(self._script.exports_sync.modules)]
+        return [module for module in found if module.path != str(resources.NATIVE_RECORDER)]
+
+    def observe_modules(self, socket: tuple[int, str] | None) -> bool:
+        """`socket`: the agent's connection, its descriptor and its inode's number; None where it is not known. False
+        where libraries will not be told of."""
+        return bool(self._ask(self._script.exports_sync.observe_modules, socket))
+
+    def register_unwinder(self, addresses: list[int]) -> None:
+        self._ask(self._script.exports_sync.register_unwinder, [hex(address) for address in addresses])
+
+    def prepare_hooks(
+        self, ids: list[int], addresses: list[int], sizes: list[int], plans: list[Plan]
+    ) -> list[Trampoline | str]:
+        """Makes trampolines and changes nothing yet; for a function that cannot be hooked, why not.
+
+        Where Interceptor writes the hooks they are placed when this returns, and "" stands for such a one.
+        """
+        request = {"ids": ids, "addresses": [hex(item) for item in addresses], "sizes": sizes}
+        layouts = b"".join(bytes([plan.flags]) + plan.layout for plan in plans)
+        answers = self._ask(self._script.exports_sync.prepare_hooks, request, layouts, seconds=INSTALL_S)
+        if self._interceptor_writes:
+            return [answer["refusal"] for answer in answers]
+        return [answer["refusal"] or _trampoline(answer) for answer in answers]
+
+    def prepare_observers(self) -> list[tuple[str, int, Trampoline | str]]:
+        """Functions of the C library that the recorder has to know the calls of: name, address, and the trampoline that
+        a jump is to lead to, or why there is none. Nothing is changed yet."""
+        answers = self._ask(self._script.exports_sync.prepare_observers)
+        return [
+            (answer["name"], int(answer["address"], 16), answer["refusal"] or _trampoline(answer)) for answer in answers
+        ]
+
+    def begin_observing(self, may_be_blocked: bool) -> None:
+        """Their jumps are there. `may_be_blocked`: a thread may have SIGSEGV or SIGBUS blocked."""
+        self._ask(self._script.exports_sync.begin_observing, may_be_blocked)
+
+    def stop_recording(self) -> None:
+        """Returns when no thread records any more."""
+        self._ask(self._script.exports_sync.stop_recording)
+
+    def leave_faults(self) -> None:
+        """The program's handlers of faults are back. Nothing is recorded or observed any more."""
+        self._ask(self._script.exports_sync.leave_faults)
+
+    def prepare_extras(self, request: ExtrasRequest) -> list[int]:
+        """The numbers of its sets; 0 where there is no room. Raises agent_failed for an expression that is none."""
+        message, data = request.message()
+        numbers: list[int] = self._ask(self._script.exports_sync.prepare_extras, message, data, seconds=INSTALL_S)
+        return numbers
+
+    def assign_extras(self, plans: dict[int, Plan]) -> None:
+        """Which sets the functions' calls get, once their flags say that they get any."""
+        numbers = {function: plan.extras for function, plan in plans.items() if plan.extras}
+        if numbers:
+            self._ask(self._script.exports_sync.assign_extras, list(numbers), list(numbers.values()))
+
+    def set_callers(self, callers: bytes) -> None:
+        """`callers`: as struct strobe_recorder has them."""
+        self._ask(self._script.exports_sync.set_callers, callers)
+
+    def set_flags(self, plans: dict[int, Plan]) -> None:
+        """Of placed hooks; their captures stay."""
+        self._ask(self._script.exports_sync.set_flags, list(plans), [plan.flags for plan in plans.values()])
+
+    def allow_tracer(self, pid: int) -> bool:
+        """Has the process let another read and write it, where Yama allows that to relatives alone."""
+        return bool(self._ask(self._script.exports_sync.allow_tracer, pid))
+
+    def read_memory(self, address: int, size: int) -> bytes:
+        """Up to `size` bytes of the process's own memory; fewer where no more can be read."""
+        return bytes(self._ask(self._script.exports_sync.read_memory, hex(address), size))
+
+    def memory_map(self) -> str:
+        """/proc/PID/maps, as the process itself sees it."""
+        return str(self._ask(self._script.exports_sync.memory_map))
+
+    def store(self, changes: Sequence[tuple[int, bytes, bytes]]) -> list[str]:
+        """Writes (address, bytes, mask) as _core.write_memory does, but in whole aligned words, which no thread sees
+        half written. For each "" or why it was not written. The agent does nothing once this has given up waiting."""
+        places = [
+            {"address": hex(address), "size": len(content), "masked": bool(mask)} for address, content, mask in changes
+        ]
+        content = b"".join(one + mask for _, one, mask in changes)
+        deadline = 1000 * (time.time() + ANSWER_S - _STORE_MARGIN_S)
+        answers: list[str] = self._ask(self._script.exports_sync.store, places, deadline, content, seconds=ANSWER_S)
+        return answers
+
+    def close(self) -> None:
+        """Frida keeps a script as long as this process lives, and with it who listens to it: nobody does any more."""
+        with contextlib.suppress(ValueError):  # closed already
+            self._script.off("message", self._receiver)
+
+    def let_threads_leave(self) -> bool:
+        """Whether no thread of the program is in code that goes with the agent, nor will be; waits for it.
+
+        The code goes with the agent, whoever runs there: a call in the portable form, or a library that comes or goes.
+        Threads that load a library and wait for its hooks go on.
+        """
+        with self._loads_lock:
+            self._is_leaving = True
+            waiting = list(self._loads)
+        for ticket in waiting:
+            self._let_load(ticket)
+        begun = time.monotonic()
+        quiet = turns = 0
+        while quiet < 2 and time.monotonic() < begun + (LEAVING_S if turns >= LEAVING_TURNS else BUSY_ANSWER_S):
+            turns += 1
+            try:
+                inside = self._ask(self._script.exports_sync.let_leave)
+            except StrobeError:
+                return True  # it does not answer; told to end, it waits for them itself
+            quiet = quiet + 1 if inside == 0 else 0
+            if quiet == 0:
+                time.sleep(_LEAVING_POLL_S)
+        return quiet == 2
+
+    def unload(self) -> None:
+        """The target's own bytes are back everywhere when this returns."""
+        self._call(self._script.unload)
+
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        cancellable = frida.Cancellable()  # type: ignore[no-untyped-call]
+        answered = threading.Event()
+
+        def watch() -> None:
+            if not self._answers(answered.wait, BUSY_ANSWER_S):
+                cancellable.cancel()
+
+        since = time.monotonic()
+        threads.start(f"strobe-limit-{self._pid}", watch, threads.logged_only)
+        try:
+            with cancellable, self._told():
+                return function(*arguments)
+        except frida.OperationCancelledError as error:
+            raise self._unresponsive(since) from error
+        finally:
+            answered.set()
+
+    def _ask(self, function: Callable[..., Any], *arguments: Any, seconds: float = BUSY_ANSWER_S) -> Any:
+        """An RPC, on a thread of its own: Frida 17 waits for the answer to one whatever is cancelled meanwhile."""
+        outcome: list[tuple[Any, BaseException | None]] = []
+        answered = threading.Event()
+
+        def ask() -> None:
+            try:
+                outcome.append((function(*arguments), None))
+            except BaseException as error:  # for who waits
+                outcome.append((None, error))
+            answered.set()
+
+        since = time.monotonic()
+        # one that was given up has its thread as long as the agent owes the answer: no more of them are begun
+        if not self._answers(self._given_up.wait, seconds):
+            raise self._unresponsive(since)
+        threads.start(f"strobe-ask-{self._pid}", ask, threads.logged_only)
+        if not self._answers(answered.wait, seconds):
+            self._given_up = answered
+            raise self._unresponsive(since)
+        answer, error = outcome[0]
+        with self._told():
+            if error is not None:
+                raise error
+        return answer
+
+    def _answers(self, wait: Callable[[float], bool], seconds: float) -> bool:
+        """Whether the answer comes within that time; `ANSWER_S` where the process is stopped."""
+        deadline = time.monotonic() + seconds
+        while not wait(min(ANSWER_S, max(0.0, deadline - time.monotonic()))):
+            if time.monotonic() >= deadline or task_status.is_stopped(self._pid):
+                return False
+        return True
+
+    def _unresponsive(self, since: float) -> StrobeError:
+        return failure("agent_unresponsive", pid=self._pid, seconds=f"{time.monotonic() - since:.0f}")
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (frida.InvalidOperationError, frida.TransportError, frida.ProcessNotFoundError) as error:
+            raise ProcessLookupError(str(error)) from error
+        except frida.RPCException as error:
+            if _NO_MEMORY in str(error):
+                raise failure("no_memory_there", pid=self._pid) from error
+            raise failure("agent_failed", pid=self._pid, reason=str(error).split("\n")[0]) from error
+
+    def _receive(self, message: Any, _data: bytes | None) -> None:
+        payload = message.get("payload")
+        if message["type"] != "send" or not isinstance(payload, dict):
+            log.warning("agent in process %d: %s", self._pid, message.get("description", message))
+        elif payload.get("type") == "module-added":
+            ticket = payload["ticket"]
+            with self._loads_lock:
+                self._loads.add(ticket)
+            if self._is_leaving:
+                self._let_load(ticket)
+            else:
+                module = payload["module"]
+                self._on_added(None if module is None else _module(module), lambda: self._let_load(ticket))
+        elif payload.get("type") == "module-removed":
+            self._on_removed(_module(payload["module"]))
+
+    def _let_load(self, ticket: str) -> None:
+        with self._loads_lock:
+            if ticket not in self._loads:
+                return
+            self._loads.discard(ticket)
+        with contextlib.suppress(frida.InvalidOperationError):  # the process is gone
+            self._script.post({"type": ticket})
+
+
+def _library() -> str:
+    """Path of the recorder's native form; "" where the portable one is asked for, or this CPU has no other."""
+    if os.environ.get("STROBE_RECORDER") == "portable" or not resources.NATIVE_RECORDER.exists():
+        return ""
+    return str(resources.NATIVE_RECORDER)
+
+
+def _trampoline(answer: dict[str, Any]) -> Trampoline | str:
+    """Interceptor makes none for a function that it hooks already."""
+    address = int(answer["trampoline"], 16)
+    if not address:
+        return "in-use"
+    copy, distances = int(answer["copy"], 16), answer["copies"].to_bytes(4, "little")
+    first, second, third, fourth = (copy + distance if copy and distance else 0 for distance in distances)
+    mark = int(answer["mark"], 16), answer["number"]
+    return Trampoline(address, answer["skip"], answer["displaced"], (first, second, third, fourth), mark)
+
+
+def _module(item: dict[str, Any]) -> LoadedModule:
+    return LoadedModule(item["name"], item["path"], int(item["base"], 16), item["size"])

@@ -1,0 +1,173 @@
+"""Frida's session with one process: the way in, which is bounded, and the way out, which leaves nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import frida
+
+from strobe import _core
+from strobe.capture import task_status
+from strobe.capture.agent.agent_socket import AgentSocket
+from strobe.capture.agent.device import FRIDA_ERRORS, ROUTER
+from strobe.capture.agent.failed_attach import AttachAttempt
+from strobe.capture.agent.uninjection import Injection
+from strobe.capture.attachable import ATTACH_S, has_agent, is_blocked, refused
+from strobe.errors import failure
+
+log = logging.getLogger(__name__)
+
+_LEAVING_S = 5.0
+_POLL_S = 0.002
+_LOOKING_S = 5.0  # for a safe point of the main thread
+_LOOKING_MS = 25  # at a time, and up to as much again: no session here hears from Frida meanwhile
+_PAUSE_S = 0.01
+_UNSAFE = (
+    "its main thread was in the memory allocator, in fork or in the dynamic loader whenever it was looked at for"
+    f" {_LOOKING_S:g} s"
+)
+_CHANGED = "it was stopped by a signal, or became another program, in this moment"
+_UNSAFE_HINT = "Try again; where it stays so, start the program under Strobe."
+# Parts of Frida's agent that stand between a program and its handlers of faults, and between exit and what runs then
+_LEFT_OUT = {"exceptor": "off", "exit_monitor": False, "thread_suspend_monitor": False}
+
+
+class FridaSession:
+    """Frida's agent is in the process from the constructor's return until `leave`.
+
+    `goes_on`: where Frida fails to attach, the program is to go on.
+
+    Raises process_blocked, agent_silent, and what Frida raises.
+    """
+
+    def __init__(self, device: Any, pid: int, pidfd: int, goes_on: bool) -> None:
+        self._pid = pid
+        self._goes_on = goes_on
+        self._device = device
+        self._injection = Injection(pid)
+        self._socket = AgentSocket(pid, pidfd)
+        self._guard: _core.InjectionGuard | None = None
+        self.session = self._enter()
+        self._injection.note()
+        self._socket.note()
+
+    @property
+    def socket(self) -> tuple[int, str] | None:
+        """As AgentSocket.place."""
+        return self._socket.place
+
+    @property
+    def loader(self) -> tuple[int, int]:
+        """From where to where the memory lies from which the agent was loaded; (0, 0) where it was not seen."""
+        return self._injection.loader
+
+    def is_cut_off(self) -> bool:
+        """The program has closed the agent's connection; also where the process is gone."""
+        return self._socket.is_closed()
+
+    def wait_for_beginning(self) -> None:
+        """Waits until Frida holds no thread any more."""
+        self._injection.wait_for_beginning()
+
+    def leave(self) -> None:
+        """Ends the agent, and returns when nothing of it is left in the process. Raises what Frida raises."""
+        self.release_threads()
+        guard = None
+        try:
+            guard = _guard(self._pid, 0)
+            if not self._socket.close() or not self._is_detached():
+                self.session.detach()
+        finally:
+            if not self._injection.wait_for_end():
+                log.warning("Frida's agent in process %d does not end", self._pid)
+                ROUTER.renew(self._device)  # with this one the next attach to the process would wait for that
+            if guard is not None:
+                guard.end()
+
+    def _is_detached(self) -> bool:
+        """Whether Frida here knows it, too: until then an attach is given the session that has ended."""
+        deadline = time.monotonic() + _LEAVING_S
+        while not self.session.is_detached:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_POLL_S)
+        return True
+
+    def _enter(self) -> Any:
+        try:
+            return self._attach()
+        except frida.OperationCancelledError as error:
+            if self._injection.has_begun() or not has_agent(self._pid):
+                raise self._silent() from error
+        self._device = ROUTER.renew(self._device)  # Frida waited for an agent of its own that does not end
+        try:
+            return self._attach()
+        except frida.OperationCancelledError as error:
+            raise self._silent() from error
+
+    def _attach(self) -> Any:
+        cancellable = frida.Cancellable()  # type: ignore[no-untyped-call]
+        timer = threading.Timer(ATTACH_S, cancellable.cancel)
+        timer.daemon = True
+        timer.start()
+        try:
+            with cancellable:
+                return self._attach_safely() if self._goes_on else self._device.attach(self._pid, **_LEFT_OUT)
+        finally:
+            timer.cancel()
+
+    def _attach_safely(self) -> Any:
+        """Into a program that runs. Frida has its main thread call functions of the C library where it stands."""
+        deadline = time.monotonic() + _LOOKING_S
+        while True:
+            self._guard = _guard(self._pid, _LOOKING_MS)
+            self._injection = Injection(self._pid)
+            try:
+                with AttachAttempt(self._pid), self._released_on_failure():
+                    return self._device.attach(self._pid, **_LEFT_OUT)
+            except FRIDA_ERRORS as error:
+                is_left = self._guard.refusal == errno.EPERM and _is_traced_here(self._pid)  # by the attempt before
+                if self._guard.refusal == errno.EPERM and not is_left:
+                    raise refused(self._pid, error, is_permission=True) from error
+                if self._guard.refusal == errno.EBUSY:
+                    raise refused(self._pid, _CHANGED, is_permission=False) from error
+                if self._guard.refusal != errno.ETIMEDOUT and not is_left:
+                    raise
+                if time.monotonic() > deadline:
+                    raise failure("attach_refused", pid=self._pid, reason=_UNSAFE, hint=_UNSAFE_HINT) from error
+            time.sleep(_PAUSE_S)
+
+    @contextlib.contextmanager
+    def _released_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.release_threads()
+            raise
+        finally:
+            if self._guard is not None:
+                self._guard.end()
+
+    def release_threads(self) -> None:
+        """Threads of the program that stand still since the agent was loaded go on."""
+        if self._guard is not None:
+            self._guard.release_threads()
+
+    def _silent(self) -> Exception:
+        if is_blocked(self._pid):
+            return failure("process_blocked", pid=self._pid, seconds=f"{ATTACH_S:g}")
+        return failure("agent_silent", pid=self._pid, reason=f"no answer within {ATTACH_S:g} s")
+
+
+def _is_traced_here(pid: int) -> bool:
+    return bool(task_status.is_traced(pid, [pid])) and not task_status.tracer(pid)
+
+
+def _guard(pid: int, looking_ms: int) -> _core.InjectionGuard:
+    return _core.InjectionGuard(pid, frida._frida.__file__, looking_ms)

@@ -1,0 +1,1 @@
+"""`strobe run`: a program under observation in the terminal, to its end."""

@@ -1,0 +1,145 @@
+"""`strobe run`: a program under observation in the terminal, its call tree printed while it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import IO, NoReturn
+
+import click
+
+from strobe.cli.output.palette import Palette
+from strobe.cli.output.progress import telling
+from strobe.cli.run.forwarding import Forwarding
+from strobe.cli.run.live import LiveRun
+from strobe.cli.run.report import JsonReport, Report, RunEnd, Sink, TextReport, exit_code, how_it_ended, missing_lines
+from strobe.errors import Code, StrobeError
+from strobe.model import LaunchSpec, Sampling, Watch
+from strobe.session import Session, SessionManager
+
+_NOT_FOUND = 127  # the statuses that POSIX gives a shell for a command that cannot be run
+_NOT_EXECUTABLE = 126
+INCOMPLETE = 125  # as env, timeout and others have it for a failure of their own
+_EPILOG = """\b
+Examples:
+  strobe run ./server --port 8080          functions whose sources lie in this folder
+  strobe run -t 'audio::**' ./player a.mid functions of a namespace
+  strobe run -t '*' --summary ./solve      only totals, no call tree
+  strobe run -t play -w gTempo ./player    with a variable at each call and return
+"""
+_TRACE_HELP = (
+    "Functions to trace: foo::bar, foo::*, foo::**, *, @file:NAME, @lib:NAME, @usercode; may be repeated. "
+    "Default: @usercode, every function whose source file lies in the project root."
+)
+
+_WATCH_HELP = (
+    "Show VARIABLE (gTempo, 'gState.voices[3].freq', 'gClock->counter') whenever a traced function begins and returns; "
+    "may be repeated."
+)
+
+
+@click.command(context_settings={"allow_interspersed_args": False}, epilog=_EPILOG)
+@click.option("-t", "--trace", "patterns", multiple=True, metavar="PATTERN", help=_TRACE_HELP)
+@click.option("-w", "--watch", "watches", multiple=True, metavar="VARIABLE", help=_WATCH_HELP)
+@click.option("--watch-js", "scripts", multiple=True, metavar="EXPRESSION", help="The same of a JavaScript expression.")
+@click.option(
+    "--depth", type=click.IntRange(0, 10), default=0, metavar="N", help="Show what arguments point to, N structs deep."
+)
+@click.option("--summary", is_flag=True, help="No call tree, only the totals at the end.")
+@click.option("-o", "--output", type=click.File("w"), metavar="FILE", help="Write to FILE, not to standard error.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line: the events, then one with the totals.")
+@click.option(
+    "--project-root", type=click.Path(exists=True, file_okay=False), metavar="DIR", help="Default: this folder."
+)
+@click.option("--no-sampling", is_flag=True, help="Keep every event of hot functions too.")
+@click.option("--keep", is_flag=True, help="Keep what was recorded, for `strobe query` and `strobe sql`.")
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGS]...")
+def run(
+    patterns: Sequence[str],
+    watches: Sequence[str],
+    scripts: Sequence[str],
+    depth: int,
+    summary: bool,
+    output: IO[str] | None,
+    as_json: bool,
+    project_root: str | None,
+    no_sampling: bool,
+    keep: bool,
+    program: Sequence[str],
+) -> NoReturn:
+    """Run PROGRAM and print its calls, with arguments, results and times, while it runs.
+
+    The call tree and the totals go to standard error or FILE. The program has standard input, output and error to
+    itself, and its exit status becomes that of `strobe run`: 128 + N when signal N ended it, 127 when it was not found,
+    126 when it cannot be executed. It is 125 when the report is incomplete because of an error, and that is said.
+
+    Signals go to the program. The second SIGTERM, or the third Ctrl-C in a row, kills it and ends Strobe at once.
+    """
+    root = str(Path(project_root or ".").absolute())
+    spec = LaunchSpec(program[0], tuple(program[1:]), cwd=str(Path.cwd()), project_root=root, stdio="inherit")
+    stream = output or sys.stderr
+    sink = Sink(stream.fileno())
+    report: Report = JsonReport(sink) if as_json else TextReport(sink, Palette.of(stream))
+    # a file of ours can be read later, so it gets everything; who watches, or redirects, gets what is happening now
+    complete = as_json or output is not None
+    with Forwarding() as signals, closing(SessionManager()) as manager:
+        if not keep:
+            signals.at_last = manager.remove_segments
+        wanted = [*(Watch(variable) for variable in watches), *(Watch(expr=script) for script in scripts)]
+        chosen = patterns or ("@usercode",)
+        session = _start(manager, signals, spec, chosen, "off" if no_sampling else "auto", wanted, depth)
+        answer = session.launch_answer
+        if not patterns and answer is not None and answer.matched_functions == 0:
+            hint = f"Without -t, only functions whose source files lie in {root} are traced; '-t *' traces every one."
+            click.echo(f"strobe: {hint}", err=True)
+        ending = LiveRun(session, report, signals, complete).follow(not summary, keep)
+    sys.exit(_finish(ending, sink, None if output is None else output.name))
+
+
+def _finish(ending: RunEnd, sink: Sink, file: str | None) -> int:
+    """Says on standard error what a report in `file` lacks; the exit status."""
+    failure = sink.failure("the report" if file is None else f"the report in '{file}'")
+    said = [] if failure is None else [failure]
+    if file is not None:
+        said += missing_lines(ending)
+    if failure is None and not ending.failures:
+        status = exit_code(ending.status)
+    else:
+        said.append(how_it_ended(ending.status))
+        status = INCOMPLETE
+    with contextlib.suppress(OSError):
+        for line in said:
+            click.echo(f"strobe: {line}", err=True)
+    return status
+
+
+def _start(
+    manager: SessionManager,
+    signals: Forwarding,
+    spec: LaunchSpec,
+    patterns: Sequence[str],
+    sampling: Sampling,
+    watches: Sequence[Watch],
+    depth: int,
+) -> Session:
+    """The running program; where it cannot be started, the end of this process with a shell's exit status."""
+    try:
+        with telling(f"starting {Path(spec.command).name} and placing hooks"):
+            return manager.launch(spec, patterns, sampling, watch=watches, depth=depth)
+    except StrobeError as error:
+        click.echo(f"strobe: {error}", err=True)
+        sys.exit(failed_start(spec.command, error))
+    except KeyboardInterrupt:
+        sys.exit(signals.status)
+
+
+def failed_start(command: str, error: StrobeError) -> int:
+    """127 where there is no such program, 126 where it cannot be executed, else 1."""
+    if error.code is not Code.VALIDATION_ERROR:
+        return 1
+    found = Path(command).exists() if "/" in command else shutil.which(command) is not None
+    return _NOT_EXECUTABLE if found else _NOT_FOUND

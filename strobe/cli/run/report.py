@@ -1,0 +1,224 @@
+"""What `strobe run` writes: text for a person, or JSON lines for a program."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import signal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from strobe.cli.output import wording
+from strobe.cli.output.calltree import CallTree
+from strobe.cli.output.json_form import dumps, event_json, loss_json, totals_json
+from strobe.cli.output.palette import Palette
+from strobe.cli.output.tables import totals_table
+from strobe.model import CALL_EVENTS, Event, ExitStatus, Loss, Totals, TraceAnswer
+
+_TOLD = (*CALL_EVENTS, "variable_snapshot")
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """What there is to say when the program has ended. Counts are of events, an enter and an exit being two."""
+
+    status: ExitStatus
+    totals: Sequence[Totals] = ()
+    loss: Loss = field(default_factory=Loss)
+    warnings: Sequence[str] = ()
+    events_recorded: int = 0
+    events_not_printed: int = 0
+    session_id: str = ""
+    kept: bool = False
+    children: Sequence[int] = ()  # that outlive the program
+    failures: Sequence[str] = ()  # of Strobe's, because of which something is missing
+
+
+class Report(Protocol):
+    @property
+    def is_broken(self) -> bool:
+        """Nothing more can be written, or nobody reads it."""
+
+    def begin(self, answer: TraceAnswer | None, warnings: Sequence[str]) -> None:
+        """The program was started; what was said of the patterns."""
+
+    def events(self, events: Sequence[Event]) -> None: ...
+    def idle(self) -> None:
+        """No event came since the last time."""
+
+    def gap(self) -> None:
+        """What comes next is not reported."""
+
+    def end(self, ending: RunEnd) -> None: ...
+
+
+class Sink:
+    """Writes whole texts to a descriptor that may be shared with the program, which may have made it non-blocking.
+
+    What cannot be written is no reason to disturb the program: nothing more is written then, and `error` says why.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self.error: OSError | None = None
+
+    def lines(self, lines: Iterable[str]) -> None:
+        if self.error is not None:
+            return
+        data = "".join(f"{line}\n" for line in lines).encode(errors="replace")
+        while data:
+            try:
+                data = data[os.write(self._descriptor, data) :]
+            except BlockingIOError:
+                room = select.poll()  # select takes no descriptor above 1,023
+                room.register(self._descriptor, select.POLLOUT)
+                room.poll()
+            except OSError as error:
+                self.error = error
+                return
+
+    def failure(self, name: str) -> str | None:
+        """What is to be said of the report `name`; None where it is complete, or its reader did not want more."""
+        if self.error is None or self.error.errno == errno.EPIPE:
+            return None
+        return f"{name} could not be written to its end: {self.error.strerror}"
+
+
+class TextReport:
+    """The call tree, then the totals."""
+
+    def __init__(self, sink: Sink, palette: Palette) -> None:
+        self._sink = sink
+        self._palette = palette
+        self._tree = CallTree(palette)
+        self._warned: set[str] = set()
+
+    @property
+    def is_broken(self) -> bool:
+        return self._sink.error is not None
+
+    def begin(self, answer: TraceAnswer | None, warnings: Sequence[str]) -> None:
+        if answer is not None:
+            self._sink.lines([f"strobe: {answer.status}"])
+        self._warn(warnings)
+
+    def events(self, events: Sequence[Event]) -> None:
+        self._sink.lines(self._tree.feed(events))
+
+    def idle(self) -> None:
+        self._sink.lines(self._tree.flush())
+
+    def gap(self) -> None:
+        self._sink.lines(self._tree.gap("the program is faster than this listing: events not printed"))
+
+    def end(self, ending: RunEnd) -> None:
+        self._sink.lines(self._tree.finish())
+        if ending.totals:
+            self._sink.lines(["", *totals_table(ending.totals, "function", self._palette)])
+        self._warn([text for text in ending.warnings if text not in ending.failures])
+        self._sink.lines(f"strobe: {line}" for line in ending_lines(ending))
+
+    def _warn(self, warnings: Sequence[str]) -> None:
+        """Each warning once, whether it was known at the start or came later."""
+        label = self._palette.warning("warning:")
+        self._sink.lines(f"strobe: {label} {text}" for text in warnings if text not in self._warned)
+        self._warned.update(warnings)
+
+
+class JsonReport:
+    """Events as they are, one object per line, then one object with "summary": true."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._status: str | None = None
+
+    @property
+    def is_broken(self) -> bool:
+        return self._sink.error is not None
+
+    def begin(self, answer: TraceAnswer | None, warnings: Sequence[str]) -> None:
+        self._status = None if answer is None else answer.status
+
+    def events(self, events: Sequence[Event]) -> None:
+        self._sink.lines(dumps(event_json(event)) for event in events if event.event_type in _TOLD)
+
+    def idle(self) -> None:
+        pass
+
+    def gap(self) -> None:
+        pass
+
+    def end(self, ending: RunEnd) -> None:
+        self._sink.lines([dumps(_summary_json(ending) | {"status": self._status})])
+
+
+def missing_lines(ending: RunEnd) -> list[str]:
+    """What the listing has not, one line each."""
+    lines = [*ending.failures]
+    if ending.events_not_printed:
+        lines.append(f"{wording.counted(ending.events_not_printed, 'event')} not printed; the totals count them")
+    return lines
+
+
+def ending_lines(ending: RunEnd) -> list[str]:
+    """How it ended and what is missing, one line each."""
+    lines = [*wording.loss_lines(ending.loss), *missing_lines(ending)]
+    if not ending.totals and not ending.loss.total and not ending.failures:
+        lines.append("no traced function was called")
+    if ending.status.code is None:
+        lines.append(how_it_ended(ending.status))
+    if ending.children:
+        pids = ", ".join(map(str, ending.children))
+        goes_on = f"child {pids} goes" if len(ending.children) == 1 else f"children {pids} go"
+        lines.append(f"its {goes_on} on, not recorded any more")
+    if ending.kept:
+        lines.append(f"kept as session {ending.session_id}; read it with: strobe query {ending.session_id}")
+    return lines
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+_FILTERED = (
+    "a filter of system calls (seccomp) forbids one that a thread made. "
+    "Where the program sets its filter for all threads (TSYNC), that may have been a thread of Frida's agent"
+)
+
+
+def how_it_ended(status: ExitStatus) -> str:
+    if status.signal == signal.SIGSYS:
+        return f"the program was ended by SIGSYS: {_FILTERED}"
+    if status.signal is not None:
+        return f"the program was ended by {signal_name(status.signal)}"
+    if status.code is None:
+        return "how the program ended could not be learnt"
+    return f"the program ended with exit status {status.code}"
+
+
+def exit_code(status: ExitStatus) -> int:
+    """The exit status a shell would show: 128 + signal where one ended the program, 1 where it could not be learnt."""
+    if status.signal is not None:
+        return 128 + status.signal
+    return 1 if status.code is None else status.code
+
+
+def _summary_json(ending: RunEnd) -> dict[str, object]:
+    return {
+        "summary": True,
+        "sessionId": ending.session_id,
+        "kept": ending.kept,
+        "exitCode": ending.status.code,
+        "signal": None if ending.status.signal is None else signal_name(ending.status.signal),
+        "totals": [totals_json(group, "function") for group in ending.totals],
+        "eventsRecorded": ending.events_recorded,
+        "eventsNotPrinted": ending.events_not_printed,
+        "loss": loss_json(ending.loss),
+        "warnings": list(ending.warnings),
+        "failures": list(ending.failures),
+    }

@@ -1,0 +1,1 @@
+"""`strobe symbols`: what is in a binary."""

@@ -1,0 +1,102 @@
+"""Where the code of a source line is, in every copy, as `strobe symbols --lines` tells it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from strobe.cli.output import wording
+from strobe.cli.symbols.page import Page, position
+from strobe.cli.symbols.subject import Subject
+from strobe.errors import failure
+from strobe.symbols.dwarf.lines import LineMatch, SourcePlace
+from strobe.symbols.select.nearest import nearest_names
+
+_LINE = re.compile(r"(.+):(\d+)\Z")
+
+
+@dataclass(frozen=True)
+class LineAnswer:
+    """`miss`: why there is nothing, None where there is something. `shown`: the nearest line's then, else `match`."""
+
+    file: str
+    line: int
+    match: LineMatch
+    shown: LineMatch
+    miss: str | None
+
+
+def find_line(subject: Subject, text: str) -> LineAnswer:
+    """`text`: "src/a.c:12". Raises bad_value, no_debug_information."""
+    found = _LINE.match(text)
+    if found is None or int(found[2]) == 0:
+        raise failure("bad_value", field="--lines", value=f"'{text}'", reason="it is not FILE:LINE", valid="main.c:12")
+    file, line = found[1], int(found[2])
+    lines = subject.details.lines
+    with subject.reading("that line"):
+        match = lines.of(file.removeprefix("./"), line)
+        nearest = match.after or match.before
+        shown = match if match.places or nearest is None else lines.of(file.removeprefix("./"), nearest)
+    return LineAnswer(file, line, match, shown, None if match.places else str(_miss(subject, file, line, match)))
+
+
+def _miss(subject: Subject, file: str, line: int, match: LineMatch) -> Exception:
+    if not match.files:
+        files = {Path(path).name for function in subject.functions if (path := function.source_file)}
+        near = nearest_names(Path(file).name, files)
+        hint = f"Names like it: {', '.join(near)}." if near else ""
+        return failure("unknown_source_file", path=subject.named, file=file, hint=hint)
+    near_lines = [str(number) for number in (match.before, match.after) if number is not None]
+    noun = "lines" if len(near_lines) > 1 else "line"
+    hint = f"The nearest {noun} with code: {' and '.join(near_lines)}." if near_lines else ""
+    return failure("no_code_at_line", file=file, line=line, hint=hint)
+
+
+def line_lines(subject: Subject, answer: LineAnswer, page: Page) -> list[str]:
+    """An address in each line, with the function that it lies in; grouped by file, as several may be called so.
+
+    Where the line has no code, those of the next one that has.
+    """
+    lines: list[str] = []
+    for path in dict.fromkeys(place.file for place in answer.shown.places):
+        places = [place for place in answer.shown.places if place.file == path]
+        where = wording.counted(len({subject.owner(place.address) for place in places}), "function")
+        heading = page.palette.heading(position(subject.source(path), places[0].line))
+        lines.append(f"{heading}  {wording.counted(len(places), 'place')} in {where}")
+        lines += [_place_line(subject, place, page) for place in page.shown(places)]
+        lines += page.rest(len(places))
+    return lines
+
+
+def _place_line(subject: Subject, place: SourcePlace, page: Page) -> str:
+    inlined = subject.inlined_as(place)
+    notes = [f"column {place.column}"] if place.column else []
+    notes += [f"inlined: {inlined}"] if inlined else []
+    notes += ["not where a statement begins"] if page.verbose and not place.is_statement else []
+    text = "".join(f"  {note}" for note in notes)
+    name = page.fit(subject.offset_name(place.address), 14 + len(text))
+    return f"  {place.address:#x}  {page.palette.function(name)}{page.palette.note(text)}"
+
+
+def line_json(subject: Subject, answer: LineAnswer) -> dict[str, Any]:
+    match = answer.match
+    return {
+        "file": answer.file,
+        "line": answer.line,
+        "files": match.files,
+        "places": [
+            {
+                "address": hex(place.address),
+                "file": place.file,
+                "column": place.column or None,
+                "isStatement": place.is_statement,
+                "function": subject.owner(place.address),
+                "inlined": subject.inlined_as(place),
+            }
+            for place in match.places
+        ],
+        "before": match.before,
+        "after": match.after,
+    }

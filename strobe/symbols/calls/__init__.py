@@ -1,0 +1,1 @@
+"""How functions are called: where their arguments and results are, and what a recorder keeps of them."""

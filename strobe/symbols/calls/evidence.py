@@ -1,0 +1,111 @@
+"""What debug information tells for and against the places that the ABI gives to parameters and results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from strobe.symbols import names
+from strobe.symbols.calls.abi import Places
+from strobe.symbols.calls.conventions import Conventions, contradicts, seen_in
+from strobe.symbols.calls.entry_places import Seen
+from strobe.symbols.calls.optimization import (
+    is_complete,
+    is_kept_in_frame,
+    is_like_elsewhere,
+    is_plain_gcc,
+    is_unoptimized,
+    shows_convention,
+)
+from strobe.symbols.calls.prototypes import Prototype, Prototypes
+from strobe.symbols.dwarf.debug_info import DebugInfo
+from strobe.symbols.dwarf.dies import Doubt
+from strobe.symbols.dwarf.signature_rows import SignatureRow
+from strobe.symbols.function_table import FunctionTable
+
+_NEIGHBOURS = 16  # functions looked at on either side
+
+
+class Evidence:
+    """Of one module. Its methods are called under the lock of `debug_info.dwarf`."""
+
+    def __init__(self, debug_info: DebugInfo, functions: FunctionTable, prototypes: Prototypes) -> None:
+        self._debug_info = debug_info
+        self._functions = functions
+        self._prototypes = prototypes
+        self._unoptimized: dict[int, bool] = {}  # by unit
+        self._conventions = Conventions(debug_info, functions, prototypes)
+
+    def certain(self, row: SignatureRow, prototype: Prototype) -> Sequence[Places | None]:
+        """Places without those that other evidence speaks against, or that have none where it is needed.
+
+        gcc renames a function whose parameters it changes (`.isra`, `.constprop`). LLVM does not, and leaves out
+        parameters nobody uses, or has callers pass anything for them; so its optimized code is believed only where
+        debug information names the same place, which it does not for what is not used. Raises Doubt.
+        """
+        assigned = prototype.assigned
+        seen = seen_in(row)
+        producer = self._debug_info.producer(row.unit)
+        if producer.startswith("GNU"):
+            self._check_convention(row, prototype, seen)
+        if contradicts(seen, assigned):
+            raise Doubt("parameters are not where the ABI puts them")
+        if producer.startswith("GNU") or (
+            _is_complete(row, producer)
+            and is_unoptimized(prototype.shapes, assigned, seen)
+            and self._shows_no_optimization(row, producer)
+        ):
+            return assigned
+        return [places if entry.confirms(places) else None for entry, places in zip(seen, assigned, strict=True)]
+
+    def keeps_result(self, row: SignatureRow, address: int) -> bool:
+        """LLVM leaves out results that nobody uses, of functions that nobody else can call, where it optimizes."""
+        if self._debug_info.producer(row.unit).startswith("GNU"):
+            return True
+        return self._functions.is_open(address) or self._is_unoptimized_unit(row.unit, address)
+
+    def _check_convention(self, row: SignatureRow, prototype: Prototype, seen: Sequence[Seen]) -> None:
+        """gcc does not note where a function has another calling convention (ms_abi). Where the parameters' places tell
+        nothing of it, the functions around must have none of another: else a Doubt."""
+        is_alike = prototype.result is None or is_like_elsewhere(prototype.result)
+        if row.low is None or (is_alike and not row.parameters):
+            return
+        is_plain = is_plain_gcc(self._debug_info.producer(row.unit))
+        found = zip(prototype.shapes, prototype.assigned, seen, strict=True)
+        if any(shows_convention(*one, is_plain) for one in found):
+            return
+        if is_alike and all(map(Seen.confirms, seen, prototype.assigned)):
+            return
+        if self._conventions.is_foreign_around(row.unit, row.low):
+            raise Doubt("perhaps another calling convention")
+
+    def _shows_no_optimization(self, row: SignatureRow, producer: str) -> bool:
+        """Parameters that stay in the frame are no proof: code that takes their address keeps them there, too. clang
+        describes the calls of what it optimized; rustc does not, so the functions around must tell."""
+        if row.shows_optimization or row.low is None:
+            return False
+        return "rustc" not in producer or self._is_unoptimized_unit(row.unit, row.low)
+
+    def _is_unoptimized_unit(self, unit: int, address: int) -> bool:
+        """Whether all parameters of the functions around, of the same unit, have their places in the frame."""
+        if unit not in self._unoptimized:
+            rows = self._debug_info.signatures(self._functions.dies(self._functions.around_entry(address, _NEIGHBOURS)))
+            verdicts = {self._is_kept_in_frame(row) for row in rows if row is not None and row.unit == unit}
+            self._unoptimized[unit] = True in verdicts and False not in verdicts
+        return self._unoptimized[unit]
+
+    def _is_kept_in_frame(self, row: SignatureRow) -> bool | None:
+        if row.shows_optimization:
+            return False
+        return is_kept_in_frame(self._prototypes.shapes(row, row.language or "c"), seen_in(row))
+
+
+def _is_complete(row: SignatureRow, producer: str) -> bool:
+    """Whether all parameters are listed: clang leaves out objects passed by address that nothing uses."""
+    if "rustc" in producer or row.has_origin:
+        return is_complete(producer, row.has_origin)
+    if row.language != "c++" or row.name == "main":
+        return True
+    count = names.parameter_count(row.linkage_name)
+    if count is not None and count != row.written:
+        raise Doubt("parameters are not all listed")
+    return count is not None

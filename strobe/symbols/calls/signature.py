@@ -1,0 +1,121 @@
+"""Parameters and return types of functions, read when somebody asks, with the places that are certain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from strobe.model import FunctionSymbol, Parameter
+from strobe.symbols import names
+from strobe.symbols.calls.abi import Places
+from strobe.symbols.calls.evidence import Evidence
+from strobe.symbols.calls.prototypes import Prototype, Prototypes
+from strobe.symbols.dwarf.debug_info import DebugInfo
+from strobe.symbols.dwarf.signature_rows import SignatureRow
+from strobe.symbols.function_table import FunctionTable
+from strobe.symbols.objects.damage import UNREADABLE
+from strobe.symbols.types.model import Type
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureTypes:
+    """Types of a function's parameters, in their order, and of what it returns. `returns_address`: of an object behind
+    a hidden pointer, whose address certainly comes back in rax."""
+
+    parameters: tuple[Type, ...]
+    returned: Type
+    returns_address: bool
+
+
+_OTHER_ABI = ("-mlong-double-128", "-mabi=ms")  # options that gcc notes
+
+
+class Signatures:
+    """Signatures of one module's functions, by address."""
+
+    def __init__(self, debug_info: DebugInfo, functions: FunctionTable, has_symtab: bool) -> None:
+        self.debug_info = debug_info
+        self._functions = functions
+        self._has_symtab = has_symtab
+        self._prototypes = Prototypes(debug_info)
+        self._evidence = Evidence(debug_info, functions, self._prototypes)
+
+    def fill_in(self, functions: Sequence[FunctionSymbol]) -> list[FunctionSymbol]:
+        """The functions with `parameters` and `returns`; both stay None where the compiler may have changed them."""
+        dies = [self._die_of(function) for function in functions]
+        rows = self._rows([die for die in dies if die is not None])
+        return [
+            function if die is None else self._filled(function, next(rows))
+            for function, die in zip(functions, dies, strict=True)
+        ]
+
+    def types_of(self, functions: Sequence[FunctionSymbol]) -> list[SignatureTypes | None]:
+        """None for a function of which `fill_in` says nothing."""
+        dies = [self._die_of(function) for function in functions]
+        rows = self._rows([die for die in dies if die is not None])
+        return [
+            None if die is None else self._types(function, next(rows))
+            for function, die in zip(functions, dies, strict=True)
+        ]
+
+    def _types(self, function: FunctionSymbol, row: SignatureRow | None) -> SignatureTypes | None:
+        try:
+            with self.debug_info.dwarf.lock:
+                if row is None or row.language is None:
+                    return None
+                result = self._prototypes.of(row, row.language).result
+                is_address = result is not None and result.is_behind_pointer
+                is_kept = is_address and self._evidence.keeps_result(row, function.address)
+                return SignatureTypes(*self._prototypes.types(row), is_kept)
+        except UNREADABLE:  # a Doubt is one, too
+            return None
+
+    def _die_of(self, function: FunctionSymbol) -> int | None:
+        return None if names.is_changed_clone(function.raw_name) else self._functions.die_at(function.address)
+
+    def _rows(self, dies: Sequence[int]) -> Iterator[SignatureRow | None]:
+        try:
+            return iter(self.debug_info.signatures(dies))
+        except UNREADABLE:
+            return iter([None] * len(dies))
+
+    def _filled(self, function: FunctionSymbol, row: SignatureRow | None) -> FunctionSymbol:
+        try:
+            with self.debug_info.dwarf.lock:
+                return function if row is None else self._read(function, row)
+        except UNREADABLE:  # a Doubt is one, too
+            return function
+
+    def _read(self, function: FunctionSymbol, row: SignatureRow) -> FunctionSymbol:
+        may_be_unseen_clone = not self._has_symtab and not self._functions.is_open(function.address)
+        if row.language is None or may_be_unseen_clone or row.is_incomplete or not self._follows_abi(row):
+            return function
+        if not row.parameters and not self.debug_info.lists_parameters(row.unit):
+            return function
+        prototype = self._prototypes.of(row, row.language)
+        if self.debug_info.machine != "x86-64":
+            return replace(
+                function,
+                parameters=_parameters(row, prototype, [None] * len(row.parameters)),
+                returns=prototype.returns,
+            )
+        certain = self._evidence.certain(row, prototype)
+        is_kept = self._evidence.keeps_result(row, function.address)
+        return replace(
+            function,
+            parameters=_parameters(row, prototype, certain),
+            returns=prototype.returns,
+            return_captures=prototype.return_captures if is_kept else (),
+        )
+
+    def _follows_abi(self, row: SignatureRow) -> bool:
+        producer = self.debug_info.producer(row.unit)
+        return not row.has_other_abi and not any(option in producer for option in _OTHER_ABI)
+
+
+def _parameters(row: SignatureRow, prototype: Prototype, certain: Iterable[Places | None]) -> tuple[Parameter, ...]:
+    parameters: list[Parameter] = []
+    for (name, *_), passed, places in zip(row.parameters, prototype.passed, certain, strict=True):
+        is_promoted = passed.is_promoted and not row.is_prototyped
+        parameters.append(Parameter(name or f"arg{len(parameters)}", *passed.at(None if is_promoted else places)))
+    return tuple(parameters)

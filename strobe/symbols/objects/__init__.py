@@ -1,0 +1,1 @@
+"""Files of code: their formats, sections and symbol tables, and where their debug information lies."""

@@ -1,0 +1,1 @@
+"""From a user's patterns to the functions that are traced, and what to say of the others."""

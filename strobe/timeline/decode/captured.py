@@ -1,0 +1,147 @@
+"""Values out of the words that a record has of them: struct strobe_capture of the ABI says how they were written."""
+
+from __future__ import annotations
+
+import codecs
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from strobe.model import Capture, CaptureKind, Text, Value, ValueKind, ValueType
+from strobe.timeline.decode import floats
+from strobe.timeline.decode.scalars import decode
+
+_TEXT_KEPT, _TEXT_CUT, _TEXT_NULL, _TEXT_UNREADABLE = 0xFFFF, 0x10000, 0x20000, 0x40000  # STROBE_TEXT_*
+_TWO_WORDS = (CaptureKind.VECTOR, CaptureKind.X87)
+_ENCODINGS = {1: "utf-8", 2: "utf-16-le", 4: "utf-32-le"}
+_NO_VALUE = "nullopt"
+_ELLIPSIS = "…"
+_MAY_BE_NO_TEXT = 1  # Capture.other of CHARS
+
+
+class Words:
+    """The words of a record, taken one after the other; what is missing at their end is none."""
+
+    def __init__(self, words: Sequence[int]) -> None:
+        self._words = words
+        self._next = 0
+
+    def take(self, count: int = 1) -> Sequence[int]:
+        taken = self._words[self._next : self._next + count]
+        self._next += count
+        return taken
+
+    def rest(self) -> tuple[int, ...]:
+        """What follows."""
+        return tuple(self._words[self._next :])
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What was kept of a text. `is_readable` False: the pointer leads to no memory."""
+
+    data: bytes
+    is_cut: bool
+    is_readable: bool
+
+
+def captured_value(captures: Sequence[Capture], of: ValueType, words: Words) -> Value:
+    """The value that these captures are of; None where there are none, or the record ends before."""
+    if not captures:
+        return None
+    if captures[-1].is_text:
+        return _text(captures[-1], words)
+    if captures[0].kind is CaptureKind.BYTES:
+        content = _content(words)
+        return None if content is None or content.is_cut else value_of_bytes(content.data, of)
+    data = b"".join(_word_bytes(capture, words) for capture in captures)
+    return value_of_bytes(data, of)
+
+
+def is_text(captures: Sequence[Capture]) -> bool:
+    return bool(captures) and captures[-1].is_text
+
+
+def value_of_bytes(data: bytes, of: ValueType) -> Value:
+    """A value as it lies in memory; None where there are too few bytes."""
+    if of.kind is ValueKind.ARRAY:
+        return _array(data[: of.size], of.members[0][2])
+    if of.kind is ValueKind.OPTIONAL:
+        return _optional(data, of)
+    if of.members:
+        return {name: value_of_bytes(data[offset:], member) for name, offset, member in of.members}
+    if of.kind is ValueKind.AGGREGATE or len(data) < min(of.size, 8) or not data:
+        return None
+    if of.bits is not None:
+        first, count = of.bits
+        word = int.from_bytes(data[:16], "little") >> first & (1 << count) - 1
+        is_negative = _is_signed(of) and word >> (count - 1)
+        return decode(word - (1 << count) if is_negative else word, of)
+    if of.kind is ValueKind.FLOAT:
+        return floats.decode(data, of.size)
+    if of.kind in (ValueKind.SIGNED, ValueKind.UNSIGNED) and of.size == 16:
+        return None if len(data) < 16 else int.from_bytes(data[:16], "little", signed=of.kind is ValueKind.SIGNED)
+    return decode(int.from_bytes(data[:8], "little"), of)
+
+
+def _array(data: bytes, element: ValueType) -> Value:
+    """A list; of characters their text up to the first zero byte, where it is text."""
+    if element.kind is ValueKind.CHAR and element.size == 1:
+        text = data.partition(b"\0")[0]
+        if _reads_as_text(text):
+            return Text(text.decode())
+    size = max(element.size, 1)
+    return [value_of_bytes(data[at : at + size], element) for at in range(0, len(data), size)]
+
+
+def _optional(data: bytes, of: ValueType) -> Value:
+    (_, start, value), (_, flag, engaged) = of.members
+    is_there = value_of_bytes(data[flag:], engaged)
+    return value_of_bytes(data[start:], value) if is_there else None if is_there is None else _NO_VALUE
+
+
+def _is_signed(of: ValueType) -> bool:
+    return of.kind is ValueKind.SIGNED or (of.kind is ValueKind.ENUM and not of.is_unsigned)
+
+
+def _word_bytes(capture: Capture, words: Words) -> bytes:
+    taken = words.take(2 if capture.kind in _TWO_WORDS else 1)
+    return struct.pack(f"<{len(taken)}Q", *taken)
+
+
+def _text(capture: Capture, words: Words) -> Value:
+    """The text behind a pointer; the pointer where there is none."""
+    pointer = next(iter(words.take()), None)
+    content = _content(words)
+    if pointer is None or content is None:
+        return None
+    unit = capture.character_bytes
+    found = _decoded(content, unit) if content.is_readable else None
+    if capture.kind is CaptureKind.CHARS and capture.other & _MAY_BE_NO_TEXT:
+        found = found if found is not None and not content.is_cut and _reads_as_text(content.data, unit) else None
+    return f"0x{pointer:x}" if found is None else found
+
+
+def _content(words: Words) -> _Content | None:
+    header = next(iter(words.take()), None)
+    if header is None:
+        return None
+    kept = header & _TEXT_KEPT
+    taken = words.take((kept + 7) // 8)
+    data = struct.pack(f"<{len(taken)}Q", *taken)[:kept]
+    return _Content(data, bool(header & _TEXT_CUT), not header & (_TEXT_NULL | _TEXT_UNREADABLE))
+
+
+def _decoded(content: _Content, unit: int) -> Text:
+    """Bytes that are no text show as `\\xff`; a character that was cut is left out."""
+    decoder = codecs.getincrementaldecoder(_ENCODINGS[unit])("backslashreplace")
+    text = decoder.decode(content.data, final=not content.is_cut)
+    return Text(text + _ELLIPSIS if content.is_cut else text)
+
+
+def _reads_as_text(data: bytes, unit: int = 1) -> bool:
+    try:
+        text = data.decode(_ENCODINGS[unit])
+    except UnicodeDecodeError:
+        return False
+    return all(letter.isprintable() or letter in "\t\n\r\x1b" for letter in text)

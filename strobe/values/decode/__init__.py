@@ -1,0 +1,1 @@
+"""From bytes to values: what of a type is read, and how that is put together."""

@@ -1,0 +1,185 @@
+"""Extras of recorded calls as values: watches, and what arguments and results lead to. See the blocks of the ABI."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from strobe.model import Argument, Event, Value
+from strobe.values.decode import stored
+from strobe.values.decode.shapes import Decoding, Part, Shape, problem, read_value
+from strobe.values.memory.recipes import BROKEN, FULL, NULL, OK, UNREADABLE, Item
+from strobe.values.model import PointerTo, Problem
+
+_WATCH, _RECIPE, _SCRIPT = 1, 2, 3  # STROBE_EXTRA_*
+_ROLE_WATCH, _ROLE_RETURN = 254, 255  # STROBE_ROLE_*
+_WORD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """`words`: those behind the first one."""
+
+    kind: int
+    status: int
+    number: int
+    role: int
+    words: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Description:
+    """What blocks of one number are. `label`: of a watch; `text`: what it is read of. `is_pointer`: the argument is a
+    pointer to it. `pointers`: by the step that follows them; by the step that finds it out, what is
+    not there."""
+
+    shape: Shape | None
+    label: str = ""
+    text: str = ""
+    key: int | None = None
+    is_pointer: bool = False
+    pointers: tuple[tuple[int, str], ...] = ()
+
+
+class Recorded:
+    """Fills in the values of one session's events. `descriptions` gives what is known of blocks by now."""
+
+    def __init__(self, descriptions: Callable[[], dict[int, str]], name_at: Callable[[int], str | None]) -> None:
+        self._read = descriptions
+        self._descriptions: dict[int, str] = {}
+        self._name_at = name_at
+
+    def filled(self, event: Event) -> Event:
+        if not event.extras:
+            return event
+        watches: dict[str, Any] = {}
+        arguments = list(event.arguments or ())
+        returned = event.return_value
+        for block in _blocks(event.extras):
+            known = self._description(block.number)
+            if known is None:
+                continue
+            if block.kind == _SCRIPT:
+                watches[known.label] = _script(block)
+            elif block.kind == _WATCH:
+                watches[known.label] = self._watched(block, known)
+            elif block.role == _ROLE_WATCH:
+                watches[known.label] = self._structure(block, known, known.text)
+            elif block.role == _ROLE_RETURN:
+                returned = self._followed(block, known, "result", returned)
+            elif block.role < len(arguments):
+                own = arguments[block.role]
+                arguments[block.role] = Argument(own.name, self._followed(block, known, own.name, own.value))
+        return replace(
+            event,
+            arguments=None if event.arguments is None else tuple(arguments),
+            return_value=returned,
+            watch_values=watches or None,
+            extras=(),
+        )
+
+    def _description(self, number: int) -> _Description | None:
+        if number not in self._descriptions:
+            self._descriptions = self._read()
+        text = self._descriptions.get(number)
+        return None if text is None else _described(text)
+
+    def _watched(self, block: _Block, known: _Description) -> Any:
+        if block.status == NULL:
+            return Problem("Null pointer")
+        if block.status != OK or known.shape is None:
+            return Problem(f"Address not readable: {block.words[0]:#x}")
+        part = Part(block.words[0].to_bytes(_WORD, "little"), 0, 0, known.text)
+        return known.shape.value(part, Decoding(iter(()), self._name_at, {}))
+
+    def _structure(self, block: _Block, known: _Description, name: str) -> Any:
+        items = _items(block.words)
+        if known.shape is None or not items:
+            return Problem("<not recorded>")
+        first = items[0]
+        if not first.is_there:
+            pointer = dict(known.pointers).get(first.step)
+            if first.status == BROKEN and pointer:
+                return Problem(pointer)
+            return Problem(f"Null pointer at {pointer}") if first.status == NULL and pointer else problem(first)
+        joint = "->" if known.is_pointer else "."
+        return read_value(known.shape, Decoding(_endless(items), self._name_at, {}), name, known.key, joint)
+
+    def _followed(self, block: _Block, known: _Description, name: str, own: Value) -> Any:
+        """A null pointer, and one that leads nowhere, as it is."""
+        items = _items(block.words)
+        if not items or items[0].status in (NULL, UNREADABLE):
+            return own
+        found = self._structure(block, known, name)
+        if not known.is_pointer or isinstance(found, Problem):
+            return found if not known.is_pointer else own
+        address = items[0].address
+        return PointerTo(address, self._name_at(address), found)
+
+
+def _blocks(words: Sequence[int]) -> Iterator[_Block]:
+    at = 0
+    while at < len(words):
+        head = words[at]
+        size = head & 0xFFFF
+        if size == 0 or at + size > len(words):
+            return
+        yield _Block(
+            head >> 16 & 0xFF, head >> 24 & 0xFF, head >> 32 & 0xFFFF, head >> 48 & 0xFF, words[at + 1 : at + size]
+        )
+        at += size
+
+
+def _items(words: Sequence[int]) -> list[Item]:
+    heads, at = [], 1
+    for _ in range(words[0] if words else 0):
+        if at >= len(words):
+            return []
+        first, at = words[at], at + 1
+        size, status = first & 0xFFF, first >> 12 & 0xF
+        if status == OK:
+            heads.append((status, first >> 16, 0, size))
+        elif at < len(words):
+            heads.append((status, words[at], first >> 32, size))
+            at += 1
+    data = b"".join(word.to_bytes(_WORD, "little") for word in words[at:])
+    items, start = [], 0
+    for status, address, step, size in heads:
+        items.append(Item(status, address, step, data[start : start + size]))
+        start += size
+    return items
+
+
+def _endless(items: Sequence[Item]) -> Iterator[Item]:
+    """What there was no room for is FULL."""
+    yield from items
+    while True:
+        yield Item(FULL, 0, 0, b"")
+
+
+def _script(block: _Block) -> Any:
+    """JSON; or why there is none."""
+    size = block.words[0] if block.words else 0
+    text = b"".join(word.to_bytes(_WORD, "little") for word in block.words[1:])[:size].decode("utf-8", "replace")
+    if block.status == FULL:
+        return problem(Item(FULL, 0, 0, b""))
+    if block.status == UNREADABLE:
+        return "<not evaluated: in a signal handler, or in a forked child>"
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return f"<no value: {text}>"
+    return f"<{value}>" if block.status != OK else value
+
+
+@lru_cache(maxsize=1 << 10)
+def _described(text: str) -> _Description:
+    row = json.loads(text)
+    shape = stored.load(json.dumps(row["shape"])) if "shape" in row else None
+    pointers = tuple((int(step), name) for step, name in row.get("pointers", {}).items())
+    return _Description(
+        shape, row.get("label", ""), row.get("text", ""), row.get("key"), row.get("pointer", False), pointers
+    )

@@ -1,0 +1,198 @@
+"""Shapes with parts: structures, enums with content, arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from strobe.model import ValueType
+from strobe.values.decode.shapes import Decoding, Part, Scalar, Shape, add_read, problem, read_value
+from strobe.values.memory.recipes import Recipe, Steps
+from strobe.values.model import Problem, Record, Rows, Shown, Tuple, Variant
+from strobe.values.printers.names import without_arguments
+
+
+@dataclass(frozen=True)
+class Member:
+    """`offset` in bytes; None: of a virtual base, whose place the vtable says by `vtable_offset`.
+
+    `is_spread`: its fields are those of the structure around it.
+    """
+
+    name: str
+    offset: int | None
+    shape: Shape
+    is_spread: bool = False
+    vtable_offset: int = 0
+
+
+@dataclass(frozen=True)
+class Structure(Shape):
+    """`is_tuple`: its fields have numbers, as Rust's tuples have."""
+
+    type_name: str
+    members: tuple[Member, ...]
+    size: int
+    is_tuple: bool = False
+
+    def add_steps(self, recipe: Recipe) -> None:
+        for member in self.members:
+            if member.offset is None:
+                recipe.save()
+                recipe.virtual_base(member.vtable_offset)
+                add_read(recipe, member.shape)
+                recipe.restore()
+            else:
+                add_apart(recipe, member.shape, member.offset)
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        fields: dict[str, Shown] = {}
+        for member in self.members:
+            name = None if member.is_spread else f"{part.name}{part.joint}{member.name}"
+            if member.offset is None:
+                found = read_value(member.shape, decoding, name or part.name, None, part.joint)
+            else:
+                found = member.shape.value(part.at(member.offset, name), decoding)
+            inner = dict(found) if member.is_spread and isinstance(found, Record) else {member.name: found}
+            for key, value in inner.items():
+                while key in fields:  # bases may have fields of one name
+                    key += "'"
+                fields[key] = value
+        if self.is_tuple:
+            return Tuple(fields.values(), _last_part(self.type_name))
+        return Record(self.type_name, fields)
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a Rust enum may be: `values` are inclusive ranges of the discriminant, none: all that no other form has.
+
+    `member`: its content; None: it has none.
+    """
+
+    name: str
+    values: tuple[tuple[int, int], ...]
+    member: Member | None
+
+
+@dataclass(frozen=True)
+class Forms(Shape):
+    """A Rust enum. Its discriminant, `width` bytes at `place`, says which of the forms is there."""
+
+    type_name: str
+    forms: tuple[Form, ...]
+    place: int
+    width: int
+    size: int
+
+    def chosen(self, number: int) -> Form | None:
+        """However the discriminant is signed."""
+        round_ = 1 << 8 * (self.width or 8)
+        for form in self.forms:
+            if any((number - first) % round_ <= last - first for first, last in form.values):
+                return form
+        return next((form for form in self.forms if not form.values), None)
+
+    def add_steps(self, recipe: Recipe) -> None:
+        """Of the form that is there, where a number tells it."""
+        deep = [(form, form.member) for form in self.forms if form.member is not None and form.member.shape.has_steps]
+        if not self.is_told:
+            for _, member in deep:
+                add_apart(recipe, member.shape, member.offset or 0)
+            return
+        if not deep:
+            return
+        recipe.numbers((("NUMBER", self.width, 0, self.place),))
+        recipe.note()
+        for form, member in deep:
+            recipe.numbers(self.is_there(form))
+            with recipe.when():
+                add_apart(recipe, member.shape, member.offset or 0)
+        recipe.drop()
+
+    @property
+    def is_told(self) -> bool:
+        return self.width in (1, 2, 4, 8)
+
+    def is_there(self, form: Form) -> Steps:
+        """Whether the top number, which stays, says that it is this one."""
+        if form.values:
+            return self._is_among(form.values)
+        others = tuple(one for other in self.forms for one in other.values)
+        return (*self._is_among(others), ("CONSTANT", 0, 0, 0), ("EQUAL", 0, 0, 0))
+
+    def _is_among(self, values: tuple[tuple[int, int], ...]) -> Steps:
+        mask = (1 << 8 * self.width) - 1
+        steps: list[tuple[str, int, int, int]] = [] if values else [("CONSTANT", 0, 0, 0)]
+        for number, (first, last) in enumerate(values):
+            steps += [("PICK", 0, min(number, 1), 0), ("CONSTANT", 0, 0, first), ("MINUS", 0, 0, 0)]
+            steps += [("CONSTANT", 0, 0, mask), ("BIT_AND", 0, 0, 0)]
+            steps += [("CONSTANT", 0, 0, last - first + 1), ("LESS", 0, 0, 0)]
+            steps += [("OR", 0, 0, 0)] if number else []
+        return tuple(steps)
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        number = int.from_bytes(part.at(self.place).take(self.width), "little")
+        if self.is_told and self.has_steps:
+            noted = decoding.next()
+            if not noted.is_there:
+                return problem(noted)
+            number = noted.number
+        chosen = self.chosen(number)
+        content: Shown = None
+        for form in self.forms:
+            if form.member is None or (self.is_told and form is not chosen):
+                continue
+            place = part.at(form.member.offset or 0, f"{part.name}.{form.name}")
+            found = form.member.shape.value(place, decoding)
+            content = found if form is chosen else content
+        if chosen is None:
+            return Problem(f"<no variant {number}>")
+        if isinstance(content, Tuple):
+            content = Tuple(content)
+        is_bare = content is None or (isinstance(content, Record) and not list(content))
+        return chosen.name if is_bare else Variant(self.type_name, chosen.name, content)
+
+
+@dataclass(frozen=True)
+class Elements(Shape):
+    """The first `shown` of `count` elements, `stride` bytes apart."""
+
+    element: Shape
+    stride: int
+    shown: int
+    count: int
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return self.shown * self.stride
+
+    def add_steps(self, recipe: Recipe) -> None:
+        if not self.shown or not self.element.has_steps:
+            return
+        recipe.begin(self.shown, self.stride)
+        self.element.add_steps(recipe)
+        recipe.end(self.shown)
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        places = (part.at(at * self.stride, f"{part.name}[{at}]") for at in range(self.shown))
+        return Rows([self.element.value(place, decoding) for place in places], self.count)
+
+
+def _last_part(type_name: str) -> str:
+    """`Metres` of `ns::Metres<ns::T>`; nothing of a plain tuple's name."""
+    return without_arguments(type_name).rpartition("::")[2] if type_name[:1] != "(" else ""
+
+
+def add_apart(recipe: Recipe, shape: Shape, offset: int) -> None:
+    """The steps of a part of a structure, if it has any."""
+    if shape.has_steps:
+        recipe.save()
+        recipe.add(offset)
+        shape.add_steps(recipe)
+        recipe.restore()
+
+
+def of_bits(of: ValueType, bit_offset: int, bits: int) -> Scalar:
+    """A bit-field, from the byte with its first bit on."""
+    first = bit_offset % 8
+    return Scalar(replace(of, bits=(first, bits)), (first + bits + 7) // 8)

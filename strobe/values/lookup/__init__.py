@@ -1,0 +1,1 @@
+"""From an expression to where its value lies in the process."""

@@ -1,0 +1,317 @@
+"""From an expression to where its value lies: the steps of a recipe, and the type found there."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+from strobe.errors import StrobeError, failure
+from strobe.symbols.dwarf.locations import AtAddress, ThreadLocal
+from strobe.symbols.later import Later
+from strobe.symbols.select.nearest import nearest_names
+from strobe.symbols.types.model import (
+    VOID,
+    Array,
+    Base,
+    Encoding,
+    Field,
+    Pointer,
+    Qualified,
+    Record,
+    Reference,
+    Scalar,
+    Type,
+    Typedef,
+)
+from strobe.values.decode.elements import row_of
+from strobe.values.lookup.expression import (
+    MAX_DEREFERENCES,
+    AddressOf,
+    Cast,
+    Dereference,
+    Expression,
+    Index,
+    Member,
+    Name,
+    Number,
+    spelled,
+)
+from strobe.values.lookup.inward import go_inside, into_only_field, into_variant, step_into, variant_of
+from strobe.values.lookup.place import Place
+from strobe.values.lookup.scope import Scope
+from strobe.values.memory.recipes import Recipe
+from strobe.values.printers.inside import element_of, value_in
+
+_MAX_NESTING = 32  # anonymous records and base classes within each other
+_SCALARS = {
+    "char": (1, Encoding.SIGNED_CHAR),
+    "unsigned char": (1, Encoding.UNSIGNED_CHAR),
+    "short": (2, Encoding.SIGNED),
+    "int": (4, Encoding.SIGNED),
+    "unsigned int": (4, Encoding.UNSIGNED),
+    "long": (8, Encoding.SIGNED),
+    "unsigned long": (8, Encoding.UNSIGNED),
+    "float": (4, Encoding.FLOAT),
+    "double": (8, Encoding.FLOAT),
+}
+
+
+def place_of(expression: Expression, scope: Scope, thread: int | None = None) -> Place:
+    """`thread`: whose thread-local variables are meant, by its id; None: the main thread's.
+
+    Raises READ_FAILED or VALIDATION_ERROR, naming the part that cannot be.
+    """
+    return _Compiler(scope, thread).compile(expression)
+
+
+class _Compiler:
+    def __init__(self, scope: Scope, thread: int | None) -> None:
+        self._scope = scope
+        self._thread = thread
+
+    def compile(self, expression: Expression) -> Place:
+        match expression:
+            case Name(text):
+                place = self._variable(text)
+            case Number(value):
+                place = Place(Recipe(), VOID, is_value=True)
+                place.recipe.base(value)
+            case Member(of, name, is_arrow):
+                place = self._member(self.compile(of), of, name, is_arrow)
+            case Index(of, index):
+                place = self._index(self.compile(of), of, index)
+            case Dereference(of):
+                place = self._dereferenced(self.compile(of), of)
+            case AddressOf(of):
+                place = self._address(self.compile(of), of)
+            case Cast(of):
+                place = self._cast(self.compile(of), expression)
+        if isinstance(place.type.bare, Reference):
+            self._follow(place, spelled(expression))
+        place.is_const = place.is_const or is_const(place.type)
+        if not place.is_value:
+            self._complete(place)
+        return place
+
+    def _complete(self, place: Place) -> None:
+        """A class that its own module only declares may be defined in a library, or the program."""
+        record = place.type.bare
+        if not isinstance(record, Record) or not record.is_declaration:
+            return
+        found = self._scope.definition(record.name)
+        if found is not None:
+            place.type, place.module = found
+
+    def _variable(self, name: str) -> Place:
+        variable, module = self._scope.variable(name)
+        place = Place(Recipe(), variable.type, module=module)
+        if isinstance(variable.location, ThreadLocal):
+            place.recipe.base(self._scope.thread_local(variable, variable.location.offset, module, self._thread))
+            place.is_thread_local = True
+        else:
+            assert isinstance(variable.location, AtAddress)
+            place.recipe.base(variable.location.address + module.slide)
+        return place
+
+    def _follow(self, place: Place, text: str) -> None:
+        """To what a pointer or reference at the place points to."""
+        target = place.type.bare
+        assert isinstance(target, (Pointer, Reference))
+        if not place.is_value:
+            place.dereferenced[place.recipe.dereference()] = text
+        place.is_value = place.is_const = False
+        place.type = target.target
+        self._check_dereferences(place)
+
+    def _check_dereferences(self, place: Place) -> None:
+        if len(place.dereferenced) > MAX_DEREFERENCES:
+            raise failure("too_many_dereferences", limit=MAX_DEREFERENCES, hint="Read it in steps.")
+
+    def _dereferenced(self, place: Place, of: Expression) -> Place:
+        plain = place.type.bare
+        if isinstance(plain, Array):
+            return self._index(place, of, 0)
+        if isinstance(plain, Record) and self._go_in(place, of):
+            return place
+        if not isinstance(plain, Pointer):
+            raise _wrong(of, f"it is {place.type.name}, not a pointer")
+        self._follow(place, spelled(of))
+        return place
+
+    def _member(self, place: Place, of: Expression, name: str, is_arrow: bool) -> Place:
+        if is_arrow and not isinstance(place.type.bare, Pointer) and not self._go_in(place, of):
+            raise _wrong(of, f"it is {place.type.name}, not a pointer; use '.'")
+        if isinstance(place.type.bare, Pointer):  # also after a dot: what is meant is clear
+            self._follow(place, spelled(of))
+            self._complete(place)
+        record = place.type.bare
+        for _ in range(_MAX_NESTING):  # and what smart pointers and cells hold
+            if not isinstance(record, Record) or _has(record, name):
+                break
+            if not self._go_in(place, of) and not into_only_field(place, record):
+                break
+            if isinstance(place.type.bare, Pointer):
+                self._follow(place, spelled(of))
+            record = place.type.bare
+        if not isinstance(record, Record):
+            raise _wrong(of, f"it is {place.type.name}, which has no fields")
+        if record.is_declaration:
+            raise _wrong(of, f"{record.name} is only declared: its fields are not known")
+        variant = variant_of(record, name)
+        if variant is not None:
+            into_variant(place, record, variant, spelled(of))
+            return place
+        path = path_to(record, name)
+        if path is None:
+            near = nearest_names(name, field_names(record))
+            raise failure("no_such_field", type=record.name, what=name, hint=_near(near) or _all(record))
+        for part in path:
+            step_into(place, part)
+        return place
+
+    def _go_in(self, place: Place, of: Expression) -> bool:
+        """To what a smart pointer leads to, or what a cell holds; False where it is neither."""
+        inside = None if place.is_value else value_in(place.type, self._scope.printers)
+        if inside is not None:
+            go_inside(place, inside, spelled(of), f"{spelled(of)} has no value")
+            self._check_dereferences(place)
+            self._complete(place)
+        return inside is not None
+
+    def _index(self, place: Place, of: Expression, index: int) -> Place:
+        plain = place.type.bare
+        if isinstance(plain, Pointer):
+            self._follow(place, spelled(of))
+            place.recipe.add(index * _size(place.type, of))
+            return place
+        if isinstance(plain, Record):
+            return self._element(place, of, index)
+        if not isinstance(plain, Array):
+            raise _wrong(of, f"it is {place.type.name}, neither an array nor a pointer")
+        count = plain.dimensions[0].count if plain.dimensions else None
+        if index < 0 or (count is not None and index >= count):
+            raise failure("no_such_element", what=spelled(of), index=index, count=count)
+        place.type = row_of(plain)
+        place.recipe.add(index * _size(place.type, of, plain))
+        return place
+
+    def _element(self, place: Place, of: Expression, index: int) -> Place:
+        """Of a sequence of a library, or of what a smart pointer or a cell holds."""
+        for _ in range(_MAX_NESTING):
+            inside = element_of(place.type, self._scope.printers, max(index, 0))
+            if inside is not None and index < 0:
+                raise failure("not_there", reason=f"{spelled(of)} has no element {index}")
+            if inside is not None:
+                go_inside(place, inside, spelled(of), f"{spelled(of)} has no element {index}")
+                self._check_dereferences(place)
+                return place
+            if not self._go_in(place, of):
+                break
+            if not isinstance(place.type.bare, Record):
+                return self._index(place, of, index)
+        raise _wrong(of, f"it is {place.type.name}, whose elements cannot be counted to")
+
+    def _address(self, place: Place, of: Expression) -> Place:
+        if place.is_value or place.bits is not None:
+            raise _wrong(of, "it has no address")
+        place.is_value = True
+        place.type = pointer_to(place.type)
+        return place
+
+    def _cast(self, place: Place, cast: Cast) -> Place:
+        if not cast.stars:
+            raise _wrong(cast, "only casts to pointers are possible, as (Node*)p")
+        plain = place.type.bare
+        if isinstance(plain, Array):
+            place.is_value = True
+        elif not place.is_value and place.type.size != 8:
+            raise _wrong(cast.of, f"it is {place.type.name}, which cannot be cast to a pointer")
+        for _ in range(cast.stars):
+            place.type = pointer_to(place.type if _ else self._named(cast))
+        return place
+
+    def _named(self, cast: Cast) -> Type:
+        words = [word for word in cast.type_name.split() if word not in ("const", "volatile")]
+        name = " ".join(words)
+        found = VOID if name == "void" else self._scope.type(name)
+        if found is None and name in _SCALARS:
+            size, encoding = _SCALARS[name]
+            found = Scalar(name, size, None, encoding, None)
+        if found is None:
+            names = [] if self._scope.program.details is None else self._scope.program.details.types.names()
+            raise failure("no_such_type", what=name, hint=_near(nearest_names(name, names)))
+        return found
+
+
+def is_const(type_: Type) -> bool:
+    """Whether a variable of that type may not be assigned to; of an array its elements."""
+    for _ in range(_MAX_NESTING):
+        if isinstance(type_, Qualified) and type_.word == "const":
+            return True
+        if isinstance(type_, (Qualified, Typedef)):
+            type_ = type_.target
+        elif isinstance(type_, Array):
+            type_ = type_.element
+        else:
+            return False
+    return False
+
+
+def pointer_to(target: Type) -> Pointer:
+    return Pointer("", 8, None, Later(lambda: target, nullcontext()))
+
+
+def path_to(record: Record, name: str, depth: int = 0) -> list[Field | Base] | None:
+    """Through anonymous records and base classes; its own fields come before those of its bases."""
+    parts = record.parts
+    for item in parts.fields:
+        if item.name == name and item.bit_offset is not None:
+            return [item]
+    for inner in _spread(record):
+        plain = inner.type.bare
+        if isinstance(plain, Record) and depth < _MAX_NESTING:
+            if isinstance(inner, Base) and name in (plain.name, plain.name.rpartition("::")[2]):
+                return [inner]
+            below = path_to(plain, name, depth + 1)
+            if below is not None:
+                return [inner, *below]
+    return None
+
+
+def _has(record: Record, name: str) -> bool:
+    return record.is_declaration or variant_of(record, name) is not None or path_to(record, name) is not None
+
+
+def _spread(record: Record) -> list[Field | Base]:
+    """What has fields that belong to the record."""
+    unnamed = [item for item in record.parts.fields if not item.name and item.bit_offset is not None]
+    return [*unnamed, *record.parts.bases]
+
+
+def field_names(record: Record, depth: int = 0) -> list[str]:
+    """Those that `path_to` finds."""
+    names = [item.name for item in record.parts.fields if item.name and not item.is_vtable_pointer]
+    for inner in _spread(record):
+        plain = inner.type.bare
+        if isinstance(plain, Record) and depth < _MAX_NESTING:
+            names += field_names(plain, depth + 1)
+    return names
+
+
+def _size(type_: Type, of: Expression, array: Array | None = None) -> int:
+    stride = array.stride if array is not None and len(array.dimensions) == 1 else type_.size
+    if not stride:
+        raise _wrong(of, f"the size of {type_.name} is not known")
+    return stride
+
+
+def _wrong(of: Expression, reason: str) -> StrobeError:
+    return failure("bad_expression", expression=spelled(of), reason=reason, valid="gClock->counter, gVoices[3].freq")
+
+
+def _near(names: list[str]) -> str:
+    return f"Names like it: {', '.join(names)}." if names else ""
+
+
+def _all(record: Record) -> str:
+    names = field_names(record)
+    return f"It has: {', '.join(names[:20])}{' …' if len(names) > 20 else ''}." if names else "It has no fields."

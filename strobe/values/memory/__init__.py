@@ -1,0 +1,1 @@
+"""The memory of a process: read by recipes, many places at once."""

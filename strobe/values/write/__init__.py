@@ -1,0 +1,1 @@
+"""Gives variables new values: all of one is checked first, then written."""
