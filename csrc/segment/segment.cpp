@@ -74,6 +74,7 @@ ChunkSummary summarise(uint32_t index, const strobe_chunk& chunk) {
             .thread_index = chunk.thread_index,
             .state = chunk.state,
             .record_count = static_cast<uint32_t>(chunk.progress >> 32),
+            .size = static_cast<uint32_t>(chunk.progress),
             .sequence = chunk.sequence,
             .previous_sequence = chunk.previous_sequence,
             .first_ticks = chunk.first_ticks,
@@ -218,7 +219,10 @@ bool Segment::map_chunk(const ChunkSummary& summary, ChunkView& view) const {
     const uint8_t* bytes = chunk_bytes(summary.index);
     const auto& chunk = *reinterpret_cast<const strobe_chunk*>(bytes);
     if (load_acquire(chunk.sequence) != summary.sequence) return false;
-    const auto size = static_cast<uint32_t>(load_acquire(chunk.progress));
+    // Never more than is published: a list read in the middle of a takeover may have the size of the chunk's life
+    // before. A full chunk grows no more, and the list may have its size from a moment before its last record.
+    auto size = static_cast<uint32_t>(load_acquire(chunk.progress));
+    if (summary.state != STROBE_CHUNK_FULL) size = std::min(size, summary.size);
     view = {bytes, size, header_.function_capacity, header_.number_shift};
     return size_is_sane(size);
 }

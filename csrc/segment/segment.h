@@ -27,12 +27,14 @@ class SegmentError : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// One chunk as it was when the list was made. `sequence` tells whether it is still the same one when it is read.
+// One chunk as it was when the list was made: what is read by it ends there, so that all who read by one list see the
+// same events. `sequence` tells whether it is still the same chunk when it is read.
 struct ChunkSummary {
     uint32_t index;
     uint32_t thread_index;  // of its first records
     uint32_t state;         // STROBE_CHUNK_*
     uint32_t record_count;  // ENTER and EXIT records
+    uint32_t size;          // bytes in use, header included
     uint64_t sequence;
     uint64_t previous_sequence;  // of the chunk that the same hand filled before; 0: none
     uint64_t first_ticks;        // no record in it is older

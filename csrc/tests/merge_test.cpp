@@ -130,6 +130,22 @@ void old_chunks_are_passed_over_once_known() {
     CHECK(known < segment.used_chunks());
 }
 
+void a_merge_ends_where_its_list_of_chunks_was_made() {
+    const SegmentPath path;
+    TwoThreads writers(path);
+    writers.first.enter(10, 1, 0, kNoReturn);
+    const Segment segment(path);
+    const std::vector<ChunkSummary> chunks = segment.chunks();
+    Merge merge(segment, {}, chunks);
+    writers.first.enter(11, 2, 1, {});
+    writers.second.enter(12, 3, 0, {});
+    Event event;
+    CHECK(merge.next(event));
+    CHECK_EQUAL(event.ticks, 10u);
+    CHECK(!merge.next(event));
+    CHECK_EQUAL(outline(segment), "10+1 11+2 12+3");
+}
+
 }  // namespace
 
 int main() {
@@ -139,5 +155,6 @@ int main() {
     unpublished_bytes_are_not_read();
     skipping_is_the_same_as_reading();
     old_chunks_are_passed_over_once_known();
+    a_merge_ends_where_its_list_of_chunks_was_made();
     return verdict();
 }

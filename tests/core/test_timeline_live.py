@@ -76,6 +76,28 @@ def test_counts_of_a_growing_segment_grow(make_session: MakeSession) -> None:
         assert [event.text for event in page.events] == ["round\n"]
 
 
+def test_a_page_has_no_more_events_than_it_counts(make_session: MakeSession) -> None:
+    session = make_session(400_000)
+    thread = session.writer.thread(PID, PID, "main")
+    done = threading.Event()
+
+    def write() -> None:
+        while not done.is_set():
+            session.call(thread, 1)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(2_000):
+            page = session.timeline.query(EventFilter(limit=10_000))
+            if page.total_count > 10_000:
+                break
+            assert page.total_count == len(page.events)
+    finally:
+        done.set()
+        writer.join()
+
+
 def test_tail_from_the_cursor_gives_only_what_comes_later(make_session: MakeSession) -> None:
     session = make_session()
     thread = session.writer.thread(PID, PID, "main")

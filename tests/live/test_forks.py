@@ -42,6 +42,14 @@ def test_the_parent_is_right_whatever_its_children_do(launch: Launch, build_prog
         assert outcome(session) == untraced(program, *arguments)
 
 
+def test_descendants_return_through_the_calls_of_their_ancestors(launch: Launch, build_program: Build) -> None:
+    program = build_program("descends", "-O0")
+    for arguments in (["5"], ["5", "throws"]):
+        session = launch(program, *arguments, patterns=["*"], sampling="off")
+        assert outcome(session) == untraced(program, *arguments)
+        assert totals(session)["leaf"].count == 6 if len(arguments) == 1 else 12
+
+
 def test_children_that_ended_leave_no_room_behind(
     launch: Launch, build_program: Build, settings: Callable[[dict[str, object]], None]
 ) -> None:

@@ -5,9 +5,13 @@
  */
 #include "../recorder.h"
 
-/* The parent's thread that forked goes on in the child with the frames it has open: their stubs must find their way
-   back, and nothing is recorded of them, as they are calls of the parent. Its state is never used again: no frame of it
-   is open. */
+/* The thread that forked goes on in the child with the frames it has open: their stubs must find their way back, and
+   nothing is recorded of them, as they are calls of the parent. Its state is never used again, in the child's children
+   neither: they have these frames as well. */
+static int strobe_state_is_inherited(const struct strobe_thread_state* state) {
+    return state->claimed && state->tid == 0;
+}
+
 static void strobe_state_inherit(struct strobe_thread_state* state) {
     state->tid = 0;
     state->depth = 0;
@@ -94,7 +98,8 @@ void strobe_native_after_fork(void) {
     own = strobe_thread_known(recorder);
     for (index = 0; index < recorder->states_used; index++) {
         struct strobe_thread_state* state = &recorder->states[index];
-        if (state == own || (own != NULL && state == own->nested) || strobe_state_is_retired(state)) {
+        if (state == own || (own != NULL && state == own->nested) || strobe_state_is_retired(state) ||
+            strobe_state_is_inherited(state)) {
             if (state->stubs_written) strobe_state_inherit(state);
         } else {
             strobe_state_reclaim(recorder, state);
