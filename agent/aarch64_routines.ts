@@ -43,6 +43,20 @@ const ROUTINES: Record<string, number[]> = {
         0x52800000, // mov w0, 0
         0xd65f03c0, // ret
     ],
+    strobe_compare_exchange64: [
+        0xc85ffc03, // ldaxr x3, [x0]
+        0xeb01007f, // cmp x3, x1
+        0x540000c1, // b.ne .+24
+        0xc804fc02, // stlxr w4, x2, [x0]
+        0x35ffff84, // cbnz w4, .-16
+        0xd5033bbf, // dmb ish
+        0x52800020, // mov w0, 1
+        0xd65f03c0, // ret
+        0xd5033f5f, // clrex
+        0xd5033bbf, // dmb ish
+        0x52800000, // mov w0, 0
+        0xd65f03c0, // ret
+    ],
     strobe_cycles: [
         0xd53be040, // mrs x0, cntvct_el0
         0xd65f03c0, // ret

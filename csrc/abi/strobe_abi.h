@@ -18,9 +18,10 @@
  *   a chunk's life
  *     FREE --claim--> OWNED by one thread --no room left, or thread exit--> FULL --claim (evicts)--> OWNED ...
  *   A claim takes the next ticket (one atomic add); ticket % chunk_limit names the chunk, so chunks are handed out in a
- *   ring and the oldest one is evicted first. A chunk that is still OWNED is passed over. While a chunk is being taken
- *   over its `sequence` is 0; afterwards it is ticket + 1. A reader reads `sequence`, copies the chunk, and reads
- *   `sequence` again: a different value means that the copy is torn and the old content is gone (evicted).
+ *   ring and the oldest one is evicted first. A chunk that is still OWNED is passed over, unless its owner has ended.
+ * While a chunk is being taken over its `sequence` is 0; afterwards it is ticket + 1. A reader reads `sequence`, copies
+ * the chunk, and reads `sequence` again: a different value means that the copy is torn and the old content is gone
+ * (evicted).
  *
  *   Publication: the owner writes a record, then stores `progress` (release). Only the bytes that `progress` covers may
  *   be read. Records of one thread have ticks that differ by 1 << number_shift at least, and increase.
@@ -65,6 +66,9 @@
 #define STROBE_CHUNK_FREE 0u
 #define STROBE_CHUNK_OWNED 1u
 #define STROBE_CHUNK_FULL 2u
+
+/* strobe_chunk.owner, and that of a lane: a process in another namespace, which nobody here can look for */
+#define STROBE_OWNER_UNKNOWN 0xffffffffu
 
 /* strobe_record.kind */
 #define STROBE_RECORD_ENTER 1u /* payload: what the plan's captures give, in their order, then extras */
@@ -130,7 +134,8 @@ struct strobe_header {
     uint64_t filtered_ticks;  /* when the program began to filter its system calls; 0: not that it is known */
     uint64_t stopped_ticks;   /* when the recorder went off, as it may not read the clock any more; 0: it did not */
     uint64_t limited_ticks;   /* when the program began to limit its memory; 0: not that it is known */
-    uint8_t reserved3[3672];  /* zero */
+    uint64_t evicted_ticks;   /* events from before may have been evicted with the last chunk of a hand; 0: none were */
+    uint8_t reserved3[3664];  /* zero */
 };
 
 /* A thread that recorded at least one call. Written by that thread; `tid` last. */
@@ -253,7 +258,8 @@ struct strobe_chunk {
     uint64_t previous_sequence; /* of the chunk that was filled before by the same hand; 0 for none: tells what was
                                    evicted */
     uint32_t lane;              /* of all records in it */
-    uint32_t reserved[3];
+    uint32_t owner;             /* while OWNED: the process; 0 while it is being taken; or STROBE_OWNER_UNKNOWN */
+    uint32_t reserved[2];
     uint64_t
         open_ticks[STROBE_OPEN_FRAMES]; /* enter ticks of those frames, outermost first; 0: its ENTER was sampled out */
 };

@@ -55,6 +55,7 @@ static void strobe_chunk_take(struct strobe_recorder* recorder, struct strobe_th
     chunk->thread_index = state->thread_index;
     chunk->tid = state->tid;
     chunk->lane = state->lane;
+    chunk->owner = recorder->owner;
     chunk->open_count = open;
     chunk->first_ticks = state->last_ticks;
     chunk->previous_sequence = state->chunk_sequence;
@@ -75,22 +76,37 @@ static void strobe_limit_lower(struct strobe_header* header, uint32_t limit) {
         current = header->chunk_limit;
 }
 
-/* Left by a process that was forked from this one, or from which this one was, and that has ended: nobody gives its
-   chunks back. It is a process that is looked for, as a chunk goes from one thread of it to the next. */
-static int strobe_chunk_is_abandoned(const struct strobe_recorder* recorder, const struct strobe_chunk* chunk) {
-    uint32_t index = chunk->thread_index;
-    uint32_t pid;
-    if (chunk->state != STROBE_CHUNK_OWNED || index >= STROBE_THREAD_INDEX_SHARED || !recorder->may_call_kernel)
-        return 0;
-    pid = recorder->threads[index].pid;
-    if (pid == 0 || pid == recorder->pid || strobe_syscall(STROBE_SYS_KILL, pid, 0, 0, 0, 0, 0) != -STROBE_ESRCH)
-        return 0;
-    return chunk->thread_index == index; /* else somebody else has taken it meanwhile */
+int strobe_owner_has_ended(const struct strobe_recorder* recorder, uint32_t owner) {
+    if (owner == 0 || owner == recorder->owner || owner == STROBE_OWNER_UNKNOWN) return 0;
+    if (recorder->owner == STROBE_OWNER_UNKNOWN || !recorder->may_call_kernel) return 0;
+    return strobe_syscall(STROBE_SYS_KILL, owner, 0, 0, 0, 0, 0) == -STROBE_ESRCH;
+}
+
+/* Events from before now may be gone, and no later chunk of the same hand tells so. */
+static void strobe_note_evicted(const struct strobe_recorder* recorder) {
+    uint64_t ticks = strobe_ticks(recorder);
+    uint64_t* noted = &recorder->header->evicted_ticks;
+    uint64_t before = *(const volatile uint64_t*)noted;
+    while (before < ticks && !strobe_compare_exchange64(noted, before, ticks))
+        before = *(const volatile uint64_t*)noted;
+}
+
+/* 1: it is the caller's. A process that was forked from this one, or from which this one was, may have ended without
+   giving its chunks back. Of those who find that, the one that clears the owner has the chunk. */
+static int strobe_chunk_seize(const struct strobe_recorder* recorder, struct strobe_chunk* chunk) {
+    uint32_t owner = *(const volatile uint32_t*)&chunk->owner;
+    if (strobe_compare_exchange32(&chunk->state, STROBE_CHUNK_FREE, STROBE_CHUNK_OWNED) ||
+        strobe_compare_exchange32(&chunk->state, STROBE_CHUNK_FULL, STROBE_CHUNK_OWNED))
+        return 1;
+    if (!strobe_owner_has_ended(recorder, owner) || !strobe_compare_exchange32(&chunk->owner, owner, 0)) return 0;
+    strobe_note_evicted(recorder);
+    return 1;
 }
 
 static int strobe_chunk_claim(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     struct strobe_header* header = recorder->header;
     uint32_t attempts = header->chunk_limit + 1;
+    if (state->last_ticks < recorder->no_chunk_before_ticks) attempts = 0;
     while (attempts-- > 0) {
         uint32_t limit = *(const volatile uint32_t*)&header->chunk_limit; /* others lower it at any time, down to 0 */
         struct strobe_chunk* chunk;
@@ -103,20 +119,22 @@ static int strobe_chunk_claim(struct strobe_recorder* recorder, struct strobe_th
             if (ticket < limit) strobe_limit_lower(header, (uint32_t)ticket);
             continue;
         }
-        if (strobe_chunk_is_abandoned(recorder, chunk))
-            strobe_compare_exchange32(&chunk->state, STROBE_CHUNK_OWNED, STROBE_CHUNK_FULL);
-        if (strobe_compare_exchange32(&chunk->state, STROBE_CHUNK_FREE, STROBE_CHUNK_OWNED) ||
-            strobe_compare_exchange32(&chunk->state, STROBE_CHUNK_FULL, STROBE_CHUNK_OWNED)) {
+        if (strobe_chunk_seize(recorder, chunk)) {
             strobe_chunk_take(recorder, state, chunk, ticket);
             return 1;
         }
     }
+    if (state->last_ticks >= recorder->no_chunk_before_ticks)
+        recorder->no_chunk_before_ticks = state->last_ticks + recorder->sampling_window_ticks;
+    if (state->chunk_sequence != 0) strobe_note_evicted(recorder); /* its last one is full, too */
+    state->chunk_sequence = 0;
     strobe_fetch_add64(&header->lost_no_chunk, 1);
     return 0;
 }
 
 static STROBE_COLD int strobe_chunk_next(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     if (state->chunk != NULL) {
+        state->chunk->owner = 0; /* whoever takes it is named in a moment only */
         STROBE_COMPILER_BARRIER();
         state->chunk->state = STROBE_CHUNK_FULL;
         state->chunk = NULL;

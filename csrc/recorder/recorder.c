@@ -84,7 +84,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->catch_returns = (uint32_t)strobe_returns_can_be_caught();
     recorder->fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
     recorder->may_call_kernel = 1;
-    recorder->pid = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);
+    recorder->pid = recorder->owner = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);
     strobe_tid_offset_find(recorder);
     strobe_stack_offset_find(recorder);
     strobe_main_stack_find(recorder);

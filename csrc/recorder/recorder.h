@@ -206,8 +206,10 @@ struct strobe_recorder {
     uint32_t clock_kind;
     uint32_t catch_returns; /* 0 where the CPU checks return addresses (shadow stack): entries only */
     uint32_t pid;
-    uint64_t loader_lock; /* address of glibc's lock on its list of libraries; 0 where it is not known */
-    uint64_t exit_lock;   /* of that on its list of functions to call at exit; likewise */
+    uint32_t owner;                 /* pid, as chunks and lanes have it: STROBE_OWNER_UNKNOWN in another namespace */
+    uint64_t no_chunk_before_ticks; /* all chunks were in use, and are not looked through again before */
+    uint64_t loader_lock;           /* address of glibc's lock on its list of libraries; 0 where it is not known */
+    uint64_t exit_lock;             /* of that on its list of functions to call at exit; likewise */
     uint32_t has_fork_handler;
     uint32_t follows_forks;
     uint32_t fault_catching;     /* STROBE_FAULTS_* */
@@ -370,6 +372,8 @@ void strobe_handlers_check(void);
 int strobe_populate(const struct strobe_recorder* recorder, void* start, uint64_t bytes);
 /* Has the kernel make pages ahead, for when it may not be asked any more. */
 void strobe_pages_prepare(struct strobe_recorder* recorder);
+/* A process that has chunks or lanes of the segment. */
+int strobe_owner_has_ended(const struct strobe_recorder* recorder, uint32_t owner);
 uint64_t* strobe_record_reserve(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t words);
 void strobe_record_publish(struct strobe_thread_state* state, uint32_t words, uint32_t counted);
 void strobe_record_thread(struct strobe_recorder* recorder, struct strobe_thread_state* state);

@@ -100,10 +100,8 @@ static void strobe_lane_claim(const struct strobe_recorder* recorder, struct str
     for (among_ended = 0; among_ended < 2; among_ended++) {
         for (lane = STROBE_LANE_SHARED + 1; lane < STROBE_LANE_HOST && state->lane == 0; lane++) {
             uint32_t owner = owners[lane];
-            if (owner != 0 && (!among_ended || owner == recorder->pid || !recorder->may_call_kernel ||
-                               strobe_syscall(STROBE_SYS_KILL, owner, 0, 0, 0, 0, 0) != -STROBE_ESRCH))
-                continue;
-            if (strobe_compare_exchange32(&owners[lane], owner, recorder->pid)) state->lane = lane;
+            if (owner != 0 && (!among_ended || !strobe_owner_has_ended(recorder, owner))) continue;
+            if (strobe_compare_exchange32(&owners[lane], owner, recorder->owner)) state->lane = lane;
         }
     }
 }

@@ -9,7 +9,8 @@ namespace strobe {
 namespace {
 
 // Chunks that one hand filled follow each other without a gap: the end of an evicted one is the begin of its successor.
-// The last one of a hand is never evicted, so every evicted run has a successor that is still there.
+// The last one of a hand is evicted only where its process has ended, and then the header says so; every other evicted
+// run has a successor that is still there.
 uint64_t find_evicted_until(const std::vector<ChunkSummary>& chunks) {
     std::unordered_set<uint64_t> present;
     for (const ChunkSummary& chunk : chunks) present.insert(chunk.sequence);
@@ -33,6 +34,7 @@ Loss read_loss(const Segment& segment) {
     if (something_may_be_gone) loss.evicted_until_ticks = find_evicted_until(segment.chunks());
     const strobe_header header = segment.read_header();
     loss.evicted = header.evicted_records;
+    if (loss.evicted_until_ticks) loss.evicted_until_ticks = std::max(*loss.evicted_until_ticks, header.evicted_ticks);
     if (loss.evicted == 0) loss.evicted_until_ticks.reset();
     loss.no_thread = header.lost_no_thread;
     loss.reentrant = header.lost_reentrant;

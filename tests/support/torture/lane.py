@@ -133,8 +133,10 @@ class Lane:
         )
         if self.refused["LIMIT_REACHED"] > late:
             answer = self.late_session("binaryPath", str(program))
-        if answer is None:
-            return  # that nothing is left of it is looked at when the epoch ends
+        if answer is None:  # that nothing is left of it is looked at when the epoch ends
+            if patterns:  # they are still staged
+                self.good("debug_trace", projectRoot=root, remove=patterns)
+            return
         one.pid, one.session = answer["pid"], answer["sessionId"]
         self.living.append(one)
         wait_until(lambda: "ready" in self.output(one), f"{one.title} to be ready", END_SECONDS)
@@ -455,7 +457,7 @@ class Lane:
         calls, lost = self.calls(one, "counted")
         least, most = said.counted - one.window.high, said.counted - one.window.low
         slack = IN_FLIGHT if one.window.low else 0
-        assert least - lost - slack <= calls <= most + slack, f"{one.title}: {calls} calls, {lost} lost: {said}"
+        assert least - lost - slack <= calls <= most + slack, (one.title, calls, lost, one.window, said)
         assert self.calls(one, "never_called")[0] == 0
         if not one.was_launched:
             return

@@ -23,6 +23,7 @@
 #define STROBE_SYS_GETRLIMIT 163
 #define STROBE_SYS_PRCTL 167
 #define STROBE_SYS_GETPID 172
+#define STROBE_SYS_GETPPID 173
 #define STROBE_SYS_GETTID 178
 #define STROBE_SYS_MMAP 222
 #define STROBE_SYS_MPROTECT 226
@@ -47,6 +48,7 @@ uint64_t strobe_fetch_add64(uint64_t* target, uint64_t value);
 uint32_t strobe_fetch_add32(uint32_t* target, uint32_t value);
 /* 1 when *target was `expected` and is now `desired`. */
 int strobe_compare_exchange32(uint32_t* target, uint32_t expected, uint32_t desired);
+int strobe_compare_exchange64(uint64_t* target, uint64_t expected, uint64_t desired);
 uint64_t strobe_cycles(void);
 /* Address of the thread control block: in glibc and musl it lies at the upper end of a thread's stack mapping. */
 uint64_t strobe_thread_pointer(void);
@@ -74,6 +76,10 @@ static inline uint32_t strobe_fetch_add32(uint32_t* target, uint32_t value) {
 }
 
 static inline int strobe_compare_exchange32(uint32_t* target, uint32_t expected, uint32_t desired) {
+    return __atomic_compare_exchange_n(target, &expected, desired, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+static inline int strobe_compare_exchange64(uint64_t* target, uint64_t expected, uint64_t desired) {
     return __atomic_compare_exchange_n(target, &expected, desired, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 

@@ -20,6 +20,7 @@
 #define STROBE_SYS_NANOSLEEP 35
 #define STROBE_SYS_GETPID 39
 #define STROBE_SYS_KILL 62
+#define STROBE_SYS_GETPPID 110
 #define STROBE_SYS_GETRLIMIT 97
 #define STROBE_SYS_SIGALTSTACK 131
 #define STROBE_SYS_PRCTL 157
@@ -57,6 +58,15 @@ static inline uint32_t strobe_fetch_add32(uint32_t* target, uint32_t value) {
 static inline int strobe_compare_exchange32(uint32_t* target, uint32_t expected, uint32_t desired) {
     uint8_t done;
     __asm__ volatile("lock; cmpxchgl %3, (%2); sete %0"
+                     : "=q"(done), "+a"(expected)
+                     : "r"(target), "r"(desired)
+                     : "memory", "cc");
+    return done;
+}
+
+static inline int strobe_compare_exchange64(uint64_t* target, uint64_t expected, uint64_t desired) {
+    uint8_t done;
+    __asm__ volatile("lock; cmpxchgq %3, (%2); sete %0"
                      : "=q"(done), "+a"(expected)
                      : "r"(target), "r"(desired)
                      : "memory", "cc");
