@@ -307,6 +307,7 @@ STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe_record
     }
     if (known != NULL && strobe_is_own_ended(known, tid)) return known;
     if (strobe_thread_is_agents(recorder)) return NULL; /* at each of its calls: before all states are looked at */
+    if (strobe_ticks(recorder) < recorder->no_state_before_ticks) return strobe_not_recorded(recorder);
     strobe_signals_hold(recorder, held);
     state = strobe_state_of(recorder, tid);
     if (state == NULL || state->busy_slot == STROBE_BEGINNING) {
@@ -315,7 +316,10 @@ STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe_record
         else if (here < state->begun_at || strobe_stack_is_alternate(recorder))
             /* below, a handler has interrupted the beginning; else one has left it by siglongjmp */
             return strobe_not_recorded(recorder);
-        if (state == NULL) return strobe_not_recorded(recorder);
+        if (state == NULL) { /* to look through all of them takes a system call for each: not at every call */
+            recorder->no_state_before_ticks = strobe_ticks(recorder) + recorder->sampling_window_ticks;
+            return strobe_not_recorded(recorder);
+        }
         state->begun_at = here;
         state = strobe_state_begin(recorder, state, tid);
     }

@@ -72,6 +72,7 @@ bool size_is_sane(uint32_t used_bytes) {
 ChunkSummary summarise(uint32_t index, const strobe_chunk& chunk) {
     return {.index = index,
             .thread_index = chunk.thread_index,
+            .lane = chunk.lane,
             .state = chunk.state,
             .record_count = static_cast<uint32_t>(chunk.progress >> 32),
             .size = static_cast<uint32_t>(chunk.progress),

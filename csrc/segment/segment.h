@@ -32,6 +32,7 @@ class SegmentError : public std::runtime_error {
 struct ChunkSummary {
     uint32_t index;
     uint32_t thread_index;  // of its first records
+    uint32_t lane;          // of all records
     uint32_t state;         // STROBE_CHUNK_*
     uint32_t record_count;  // ENTER and EXIT records
     uint32_t size;          // bytes in use, header included

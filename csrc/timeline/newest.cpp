@@ -5,22 +5,30 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "../segment/cursor.h"
 
 namespace strobe::timeline {
 namespace {
 
-// The newest event of a thread lies in the chunk that it took last, so only those chunks are read.
+// The newest event of a lane lies in the chunk that was taken last, so only those chunks are read; and all of the lane
+// that is shared.
 std::optional<uint64_t> newest_number(const Segment& segment) {
     std::unordered_map<uint32_t, ChunkSummary> latest;
+    std::vector<ChunkSummary> read;
     for (const ChunkSummary& chunk : segment.chunks()) {
-        if (chunk.record_count) latest[chunk.thread_index] = chunk;  // chunks come by first ticks
+        if (!chunk.record_count) continue;
+        if (chunk.lane == STROBE_LANE_SHARED)
+            read.push_back(chunk);
+        else
+            latest[chunk.lane] = chunk;  // chunks come by first ticks
     }
+    for (const auto& [lane, chunk] : latest) read.push_back(chunk);
     const Filter everything;
     const auto buffer = std::make_unique<ChunkBuffer>();
     std::optional<uint64_t> newest;
-    for (const auto& [thread, chunk] : latest) {
+    for (const ChunkSummary& chunk : read) {
         ChunkView view;
         if (!segment.copy_chunk(chunk, *buffer, view)) continue;
         RecordCursor cursor(view, everything);

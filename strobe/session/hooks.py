@@ -133,11 +133,9 @@ class Hooks:
 
     def forget(self, module: LoadedModule, gone_ticks: int) -> None:
         """A library was unloaded; where it is loaded again its functions are hooked anew."""
-        gone = [key for key in self._hooks if key[0] == module.base]
-        self._store.close_spans(self._session_id, [self._hooks[key].function_id for key in gone], gone_ticks)
-        self._overwritten -= {self._hooks[key].function_id for key in gone}
-        for key in gone:
-            del self._hooks[key]
+        gone = [self._hooks.pop(key).function_id for key in [key for key in self._hooks if key[0] == module.base]]
+        self._store.close_spans(self._session_id, gone, gone_ticks)
+        self._overwritten.difference_update(gone)
         self._refused = {key: why for key, why in self._refused.items() if key[0] != module.base}
         self._unwinders.discard(module.base)
         self._modules.forget(module.base)

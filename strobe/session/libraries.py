@@ -60,7 +60,13 @@ class Libraries:
             self._forget(change.module)
             return {}
         module = self._located(change.module)
+        before = self._unlisted.pop(module.base, None)
         self._listed[module.base] = module
+        if before is not None and before.path == module.path:
+            return {}  # mapped by the same dlopen as one that was told before it, and traced since: `all` has found it
+        if before is not None:
+            self._target.forget(before)
+            self._forget(before)
         self._store.open_loads(self._session_id, [module], arrived)
         return {module.base: arrived}
 

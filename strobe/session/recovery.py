@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from strobe.capture.exit_status import by_recorder
+from strobe.errors import StrobeError
 from strobe.timeline import placement, retention
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
@@ -34,7 +35,10 @@ def recover(store: Store) -> None:
                 _recover(store, record)
             except Exception:
                 log.exception("session %s could not be recovered", record.id)
-                store.update_session(record.id, owner_pid=record.owner_pid, owner_start_time=record.owner_start_time)
+                with contextlib.suppress(StrobeError):  # its rows may be gone
+                    store.update_session(
+                        record.id, owner_pid=record.owner_pid, owner_start_time=record.owner_start_time
+                    )
     _remove_strays(store)
 
 

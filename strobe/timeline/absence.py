@@ -54,6 +54,8 @@ def absence_of(reader: SessionReader, wanted: EventFilter, selection: Selection,
     coverage = coverage_of(reader, selection, window)
     counts = _counts(reader, coverage.hooked)
     found = _Findings()
+    if reason := reader.store.unmade_changes(reader.key):
+        found.doubts.append(f"What was traced lately could not be written yet ({reason}).")
     _add_window(found, reader, window)
     if not window.is_empty:
         _add_coverage(found, reader, window, coverage)

@@ -46,7 +46,7 @@ class HostEvent(NamedTuple):
 
 
 class HostEventQueue:
-    """Writes host events in batches. `put` returns at once unless the disk is far behind.
+    """Writes host events in batches, and changes of the database that could not be made at once.
 
     What cannot be written stays here and is tried again, as long as the store is open: a full disk gets room again, a
     lock is released. Meanwhile nobody waits for it: `flush` returns after a failed attempt, and `unwritten` says what
@@ -62,7 +62,7 @@ class HostEventQueue:
         self._put_count = 0
         self._settled_count = 0  # written, dropped or discarded
         self._flush_wanted = 0  # write at once until so many are settled
-        self._deferred: list[tuple[str, tuple[object, ...]]] = []
+        self._deferred: list[tuple[int, str, tuple[object, ...]]] = []  # session, statement, values
         self._attempts = 0  # begun, and the latest of them that has failed
         self._failed_attempt = 0
         self._is_busy = False  # so it failed because another process was writing
@@ -72,13 +72,20 @@ class HostEventQueue:
         self._give_up_s = 0.0
         self._thread: threading.Thread | None = None
 
+    def wait_for_room(self) -> None:
+        """Where the disk is far behind. To be called before events get their numbers: who pages by number passes on
+        beyond those that are not handed in yet."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._waiting_bytes < QUEUE_BYTES or self._problem is not None or self._closing
+            )
+
     def put(self, events: Sequence[HostEvent]) -> None:
-        """Hands in events of which the numbers grow."""
+        """Hands in events of which the numbers grow. Never waits."""
         with self._changed:
             if self._closing:
                 raise RuntimeError("the store is closed")
-            self._changed.wait_for(lambda: self._waiting_bytes < QUEUE_BYTES or self._problem is not None)
-            if self._waiting_bytes >= QUEUE_BYTES:
+            if self._waiting_bytes >= QUEUE_BYTES and self._problem is not None:
                 for event in events:
                     self._dropped[event.session] = self._dropped.get(event.session, 0) + 1
                 return
@@ -88,10 +95,23 @@ class HostEventQueue:
             self._start()
             self._changed.notify_all()
 
-    def defer(self, statement: str, values: tuple[object, ...]) -> None:
+    @property
+    def has_deferred(self) -> bool:
+        """Whether a change waits: a later one must wait as well, or it would be made before."""
+        with self._changed:
+            return bool(self._deferred)
+
+    def unmade_changes(self, session: int) -> str:
+        """Why changes of a session wait; "" where none does."""
+        with self._changed:
+            waits = any(key == session for key, _, _ in self._deferred)
+            return (self._problem or "they wait for the database") if waits else ""
+
+    def defer(self, session: int, statement: str, values: tuple[object, ...]) -> None:
         """A change of the database that has failed: made as soon as that is possible."""
         with self._changed:
-            self._deferred.append((statement, values))
+            self._deferred.append((session, statement, values))
+            self._put_count += 1
             self._start()
             self._changed.notify_all()
 
@@ -117,20 +137,25 @@ class HostEventQueue:
             self._changed.wait_for(is_over)
 
     def unwritten(self, session: int) -> tuple[int, str]:
-        """How many events of a session are missing from the database, and why; (0, "") where none has failed."""
+        """How many events and changes of a session are missing from the database, and why; (0, "") where none has
+        failed."""
         with self._changed:
             dropped = self._dropped.get(session, 0)
             if self._problem is None and not dropped:
                 return 0, ""
-            waiting = 0 if self._problem is None else sum(event.session == session for event in self._waiting)
+            waiting = 0
+            if self._problem is not None:
+                waiting = sum(event.session == session for event in self._waiting)
+                waiting += sum(key == session for key, _, _ in self._deferred)
             return waiting + dropped, self._problem or "it could not be written for a while"
 
     def discard(self, session: int) -> None:
         """Forgets the events of a session that is deleted. The caller holds the connection's lock."""
         with self._changed:
             kept = [event for event in self._waiting if event.session != session]
-            self._settled_count += len(self._waiting) - len(kept)
-            self._waiting = kept
+            deferred = [change for change in self._deferred if change[0] != session]
+            self._settled_count += len(self._waiting) - len(kept) + len(self._deferred) - len(deferred)
+            self._waiting, self._deferred = kept, deferred
             self._waiting_bytes = _bytes_of(kept)
             self._dropped.pop(session, None)
             self._changed.notify_all()
@@ -183,21 +208,21 @@ class HostEventQueue:
             with self._changed:
                 del self._waiting[: len(batch)], self._deferred[: len(deferred)]
                 self._waiting_bytes -= _bytes_of(batch)
-                self._settled_count += len(batch)
+                self._settled_count += len(batch) + len(deferred)
                 if self._problem is not None:
                     log.warning("host events are written again")
                 self._problem = None
                 self._changed.notify_all()
 
-    def _write(self, batch: list[HostEvent], deferred: Sequence[tuple[str, tuple[object, ...]]]) -> None:
+    def _write(self, batch: list[HostEvent], deferred: Sequence[tuple[int, str, tuple[object, ...]]]) -> None:
         try:
             with write_transaction(self._connection):
-                for statement, values in deferred:
+                for _, statement, values in deferred:
                     self._connection.execute(statement, values)
                 self._connection.executemany(_INSERT, batch)
         except apsw.ConstraintError:  # another process has added an event of the same moment
             with write_transaction(self._connection):
-                for statement, values in deferred:
+                for _, statement, values in deferred:
                     self._connection.execute(statement, values)
                 for event in batch:
                     insert_event(self._connection, event)
@@ -221,8 +246,8 @@ class HostEventQueue:
             if time.monotonic() >= self._give_up_s:
                 lost = (len(self._waiting), len(self._deferred), self._problem)
                 log.error("%d host events and %d changes of the database are lost: %s", *lost)
-                self._settled_count += len(self._waiting)
-                self._waiting = []
+                self._settled_count += len(self._waiting) + len(self._deferred)
+                self._waiting, self._deferred = [], []
                 self._changed.notify_all()
                 return False
             self._changed.wait(CLOSE_RETRY_S)

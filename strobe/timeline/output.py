@@ -69,6 +69,7 @@ class HostEventSource:
         """Numbers grow, also where many lines share a moment."""
         if not events:
             return
+        self._queue.wait_for_room()
         first = max(self._now(), self._last + 1)
         self._last = first + len(events) - 1
         session, pid = self._session, self._pid

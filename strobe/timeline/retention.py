@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import time
 from datetime import datetime
 
 from strobe.config import Settings
-from strobe.errors import failure
+from strobe.errors import StrobeError, failure
 from strobe.model import SessionStatus
 from strobe.timeline import placement
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
+
+log = logging.getLogger(__name__)
 
 _DAY_S = 86_400
 
@@ -58,15 +62,21 @@ def adopt(store: Store, record: SessionRecord, status: SessionStatus, exit_code:
 def enforce(store: Store, settings: Settings, now_s: float | None = None) -> list[str]:
     """Drops kept sessions that are older than `storage_retain_days`, then the oldest beyond `storage_max_bytes`.
 
-    `now_s`: seconds since the epoch. Returns the ids of what was dropped.
+    `now_s`: seconds since the epoch. Returns the ids of what was dropped. Another process may do the same at this
+    moment; what cannot be dropped is logged, and tried again the next time.
     """
     kept = [record for record in store.list_sessions() if record.retained]
     oldest = (time.time() if now_s is None else now_s) - settings.storage_retain_days * _DAY_S
     expired = [record for record in kept if _ended_s(record) < oldest]
     expired += _beyond_size(store, [record for record in kept if record not in expired], settings.storage_max_bytes)
+    dropped = []
     for record in expired:
-        drop_session(store, record)
-    return [record.id for record in expired]
+        try:
+            drop_session(store, record)
+            dropped.append(record.id)
+        except (StrobeError, OSError) as error:
+            log.warning("session %s has expired and could not be dropped: %s", record.id, error)
+    return dropped
 
 
 def session_bytes(store: Store, record: SessionRecord) -> int:
@@ -78,7 +88,8 @@ def _beyond_size(store: Store, newest_first: list[SessionRecord], max_bytes: int
     """The sessions that do not fit any more when the newest are kept first."""
     total = 0
     for place, record in enumerate(newest_first):
-        total += session_bytes(store, record)
+        with contextlib.suppress(StrobeError, OSError):  # it was dropped meanwhile
+            total += session_bytes(store, record)
         if total > max_bytes:
             return newest_first[place:]
     return []

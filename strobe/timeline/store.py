@@ -18,7 +18,14 @@ from strobe.model import FunctionSymbol, LoadedModule, Watch
 from strobe.timeline.decode import symbol_json
 from strobe.timeline.host_events import HostEvent, HostEventQueue, insert_event
 from strobe.timeline.records import SessionRecord, StagedTraces, process_start_time, session_record
-from strobe.timeline.schema import claim_folder, claim_key, database_errors, open_database, write_transaction
+from strobe.timeline.schema import (
+    DATABASE_FILE,
+    claim_folder,
+    claim_key,
+    database_errors,
+    open_database,
+    write_transaction,
+)
 
 _UPDATABLE = frozenset(
     {"binary_path", "pid", "ended_at", "status", "exit_code", "signal", "segment_path", "retained", "event_limit"}
@@ -51,6 +58,10 @@ class Store:
     def unwritten(self, session_key: int) -> tuple[int, str]:
         """How many host events of a session are missing from the database, and why; (0, "") where none is."""
         return self.host_events.unwritten(session_key)
+
+    def unmade_changes(self, session_key: int) -> str:
+        """Why what is known of a session's hooks and libraries is not all in the database; "" where it is."""
+        return self.host_events.unmade_changes(session_key)
 
     # --- sessions
 
@@ -103,14 +114,13 @@ class Store:
 
         Raises database_failed; then it is done as soon as the database can be written, while this store is open.
         """
-        spans = (_END_SPANS, (to_ticks, self.get_session(session_id).key))
-        self._write_or_defer([spans, _update(session_id, fields)])
+        key = self.get_session(session_id).key
+        self._write_or_defer(key, [(_END_SPANS, (to_ticks, key)), _update(session_id, fields)])
 
     def add_warning_later(self, session_id: str, text: str) -> None:
         """Adds one as soon as the database can be written; the caller does not wait for that."""
-        self.host_events.defer(
-            "update sessions set warnings = json_insert(warnings, '$[#]', ?) where id = ?", (text, session_id)
-        )
+        change = "update sessions set warnings = json_insert(warnings, '$[#]', ?) where id = ?"
+        self.host_events.defer(self.get_session(session_id).key, change, (text, session_id))
 
     def add_warnings(self, session_id: str, warnings: Sequence[str]) -> None:
         """Adds to the session's warnings those that it does not have yet."""
@@ -174,7 +184,7 @@ class Store:
         with self._lock:
             self.host_events.discard(key)
         statements = [(f"delete from {table} where session = ?", (key,)) for table in _PER_SESSION_TABLES]
-        self._write_or_defer([*statements, ("delete from sessions where key = ?", (key,))])
+        self._write_or_defer(key, [*statements, ("delete from sessions where key = ?", (key,))])
         with self._using():
             self._connection.execute("pragma incremental_vacuum").fetchall()
 
@@ -214,16 +224,16 @@ class Store:
         """Notes that the calls of these functions are recorded from now on (ticks since session start)."""
         key = self.get_session(session_id).key
         rows = [(key, function_id, from_ticks) for function_id in function_ids]
-        self._write_many("insert or ignore into hook_spans values (?,?,?,null)", rows)
+        self._write_or_later(key, "insert or ignore into hook_spans values (?,?,?,null)", rows)
 
     def close_spans(self, session_id: str, function_ids: Iterable[int] | None, to_ticks: int) -> None:
         """Notes that they are no longer recorded; None means every function of the session."""
         key = self.get_session(session_id).key
         if function_ids is None:
-            self._write(_END_SPANS, (to_ticks, key))
+            self._write_or_later(key, _END_SPANS, [(to_ticks, key)])
         else:
             rows = [(to_ticks, key, function_id) for function_id in function_ids]
-            self._write_many(f"{_END_SPANS} and function_id = ?", rows)
+            self._write_or_later(key, f"{_END_SPANS} and function_id = ?", rows)
 
     def hook_spans(self, session_id: str) -> dict[int, list[tuple[int, int | None]]]:
         """For each function id its spans of recording, (from ticks, to ticks or None while it goes on), in order."""
@@ -238,13 +248,13 @@ class Store:
         """Notes that these modules are in the process from then on; 0: since before the session began."""
         key = self.get_session(session_id).key
         rows = [(key, module.path, module.base, from_ticks) for module in modules]
-        self._write_many("insert or ignore into loads values (?,?,?,?,null)", rows)
+        self._write_or_later(key, "insert or ignore into loads values (?,?,?,?,null)", rows)
 
     def close_load(self, session_id: str, base: int, to_ticks: int) -> None:
         """Notes that the module at this base was unloaded."""
         key = self.get_session(session_id).key
         change = "update loads set to_ticks = max(from_ticks, ?) where session = ? and base = ? and to_ticks is null"
-        self._write(change, (to_ticks, key, base))
+        self._write_or_later(key, change, [(to_ticks, key, base)])
 
     def loads(self, session_id: str) -> dict[str, list[tuple[int, int | None]]]:
         """For each module's path when it was in the process, (from ticks, to ticks or None), in order."""
@@ -299,15 +309,32 @@ class Store:
         with self._writing():
             self._connection.executemany(statement, rows)
 
-    def _write_or_defer(self, statements: Sequence[tuple[str, tuple[object, ...]]]) -> None:
+    def _write_or_defer(self, key: int, statements: Sequence[tuple[str, tuple[object, ...]]]) -> None:
+        if self.host_events.has_deferred:
+            self.host_events.flush()
         try:
+            if reason := self.host_events.unmade_changes(key):  # these come first
+                hint = "The change is made as soon as that is possible."
+                raise failure(
+                    "database_failed", path=self.home / DATABASE_FILE, used="written", reason=reason, hint=hint
+                )
             with self._writing():
                 for statement, values in statements:
                     self._connection.execute(statement, values)
         except StrobeError:
             for statement, values in statements:
-                self.host_events.defer(statement, values)
+                self.host_events.defer(key, statement, values)
             raise
+
+    def _write_or_later(self, key: int, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """What the target has done already, and nothing undoes: written as soon as the database can be. Until then
+        `unwritten` counts it, and nothing is said to be absent."""
+        if rows and not self.host_events.has_deferred:
+            with contextlib.suppress(StrobeError), self._writing():
+                self._connection.executemany(statement, rows)
+                return
+        for row in rows:
+            self.host_events.defer(key, statement, row)
 
     @contextlib.contextmanager
     def _using(self, used: str = "written") -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import signal
@@ -16,7 +17,8 @@ from support import databases, filesystems, leftovers, processes, programs
 from support.sessions import Build, Launch, text, totals
 from support.wait import wait_until
 
-from strobe.model import EventFilter, LaunchSpec
+from strobe.errors import StrobeError
+from strobe.model import EventFilter, LaunchSpec, TextMatch
 from strobe.session import Session, SessionManager
 
 LINES = [b"%d %s\n" % (number, b"x" * 100) for number in range(2000)]
@@ -113,6 +115,32 @@ def test_a_database_that_another_process_writes_for_seconds(
     status = program.session.wait(60)
     assert status is not None and status.code == 0
     assert program.session.failures == ()
+
+
+def test_a_function_that_is_untraced_while_the_database_is_locked(
+    strobe_home: Path, launch: Launch, build_program: Build, build_plugin: Build
+) -> None:
+    """Until it is written that its calls are no longer recorded, nothing is said of their absence."""
+    session = launch(build_program("dlopens"), str(build_plugin()), "keep", patterns=["plugin_*"])
+    wait_until(lambda: "plugin_helper" in totals(session), "calls", 20)
+    with databases.locked(strobe_home):
+        with contextlib.suppress(StrobeError):  # the list of patterns could not be written
+            session.trace(remove=["plugin_*"])
+        last = session.query(EventFilter(limit=1)).total_count
+        moment = session.moment()[1]
+        wanted = EventFilter(function=TextMatch(equals="plugin_helper"), time_from=moment)
+        wait_until(lambda: session.loss().unwritten > 0, "a failed attempt", 20)
+        page = session.query(wanted)
+        assert page.total_count == 0
+        assert page.absence is not None
+        assert page.absence.startswith("This does not prove that it did not happen. What was traced lately could not")
+    wait_until(lambda: session.loss().unwritten == 0, "the change to be written", 20)
+    absence = session.query(wanted).absence
+    assert absence is not None and "not traced" in absence, absence
+    assert session.query(EventFilter(limit=1)).total_count == last
+    os.kill(session.pid, signal.SIGUSR1)
+    status = session.wait(60)
+    assert status is not None and status.code == 0
 
 
 def test_a_program_that_ends_while_another_process_writes_the_database(

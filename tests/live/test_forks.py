@@ -55,10 +55,29 @@ def test_children_that_ended_leave_no_room_behind(
 ) -> None:
     """Each child takes a chunk, and there are far fewer chunks than children."""
     settings({"events.maxPerSession": 1000})
-    session = launch(build_program("many_children", "-O0"), "300", patterns=["*"], sampling="off")
+    session = launch(build_program("many_children", "-O0"), "300", patterns=["in_*"], sampling="off")
     assert outcome(session).stdout == "300 right\n"
     assert counts(session)["in_child"] == (300, 300, 0)
     assert session.loss().lost == 0
+    assert (until := session.loss().evicted_until_ns) is not None  # what came later is whole
+    kept = [event for event in all_events(session, _enters("in_child")) if event.timestamp_ns >= until]
+    values = [int(str(event.arguments[0].value)) for event in kept if event.arguments]
+    assert values == list(range(300 - len(values), 300))
+    page = session.query(EventFilter(function=TextMatch(equals="in_child"), time_from=0, time_to=until, limit=1))
+    absent = session.query(EventFilter(function=TextMatch(equals="in_grandchild"), time_from=1, time_to=until // 2))
+    assert page.loss.evicted > 0
+    assert absent.total_count or "evicted" in (absent.absence or ""), absent.absence
+
+
+def test_more_children_than_the_table_has_threads(
+    launch: Launch, build_program: Build, settings: Callable[[dict[str, object]], None]
+) -> None:
+    """The chunks of those beyond the table are found as well, once they have ended."""
+    settings({"events.maxPerSession": 1000})
+    session = launch(build_program("many_children", "-O0"), "4500", patterns=["in_child"], sampling="off")
+    assert outcome(session).stdout == "4500 right\n"
+    assert session.loss().lost == 0
+    assert counts(session)["in_child"] == (4500, 4500, 0)
 
 
 def test_a_handler_forks_in_the_middle_of_a_record(launch: Launch, build_program: Build) -> None:

@@ -7,12 +7,13 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from support import processes
-from support.programs import PROGRAMS
+from support.programs import PROGRAMS, build, source_of
 from support.sessions import Build, Launch, all_events, outcome, status, text, totals, untraced
 from support.wait import wait_until
 
@@ -55,6 +56,39 @@ def test_every_call_is_counted_from_the_first_on(
     assert (outcome(session).stdout, status(session)) == ("right\n", 0)
     found = totals(session)
     assert (found["plugin_run"].count, found["plugin_helper"].count) == (3000, 3000)
+
+
+@pytest.mark.parametrize("pattern", ["plugin_*", "**"])
+def test_a_library_that_comes_with_another_one_is_traced(
+    launch: Launch, build_program: Build, build_plugin: Build, program_cache: Path, pattern: str
+) -> None:
+    """One dlopen maps both, and they are told one after the other. Each time: it goes and comes again."""
+    needed = str(build_plugin())
+    library = build(
+        source_of("needing_library"), ("-shared", "-fPIC", "-Wl,--no-as-needed", needed), None, program_cache
+    )
+    session = launch(build_program("dlopens"), str(library), patterns=[pattern], sampling="off")
+    assert (outcome(session).stdout, status(session)) == ("right\n", 0)
+    found = totals(session)
+    assert (found["plugin_run"].count, found["plugin_helper"].count) == (3000, 3000)
+    assert not [warning for warning in session.warnings if "other code" in warning]
+
+
+def test_hooks_of_a_library_that_came_with_another_one_are_taken_out(
+    launch: Launch, build_program: Build, build_plugin: Build, program_cache: Path
+) -> None:
+    needed = str(build_plugin())
+    library = build(
+        source_of("needing_library"), ("-shared", "-fPIC", "-Wl,--no-as-needed", needed), None, program_cache
+    )
+    session = launch(build_program("dlopens"), str(library), "keep", patterns=["plugin_*"], sampling="off")
+    wait_until(lambda: "plugin_helper" in totals(session), "calls of the library", 20)
+    session.trace(remove=["plugin_*"])
+    called = totals(session)["plugin_helper"].count
+    time.sleep(0.5)
+    assert totals(session)["plugin_helper"].count == called
+    os.kill(session.pid, signal.SIGUSR1)
+    assert (outcome(session).stdout, status(session)) == ("right\n", 0)
 
 
 def test_short_lived_library_does_the_same(launch: Launch, build_program: Build, build_plugin: Build) -> None:

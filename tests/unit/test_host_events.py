@@ -83,6 +83,22 @@ def test_another_process_that_writes_is_waited_for(tmp_path: Path) -> None:
     store.close()
 
 
+def test_changes_that_could_not_be_written_stay_in_order(tmp_path: Path) -> None:
+    """What is opened and closed while the database is locked is closed in the end."""
+    store = Store(tmp_path)
+    record = store.add_session("/bin/app", None, 1000)
+    store.open_spans(record.id, [1], 10)
+    with databases.locked(tmp_path):
+        store.close_spans(record.id, [1], 20)
+        store.open_spans(record.id, [1, 2], 30)
+        wait_until(lambda: store.unwritten(record.key)[0] == 3, "a failed attempt")
+    store.close_spans(record.id, [2], 40)
+    store.flush()
+    assert store.unwritten(record.key) == (0, "")
+    assert store.hook_spans(record.id) == {1: [(10, 20), (30, None)], 2: [(30, 40)]}
+    store.close()
+
+
 def test_a_failed_commit_is_rolled_back(small_home: Path) -> None:
     store = Store(small_home)
     record = store.add_session("/bin/app", None, 1000)
