@@ -59,7 +59,8 @@ def test_children_that_ended_leave_no_room_behind(
     assert outcome(session).stdout == "300 right\n"
     assert counts(session)["in_child"] == (300, 300, 0)
     assert session.loss().lost == 0
-    assert (until := session.loss().evicted_until_ns) is not None  # what came later is whole
+    until = session.loss().evicted_until_ns
+    assert until is not None  # what came later is whole
     kept = [event for event in all_events(session, _enters("in_child")) if event.timestamp_ns >= until]
     values = [int(str(event.arguments[0].value)) for event in kept if event.arguments]
     assert values == list(range(300 - len(values), 300))
