@@ -206,7 +206,7 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
     uint32_t index;
     memory.recorder = recorder;
     memory.state = state;
-    memory.may_touch = strobe_may_touch(recorder);
+    memory.may_touch = strobe_may_touch_here(recorder, state);
     for (index = 0; index < count; index++) {
         const struct strobe_capture* capture = &captures[index];
         uint32_t room = extras->most_words - words - STROBE_LEAST_WORDS * (count - index - 1);

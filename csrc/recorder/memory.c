@@ -117,6 +117,13 @@ int strobe_may_touch(const struct strobe_recorder* recorder) {
 }
 #endif
 
+int strobe_may_touch_here(const struct strobe_recorder* recorder, const struct strobe_thread_state* state) {
+    uint64_t here = (uint64_t)&state;
+    int is_own = state != NULL && here >= state->stack_low && here < state->stack_high;
+    if (recorder->may_call_kernel && !is_own) return 0;
+    return strobe_may_touch(recorder);
+}
+
 /* The part of the thread's own stack that is in use cannot go away: how much of it lies from `address` on. */
 static uint32_t strobe_bytes_on_stack(const struct strobe_thread_state* state, uint64_t address, uint32_t bytes) {
     uint64_t here = (uint64_t)&address;
@@ -184,7 +191,7 @@ uint32_t strobe_read_bytes(const struct strobe_recorder* recorder, const struct 
 
 uint32_t strobe_read_text(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                           uint64_t address, uint8_t* into, uint32_t bytes, uint32_t unit, int* ended) {
-    int may_touch = strobe_may_touch(recorder);
+    int may_touch = strobe_may_touch_here(recorder, state);
     uint32_t done = 0;
     *ended = 0;
     if (STROBE_IS_NOWHERE(address)) return 0;

@@ -14,6 +14,9 @@
 
 /* Whether memory may be touched directly, as each fault of ours is caught; asked once for what is read together. */
 int strobe_may_touch(const struct strobe_recorder* recorder);
+/* The same on the present stack. A fault is a signal, whose frame takes more than 3 KB where the CPU's registers are
+   large: only the thread's own stack is sure to have them. Where the kernel may not be asked instead, it is touched. */
+int strobe_may_touch_here(const struct strobe_recorder* recorder, const struct strobe_thread_state* state);
 /* As many of `bytes` from `address` on as can be read. Aligned numbers are read at once. */
 uint32_t strobe_read_bytes(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                            int may_touch, uint64_t address, uint8_t* into, uint32_t bytes);

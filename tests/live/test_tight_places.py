@@ -11,7 +11,7 @@ from strobe.model import EventFilter, Watch
 @pytest.mark.parametrize("form", ["native", "portable"])
 def test_small_stacks(launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     monkeypatch.setenv("STROBE_RECORDER", form)
-    program = build_program("small_stacks", "-O1", "-Wno-infinite-recursion")
+    program = build_program("small_stacks", "-O1", "-Wl,-z,now", "-Wno-infinite-recursion")
     session = launch(program, patterns=["*"], sampling="off", depth=2)
     assert outcome(session) == untraced(program)
     assert totals(session)["work"].count == 20 * 200 + 2 * 100 + 2

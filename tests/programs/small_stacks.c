@@ -5,8 +5,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
 
 #define PAGE 4096
 #define COROUTINES 20
@@ -62,7 +67,9 @@ static int overflow(volatile char* from) {
 }
 
 static void handle_often(void) {
-    stack_t stack = {.ss_sp = stack_of(2 * PAGE), .ss_size = MINSIGSTKSZ};
+    // what the kernel puts there, which is much where the CPU's registers are large, and 1 KiB for the handler
+    const size_t bytes = getauxval(AT_MINSIGSTKSZ) + 1024;
+    stack_t stack = {.ss_sp = stack_of(bytes), .ss_size = bytes};
     struct sigaction action;
     char start = 0;
     memset(&action, 0, sizeof action);
