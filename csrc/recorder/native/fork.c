@@ -5,13 +5,13 @@
  */
 #include "../recorder.h"
 
-/* The thread that forked goes on in the child with the frames it has open: their stubs must find their way back, and
-   nothing is recorded of them, as they are calls of the parent. Its state is never used again, in the child's children
-   neither: they have these frames as well. */
+/* A child's children have these frames as well, so there, too, the state is never used again. */
 static int strobe_state_is_inherited(const struct strobe_thread_state* state) {
     return state->claimed && state->tid == 0;
 }
 
+/* The thread that forked goes on in the child with the frames it has open: their stubs must find their way back, and
+   nothing is recorded of them, as they are calls of the parent. Its state stays claimed and is nobody's. */
 static void strobe_state_inherit(struct strobe_thread_state* state) {
     state->tid = 0;
     state->depth = 0;
