@@ -14,6 +14,10 @@ export interface ExtrasRequest {
     /** Sets: captures at the entry, at the return, most words. */
     sets: [entry: number, exit: number, words: number][];
     scripts: [index: number, expression: string][];
+    /** Watches of libraries, by their bases, and where they are read when that library has gone. */
+    libraries: [base: string, ...Move][];
+    /** Watches that are read at other places from now on. */
+    moves: Move[];
     /** Bytes of the steps of all recipes, of all watches, and of the captures of all sets. */
     sizes: [steps: number, watches: number, captures: number];
 }
@@ -22,7 +26,11 @@ const WATCH_BYTES = 64; // struct strobe_watch
 const STEP_BYTES = 16; // struct strobe_recipe_step
 const CAPTURE_BYTES = 8; // struct strobe_capture
 
+type Move = [isRecipe: boolean, index: number, address: string];
+
 export class Extras {
+    private readonly moveWatch: (isRecipe: number, index: number, address: UInt64) => void;
+    private readonly whenGone = new Map<string, Move[]>();
     private readonly setWatch: (index: number, watch: NativePointer) => void;
     private readonly setRecipe: (index: number, bytes: number, items: number, count: number, steps: NativePointer) => number;
     private readonly addExtras: (entry: number, exit: number, words: number, captures: NativePointer) => number;
@@ -31,6 +39,7 @@ export class Extras {
 
     constructor(form: Record<string, NativePointer>) {
         this.setWatch = new NativeFunction(form.strobe_agent_set_watch, "void", ["uint32", "pointer"]);
+        this.moveWatch = new NativeFunction(form.strobe_agent_move_watch, "void", ["uint32", "uint32", "uint64"]);
         this.setRecipe = new NativeFunction(
             form.strobe_agent_set_recipe, "int", ["uint32", "uint32", "uint32", "uint32", "pointer"]);
         this.addExtras = new NativeFunction(
@@ -51,12 +60,30 @@ export class Extras {
         }
         place = memory.add(request.sizes[0]);
         request.watches.forEach((index, at) => this.setWatch(index, place.add(at * WATCH_BYTES)));
+        this.move(request.moves);
+        for (const [base, ...move] of request.libraries) this.whenGone.set(base, [...this.whenGone.get(base) ?? [], move]);
         place = memory.add(request.sizes[0] + request.sizes[1]);
         return request.sets.map(([entry, exit, words]) => {
             const number = this.addExtras(entry, exit, words, place);
             place = place.add((entry + exit) * CAPTURE_BYTES);
             return number;
         });
+    }
+
+    /** Nothing else is to be done with these when a library goes. */
+    private move(moves: Move[]): void {
+        for (const [isRecipe, index, address] of moves) {
+            for (const [base, later] of this.whenGone) {
+                this.whenGone.set(base, later.filter(move => move[0] !== isRecipe || move[1] !== index));
+            }
+            this.moveWatch(isRecipe ? 1 : 0, index, uint64(address));
+        }
+    }
+
+    /** The library was unloaded: something else may soon be where it was. */
+    forget(base: NativePointer): void {
+        this.move(this.whenGone.get(base.toString()) ?? []);
+        this.whenGone.delete(base.toString());
     }
 
     assign(functions: number[], sets: number[]): void {

@@ -88,10 +88,13 @@ rpc.exports = {
         connectedBy(socket);
         if (recorder === null) return false;
         const added = (module: Module): void => announce(describe(module), recorder);
+        const { ticks } = recorder;
         return observe(recorder, added, module => {
+            const gone = ticks().toString();
             recorder?.codeChanges.forget(module.base, module.size);
             forgetTrampolines(module.base, module.size);
-            if (!isCutOff()) send({ type: "module-removed", module: describe(module) });
+            recorder?.extras.forget(module.base);
+            if (!isCutOff()) send({ type: "module-removed", module: describe(module), gone });
         }, () => { announce(null, recorder); });
     },
 

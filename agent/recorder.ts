@@ -71,6 +71,8 @@ export class Recorder {
     private readonly letLeave_: () => NativeFunctionReturnValue;
     /** Null where the next agent goes on with the same memory, or threads are not counted. */
     private release_: (() => void) | null;
+    /** Since the session began. */
+    readonly ticks: () => UInt64;
     /** A library came that the host will not learn of. */
     readonly noteUntold: () => void;
     private readonly replaceCode_: (address: NativePointer, bytes: NativePointer, count: number) => number;
@@ -133,6 +135,7 @@ export class Recorder {
         this.registerStandardUnwinder();
         this.letLeave_ = new NativeFunction(form.strobe_agent_let_leave, "uint32", []);
         this.release_ = library !== null || INTERCEPTOR_WRITES ? null : new NativeFunction(form.strobe_agent_release, "void", []);
+        this.ticks = new NativeFunction(form.strobe_agent_ticks, "uint64", []);
         this.noteUntold = new NativeFunction(form.strobe_agent_note_untold, "void", []);
         const setChanged = new NativeFunction(form.strobe_agent_set_libraries_changed, "void", ["pointer", "pointer"]);
         this.callAtChanges = (state, changed) => {
@@ -304,10 +307,10 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
         "strobe_agent_jumps",
         "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
         "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_set_watch", "strobe_agent_set_recipe",
-        "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_script",
+        "strobe_agent_move_watch", "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_script",
         "strobe_agent_set_libraries_changed", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
-        "strobe_agent_guard", "strobe_agent_loader_guard", "strobe_agent_let_leave", "strobe_agent_note_untold", "strobe_on_thread_end",
+        "strobe_agent_guard", "strobe_agent_loader_guard", "strobe_agent_let_leave", "strobe_agent_note_untold", "strobe_agent_ticks", "strobe_on_thread_end",
         "strobe_native_begin", "strobe_native_observe", "strobe_native_observed_name",
         "strobe_native_catch_faults", "strobe_native_leave_faults", "strobe_agent_recorder"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));

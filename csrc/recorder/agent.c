@@ -114,6 +114,9 @@ void* strobe_agent_recorder(void) { return &strobe_recorder; }
 /* A library came, and the host will not learn of it. */
 void strobe_agent_note_untold(void) { strobe_fetch_add32(&strobe_recorder.header->untold_libraries, 1); }
 
+/* Ticks since the session began. */
+uint64_t strobe_agent_ticks(void) { return strobe_ticks(&strobe_recorder); }
+
 void strobe_agent_end(void) { strobe_recorder_end(&strobe_recorder); }
 
 /* The list of jumps that stand in the program's code, or are going to (agent/code_changes.ts), and how many there are.
@@ -187,6 +190,16 @@ void strobe_agent_set_watch(uint32_t index, const struct strobe_watch* watch) {
     struct strobe_watch* own = &strobe_recorder.watches[index];
     if (index >= STROBE_EXTRAS) return;
     strobe_copy((uint8_t*)own, (const uint8_t*)watch, (uint32_t)bytes);
+}
+
+/* Where the watch at `index`, a recipe or not, begins from now on, whatever calls may be reading it. */
+void strobe_agent_move_watch(uint32_t is_recipe, uint32_t index, uint64_t address) {
+    struct strobe_recorder* recorder = &strobe_recorder;
+    if (index >= STROBE_EXTRAS) return;
+    if (!is_recipe)
+        *(volatile uint64_t*)&recorder->watches[index].address = address;
+    else if (recorder->recipes[index].step_count != 0)
+        *(volatile int64_t*)&recorder->recipe_steps[recorder->recipes[index].first_step].operand = (int64_t)address;
 }
 
 /* The recipe at `index`. 0 where there is no room for its steps. */

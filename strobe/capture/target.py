@@ -381,9 +381,9 @@ class Target:
         """It was unloaded, and its hooks with it."""
         self._patches.forget(module.base, module.size)
 
-    def _remove_module(self, module: LoadedModule) -> None:
+    def _remove_module(self, module: LoadedModule, gone_ticks: int) -> None:
         self.forget(module)
-        self._events.on_module_removed(module)
+        self._events.on_module_removed(module, gone_ticks)
 
     def _signal(self, number: int) -> None:
         with self._pidfd_lock, contextlib.suppress(ProcessLookupError):

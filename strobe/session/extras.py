@@ -22,6 +22,7 @@ from strobe.symbols.calls.signature import SignatureTypes
 from strobe.symbols.select.patterns import parse_all
 from strobe.symbols.select.selection import matching
 from strobe.values.lookup.scope import Scope
+from strobe.values.memory.recipes import NOWHERE
 from strobe.values.printers.known import ProjectPrinters
 
 _CAPTURE = struct.Struct("<BBBBHH")  # struct strobe_capture
@@ -64,6 +65,7 @@ class Extras:
         self._following: Following | None = None
         self._watches: dict[str, CompiledWatch] = {}
         self._functions: dict[str, set[tuple[str, int]]] = {}  # of the watches that are not for all
+        self._gone: dict[str, str] = {}  # watches of libraries that were unloaded, and why they were not found again
         self._followed_functions = 0
         self.depth = 0
         self.generation = 0  # what a function's set is may have changed where this has
@@ -96,6 +98,7 @@ class Extras:
             hint = "It is an expression in JavaScript with args[0], args[1] …, at the return retval."
             raise failure("watch_failed", what=spec.name, reason=error.message, hint=hint) from error
         self._watches[spec.name] = watch
+        self._gone.pop(spec.name, None)
         self._functions.pop(spec.name, None)
         self.generation += 1
 
@@ -103,7 +106,41 @@ class Extras:
         """Whether there was one."""
         self.generation += 1
         self._functions.pop(name, None)
+        self._gone.pop(name, None)
         return self._watches.pop(name, None) is not None
+
+    def forget(self, base: int) -> None:
+        """A library was unloaded: what it had is read no more. The agent has seen to that where it was told."""
+        pending = Pending()
+        for name, watch in self._watches.items():
+            if watch.library is not None and watch.library.base == base and name not in self._gone:
+                pending.request.move(watch.library.place, NOWHERE)
+                self._gone[name] = ""
+        if pending.request.moves:
+            self._send(pending)
+
+    def find_again(self, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
+        """Watches whose libraries were unloaded, now that others have come."""
+        for name in list(self._gone):
+            try:
+                self._find_again(self._watches[name], scope)
+            except StrobeError as error:
+                self._gone[name] = error.message
+            else:
+                del self._gone[name]
+
+    def _find_again(self, before: CompiledWatch, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
+        pending = Pending()
+        found = compiled(before.spec, before.number, scope, ExtrasRequest())
+        if found.library is not None and found.is_read_like(before):
+            pending.request.move(found.library.place, found.library.place.address)
+            pending.request.leave_with(found.library.place, found.library.base, NOWHERE)
+        else:  # events before it keep what was read otherwise
+            found = compiled(before.spec, self._new_id(), scope, pending.request)
+            pending.descriptions[found.number] = found.description
+            self.generation += 1
+        self._send(pending)
+        self._watches[before.spec.name] = replace(found, patterns=before.patterns)
 
     def find_functions(self, modules: Sequence[ModuleSymbols]) -> None:
         """Which functions watches are for, now that these modules are loaded."""
@@ -141,6 +178,11 @@ class Extras:
                 f"Of arguments and results that lead to {large}, the address alone is recorded: a value has "
                 f"{MAX_BYTES:,} bytes. debug_read reads its members, and a watch can."
             )
+        for name, reason in self._gone.items():
+            library = self._watches[name].library
+            where = "its library" if library is None else library.path
+            text = f"Watch '{name}' is not read: {where} was unloaded, and nothing that came since has it. {reason}"
+            found.append(text.strip())
         for name, functions in self._functions.items():
             if not functions:
                 found.append(f"Watch '{name}' is read nowhere: no function matches its `on` patterns.")

@@ -80,7 +80,7 @@ class Hooks:
         self._hooks: dict[Key, _Hook] = {}
         self._refused: dict[Key, str] = {}
         self._unwinders: set[int] = set()
-        self._loaded: dict[str, list[int]] = {}
+        self._link_bases: dict[str, int] = {}
         self._modules = Modules(target.pid, resolver)
         self._callers = Callers(target, resolver)
         self._ids = FunctionIds()
@@ -140,6 +140,7 @@ class Hooks:
         self._unwinders.discard(module.base)
         self._modules.forget(module.base)
         self._ids.give_back(module.base)
+        self.extras.forget(module.base)
 
     def note_overwritten(self, function_ids: Collection[int], last_seen_ticks: int) -> list[FunctionSymbol]:
         """Something has written over the entries of these functions, of all that were hooked, since `last_seen_ticks`.
@@ -260,7 +261,7 @@ class Hooks:
         with _collector_paused():
             found = [recorded(item, native, self._text_words) for item in self._resolver.detail(functions)]
         detailed = dict(zip(taken, found, strict=True))
-        self._note_place(module)
+        self._note_link_base(module)
         self._store.add_functions(self._session_id, detailed)
         self._register_unwinder(module)
         numbers = self._extras_of(found)
@@ -295,12 +296,11 @@ class Hooks:
         self._store.add_extras(self._session_id, pending.descriptions)
         return self._target.prepare_extras(pending.request)
 
-    def _note_place(self, module: TracedModule) -> None:
-        """Where its functions are in the process: what a link-time address is short of."""
-        offsets = self._loaded.setdefault(module.symbols.path, [])
-        if module.address(0) not in offsets:
-            offsets.append(module.address(0))
-            self._store.add_notes(self._session_id, {"loaded": self._loaded})
+    def _note_link_base(self, module: TracedModule) -> None:
+        """With its base in the process it says where its functions are there."""
+        if self._link_bases.get(module.symbols.path) != module.symbols.link_base:
+            self._link_bases[module.symbols.path] = module.symbols.link_base
+            self._store.add_notes(self._session_id, {"link_bases": self._link_bases})
 
     def _register_unwinder(self, module: TracedModule) -> None:
         """A statically linked unwinder sees the exceptions of its module before any frame of it may be replaced."""

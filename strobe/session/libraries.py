@@ -14,11 +14,12 @@ from strobe.timeline.store import Store
 
 @dataclass(frozen=True, slots=True)
 class ModuleChange:
-    """A library came, and a thread waits for `ready`, or went. `module`: None where those in namespaces of their own
-    (dlmopen) have changed, which are to be looked for."""
+    """A library came, and a thread waits for `ready`, or went at `gone_ticks`. `module`: None where those in namespaces
+    of their own (dlmopen) have changed, which are to be looked for."""
 
     module: LoadedModule | None
     ready: Callable[[], None] | None
+    gone_ticks: int
 
     @property
     def what(self) -> str:
@@ -57,7 +58,7 @@ class Libraries:
             return dict.fromkeys(self.look(arrived), arrived)
         if change.ready is None:
             self._listed.pop(change.module.base, None)
-            self._forget(change.module)
+            self._forget(change.module, change.gone_ticks)
             return {}
         module = self._located(change.module)
         before = self._unlisted.pop(module.base, None)
@@ -66,7 +67,7 @@ class Libraries:
             return {}  # mapped by the same dlopen as one that was told before it, and traced since: `all` has found it
         if before is not None:
             self._target.forget(before)
-            self._forget(before)
+            self._forget(before, self._now_ticks())
         self._store.open_loads(self._session_id, [module], arrived)
         return {module.base: arrived}
 
@@ -77,7 +78,7 @@ class Libraries:
         for base, module in self._unlisted.items():
             if found.get(base) != module:
                 self._target.forget(module)
-                self._forget(module)
+                self._forget(module, self._now_ticks())
         fresh = [module for base, module in found.items() if self._unlisted.get(base) != module]
         if fresh:
             self._store.open_loads(self._session_id, fresh, arrived)
@@ -90,7 +91,6 @@ class Libraries:
         except ProcessLookupError:  # what comes next says so
             return module
 
-    def _forget(self, module: LoadedModule) -> None:
-        gone = self._now_ticks()
-        self._hooks.forget(module, gone)
-        self._store.close_load(self._session_id, module.base, gone)
+    def _forget(self, module: LoadedModule, gone_ticks: int) -> None:
+        self._store.close_load(self._session_id, module.base, gone_ticks)
+        self._hooks.forget(module, gone_ticks)

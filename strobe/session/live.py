@@ -262,10 +262,10 @@ class LiveSession(Session):
         self._store.add_warning_later(self.id, text)
 
     def on_module_added(self, module: LoadedModule | None, ready: Callable[[], None]) -> None:
-        self._module_changes.put(ModuleChange(module, ready))
+        self._module_changes.put(ModuleChange(module, ready, 0))
 
-    def on_module_removed(self, module: LoadedModule) -> None:
-        self._module_changes.put(ModuleChange(module, None))
+    def on_module_removed(self, module: LoadedModule, gone_ticks: int) -> None:
+        self._module_changes.put(ModuleChange(module, None, gone_ticks))
 
     def _apply(self, arrived: dict[int, int] | None = None) -> None:
         try:
@@ -332,6 +332,8 @@ class LiveSession(Session):
         if self._stopping or self._exited.is_set():
             return
         arrived = self._libraries.change(change)
+        if arrived:
+            self._hooks.extras.find_again(lambda: self._reads().scope())
         if arrived and self._hooks.patterns:
             self._apply(arrived)
 

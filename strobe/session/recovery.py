@@ -11,7 +11,7 @@ from typing import Literal
 
 from strobe.capture.exit_status import by_recorder
 from strobe.errors import StrobeError
-from strobe.timeline import placement, retention
+from strobe.timeline import owners, placement, retention
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
 
@@ -36,9 +36,8 @@ def recover(store: Store) -> None:
             except Exception:
                 log.exception("session %s could not be recovered", record.id)
                 with contextlib.suppress(StrobeError):  # its rows may be gone
-                    store.update_session(
-                        record.id, owner_pid=record.owner_pid, owner_start_time=record.owner_start_time
-                    )
+                    store.hand_back(record)
+    owners.remove_stale(store.home)
     _remove_strays(store)
 
 

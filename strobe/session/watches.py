@@ -6,9 +6,10 @@ import json
 import struct
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 
-from strobe.capture.agent.extras_request import MAX_WATCH_DEREFERENCES, ExtrasRequest
+from strobe.capture.agent.extras_request import MAX_WATCH_DEREFERENCES, ExtrasRequest, WatchedPlace
 from strobe.errors import failure
 from strobe.model import Watch
 from strobe.symbols import Pattern
@@ -18,8 +19,8 @@ from strobe.values.decode.shaping import Shaping
 from strobe.values.lookup.expression import parse
 from strobe.values.lookup.place import Place
 from strobe.values.lookup.places import place_of
-from strobe.values.lookup.scope import Scope
-from strobe.values.memory.recipes import Recipe, decoded_steps
+from strobe.values.lookup.scope import Module, Scope
+from strobe.values.memory.recipes import NOWHERE, STEP_BYTES, Recipe, decoded_steps
 
 MAX_WATCHES = 32
 _CAPTURE = struct.Struct("<BBBBHH")  # struct strobe_capture
@@ -32,8 +33,19 @@ _MAX_ITEMS = 16
 
 
 @dataclass(frozen=True, slots=True)
+class InLibrary:
+    """Where a library has what is watched. `steps`: how it is read from there on, wherever that is."""
+
+    path: str
+    base: int
+    place: WatchedPlace
+    steps: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CompiledWatch:
-    """`capture`: as the recorder has it. `words`: the most that its block takes."""
+    """`capture`: as the recorder has it. `words`: the most that its block takes. `library`: None for what the program
+    itself has, which stays where it is."""
 
     spec: Watch
     number: int
@@ -41,6 +53,12 @@ class CompiledWatch:
     words: int
     description: str
     patterns: tuple[Pattern, ...] = ()
+    library: InLibrary | None = None
+
+    def is_read_like(self, other: CompiledWatch) -> bool:
+        """Whether all but the place is the same."""
+        libraries = self.library is not None and other.library is not None and self.library.steps == other.library.steps
+        return libraries and (self.capture, self.description) == (other.capture, other.description)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +85,37 @@ def compiled(
 def _of_variable(spec: Watch, variable: str, number: int, scope: Scope, request: ExtrasRequest) -> CompiledWatch:
     place = place_of(parse(variable), scope)
     shape = _shape(place, scope)
+    library = place.root if place.root is not scope.program else None
     described = {"shape": json.loads(stored.dump(shape)), "text": variable}
+    if library is not None:
+        described["library"] = PurePath(library.path).name
     chain = _chain(place.recipe) if _is_number(shape) and not place.is_value else None
-    pointer = scope.thread_pointer(place.module) if place.is_thread_local and place.module is not None else None
-    if place.is_thread_local and (chain is None or pointer is None):
+    is_local = place.is_thread_local
+    pointer = scope.thread_pointer(place.root) if is_local and place.root is not None else None
+    if is_local and (chain is None or pointer is None):
         reason = (
             "of thread-local variables, numbers and pointers are watched, of modules that were loaded with the program"
         )
         raise failure("watch_failed", what=spec.name, reason=reason, hint="Read it with debug_read and a threadId.")
     if chain is None:
-        return _of_recipe(spec, number, place, shape, request, described)
-    request.add_watch(
-        number,
-        chain.address - (pointer or 0),
-        chain.offsets,
-        shape.size,
-        is_thread_local=pointer is not None,
-    )
-    return _compiled(spec, number, _WATCH, 0, 2, described)
+        return _of_recipe(spec, number, place, shape, request, described, library)
+    address = chain.address - (pointer or 0)
+    request.add_watch(number, address, chain.offsets, shape.size, is_thread_local=pointer is not None)
+    watch = _compiled(spec, number, _WATCH, 0, 2, described)
+    return _in_library(watch, WatchedPlace(number, False, address), (chain.offsets, shape.size), library, request)
+
+
+def _in_library(
+    watch: CompiledWatch,
+    place: WatchedPlace,
+    steps: tuple[object, ...],
+    library: Module | None,
+    request: ExtrasRequest,
+) -> CompiledWatch:
+    if library is None:
+        return watch
+    request.leave_with(place, library.base, NOWHERE)
+    return replace(watch, library=InLibrary(library.path, library.base, place, steps))
 
 
 def _of_address(spec: Watch, number: int, request: ExtrasRequest) -> CompiledWatch:
@@ -95,7 +126,13 @@ def _of_address(spec: Watch, number: int, request: ExtrasRequest) -> CompiledWat
 
 
 def _of_recipe(
-    spec: Watch, number: int, place: Place, shape: Shape, request: ExtrasRequest, described: dict[str, object]
+    spec: Watch,
+    number: int,
+    place: Place,
+    shape: Shape,
+    request: ExtrasRequest,
+    described: dict[str, object],
+    library: Module | None,
 ) -> CompiledWatch:
     if place.is_value:
         raise failure("watch_failed", what=spec.name, reason="it is an address that never changes", hint="")
@@ -108,7 +145,10 @@ def _of_recipe(
     request.add_recipe(number, code, size, items)
     names = {str(step): text for step, text in (place.dereferenced | place.refused).items()}
     words = 2 + 2 * items + (size + 7) // 8
-    return _compiled(spec, number, _RECIPE, _ROLE_WATCH, words, {**described, "pointers": names})
+    watch = _compiled(spec, number, _RECIPE, _ROLE_WATCH, words, {**described, "pointers": names})
+    base, address = decoded_steps(place.recipe)[0]
+    assert base == "BASE"  # of a variable's place, always
+    return _in_library(watch, WatchedPlace(number, True, address), (code[STEP_BYTES:], size, items), library, request)
 
 
 def _compiled(

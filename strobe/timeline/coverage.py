@@ -75,7 +75,9 @@ def coverage_of(reader: SessionReader, selection: Selection, window: Window) -> 
     spans = reader.store.hook_spans(reader.session_id)
     named = selection.functions
     found = Coverage(sorted(spans if named is None else spans.keys() & set(named)), len(spans))
-    loads = reader.store.loads(reader.session_id)
+    loads: dict[str, list[Span]] = {}
+    for load in reader.store.loads(reader.session_id):
+        loads.setdefault(load.module, []).append((load.from_ticks, load.to_ticks))
     for ids in _instances(reader.functions(), found.hooked).values():
         recorded = _merged(span for function_id in ids for span in spans[function_id])
         symbol = reader.functions().get(ids[0])

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from strobe.model import Argument, Event, EventType, FunctionSymbol, Value
 from strobe.timeline import snapshots
+from strobe.timeline.code_names import NameAt
 from strobe.timeline.decode.call_values import decode_arguments, decode_return, named, words_of
 from strobe.timeline.moments import event_id
 from strobe.timeline.reader import SessionReader, Thread
@@ -29,7 +30,7 @@ class EventDecoder:
     def __init__(self, reader: SessionReader) -> None:
         self._reader = reader
         self._functions = reader.functions()
-        self._name_of = reader.code_names().get
+        self._names = reader.code_names()
         self._threads = reader.threads()
         self._pid = reader.record().pid
 
@@ -50,7 +51,9 @@ class EventDecoder:
         thread = self._threads.get(thread_index, Thread(thread_index, self._pid, tid, ""))
         session_id = self._reader.session_id
         returns = symbol.returns if symbol else None
-        arguments, value, extras = self._values(symbol, words_of(blob or b""), kind == _ENTER, bool(flags & _HAS_MORE))
+        name_at = self._names.at(self._reader.segment.ticks_of(number))
+        words, is_enter, has_more = words_of(blob or b""), kind == _ENTER, bool(flags & _HAS_MORE)
+        arguments, value, extras = _values(symbol, words, is_enter, has_more, name_at)
         return Event(
             id=event_id(session_id, number),
             timestamp_ns=timestamp_ns,
@@ -71,18 +74,6 @@ class EventDecoder:
             sampled=bool(flags & _SAMPLED),
             extras=extras,
         )
-
-    def _values(
-        self, symbol: FunctionSymbol | None, words: Sequence[int], is_enter: bool, has_more: bool
-    ) -> tuple[tuple[Argument, ...] | None, Value, tuple[int, ...]]:
-        """Arguments, what was returned, and the words of the extras."""
-        if not is_enter:
-            value, extras = decode_return(symbol, words, has_more)
-            return None, named(value, self._name_of), extras
-        found, extras = decode_arguments(symbol, words, has_more)
-        if found is None:
-            return None, None, extras
-        return tuple(Argument(item.name, named(item.value, self._name_of)) for item in found), None, extras
 
     def hosts_by_number(self, numbers: Sequence[int]) -> list[Event]:
         events: list[Event] = []
@@ -109,6 +100,19 @@ class EventDecoder:
             errors=None if snapshot is None else snapshot.errors,
             previous=None if snapshot is None else snapshot.previous,
         )
+
+
+def _values(
+    symbol: FunctionSymbol | None, words: Sequence[int], is_enter: bool, has_more: bool, name_at: NameAt
+) -> tuple[tuple[Argument, ...] | None, Value, tuple[int, ...]]:
+    """Arguments, what was returned, and the words of the extras."""
+    if not is_enter:
+        value, extras = decode_return(symbol, words, has_more)
+        return None, named(value, name_at), extras
+    found, extras = decode_arguments(symbol, words, has_more)
+    if found is None:
+        return None, None, extras
+    return tuple(Argument(item.name, named(item.value, name_at)) for item in found), None, extras
 
 
 def decode_text(line: bytes) -> str:

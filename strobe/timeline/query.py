@@ -179,9 +179,9 @@ class Timeline:
         """When the event with this number was, in ns since session start."""
         return self._reader.segment.to_ns(self._reader.segment.ticks_of(number))
 
-    def name_at(self, address: int) -> str | None:
-        """The traced function that begins there."""
-        return self._reader.code_names().get(address)
+    def name_at(self, address: int, timestamp_ns: int) -> str | None:
+        """The traced function that began there at that moment."""
+        return self._reader.code_names().at(self._reader.segment.ticks_from_ns(timestamp_ns))(address)
 
     def traced_names(self) -> list[str]:
         """Names of the functions whose calls are, or were, recorded."""

@@ -13,6 +13,7 @@ from strobe import _core
 from strobe.errors import failure
 from strobe.model import FunctionSymbol
 from strobe.resources import TIMELINE_EXTENSION
+from strobe.timeline.code_names import CodeNames
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.schema import BUSY_TIMEOUT_MS, DATABASE_FILE, database_errors
 from strobe.timeline.store import Store
@@ -43,7 +44,7 @@ class SessionReader:
         self._segment: _core.Segment | None = None
         self._functions: dict[int, FunctionSymbol] = {}
         self._functions_state: tuple[object, ...] = ()
-        self._code_names: dict[int, str] = {}
+        self._code_names = CodeNames((), (), {})
         self._code_state: tuple[object, ...] = ()
 
     def close(self) -> None:
@@ -108,19 +109,17 @@ class SessionReader:
                 self._functions_state = state
             return self._functions
 
-    def code_names(self) -> dict[int, str]:
-        """Names of traced functions by their first byte's address in the process."""
+    def code_names(self) -> CodeNames:
+        """Names of traced functions by their places in the process; read again where modules came or went."""
         functions = self.functions()
         with self.lock:
-            if self._code_state != self._functions_state:
-                loaded = self.record().notes.get("loaded")
-                offsets = loaded if isinstance(loaded, dict) else {}
-                self._code_names = {
-                    item.address + offset: item.name
-                    for item in functions.values()
-                    for offset in offsets.get(item.module, ())
-                }
-                self._code_state = self._functions_state
+            loads = self.rows("select count(*), count(to_ticks) from loads where session = ?", (self.key,))[0]
+            state = (*self._functions_state, *loads)
+            if state != self._code_state:
+                noted = self.record().notes.get("link_bases")
+                link_bases = noted if isinstance(noted, dict) else {}
+                self._code_names = CodeNames(functions.values(), self.store.loads(self.session_id), link_bases)
+                self._code_state = state
             return self._code_names
 
     def threads(self) -> dict[int, Thread]:

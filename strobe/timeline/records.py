@@ -1,4 +1,4 @@
-"""Rows of strobe.db as objects, and what tells one process from another that had the same id."""
+"""Rows of strobe.db as objects."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from strobe.model import SessionStatus, SessionSummary, Watch
+from strobe.timeline.owners import Owner, is_alive
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class SessionRecord:
     event_limit: int
     warnings: tuple[str, ...]
     notes: dict[str, object]
+    owner_namespace: int
 
     @property
     def children(self) -> tuple[int, ...]:
@@ -54,8 +56,13 @@ class SessionRecord:
             children=self.children,
         )
 
+    @property
+    def owner(self) -> Owner:
+        """The Strobe process that runs the session, or did."""
+        return Owner(self.owner_pid, self.owner_start_time, self.owner_namespace)
+
     def owner_alive(self) -> bool:
-        return process_start_time(self.owner_pid) == self.owner_start_time
+        return is_alive(self.owner, self.folder.parent.parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +83,3 @@ def session_record(row: Sequence[object]) -> SessionRecord:
     fields[16] = tuple(json.loads(str(row[16])))
     fields[17] = json.loads(str(row[17]))
     return SessionRecord(*fields)  # type: ignore[arg-type]
-
-
-def process_start_time(pid: int) -> int | None:
-    """Clock ticks from boot to the start of a process, None where there is no such process (proc(5), stat field 22)."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except OSError:
-        return None
-    # the second field is the program's name in parentheses and may hold anything, parentheses and spaces included
-    rest = stat.rpartition(")")[2].split()
-    return None if rest[0] in ("Z", "X") else int(rest[19])

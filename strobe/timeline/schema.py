@@ -105,7 +105,9 @@ create table claimed(                   -- ids and keys that were given to sessi
 ) strict, without rowid;
 insert into claimed select '', coalesce(max(key), 0) from sessions;
 """
-_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS, _LOADS, _CLAIMED)
+# inode of the PID namespace in which owner_pid is the owner's; 0: not known
+_NAMESPACES = "alter table sessions add column owner_namespace integer not null default 0"
+_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS, _LOADS, _CLAIMED, _NAMESPACES)
 
 
 _OTHER_FOLDER = "or set STROBE_HOME to another folder."

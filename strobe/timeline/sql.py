@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import Callable
 from typing import Any
 
 import apsw
@@ -39,8 +38,9 @@ select {id} || c.number as id, {session} as session_id, c.timestamp_ns as timest
     iif(c.kind = 1, 'function_enter', 'function_exit') as event_type,
     f.name as function, f.raw_name as function_raw, f.source_file as source_file, f.line as line, c.depth as depth,
     {id} || c.parent_number as parent_event_id,
-    strobe_arguments(c.function_id, c.kind, c.arguments, c.flags) as arguments,
-    strobe_return(c.function_id, c.kind, c.arguments, c.flags) as return_value, c.duration_ns as duration_ns,
+    strobe_arguments(c.function_id, c.kind, c.arguments, c.flags, c.number) as arguments,
+    strobe_return(c.function_id, c.kind, c.arguments, c.flags, c.number) as return_value,
+    c.duration_ns as duration_ns,
     c.flags & 1 as sampled, null as text, c.number as number
 from strobe_calls({path}) c
     left join temp.function f on f.function_id = +c.function_id
@@ -104,31 +104,31 @@ def _create_view(connection: apsw.Connection, reader: SessionReader) -> None:
         threads = [(item.index, item.name, item.pid) for item in reader.threads().values()]
         connection.executemany("insert into temp.thread values (?,?,?)", threads)
 
-    _create_functions(connection, functions, reader.code_names().get)
+    _create_functions(connection, functions, reader)
     _create_time(connection, reader.segment)
     connection.execute(_view_statement(reader))
 
 
-def _create_functions(
-    connection: apsw.Connection, functions: dict[int, FunctionSymbol], name_of: Callable[[int], str | None]
-) -> None:
+def _create_functions(connection: apsw.Connection, functions: dict[int, FunctionSymbol], reader: SessionReader) -> None:
+    names, segment = reader.code_names(), reader.segment
+
     def arguments_json(*values: Any) -> str | None:
-        function_id, kind, blob, flags = values
+        function_id, kind, blob, flags, number = values
         if blob is None or kind != _ENTER:
             return None
         arguments = decode_arguments(functions.get(function_id), words_of(blob), bool(flags & _HAS_MORE))[0]
         if arguments is None:
             return None
-        shown = {item.name: plain(named(item.value, name_of)) for item in arguments}
+        name_at = names.at(segment.ticks_of(number))
+        shown = {item.name: plain(named(item.value, name_at)) for item in arguments}
         return json.dumps(shown, ensure_ascii=False)
 
     def return_value(*values: Any) -> Value:
-        function_id, kind, blob, flags = values
+        function_id, kind, blob, flags, number = values
         if blob is None or kind == _ENTER:
             return None
-        value = plain(
-            named(decode_return(functions.get(function_id), words_of(blob), bool(flags & _HAS_MORE))[0], name_of)
-        )
+        found = decode_return(functions.get(function_id), words_of(blob), bool(flags & _HAS_MORE))[0]
+        value = plain(named(found, names.at(segment.ticks_of(number))))
         if isinstance(value, (dict, list)):
             return json.dumps(value, ensure_ascii=False)
         # SQLite's integers end at 2^63 - 1
@@ -137,8 +137,8 @@ def _create_functions(
     def text(*values: Any) -> str:
         return decode_text(values[0])
 
-    connection.create_scalar_function("strobe_arguments", arguments_json, 4, deterministic=True)
-    connection.create_scalar_function("strobe_return", return_value, 4, deterministic=True)
+    connection.create_scalar_function("strobe_arguments", arguments_json, 5, deterministic=True)
+    connection.create_scalar_function("strobe_return", return_value, 5, deterministic=True)
     connection.create_scalar_function("strobe_text", text, 1, deterministic=True)
 
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
+import logging
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from strobe import config
 from strobe.errors import StrobeError, failure
 from strobe.model import FunctionSymbol, LoadedModule, Watch
 from strobe.timeline.decode import symbol_json
 from strobe.timeline.host_events import HostEvent, HostEventQueue, insert_event
-from strobe.timeline.records import SessionRecord, StagedTraces, process_start_time, session_record
+from strobe.timeline.owners import Owner, Sign, this_process
+from strobe.timeline.records import SessionRecord, StagedTraces, session_record
 from strobe.timeline.schema import (
     DATABASE_FILE,
     claim_folder,
@@ -27,12 +29,23 @@ from strobe.timeline.schema import (
     write_transaction,
 )
 
+log = logging.getLogger(__name__)
+
 _UPDATABLE = frozenset(
     {"binary_path", "pid", "ended_at", "status", "exit_code", "signal", "segment_path", "retained", "event_limit"}
     | {"owner_pid", "owner_start_time"}
 )
 _END_SPANS = "update hook_spans set to_ticks = max(from_ticks, ?) where session = ? and to_ticks is null"
 _PER_SESSION_TABLES = ("functions", "hook_spans", "host_events", "extras", "loads")
+
+
+class Load(NamedTuple):
+    """When a module was in the process, in ticks; from 0: since before the session began, to None: still."""
+
+    module: str
+    base: int
+    from_ticks: int
+    to_ticks: int | None
 
 
 class Store:
@@ -42,12 +55,16 @@ class Store:
         self.home = config.create_home(home) if home else config.home()
         self._connection = open_database(self.home)  # raises newer_database, database_failed
         self._lock = threading.RLock()
+        self._sign: Sign | None = None
         self.host_events = HostEventQueue(self._connection, self._lock)
 
     def close(self) -> None:
         """Writes what is still in the queue and closes the database. May be called twice."""
         self.host_events.close()
         with self._lock, database_errors(self.home, "closed"):
+            if self._sign is not None:
+                self._sign.take_down()
+            self._sign = None
             self._connection.close()
 
     def flush(self) -> None:
@@ -74,13 +91,13 @@ class Store:
         now = datetime.now().astimezone()
         stem = f"{_program_name(binary_path)}-{now:%Y-%m-%d-%Hh%M}"
         fixed = (binary_path, project_root, pid, now.isoformat(timespec="seconds"))
-        owner = (os.getpid(), process_start_time(os.getpid()))
         with self._writing():
+            owner = self._signed()
             folder = claim_folder(self._connection, self.home / "sessions", stem)
             self._connection.execute(
                 "insert into sessions(key, id, binary_path, project_root, pid, started_at, status, folder,"
-                " segment_path, owner_pid, owner_start_time, retained, event_limit, warnings, notes)"
-                " values (?,?,?,?,?,?,'running',?,?,?,?,0,?,'[]','{}')",
+                " segment_path, owner_pid, owner_start_time, owner_namespace, retained, event_limit, warnings, notes)"
+                " values (?,?,?,?,?,?,'running',?,?,?,?,?,0,?,'[]','{}')",
                 (
                     claim_key(self._connection),
                     folder.name,
@@ -95,14 +112,31 @@ class Store:
 
     def take_over(self, record: SessionRecord) -> bool:
         """Makes this process the owner of a session whose owner was killed; False where another one was first."""
-        mine = (os.getpid(), process_start_time(os.getpid()))
         with self._using():
-            self._connection.execute(
-                "update sessions set owner_pid = ?, owner_start_time = ?"
-                " where key = ? and owner_pid = ? and owner_start_time = ?",
-                (*mine, record.key, record.owner_pid, record.owner_start_time),
-            )
-            return bool(self._connection.changes())
+            return self._change_owner(record, self._signed())
+
+    def hand_back(self, record: SessionRecord) -> None:
+        """Takes `take_over` back: the next one that looks is to try."""
+        with self._using():
+            self._change_owner(self.get_session(record.id), record.owner)
+
+    def _change_owner(self, record: SessionRecord, owner: Owner) -> bool:
+        self._connection.execute(
+            "update sessions set owner_pid = ?, owner_start_time = ?, owner_namespace = ?"
+            " where key = ? and owner_pid = ? and owner_start_time = ? and owner_namespace = ?",
+            (*owner, record.key, *record.owner),
+        )
+        return bool(self._connection.changes())
+
+    def _signed(self) -> Owner:
+        """This process, of which all who share the home can see that it lives; of which those of its PID namespace
+        alone can, where no file can be made. Under the lock."""
+        try:
+            self._sign = self._sign or Sign(self.home)
+        except OSError as error:
+            log.warning("other PID namespaces will not see that this process lives: %s", error)
+            return this_process()._replace(namespace=0)
+        return self._sign.owner
 
     def update_session(self, session_id: str, **fields: str | int | None) -> SessionRecord:
         """Sets columns of a session: pid, status, ended_at, exit_code, signal, segment_path, retained, …"""
@@ -256,14 +290,11 @@ class Store:
         change = "update loads set to_ticks = max(from_ticks, ?) where session = ? and base = ? and to_ticks is null"
         self._write_or_later(key, change, [(to_ticks, key, base)])
 
-    def loads(self, session_id: str) -> dict[str, list[tuple[int, int | None]]]:
-        """For each module's path when it was in the process, (from ticks, to ticks or None), in order."""
+    def loads(self, session_id: str) -> list[Load]:
+        """When modules were in the process, by their paths, in order."""
         key = self.get_session(session_id).key
-        found: dict[str, list[tuple[int, int | None]]] = {}
-        statement = "select module, from_ticks, to_ticks from loads where session = ? order by 1, 2"
-        for module, from_ticks, to_ticks in self._read(statement, (key,)):
-            found.setdefault(str(module), []).append((int(str(from_ticks)), to_ticks))  # type: ignore[arg-type]
-        return found
+        statement = "select module, base, from_ticks, to_ticks from loads where session = ? order by 1, 3"
+        return [Load(*row) for row in self._read(statement, (key,))]  # type: ignore[arg-type]
 
     def add_extras(self, session_id: str, descriptions: Mapping[int, str]) -> None:
         """Says what blocks of these ids are, before any is recorded."""

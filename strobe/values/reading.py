@@ -161,7 +161,7 @@ def _plan_of_variable(target: ReadTarget, depth: int, scope: Scope) -> _Plan:
 
 
 def _placed(plan: _Plan, place: Place, scope: Scope) -> _Plan:
-    in_library = place.module is not None and place.module is not scope.program
+    in_library = any(module not in (None, scope.program) for module in (place.root, place.module))
     return replace(plan, in_library=in_library, is_thread_local=place.is_thread_local)
 
 

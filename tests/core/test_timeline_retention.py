@@ -17,8 +17,9 @@ from strobe.config import Settings
 from strobe.errors import StrobeError
 from strobe.model import EventFilter
 from strobe.timeline import placement, retention
+from strobe.timeline.owners import process_start_time
 from strobe.timeline.query import Timeline
-from strobe.timeline.records import SessionRecord, process_start_time
+from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
 
 MakeSession = Callable[..., WrittenSession]

@@ -16,7 +16,7 @@ from support.wait import wait_until
 
 from strobe.model import LaunchSpec
 from strobe.session import SessionManager
-from strobe.timeline.records import process_start_time
+from strobe.timeline.owners import process_start_time
 from strobe.timeline.store import Store
 
 STROBE = Path(sys.executable).with_name("strobe")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
-from support.sessions import Build, Launch, all_events, status, totals
+from support.programs import build, source_of
+from support.sessions import Build, Launch, all_events, outcome, status, text, totals
+from support.wait import wait_until
 
 from strobe.errors import StrobeError
 from strobe.model import Event, EventFilter, TextMatch, Watch
@@ -197,3 +202,47 @@ def test_they_are_read_when_the_program_is_gone(launch: Launch, build_program: B
     assert isinstance(after, PointerTo)
     assert (after.value, after.name, after.to.at) == (1, "first", "<struct>")
     assert values(session, "play", "gFirst")[0].list == [1, 2, 3]
+
+
+@FORMS
+def test_what_a_library_has_is_read_wherever_it_is_and_nowhere_when_it_is_gone(
+    launch: Launch, build_program: Build, program_cache: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """Where it was the program has other memory then; its code is there again in some rounds, elsewhere in others."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    library = build(source_of("watched_library"), ("-shared", "-fPIC"), None, program_cache)
+    session = launch(build_program("moves_library", "-O0"), str(library), patterns=["step"], sampling="off")
+    wait_until(lambda: "ready" in text(session, "stdout"), "the library", 20)
+    names = ["plugin_level", "plugin_shape", "plugin_chosen->sides", "plugin_chosen->name"]
+    answer = session.trace(add=["plugin_run"], watch=[Watch(name) for name in names])
+    assert answer.active_watches == names
+    os.kill(session.pid, signal.SIGUSR1)
+    assert (outcome(session).stdout.splitlines()[-1], status(session)) == ("moved 2 times", 0)
+    there, gone = range(1, 5), f"{library.name} is not loaded"
+    steps = [event for event in events(session, "step") if event.event_type == "function_enter"]
+    assert [event.arguments[0].value for event in steps if event.arguments] == [1, 10, 2, 20, 3, 30, 4, 40]
+    seen = {name: [(event.watch_values or {}).get(name) for event in steps] for name in names}
+    for name in names:
+        assert seen[name][1::2] == [gone] * 4
+    assert seen["plugin_level"][::2] == list(there)
+    shapes = [{"sides": level + 1, "name": "triangle"} for level in there]
+    assert [dict(value) for value in seen["plugin_shape"][::2]] == shapes
+    assert seen["plugin_chosen->sides"][::2] == [level + 1 for level in there]
+    assert seen["plugin_chosen->name"][::2] == ["triangle"] * 4
+    pointers = [str(event.arguments[1].value) for event in steps if event.arguments]
+    assert pointers[::2] == ["&plugin_run"] * 4
+    assert [pointer[:2] for pointer in pointers[1::2]] == ["0x"] * 4
+    assert not [text for text in session.warnings if "Watch" in text]
+
+
+def test_a_watch_says_that_its_library_has_gone(launch: Launch, build_program: Build, program_cache: Path) -> None:
+    library = build(source_of("plugin"), ("-shared", "-fPIC"), None, program_cache)
+    session = launch(build_program("dlopens"), str(library), "leave", patterns=["main"])
+    wait_until(lambda: "ready" in text(session, "stdout"), "the library", 20)
+    session.trace(watch=[Watch("plugin_rounds")])
+    os.kill(session.pid, signal.SIGUSR1)
+    wait_until(lambda: "closed" in text(session, "stdout"), "the library to go", 20)
+    answer = session.trace(add=["use"])
+    assert [text for text in answer.warnings if "'plugin_rounds' is not read" in text and str(library) in text]
+    os.kill(session.pid, signal.SIGUSR1)
+    assert status(session) == 0

@@ -14,7 +14,8 @@ import pytest
 from strobe.errors import StrobeError
 from strobe.model import Capture, FunctionSymbol, Parameter, ValueKind, ValueType
 from strobe.timeline.output import HostEventSource
-from strobe.timeline.records import StagedTraces, process_start_time
+from strobe.timeline.owners import process_start_time
+from strobe.timeline.records import StagedTraces
 from strobe.timeline.schema import DATABASE_FILE
 from strobe.timeline.store import Store
 

@@ -36,7 +36,7 @@ _PLAN_ENABLED = 1  # STROBE_PLAN_ENABLED
 # A library is there, and the thread that loads it waits until the second argument is called. None: those that
 # mapped_elf.unlisted finds have changed.
 ModuleAdded = Callable[[LoadedModule | None, Callable[[], None]], None]
-ModuleRemoved = Callable[[LoadedModule], None]
+ModuleRemoved = Callable[[LoadedModule, int], None]  # when, in ticks
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +361,7 @@ class AgentLink:
                 module = payload["module"]
                 self._on_added(None if module is None else _module(module), lambda: self._let_load(ticket))
         elif payload.get("type") == "module-removed":
-            self._on_removed(_module(payload["module"]))
+            self._on_removed(_module(payload["module"]), int(payload["gone"]))
 
     def _let_load(self, ticket: str) -> None:
         with self._loads_lock:

@@ -13,12 +13,23 @@ _STEP_BYTES = 16  # struct strobe_recipe_step
 MAX_WATCH_DEREFERENCES = 4  # STROBE_WATCH_DEREFERENCES
 
 
+@dataclass(frozen=True, slots=True)
+class WatchedPlace:
+    """What the recorder reads for a watch: see struct strobe_watch, or the recipe whose first step is `address`."""
+
+    number: int
+    is_recipe: bool
+    address: int
+
+
 @dataclass
 class ExtrasRequest:
     recipes: list[tuple[int, int, int, int]] = field(default_factory=list)
     watches: list[int] = field(default_factory=list)
     sets: list[tuple[int, int, int]] = field(default_factory=list)
     scripts: list[tuple[int, str]] = field(default_factory=list)
+    libraries: list[tuple[str, bool, int, str]] = field(default_factory=list)
+    moves: list[tuple[bool, int, str]] = field(default_factory=list)
     steps: list[bytes] = field(default_factory=list)
     watch_rows: list[bytes] = field(default_factory=list)
     captures: list[bytes] = field(default_factory=list)
@@ -40,6 +51,14 @@ class ExtrasRequest:
         self.sets.append((len(entry), len(leave), words))
         self.captures += [*entry, *leave]
 
+    def leave_with(self, place: WatchedPlace, base: int, address: int) -> None:
+        """The library at this base has it: it is read at `address` as soon as that is unloaded."""
+        self.libraries.append((hex(base), place.is_recipe, place.number, hex(address)))
+
+    def move(self, place: WatchedPlace, address: int) -> None:
+        """It is read there from now on."""
+        self.moves.append((place.is_recipe, place.number, hex(address)))
+
     def message(self) -> tuple[dict[str, Any], bytes]:
         parts = [b"".join(rows) for rows in (self.steps, self.watch_rows, self.captures)]
         request = {
@@ -47,6 +66,8 @@ class ExtrasRequest:
             "watches": self.watches,
             "sets": self.sets,
             "scripts": self.scripts,
+            "libraries": self.libraries,
+            "moves": self.moves,
             "sizes": [len(part) for part in parts],
         }
         return request, b"".join(parts)

@@ -11,12 +11,13 @@ from typing import Any
 from strobe.model import Argument, Event, Value
 from strobe.values.decode import stored
 from strobe.values.decode.shapes import Decoding, Part, Shape, problem, read_value
-from strobe.values.memory.recipes import BROKEN, FULL, NULL, OK, UNREADABLE, Item
+from strobe.values.memory.recipes import BROKEN, FULL, NULL, OK, UNREADABLE, Item, is_nowhere
 from strobe.values.model import PointerTo, Problem
 
 _WATCH, _RECIPE, _SCRIPT = 1, 2, 3  # STROBE_EXTRA_*
 _ROLE_WATCH, _ROLE_RETURN = 254, 255  # STROBE_ROLE_*
 _WORD = 8
+NameAt = Callable[[int], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class _Block:
 class _Description:
     """What blocks of one number are. `label`: of a watch; `text`: what it is read of. `is_pointer`: the argument is a
     pointer to it. `pointers`: by the step that follows them; by the step that finds it out, what is
-    not there."""
+    not there. `library`: the file that has it, where that may be unloaded."""
 
     shape: Shape | None
     label: str = ""
@@ -42,12 +43,14 @@ class _Description:
     key: int | None = None
     is_pointer: bool = False
     pointers: tuple[tuple[int, str], ...] = ()
+    library: str = ""
 
 
 class Recorded:
     """Fills in the values of one session's events. `descriptions` gives what is known of blocks by now."""
 
-    def __init__(self, descriptions: Callable[[], dict[int, str]], name_at: Callable[[int], str | None]) -> None:
+    def __init__(self, descriptions: Callable[[], dict[int, str]], name_at: Callable[[int, int], str | None]) -> None:
+        """`name_at`: what an address meant at a time, in ns since session start."""
         self._read = descriptions
         self._descriptions: dict[int, str] = {}
         self._name_at = name_at
@@ -58,6 +61,10 @@ class Recorded:
         watches: dict[str, Any] = {}
         arguments = list(event.arguments or ())
         returned = event.return_value
+
+        def name_at(address: int) -> str | None:
+            return self._name_at(address, event.timestamp_ns)
+
         for block in _blocks(event.extras):
             known = self._description(block.number)
             if known is None:
@@ -65,14 +72,14 @@ class Recorded:
             if block.kind == _SCRIPT:
                 watches[known.label] = _script(block)
             elif block.kind == _WATCH:
-                watches[known.label] = self._watched(block, known)
+                watches[known.label] = _watched(block, known, name_at)
             elif block.role == _ROLE_WATCH:
-                watches[known.label] = self._structure(block, known, known.text)
+                watches[known.label] = _structure(block, known, known.text, name_at)
             elif block.role == _ROLE_RETURN:
-                returned = self._followed(block, known, "result", returned)
+                returned = _followed(block, known, "result", returned, name_at)
             elif block.role < len(arguments):
                 own = arguments[block.role]
-                arguments[block.role] = Argument(own.name, self._followed(block, known, own.name, own.value))
+                arguments[block.role] = Argument(own.name, _followed(block, known, own.name, own.value, name_at))
         return replace(
             event,
             arguments=None if event.arguments is None else tuple(arguments),
@@ -87,37 +94,48 @@ class Recorded:
         text = self._descriptions.get(number)
         return None if text is None else _described(text)
 
-    def _watched(self, block: _Block, known: _Description) -> Any:
-        if block.status == NULL:
-            return Problem("Null pointer")
-        if block.status != OK or known.shape is None:
-            return Problem(f"Address not readable: {block.words[0]:#x}")
-        part = Part(block.words[0].to_bytes(_WORD, "little"), 0, 0, known.text)
-        return known.shape.value(part, Decoding(iter(()), self._name_at, {}))
 
-    def _structure(self, block: _Block, known: _Description, name: str) -> Any:
-        items = _items(block.words)
-        if known.shape is None or not items:
-            return Problem("<not recorded>")
-        first = items[0]
-        if not first.is_there:
-            pointer = dict(known.pointers).get(first.step)
-            if first.status == BROKEN and pointer:
-                return Problem(pointer)
-            return Problem(f"Null pointer at {pointer}") if first.status == NULL and pointer else problem(first)
-        joint = "->" if known.is_pointer else "."
-        return read_value(known.shape, Decoding(_endless(items), self._name_at, {}), name, known.key, joint)
+def _watched(block: _Block, known: _Description, name_at: NameAt) -> Any:
+    if block.status == NULL:
+        return Problem("Null pointer")
+    if block.status == UNREADABLE and known.library and is_nowhere(block.words[0]):
+        return _not_loaded(known)
+    if block.status != OK or known.shape is None:
+        return Problem(f"Address not readable: {block.words[0]:#x}")
+    part = Part(block.words[0].to_bytes(_WORD, "little"), 0, 0, known.text)
+    return known.shape.value(part, Decoding(iter(()), name_at, {}))
 
-    def _followed(self, block: _Block, known: _Description, name: str, own: Value) -> Any:
-        """A null pointer, and one that leads nowhere, as it is."""
-        items = _items(block.words)
-        if not items or items[0].status in (NULL, UNREADABLE):
-            return own
-        found = self._structure(block, known, name)
-        if not known.is_pointer or isinstance(found, Problem):
-            return found if not known.is_pointer else own
-        address = items[0].address
-        return PointerTo(address, self._name_at(address), found)
+
+def _structure(block: _Block, known: _Description, name: str, name_at: NameAt) -> Any:
+    items = _items(block.words)
+    if known.shape is None or not items:
+        return Problem("<not recorded>")
+    first = items[0]
+    if known.library and any(not item.is_there and is_nowhere(item.address) for item in items):
+        return _not_loaded(known)
+    if not first.is_there:
+        pointer = dict(known.pointers).get(first.step)
+        if first.status == BROKEN and pointer:
+            return Problem(pointer)
+        return Problem(f"Null pointer at {pointer}") if first.status == NULL and pointer else problem(first)
+    joint = "->" if known.is_pointer else "."
+    return read_value(known.shape, Decoding(_endless(items), name_at, {}), name, known.key, joint)
+
+
+def _followed(block: _Block, known: _Description, name: str, own: Value, name_at: NameAt) -> Any:
+    """A null pointer, and one that leads nowhere, as it is."""
+    items = _items(block.words)
+    if not items or items[0].status in (NULL, UNREADABLE):
+        return own
+    found = _structure(block, known, name, name_at)
+    if not known.is_pointer or isinstance(found, Problem):
+        return found if not known.is_pointer else own
+    address = items[0].address
+    return PointerTo(address, name_at(address), found)
+
+
+def _not_loaded(known: _Description) -> Problem:
+    return Problem(f"{known.library} is not loaded")
 
 
 def _blocks(words: Sequence[int]) -> Iterator[_Block]:
@@ -181,5 +199,11 @@ def _described(text: str) -> _Description:
     shape = stored.load(json.dumps(row["shape"])) if "shape" in row else None
     pointers = tuple((int(step), name) for step, name in row.get("pointers", {}).items())
     return _Description(
-        shape, row.get("label", ""), row.get("text", ""), row.get("key"), row.get("pointer", False), pointers
+        shape,
+        row.get("label", ""),
+        row.get("text", ""),
+        row.get("key"),
+        row.get("pointer", False),
+        pointers,
+        row.get("library", ""),
     )

@@ -15,13 +15,14 @@ class Place:
 
     `refused`: step -> why there is no value, of conditions: another variant, an element that is not there.
     `is_const`: it is declared so, or what it is a part of is. `is_thread_local`: where it is was found for one thread,
-    and may be elsewhere at another moment.
+    and may be elsewhere at another moment. `root`: the module that has the variable; `module`: that has its type.
     """
 
     recipe: Recipe
     type: Type
     is_value: bool = False
     module: Module | None = None
+    root: Module | None = None
     bits: Field | None = None
     dereferenced: dict[int, str] = field(default_factory=dict)
     refused: dict[int, str] = field(default_factory=dict)

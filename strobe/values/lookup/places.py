@@ -103,7 +103,7 @@ class _Compiler:
 
     def _variable(self, name: str) -> Place:
         variable, module = self._scope.variable(name)
-        place = Place(Recipe(), variable.type, module=module)
+        place = Place(Recipe(), variable.type, module=module, root=module)
         if isinstance(variable.location, ThreadLocal):
             place.recipe.base(self._scope.thread_local(variable, variable.location.offset, module, self._thread))
             place.is_thread_local = True

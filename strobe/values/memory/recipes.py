@@ -11,6 +11,7 @@ from typing import TypeAlias
 from strobe import _core
 
 _STEP = struct.Struct("<BBHIq")
+STEP_BYTES = _STEP.size
 _STEPS = _core.RECIPE_STEPS
 _OPERATIONS = _core.RECIPE_OPERATIONS
 _NAMES = ("OK", "NULL", "UNREADABLE", "FULL", "CUT", "BROKEN")
@@ -18,6 +19,8 @@ OK, NULL, UNREADABLE, FULL, CUT, BROKEN = (_core.RECIPE_STATUSES[name] for name 
 _ENDLESS = _core.RECIPE_STATUSES["ENDLESS"]
 MAX_BYTES = 4 << 20
 MAX_ITEMS = 1 << 16
+NOWHERE = 0xFFFF_F000_0000_0000  # an address of the kernel's: no program has anything there, nor near it
+_NEAR = 1 << 40
 
 # (name, width, count, operand) of each; of CALC the name is the operation's.
 Steps: TypeAlias = tuple[tuple[str, int, int, int], ...]
@@ -147,6 +150,11 @@ class Recipe:
     def _add(self, name: str, width: int = 0, count: int = 0, operand: int = 0) -> int:
         self.code.append(_STEP.pack(_STEPS[name], width, 0, count, _signed(operand)))
         return len(self.code) - 1
+
+
+def is_nowhere(address: int) -> bool:
+    """Whether it was to be read there, or as far from there as an object has parts."""
+    return abs(address - NOWHERE) < _NEAR
 
 
 def decoded_steps(recipe: Recipe) -> list[tuple[str, int]]:

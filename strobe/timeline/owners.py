@@ -1,0 +1,104 @@
+"""Strobe processes that own sessions, and which of them live.
+
+A process is known by its id and start time, which mean something in its PID namespace alone: a home may be shared with
+containers. So each holds a lock on a file of the home as well, which every process that sees the file can try.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+_FOLDER = "owners"
+
+
+class Owner(NamedTuple):
+    """`start_time`: clock ticks from boot. `namespace`: the PID namespace's inode, 0 where it is not known."""
+
+    pid: int
+    start_time: int
+    namespace: int
+
+
+def this_process() -> Owner:
+    return Owner(os.getpid(), process_start_time(os.getpid()) or 0, _own_namespace())
+
+
+def is_alive(owner: Owner, home: Path) -> bool:
+    if owner.namespace in (0, _own_namespace()):
+        return process_start_time(owner.pid) == owner.start_time
+    try:
+        descriptor = os.open(_path(owner, home), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return not _locked(descriptor, fcntl.LOCK_EX)
+    finally:
+        os.close(descriptor)
+
+
+class Sign:
+    """That this process is alive, for all who share the home, until it ends or `take_down`."""
+
+    def __init__(self, home: Path) -> None:
+        """Raises OSError."""
+        self.owner = this_process()
+        self._path = _path(self.owner, home)
+        self._path.parent.mkdir(mode=0o700, exist_ok=True)
+        self._descriptor = self._put_up()
+
+    def take_down(self) -> None:
+        if _locked(self._descriptor, fcntl.LOCK_EX):  # no other object of this process is using it
+            self._path.unlink(missing_ok=True)
+        os.close(self._descriptor)
+
+    def _put_up(self) -> int:
+        flags = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        while True:
+            descriptor = os.open(self._path, flags, 0o600)
+            # somebody may have found it without a lock, and removed it
+            if _locked(descriptor, fcntl.LOCK_SH) and os.fstat(descriptor).st_nlink:
+                return descriptor
+            os.close(descriptor)
+
+
+def remove_stale(home: Path) -> None:
+    """Files of those that were killed."""
+    with contextlib.suppress(OSError):
+        for path in (home / _FOLDER).iterdir():
+            with contextlib.suppress(OSError), open(path, "rb") as file:  # noqa: PTH123
+                if _locked(file.fileno(), fcntl.LOCK_EX):
+                    path.unlink()
+
+
+def process_start_time(pid: int) -> int | None:
+    """Clock ticks from boot to the start of a process, None where there is no such process (proc(5), stat field 22)."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    # the second field is the program's name in parentheses and may hold anything, parentheses and spaces included
+    rest = stat.rpartition(")")[2].split()
+    return None if rest[0] in ("Z", "X") else int(rest[19])
+
+
+def _path(owner: Owner, home: Path) -> Path:
+    return home / _FOLDER / f"{owner.namespace}-{owner.pid}-{owner.start_time}"
+
+
+def _locked(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _own_namespace() -> int:
+    try:
+        return Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return 0
