@@ -3,7 +3,7 @@
 import { type ExtrasRequest } from "./extras.js";
 import { type HookAnswer, Hooks, type HookRequest } from "./hooks.js";
 import {
-    allowTracer, bufferStandardOutputByLine, closeDescriptor, endProgram, keepLibrary, readOwnMemory, redirectStandardInput,
+    allowTracer, bufferStandardOutputByLine, closeDescriptor, endProgram, keepLibrary, loadLibrary, readOwnMemory, redirectStandardInput,
 } from "./libc.js";
 import { type AgentSocket, announce, connectedBy, describe, isCutOff, leave, type ModuleAnswer, observe } from "./modules.js";
 import { type ObservedFunction } from "./observers.js";
@@ -11,7 +11,7 @@ import { storeAll, type StorePlace } from "./memory.js";
 import { prepareForks } from "./libc_locks.js";
 import { guardLoaderAtOnce } from "./process_hooks.js";
 import { forgetTrampolines } from "./trampolines.js";
-import { Recorder, type RecorderAnswer, type RecorderRequest } from "./recorder.js";
+import { Recorder, type RecorderAnswer, type RecorderRequest, STANDARD_UNWINDER } from "./recorder.js";
 
 const LEAVE_TURNS = 40;
 const LEAVE_TURN_S = 0.005;
@@ -23,6 +23,7 @@ const LOOK_MS = 50;
 const AGENT_LIBRARIES = ["libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0"];
 
 AGENT_LIBRARIES.forEach(keepLibrary);
+loadLibrary(STANDARD_UNWINDER); // now, as the host holds the program's threads: a child has what the loader was doing as it was
 guardLoaderAtOnce();
 
 let recorder: Recorder | null = null;

@@ -18,7 +18,7 @@ const GUARD_BYTES = 4096;
 const CODE_BEHIND = 32; // STROBE_CODE_BEHIND
 /** What the host knows to write is a jump of x86-64. */
 export const INTERCEPTOR_WRITES = Process.arch !== "x64";
-const STANDARD_UNWINDER = "libgcc_s.so.1";
+export const STANDARD_UNWINDER = "libgcc_s.so.1";
 const REGISTER_FRAME = "__register_frame";
 
 export interface RecorderRequest {

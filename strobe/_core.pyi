@@ -308,10 +308,14 @@ class InjectionGuard:
 
     def __init__(self, process: int, library: str, limit_ms: int) -> None: ...
     def end(self) -> None:
-        """Threads other than the main one stand still since the agent was loaded, and still do."""
+        """The program's threads stand still since the agent was loaded, and still do."""
 
     def release_threads(self) -> None:
         """They go on; after 4 s they do so anyway."""
+
+    @property
+    def holds_main_thread(self) -> bool:
+        """Whether that one stands still, after Frida has let go of it."""
 
     @property
     def refusal(self) -> int:

@@ -1,13 +1,17 @@
 #include "patch/injection_guard.h"
 
 #include <elf.h>
+#include <poll.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdint>
 #include <map>
@@ -39,7 +43,10 @@ struct InjectionGuard::Injection {
     bool is_launched = false;         // the loader has been called
     std::mutex holding;
     std::unique_ptr<HeldThreads> others;  // of `holding`
-    bool is_released = false;             // as well
+    bool is_standing = false;             // as well: the main thread, which Frida has let go of
+    std::condition_variable runs;         // that it does not stand any more
+    std::chrono::steady_clock::time_point stands_until{};
+    bool is_released = false;  // of `holding` as well
 };
 
 #ifdef __x86_64__
@@ -54,6 +61,9 @@ constexpr std::uint64_t kFaults = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit
 constexpr std::uint64_t kOfLibrary = bit(32) | bit(33);  // of glibc, for pthread_cancel and setuid
 constexpr auto kLongestHeld = std::chrono::seconds(4);   // some tenths of a second mostly, but machines are busy
 constexpr auto kLongestCall = std::chrono::milliseconds(20);
+constexpr auto kLongestStanding = std::chrono::seconds(2);  // no other thread waits for it
+constexpr auto kLongestRelease = std::chrono::seconds(2);   // Frida has only to be given a processor
+constexpr auto kBetweenLooks = std::chrono::milliseconds(1);
 constexpr std::size_t kMostVectors = 1 << 14;  // bytes; 11 KB with all of today's extensions
 
 std::mutex lock;
@@ -161,6 +171,66 @@ bool removes_loader(Injection& injection, pid_t thread, const user_regs_struct& 
     return false;
 }
 
+// Main threads that Frida has let go of on this thread, which goes on tracing them: until they are to run again they
+// stand where Frida has taken them, with no lock of their own.
+thread_local std::vector<std::pair<pid_t, std::shared_ptr<Injection>>> standing;
+thread_local bool polls_here = false;  // as Frida's main loop does
+
+// The kernel takes the request from this thread alone.
+void let_run(pid_t main_thread, Injection& injection) {
+    if (ptrace(PTRACE_DETACH, main_thread, nullptr, nullptr) != 0) {
+        waitpid(main_thread, nullptr, __WALL | WNOHANG);  // it was killed: its parent waits until we have seen that
+    }
+    const std::lock_guard<std::mutex> own(injection.holding);
+    injection.is_standing = false;
+    injection.runs.notify_all();
+}
+
+void let_run_those_released() {
+    const auto now = std::chrono::steady_clock::now();
+    std::erase_if(standing, [now](const auto& one) {
+        auto& [main_thread, injection] = one;
+        {
+            const std::lock_guard<std::mutex> own(injection->holding);
+            if (!injection->is_released && now < injection->stands_until) return false;
+        }
+        let_run(main_thread, *injection);
+        return true;
+    });
+}
+
+// In the place of ppoll, in Frida, whose main loop waits there.
+int guarded_ppoll(pollfd* files, nfds_t count, const timespec* timeout, const sigset_t* mask) {
+    using std::chrono::nanoseconds;
+    auto left = timeout == nullptr ? nanoseconds::max()
+                                   : nanoseconds(std::chrono::seconds(timeout->tv_sec)) + nanoseconds(timeout->tv_nsec);
+    polls_here = true;
+    while (!standing.empty()) {
+        const nanoseconds now = std::min<nanoseconds>(left, kBetweenLooks);
+        const timespec until{0, static_cast<long>(now.count())};
+        const int found = ppoll(files, count, &until, mask);
+        const int error = errno;
+        let_run_those_released();
+        errno = error;
+        if (timeout != nullptr) left -= now;
+        if (found != 0 || left.count() == 0) return found;
+    }
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+    const timespec rest{seconds.count(), static_cast<long>((left - seconds).count())};
+    return ppoll(files, count, timeout == nullptr ? nullptr : &rest, mask);
+}
+
+// Whether the main thread stands on, though Frida is told that it has let go of it: the loader is at work by now, on a
+// thread of its own.
+bool keeps_standing(const std::shared_ptr<Injection>& injection, pid_t main_thread) {
+    const std::lock_guard<std::mutex> own(injection->holding);
+    if (!polls_here || !injection->is_launched || injection->is_released) return false;
+    injection->is_standing = true;
+    injection->stands_until = std::chrono::steady_clock::now() + kLongestStanding;
+    standing.emplace_back(main_thread, injection);
+    return true;
+}
+
 long guarded(Injection& injection, enum __ptrace_request request, pid_t thread, void* address, void* data) {
     const bool reads = request == PTRACE_GETREGS || request == PTRACE_GETREGSET;
     const bool writes = request == PTRACE_SETREGS || request == PTRACE_SETREGSET;
@@ -202,6 +272,13 @@ long guarded_ptrace(enum __ptrace_request request, pid_t thread, void* address, 
     if (request == PTRACE_DETACH) {
         clear_breakpoints(thread);
         errno = 0;
+        if (injection && keeps_standing(injection, thread)) return 0;
+    }
+    if (request == PTRACE_SEIZE) {
+        std::erase_if(standing, [thread](const auto& one) {
+            if (one.first == thread) let_run(thread, *one.second);
+            return one.first == thread;
+        });
     }
     return injection ? guarded(*injection, request, thread, address, data) : ptrace(request, thread, address, data);
 }
@@ -214,6 +291,7 @@ InjectionGuard::InjectionGuard(pid_t process, const std::string& library, std::c
     if (!replace_import(library, "ptrace", reinterpret_cast<void*>(&guarded_ptrace))) {
         throw std::runtime_error("this version of Frida does not call ptrace from its table of relocations");
     }
+    replace_import(library, "ppoll", reinterpret_cast<void*>(&guarded_ppoll));  // else the main thread runs on earlier
     const std::lock_guard<std::mutex> own(lock);
     injections[process] = injection_;
 }
@@ -239,9 +317,15 @@ InjectionGuard::~InjectionGuard() {
 }
 
 void InjectionGuard::release_threads() {
-    const std::lock_guard<std::mutex> own(injection_->holding);
+    std::unique_lock<std::mutex> own(injection_->holding);
     injection_->is_released = true;
     injection_->others.reset();
+    injection_->runs.wait_for(own, kLongestRelease, [this] { return !injection_->is_standing; });
+}
+
+bool InjectionGuard::holds_main_thread() const {
+    const std::lock_guard<std::mutex> own(injection_->holding);
+    return injection_->is_standing;
 }
 
 int InjectionGuard::refusal() const { return injection_->refusal; }

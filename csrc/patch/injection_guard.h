@@ -11,8 +11,8 @@ namespace strobe {
 
 // While it lives, Frida in this process injects into `process` in a way that leaves the program as it was:
 // - The main thread is first brought to a safe point: Frida has it call pthread_create, which allocates.
-// - The other threads stand still from the time the agent is loaded: what they forked then would inherit locks of the
-//   dynamic loader that nobody lets go of.
+// - The threads stand still from the time the agent is loaded: what they forked then would inherit locks of the dynamic
+//   loader that nobody lets go of, and its lists as they were. The main thread as soon as Frida lets go of it.
 // - Its vector registers are put back with the others. Frida keeps the general ones alone.
 // - No signal is delivered to it while it runs what Frida calls, but for faults and SIGSTOP.
 // - The loader's code stays where Frida gives up, for its thread may be in it still and ends by itself.
@@ -29,10 +29,12 @@ class InjectionGuard {
     InjectionGuard& operator=(const InjectionGuard&) = delete;
     ~InjectionGuard();
 
-    // Frida has come, or has given up. The other threads stand still on.
+    // Frida has come, or has given up. The threads stand still on.
     void end();
     // They go on; after some seconds they do so anyway.
     void release_threads();
+    // Whether it stands still, after Frida has let go of it.
+    bool holds_main_thread() const;
     // Why Frida was not let in, as of reach_safe_point; 0 where it was, or has not come yet.
     int refusal() const;
 

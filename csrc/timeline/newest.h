@@ -1,4 +1,5 @@
-// strobe_newest(path): number of the newest call event of a segment, null where there is none.
+// strobe_newest(path, pid): number of the newest call event of a segment, null where there is none; of one process, or
+// of all for 0.
 #pragma once
 
 #include "state.h"

@@ -169,9 +169,9 @@ class Target:
         self._session = FridaSession(device, self.pid, self._pidfd, self.attached)
         if self.attached:
             self._session.wait_for_beginning()
-        # They do not fork while there is a hook without its guard: Frida places it at any moment from here on. Of one
-        # that was running the other threads stand still already.
-        with held([self.pid] if self.attached else []):
+        # They do not fork while there is a hook without its guard, which Frida places at any moment from here on, nor
+        # while the agent loads libraries. Those of one that was running stand still already.
+        with held([self.pid] if self.attached and not self._session.holds_main_thread else []):
             self._agent = AgentLink(
                 self._session.session,
                 self.pid,

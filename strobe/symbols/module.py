@@ -84,6 +84,7 @@ class ElfResolver:
         self._loaded: dict[str, _Loaded] = {}
         self._used: dict[str, float] = {}  # when each was, by time.monotonic
         self._next_look = 0.0
+        self._next_forgetting = 0.0
         self._lock = threading.RLock()  # pyelftools reads by position: one reader at a time
 
     def module(self, path: str) -> ModuleSymbols:
@@ -156,7 +157,11 @@ class ElfResolver:
             if time.monotonic() - self._used[path] < seconds:
                 break
             del self._loaded[path], self._used[path]
-        if is_full:
+        if is_full and time.monotonic() >= self._next_forgetting:
+            self._next_forgetting = time.monotonic() + FULL_S
+            for loaded in self._loaded.values():
+                if loaded.signatures is not None:
+                    loaded.signatures.debug_info.forget()
             give_back()
 
     def _read(self, path: str) -> _Loaded:

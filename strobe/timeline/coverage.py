@@ -60,14 +60,14 @@ def window_of(reader: SessionReader, selection: Selection, moment: int) -> Windo
     segment, record = reader.segment, reader.record()
     is_running = record.status == "running" and not record.children and record.owner_alive()
     begin = _ticks(record, "resumed_ticks")
-    newest = reader.segment.ticks_of(reader.newest_number())
+    newest = segment.ticks_of(reader.newest_number())
     # one whose Strobe process was killed: nobody has seen its end
     end = moment if is_running else _ticks(record, "ended_ticks") or (moment if record.children else newest)
     start = max(begin, segment.ticks_from_ns(selection.from_ns or 0))
     until = end if selection.to_ns is None else min(end, segment.ticks_until_ns(selection.to_ns))
     if selection.to_ns is not None and selection.to_ns < 0:
         until = -1
-    return Window(start, until, begin, end, is_running, _seen_until(reader, record, end, newest), segment.checked_ticks)
+    return Window(start, until, begin, end, is_running, _seen_until(reader, record, end), segment.checked_ticks)
 
 
 def coverage_of(reader: SessionReader, selection: Selection, window: Window) -> Coverage:
@@ -92,8 +92,8 @@ def _ticks(record: SessionRecord, note: str) -> int:
     return int(str(record.notes.get(note, 0)))
 
 
-def _seen_until(reader: SessionReader, record: SessionRecord, end: int, newest: int) -> int:
-    """Who has recorded something was on; the exit is written by the recorder, too. But by a child of vfork, perhaps: it
+def _seen_until(reader: SessionReader, record: SessionRecord, end: int) -> int:
+    """Who has recorded a call was on; the exit is written by the recorder, too. But by a child of vfork, perhaps: it
     must be how the program has ended."""
     checked = reader.segment.checked_ticks
     if stopped := reader.segment.stopped_ticks:
@@ -102,7 +102,7 @@ def _seen_until(reader: SessionReader, record: SessionRecord, end: int, newest: 
         return checked
     state, code = reader.segment.exit_state()
     exited = record.status != "running" and state == _EXIT_CALLED and record.exit_code == code & 0xFF
-    return end if exited else max(checked, newest)
+    return end if exited else max(checked, reader.segment.ticks_of(reader.newest_call_number()))
 
 
 def _instances(functions: dict[int, FunctionSymbol], ids: Sequence[int]) -> dict[object, list[int]]:

@@ -129,9 +129,13 @@ class SessionReader:
     def newest_number(self) -> int:
         """Number of the newest event of all, 0 where there is none."""
         statement = (
-            "select max(coalesce(strobe_newest(?), 0), coalesce(max(number), 0)) from host_events where session = ?"
+            "select max(coalesce(strobe_newest(?, 0), 0), coalesce(max(number), 0)) from host_events where session = ?"
         )
         return self.scalar(statement, (self.path(), self.key))
+
+    def newest_call_number(self) -> int:
+        """Number of the newest call of the program itself, no forked child's, 0 where there is none."""
+        return self.scalar("select strobe_newest(?, ?)", (self.path(), self.record().pid))
 
 
 def open_reader(home: Path) -> apsw.Connection:

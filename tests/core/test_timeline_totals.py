@@ -97,6 +97,7 @@ def test_quantiles_are_exact_where_all_durations_are_equal(make_session: MakeSes
 def test_what_the_ring_evicts_is_counted_per_function(make_session: MakeSession) -> None:
     session = make_session(1_000)
     threads = [session.writer.thread(PID, PID + number, f"t{number}") for number in range(2)]
+    first_tick = session.now + 100
     for call in range(30_000):
         session.call(threads[call % 2], 1 + call % 3)
     session.end()
@@ -118,8 +119,11 @@ def test_what_the_ring_evicts_is_counted_per_function(make_session: MakeSession)
     assert {item.key: (item.count, item.evicted) for item in grouped} == {
         name: (item.calls, item.evicted) for name, item in losses.items()
     }
-    complete = session.timeline.query(EventFilter(time_from=loss.evicted_until_ns + 1, event_type="function_enter"))
-    assert complete.total_count > 0
+    to_ns = Segment(str(session.path)).to_ns
+    begun = [to_ns(first_tick + 200 * call) for call in range(30_000)]
+    since = EventFilter(time_from=loss.evicted_until_ns + 1, event_type="function_enter")
+    complete = sum(moment > loss.evicted_until_ns for moment in begun)
+    assert 0 < complete == session.timeline.query(since).total_count
 
 
 def filter_of(name: str) -> EventFilter:

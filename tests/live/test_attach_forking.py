@@ -6,9 +6,11 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from support.programs import PROGRAMS
 from support.rounds import rounds, scenario
 from support.sessions import Build
@@ -39,3 +41,20 @@ def test_threads_fork_all_the_time(
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(shell.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_no_child_comes_while_the_agent_loads_libraries(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """It would have the lists of the dynamic linker as they were, and what that had mapped for the moment."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    for _ in range(3):  # the library stays
+        with subprocess.Popen([build_program("forks_and_looks")], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["look"])
+            time.sleep(0.1)
+            session.stop()
+            process.send_signal(signal.SIGUSR1)
+            assert process.communicate(timeout=60)[0] == "0 between, 0 wrong\n"

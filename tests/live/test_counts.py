@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.sessions import Build, Launch, count, status, totals
+from support.sessions import Build, Launch, all_events, count, status, totals
 
-from strobe.model import EventFilter, Sampling
+from strobe.model import EventFilter, Sampling, TextMatch
 from strobe.session import Session
 
 CALLS = 1_000_000
@@ -30,6 +30,18 @@ def assert_accounted(session: Session) -> None:
         assert enters <= exits <= group.completed  # the oldest go first
         kept += enters + exits
     assert kept + session.loss().total == 2 * sum(group.count for group in totals(session).values())
+
+
+def assert_complete_since(session: Session, moment: int) -> None:
+    """What threads have called from then on follows without a gap: f is called with 0, 1, 2 …"""
+    called: dict[int, list[int]] = {}
+    wanted = EventFilter(event_type="function_enter", function=TextMatch(equals="counted::f"), time_from=moment)
+    for event in all_events(session, wanted):
+        assert event.arguments is not None
+        called.setdefault(event.thread_id, []).append(event.arguments[0].value)
+    assert called
+    for numbers in called.values():
+        assert numbers == list(range(numbers[0], CALLS // 4))
 
 
 @pytest.mark.parametrize("flag", ["-O0", "-O2"])
@@ -74,7 +86,8 @@ def test_eviction_is_counted_per_function(launch: Launch, build_program: Build, 
     assert groups["counted::f"].evicted > CALLS // 2
     assert_accounted(session)
     loss = session.loss()
-    assert loss.evicted_until_ns is not None and loss.evicted_until_ns > 0
+    assert loss.evicted_until_ns is not None
+    assert_complete_since(session, loss.evicted_until_ns + 1)
 
 
 def test_sampling_and_eviction_together(launch: Launch, build_program: Build, settings: Callable[..., None]) -> None:

@@ -54,8 +54,8 @@ class Daemon:
     def kill(self) -> None:
         """Whatever the test has come to."""
         self.end()
-        with contextlib.suppress(FileNotFoundError, ValueError, ProcessLookupError):
-            os.kill(int(self.told.read_text()), signal.SIGKILL)
+        with contextlib.suppress(FileNotFoundError, IndexError, ProcessLookupError):
+            os.kill(int(self.told.read_text().split()[0]), signal.SIGKILL)
 
     def _opened(self) -> int | None:
         with contextlib.suppress(OSError):  # it is not there to read yet
@@ -132,7 +132,7 @@ def test_stop_leaves_a_daemon_unrecorded_and_unharmed(
         if after.st_nlink == 0:  # the daemon has it mapped, but it takes little memory; else it is what is kept
             assert after.st_blocks < before
     daemon.do(STEPS)
-    ends(pid, daemon)
+    ends(pid, daemon, 2 * STEPS)
     if retain:
         kept = manager.get(session.id)
         assert counts(kept)["step"] == (STEPS, STEPS, 0)
@@ -148,7 +148,7 @@ def test_strobe_run_returns_when_the_program_does(build_program: Build, daemon: 
     assert done.returncode == 3
     assert re.search(rf"\bstrobe: its child(ren)? .*\b{pid} goe?s? on, not recorded any more\n", done.stderr)
     daemon.do(STEPS)
-    ends(pid, daemon)
+    ends(pid, daemon, STEPS)
 
 
 def test_the_tools_and_the_api_tell_of_children(build_program: Build, daemon: Daemon, tmp_path: Path) -> None:
@@ -171,14 +171,15 @@ def test_the_tools_and_the_api_tell_of_children(build_program: Build, daemon: Da
         assert "note" not in query.run({"sessionId": run.id}, context)
 
 
-def ends(pid: int, daemon: Daemon) -> None:
-    """The daemon does what it was told to the last, and then ends."""
+def ends(pid: int, daemon: Daemon, steps: int) -> None:
+    """The daemon does what it was told to the last, says so, and ends."""
     process = os.pidfd_open(pid)
     daemon.end()
     ended = select.poll()
     ended.register(process, select.POLLIN)
     assert ended.poll(EXIT_SECONDS * 1000)
     os.close(process)
+    assert daemon.told.read_text().split() == [str(pid), "did", str(steps)]
 
 
 def segment_of(session: Session) -> Path:

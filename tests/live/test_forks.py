@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable
 
+from support import namespaces
 from support.programs import PROGRAMS
 from support.sessions import Build, Launch, all_events, counts, outcome, status, totals, untraced
 from support.wait import wait_until
@@ -78,6 +79,23 @@ def test_more_children_than_the_table_has_threads(
     assert outcome(session).stdout == "4500 right\n"
     assert session.loss().lost == 0
     assert counts(session)["in_child"] == (4500, 4500, 0)
+
+
+def test_a_child_in_another_pid_namespace_spoils_nothing_of_its_parent(
+    launch: Launch, build_program: Build, settings: Callable[..., None]
+) -> None:
+    """It cannot see whether those live whose events are older than its own, and it fills all that there is."""
+    settings({"events.maxPerSession": 20_000})
+    with namespaces.entrance() as namespace:
+        session = launch(
+            build_program("other_namespace", "-O0"), str(namespace), patterns=["mine", "childs"], sampling="off"
+        )
+        assert status(session) == 0
+    found = totals(session)
+    assert (found["mine"].count, found["childs"].count) == (6, 300_000)
+    assert found["childs"].evicted > 200_000
+    values = [event.arguments[0].value for event in all_events(session, _enters("mine")) if event.arguments]
+    assert values == [0, 1, 2, 3, 4, 5]
 
 
 def test_a_handler_forks_in_the_middle_of_a_record(launch: Launch, build_program: Build) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support import namespaces
 from support.leftovers import segments
 from support.sessions import Build, Launch, totals
 from support.wait import wait_until
@@ -97,6 +98,32 @@ def test_the_daemon_notices_while_it_runs(
     assert summary.status == "stopped"
     assert len(totals(manager.get(summary.session_id))) > 0
     os.kill(pid, signal.SIGKILL)
+
+
+def test_a_command_in_another_pid_namespace_sees_that_a_session_runs(
+    launch: Launch, build_program: Build, strobe_home: Path
+) -> None:
+    session = launch(build_program("steady"), patterns=["steady_*"])
+    command = namespaces.inside([STROBE, "sessions"])
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+    assert shown.returncode == 0, shown.stderr
+    assert session.id in shown.stdout and "running" in shown.stdout
+    assert session.summary().status == "running"
+    assert session.trace(remove=["steady_one"]).active_patterns == ["steady_*"]
+    called = totals(session)["steady_two"].count
+    wait_until(lambda: totals(session)["steady_two"].count > called, "more calls", 20)
+
+
+def test_a_killed_owner_in_another_pid_namespace_is_seen_to_be_gone(build_program: Build, strobe_home: Path) -> None:
+    command = namespaces.inside([STROBE, "run", "-t", "*", "--summary", "--", build_program("steady")])
+    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as process:
+        store = Store(strobe_home)
+        wait_until(lambda: running(store), "the program to run", 30)
+        assert "running" in strobe("sessions")
+        os.killpg(process.pid, signal.SIGKILL)
+    wait_until(lambda: "running" not in strobe("sessions"), "the session to be recovered", 20)
+    assert list((strobe_home / "owners").iterdir()) == []
+    store.close()
 
 
 def test_a_start_that_was_killed_leaves_no_session(manager: SessionManager, strobe_home: Path) -> None:

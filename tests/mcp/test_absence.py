@@ -289,6 +289,16 @@ def test_a_program_that_becomes_another_is_recorded_no_more(launch: Callable[...
     assert "The recorder in the program was on at " in found
 
 
+def test_lines_of_what_it_has_become_do_not_prove_that_it_was_recorded(
+    launch: Callable[..., Asked], build_program: Build
+) -> None:
+    asked = launch(build_program("execs_once"), trace=("later",))
+    asked.wait_for_end()
+    again = asked.wait_for_output("again 3")
+    found = asked.absence("later", timeTo=again["timestampNs"] - 1000)
+    assert found.startswith(NOT_PROVEN + "That the recorder was on and its hooks stood was last seen at "), found
+
+
 def test_hooks_that_come_after_a_fork_do_not_reach_the_child(launch: Callable[..., Asked], program: Path) -> None:
     asked = launch(program, "forks", trace=("used",))
     asked.wait_for_output("ready")

@@ -71,9 +71,14 @@ class FridaSession:
         """The program has closed the agent's connection; also where the process is gone."""
         return self._socket.is_closed()
 
+    @property
+    def holds_main_thread(self) -> bool:
+        """It stands still, as the others do since the agent was loaded, until `release_threads`."""
+        return self._guard is not None and self._guard.holds_main_thread
+
     def wait_for_beginning(self) -> None:
         """Waits until Frida holds no thread any more."""
-        self._injection.wait_for_beginning()
+        self._injection.wait_for_beginning(lambda: self.holds_main_thread)
 
     def leave(self) -> None:
         """Ends the agent, and returns when nothing of it is left in the process. Raises what Frida raises."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from strobe.capture.task_status import is_traced
@@ -36,10 +37,10 @@ class Injection:
         low, _, high = next(iter(self._loader)).partition("-")
         return int(low, 16), int(high, 16)
 
-    def wait_for_beginning(self) -> None:
-        """Waits until the main thread is traced no more, 20 s at most."""
+    def wait_for_beginning(self, is_ours: Callable[[], bool]) -> None:
+        """Waits until the main thread is traced no more, or by ourselves, 20 s at most."""
         deadline = time.monotonic() + _LONGEST_S
-        while time.monotonic() < deadline and is_traced(self._pid, [self._pid]):
+        while time.monotonic() < deadline and is_traced(self._pid, [self._pid]) and not is_ours():
             time.sleep(_POLL_S)
 
     def has_begun(self) -> bool:

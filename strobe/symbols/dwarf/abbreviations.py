@@ -36,34 +36,36 @@ class AttributeSpec(NamedTuple):
 class LazyAbbreviations(AbbrevTable):
     """One table of .debug_abbrev."""
 
-    __slots__ = ("_entries",)
+    __slots__ = ("_content", "_places")
 
     def __init__(self, stream: IO[bytes], offset: int) -> None:
         self.stream = stream
         self.offset = offset
-        self._entries = _entries(stream, offset)
+        self._content, self._places = _entries(stream, offset)
         self._abbrev_map: dict[int, AbbrevDecl] = {}
 
     def get_abbrev(self, code: int) -> AbbrevDecl:
         """KeyError where there is none."""
         if code not in self._abbrev_map:
-            self._abbrev_map[code] = _declaration(code, self._entries[code])
+            entry = _ENTRY.match(self._content, self._places[code])
+            assert entry is not None  # as _entries has seen it
+            self._abbrev_map[code] = _declaration(code, entry)
         return self._abbrev_map[code]
 
 
-def _entries(stream: IO[bytes], offset: int) -> dict[int, re.Match[bytes]]:
-    """Entries by code. Reads as much as the table has; ValueError where it has no end."""
+def _entries(stream: IO[bytes], offset: int) -> tuple[bytes, dict[int, int]]:
+    """The table, and where in it the entries are, by code. ValueError where it has no end."""
     size = _FIRST_BYTES
     while True:
         stream.seek(offset)
         content = stream.read(size)
-        found: dict[int, re.Match[bytes]] = {}
+        found: dict[int, int] = {}
         position = 0
         while (entry := _ENTRY.match(content, position)) is not None and entry["code"] != b"\0":
-            found[_uleb(entry["code"])] = entry
+            found[_uleb(entry["code"])] = position
             position = entry.end()
         if content[position : position + 1] == b"\0":
-            return found
+            return content[:position], found
         if len(content) < size:
             raise ValueError("an abbreviation table without end")
         size *= 4

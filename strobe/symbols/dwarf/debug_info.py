@@ -59,8 +59,11 @@ class DebugInfo:
         return scan
 
     def forget(self) -> None:
-        """Lets go what a scan has left in memory; it is made again in milliseconds."""
+        """Lets go what scans and single DIEs have left in memory; it is made again in milliseconds."""
         self.__dict__.pop("_core", None)
+        dwarf = self.__dict__.get("dwarf")
+        if dwarf is not None:
+            dwarf.forget()
 
     @cached_property
     def dwarf(self) -> Any:

@@ -49,6 +49,11 @@ class QuickUnit(CompileUnit):
             found = self._known_dies[refaddr] = super().get_DIE_from_refaddr(refaddr)
         return found
 
+    def forget(self) -> None:
+        """Lets go DIEs that nobody else has: they are read again when they are asked for."""
+        for kept in (self._dielist, self._diemap, self._known_dies, self.known_children):
+            kept.clear()
+
 
 class UnitFinder(DWARFInfo):
     """A DWARFInfo that reads only headers to find a unit, and knows type units of DWARF 5, too (0.33 does not).
@@ -95,6 +100,18 @@ class UnitFinder(DWARFInfo):
         if start not in self._type_units:
             self._type_units[start] = self._parse_TU_at_offset(start)
         return self._type_units[start].get_DIE_from_refaddr(offset)
+
+    def forget(self) -> None:
+        """As QuickUnit.forget, of all units, where no other thread is reading."""
+        if not self.lock.acquire(blocking=False):
+            return
+        try:
+            for unit in self._cu_cache:
+                if isinstance(unit, QuickUnit):
+                    unit.forget()
+            self._type_units.clear()
+        finally:
+            self.lock.release()
 
     @cached_property
     def _info_heads(self) -> list[UnitHead]:
