@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
+from strobe.capture.agent.agent_link import Unresponsive
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.errors import StrobeError, failure
 from strobe.model import FunctionSymbol, Watch
@@ -124,6 +125,8 @@ class Extras:
         for name in list(self._gone):
             try:
                 self._find_again(self._watches[name], scope)
+            except Unresponsive:
+                raise
             except StrobeError as error:
                 self._gone[name] = error.message
             else:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
 
 from strobe import _core, threads
+from strobe.capture.agent.agent_link import BUSY_ANSWER_S, Unresponsive
 from strobe.capture.children import RecordedChildren
 from strobe.capture.limits import limits_memory
 from strobe.capture.target import Target
@@ -31,6 +33,8 @@ from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
 
 log = logging.getLogger(__name__)
+
+_LOOK_S = 0.05  # whether a stopped program goes on
 
 
 class LiveSession(Session):
@@ -315,7 +319,8 @@ class LiveSession(Session):
         while (change := self._module_changes.get()) is not None:
             try:
                 with self._lock:
-                    self._change_module(change)
+                    arrived = self._change_module(change)
+                self._trace_arrived(arrived)
             except Exception as error:
                 if not self._exited.is_set() and not self._stopping:
                     self.on_failure(f"tracing of {change.what}", error)
@@ -328,14 +333,25 @@ class LiveSession(Session):
         self.on_failure("tracing of libraries that are loaded later", error)
         self._module_changes.put(None)
 
-    def _change_module(self, change: ModuleChange) -> None:
-        if self._stopping or self._exited.is_set():
-            return
-        arrived = self._libraries.change(change)
-        if arrived:
-            self._hooks.extras.find_again(lambda: self._reads().scope())
-        if arrived and self._hooks.patterns:
-            self._apply(arrived)
+    def _change_module(self, change: ModuleChange) -> dict[int, int]:
+        """As Libraries.change."""
+        return {} if self._stopping or self._exited.is_set() else self._libraries.change(change)
+
+    def _trace_arrived(self, arrived: dict[int, int]) -> None:
+        """The thread that loads them waits, also where the program is stopped (SIGSTOP) and no agent answers."""
+        while arrived and not self._stopping and not self._exited.is_set():
+            since = time.monotonic()
+            try:
+                with self._lock:
+                    self._hooks.extras.find_again(lambda: self._reads().scope())
+                    if self._hooks.patterns:
+                        self._apply(arrived)
+                return
+            except Unresponsive:
+                if not is_stopped(self._target.pid) and time.monotonic() - since >= BUSY_ANSWER_S:
+                    raise
+            while is_stopped(self._target.pid) and not self._stopping:
+                self._exited.wait(_LOOK_S)
 
     def _follow_children(self, status: ExitStatus) -> None:
         """What the program has forked is recorded on, by itself; the session lasts as long as that, or until `stop`."""

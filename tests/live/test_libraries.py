@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ from support.programs import PROGRAMS, build, source_of
 from support.sessions import Build, Launch, all_events, outcome, status, text, totals, untraced
 from support.wait import wait_until
 
+from strobe.capture.agent import agent_link
 from strobe.model import EventFilter, LaunchSpec
 from strobe.session import SessionManager, function_ids
 from strobe.timeline.store import Store
@@ -89,6 +91,24 @@ def test_hooks_of_a_library_that_came_with_another_one_are_taken_out(
     assert totals(session)["plugin_helper"].count == called
     os.kill(session.pid, signal.SIGUSR1)
     assert (outcome(session).stdout, status(session)) == ("right\n", 0)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.002, 0.004, 0.006, 0.008])
+def test_a_stopped_program_loads_its_library_when_it_goes_on(
+    launch: Launch, build_program: Build, build_plugin: Build, monkeypatch: pytest.MonkeyPatch, delay: float
+) -> None:
+    """It is stopped while a thread waits in dlopen, for longer than an answer is waited for."""
+    monkeypatch.setattr(agent_link, "ANSWER_S", 0.2)
+    session = launch(build_program("dlopens"), str(build_plugin()), patterns=["plugin_*"], sampling="off")
+    time.sleep(delay)
+    with contextlib.suppress(ProcessLookupError):  # it has been quick
+        os.kill(session.pid, signal.SIGSTOP)
+        time.sleep(1)
+        os.kill(session.pid, signal.SIGCONT)
+    assert (outcome(session).stdout, status(session)) == ("right\n", 0)
+    found = totals(session)
+    assert (found["plugin_run"].count, found["plugin_helper"].count) == (3000, 3000)
+    assert not [warning for warning in session.warnings if "has failed" in warning]
 
 
 def test_short_lived_library_does_the_same(launch: Launch, build_program: Build, build_plugin: Build) -> None:

@@ -39,6 +39,10 @@ ModuleAdded = Callable[[LoadedModule | None, Callable[[], None]], None]
 ModuleRemoved = Callable[[LoadedModule, int], None]  # when, in ticks
 
 
+class Unresponsive(StrobeError):
+    """No answer has come in time; it may come yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What the recorder does for a function. `layout`: counts and captures as strobe_agent_set_plans takes them."""
@@ -334,7 +338,8 @@ class AgentLink:
         return True
 
     def _unresponsive(self, since: float) -> StrobeError:
-        return failure("agent_unresponsive", pid=self._pid, seconds=f"{time.monotonic() - since:.0f}")
+        told = failure("agent_unresponsive", pid=self._pid, seconds=f"{time.monotonic() - since:.0f}")
+        return Unresponsive(told.code, told.message, told.next_step)
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
