@@ -14,7 +14,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from strobe.capture.mapped_elf import ElfFile, MappedElf, Peek
+from strobe.capture.mapped_elf import ElfFile, Layout, MappedElf, Peek
 from strobe.errors import StrobeError, failure
 from strobe.model import FunctionSymbol, LoadedModule
 from strobe.symbols import ModuleSymbols, SymbolResolver
@@ -144,20 +144,27 @@ class Modules:
         memory = MappedElf(self._pid, module.base, self._peek)
         try:
             here = memory.layout()
-            there = file.layout
             if here is None and not memory.is_mapped():
                 raise _Unmapped
-            if here is not None and here.build_id != there.build_id:
-                return f"build id {_short(here.build_id)} in memory, {_short(there.build_id)} on disk"
-            if here is not None and here.loads != there.loads:
-                return "other segments in memory than on disk"
-            if here is not None and here.build_id is not None:
-                return ""
-            # the loader maps the file's own pages: the same file has the same code, even if it was written to
-            same = memory.is_file(file.status.st_dev, file.status.st_ino) or memory.has_code_of(file)
-            return "" if same else "other code in memory than on disk"
+            difference = _how_it_differs(here, memory, file)
+            if difference and memory.layout() != here:  # it went, or the process became another, in the middle of this
+                raise _Unmapped
+            return difference
         finally:
             memory.close()
+
+
+def _how_it_differs(here: Layout | None, memory: MappedElf, file: ElfFile) -> str:
+    there = file.layout
+    if here is not None and here.build_id != there.build_id:
+        return f"build id {_short(here.build_id)} in memory, {_short(there.build_id)} on disk"
+    if here is not None and here.loads != there.loads:
+        return "other segments in memory than on disk"
+    if here is not None and here.build_id is not None:
+        return ""
+    # the loader maps the file's own pages: the same file has the same code, even if it was written to
+    same = memory.is_file(file.status.st_dev, file.status.st_ino) or memory.has_code_of(file)
+    return "" if same else "other code in memory than on disk"
 
 
 def _on_disk(module: LoadedModule) -> LoadedModule:

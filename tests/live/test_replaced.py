@@ -15,7 +15,7 @@ from support.programs import PROGRAMS
 from support.sessions import Build, Launch, outcome, totals
 from support.wait import wait_until
 
-from strobe.capture.mapped_elf import mappings
+from strobe.capture.mapped_elf import MappedElf, mappings
 from strobe.errors import Code, StrobeError
 from strobe.model import LaunchSpec, LoadedModule
 from strobe.session import SessionManager
@@ -142,6 +142,38 @@ def test_a_program_that_becomes_another_has_gone(build_program: Build) -> None:
                 known.check(module)
             assert known.of([module]) == []
             assert known.warnings() == []
+    finally:
+        processes.end(process)
+
+
+def test_one_that_becomes_another_while_it_is_looked_at_has_gone(
+    build_program: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two reads of one look: its header was there, its build id is not."""
+    program = build_program("execs_itself", "-fPIE", "-pie")
+    process = subprocess.Popen([program], stdout=subprocess.PIPE, text=True)
+    read = MappedElf._read
+    reads = 0
+
+    def read_and_become(self: MappedElf, address: int, size: int) -> bytes:
+        nonlocal reads
+        content = read(self, address, size)
+        reads += 1
+        if reads == 2:  # header and program headers
+            process.send_signal(signal.SIGUSR1)
+            assert process.stdout is not None and process.stdout.readline() == "ready 2\n"
+        return content
+
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready 1\n"
+        own = [item for item in mappings(process.pid) if item.path == str(program)]
+        module = LoadedModule(program.name, str(program), own[0].start, own[-1].end - own[0].start)
+        monkeypatch.setattr(MappedElf, "_read", read_and_become)
+        modules = Modules(process.pid, ElfResolver())
+        with pytest.raises(ProcessLookupError):
+            modules.check(module)
+        assert reads > 2
+        assert modules.warnings() == []
     finally:
         processes.end(process)
 
