@@ -176,14 +176,15 @@ bool removes_loader(Injection& injection, pid_t thread, const user_regs_struct& 
 thread_local std::vector<std::pair<pid_t, std::shared_ptr<Injection>>> standing;
 thread_local bool polls_here = false;  // as Frida's main loop does
 
-// The kernel takes the request from this thread alone.
-void let_run(pid_t main_thread, Injection& injection) {
-    if (ptrace(PTRACE_DETACH, main_thread, nullptr, nullptr) != 0) {
-        waitpid(main_thread, nullptr, __WALL | WNOHANG);  // it was killed: its parent waits until we have seen that
-    }
+// The kernel takes the request from this thread alone. False where it is to be tried again: it was killed, and its
+// parent waits until we have seen its end, which comes after that of its other threads.
+bool let_run(pid_t main_thread, Injection& injection) {
+    const bool is_over = ptrace(PTRACE_DETACH, main_thread, nullptr, nullptr) == 0 ||
+                         waitpid(main_thread, nullptr, __WALL | WNOHANG) != 0;
     const std::lock_guard<std::mutex> own(injection.holding);
     injection.is_standing = false;
     injection.runs.notify_all();
+    return is_over;
 }
 
 void let_run_those_released() {
@@ -194,8 +195,7 @@ void let_run_those_released() {
             const std::lock_guard<std::mutex> own(injection->holding);
             if (!injection->is_released && now < injection->stands_until) return false;
         }
-        let_run(main_thread, *injection);
-        return true;
+        return let_run(main_thread, *injection);
     });
 }
 
@@ -275,10 +275,8 @@ long guarded_ptrace(enum __ptrace_request request, pid_t thread, void* address, 
         if (injection && keeps_standing(injection, thread)) return 0;
     }
     if (request == PTRACE_SEIZE) {
-        std::erase_if(standing, [thread](const auto& one) {
-            if (one.first == thread) let_run(thread, *one.second);
-            return one.first == thread;
-        });
+        std::erase_if(standing,
+                      [thread](const auto& one) { return one.first == thread && let_run(thread, *one.second); });
     }
     return injection ? guarded(*injection, request, thread, address, data) : ptrace(request, thread, address, data);
 }
