@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 
 from strobe.capture.agent.agent_link import Unresponsive
@@ -118,7 +118,8 @@ class Extras:
                 pending.request.move(watch.library.place, NOWHERE)
                 self._gone[name] = ""
         if pending.request.moves:
-            self._send(pending)
+            with suppress(ProcessLookupError):  # it ends: its libraries go as well
+                self._send(pending)
 
     def find_again(self, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
         """Watches whose libraries were unloaded, now that others have come."""
