@@ -127,12 +127,16 @@ class FunctionSymbol:
 
 @dataclass(frozen=True, slots=True)
 class LoadedModule:
-    """A module of the running target: real path on disk, load address and size in bytes."""
+    """A module of the running target: real path on disk, load address and size in bytes.
+
+    `file`: device and inode of what is mapped, where that was looked at: the path may name another file by now.
+    """
 
     name: str
     path: str
     base: int
     size: int
+    file: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

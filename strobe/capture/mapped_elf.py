@@ -110,13 +110,13 @@ class MappedElf:
                         return False
         return True
 
-    def is_file(self, device: int, inode: int) -> bool:
-        """Whether what is mapped at the base is that very file."""
+    def file(self) -> tuple[int, int] | None:
+        """Device and inode of what is mapped at the base; None where nothing is, or it may not be looked at."""
         try:
             at = self._mapping()
         except PermissionError:
-            return False
-        return at is not None and (at.device, at.inode) == (device, inode)
+            return None
+        return None if at is None else (at.device, at.inode)
 
     def is_mapped(self) -> bool:
         """Whether a file is mapped at the base; also where that cannot be looked at."""
@@ -213,9 +213,10 @@ def _same_file(one: Mapping, other: Mapping) -> bool:
 
 
 def _as_module(run: Sequence[Mapping]) -> Iterator[LoadedModule]:
-    path = run[0].path
-    if any(mapping.is_code for mapping in run) and not path.startswith(("/memfd:", "/dev/")):
-        yield LoadedModule(Path(path).name, path, run[0].start, run[-1].end - run[0].start)
+    first = run[0]
+    if any(mapping.is_code for mapping in run) and not first.path.startswith(("/memfd:", "/dev/")):
+        size = run[-1].end - first.start
+        yield LoadedModule(Path(first.path).name, first.path, first.start, size, (first.device, first.inode))
 
 
 def _parsed(text: str) -> Iterator[Mapping]:

@@ -32,11 +32,14 @@ class _Unmapped(Exception):
 
 @dataclass
 class TracedModule:
-    """A module whose symbols are right. `stale`: why it gets no more hooks, empty where it may."""
+    """A module whose symbols are right. `state` is that of the file which they were read from, `mapped` device and
+    inode of the one in memory, None where that may not be looked at; `stale`: why it gets no more hooks, empty where it
+    may."""
 
     module: LoadedModule
     symbols: ModuleSymbols
     state: FileState
+    mapped: tuple[int, int] | None
     stale: str = ""
 
     def address(self, link_address: int) -> int:
@@ -108,50 +111,60 @@ class Modules:
         """Raises _Unmapped."""
         key = (module.path, module.base)
         known = self._known.get(key)
-        if known is not None and _state(module.path) == known.state:
+        if known is not None and file_state(module.path) == known.state and module.file in (None, known.mapped):
             known.stale = ""
             return known
+        memory = MappedElf(self._pid, module.base, self._peek)
         try:
-            loaded = self._load(module)
+            mapped = memory.file()
+            if known is not None and mapped != known.mapped:
+                known = None  # it was unloaded, and another file of that name loaded at the same place
+            loaded = self._load(module, memory, mapped, known)
         except ProcessLookupError:
             raise
         except OSError:
             loaded = "deleted"
         except (StrobeError, ValueError):  # the main program was checked at launch
             loaded = "no program any more" if known is not None else ""
+        finally:
+            memory.close()
         if isinstance(loaded, TracedModule):
             self._known[key] = loaded
             return loaded
         if known is not None:  # what is hooked already is hooked by symbols that were right
             known.stale = loaded
         elif loaded:
+            self._known.pop(key, None)
             self._refused[module.path] = loaded
         return known
 
-    def _load(self, module: LoadedModule) -> TracedModule | str:
+    def _load(
+        self, module: LoadedModule, memory: MappedElf, mapped: tuple[int, int] | None, known: TracedModule | None
+    ) -> TracedModule | str:
         """The module, or how it differs. The file is open from the comparison on until its symbols are read, so that
-        they are known to be of this very file."""
+        they are known to be of this very file. `known`: what was read of the file that is mapped, and whose name
+        another may have now, with the same code and without a build id, but with other types."""
         with closing(ElfFile(module.path)) as file:
-            difference = self._difference(module, file)
+            difference = _difference(memory, file)
             if difference:
                 return difference
-            symbols = self._resolver.module(module.path)
             state = _state_of(file.status)
-            return TracedModule(module, symbols, state) if _state(module.path) == state else "being written"
+            if known is not None and mapped is not None and state[:2] != known.state[:2]:
+                known.stale = ""
+                return known
+            symbols = self._resolver.module(module.path)
+            return TracedModule(module, symbols, state, mapped) if file_state(module.path) == state else "being written"
 
-    def _difference(self, module: LoadedModule, file: ElfFile) -> str:
-        """How memory differs from the file; empty where it does not. Raises _Unmapped."""
-        memory = MappedElf(self._pid, module.base, self._peek)
-        try:
-            here = memory.layout()
-            if here is None and not memory.is_mapped():
-                raise _Unmapped
-            difference = _how_it_differs(here, memory, file)
-            if difference and memory.layout() != here:  # it went, or the process became another, in the middle of this
-                raise _Unmapped
-            return difference
-        finally:
-            memory.close()
+
+def _difference(memory: MappedElf, file: ElfFile) -> str:
+    """How memory differs from the file; empty where it does not. Raises _Unmapped."""
+    here = memory.layout()
+    if here is None and not memory.is_mapped():
+        raise _Unmapped
+    difference = _how_it_differs(here, memory, file)
+    if difference and memory.layout() != here:  # it went, or the process became another, in the middle of this
+        raise _Unmapped
+    return difference
 
 
 def _how_it_differs(here: Layout | None, memory: MappedElf, file: ElfFile) -> str:
@@ -163,7 +176,7 @@ def _how_it_differs(here: Layout | None, memory: MappedElf, file: ElfFile) -> st
     if here is not None and here.build_id is not None:
         return ""
     # the loader maps the file's own pages: the same file has the same code, even if it was written to
-    same = memory.is_file(file.status.st_dev, file.status.st_ino) or memory.has_code_of(file)
+    same = memory.file() == (file.status.st_dev, file.status.st_ino) or memory.has_code_of(file)
     return "" if same else "other code in memory than on disk"
 
 
@@ -179,7 +192,8 @@ def _is_file_path(path: str) -> bool:
     return path.endswith(_DELETED) or not Path(path).exists() or Path(path).is_file()
 
 
-def _state(path: str) -> FileState | None:
+def file_state(path: str) -> FileState | None:
+    """What tells a file from another that has its name later; None where there is none."""
     try:
         return _state_of(os.stat(path))  # noqa: PTH116
     except OSError:

@@ -14,9 +14,9 @@ from pathlib import Path
 from strobe.capture.mapped_elf import unlisted
 from strobe.errors import StrobeError, failure
 from strobe.model import LoadedModule
-from strobe.session.modules import Modules, TracedModule
+from strobe.session.modules import FileState, Modules, TracedModule, file_state
 from strobe.session.session_memory import Inside, Program, SessionMemory
-from strobe.symbols import ElfResolver, SymbolResolver
+from strobe.symbols import ElfResolver, ModuleSymbols, SymbolResolver
 from strobe.timeline import placement
 from strobe.timeline.records import SessionRecord
 from strobe.values.lookup.scope import Module, Scope
@@ -92,13 +92,22 @@ class Readable(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class MappedFiles:
+    """What a process has mapped with code, and the state of the files that have those names now: the symbols of a
+    library hold for as long as both are the same."""
+
+    modules: list[LoadedModule]
+    states: list[FileState | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Preparation:
     """Plans, and what they hold for: the program's file, and all libraries where a target lies in one."""
 
     prepared: Prepared
     scope: Scope
     program: Program | None
-    libraries: list[LoadedModule] | None
+    libraries: MappedFiles | None
 
 
 class RepeatedRead:
@@ -155,8 +164,9 @@ class Reads:
         self._modules = Modules(pid, resolver, self._memory.peek)
         self._program: Program | None = None
         self._scope: Scope | None = None
-        self._mapped: list[LoadedModule] = []
+        self._mapped = MappedFiles([], [])
         self._others: list[Module] | None = None
+        self._made: dict[int, tuple[ModuleSymbols, Module]] = {}  # by base
 
     def read(self, targets: Sequence[ReadTarget], depth: int) -> list[ReadResult]:
         """A result for each target. Raises read_refused, replaced_on_disk, what the program's symbols raise."""
@@ -197,7 +207,7 @@ class Reads:
         if made.scope.printers is not self._printers.current():
             return False
         with self.told():
-            return self._memory.executable()[0] == made.program and made.libraries in (None, self._libraries())
+            return self._memory.executable()[0] == made.program and made.libraries in (None, self._mapped_now())
 
     @contextmanager
     def told(self) -> Iterator[None]:
@@ -215,50 +225,67 @@ class Reads:
     def _current(self) -> Scope:
         """The scope; a new one where the program, or a library that was asked for, is another."""
         program, path = self._memory.executable()
-        is_same = program == self._program and (self._others is None or self._mapped == self._libraries())
-        if self._scope is None or not is_same:
-            self._program, self._others = program, None
-            self._mapped = self._libraries()
-            if not self._mapped:
-                raise ProcessLookupError(f"process {self._pid} is ending: nothing is mapped any more")
-            path = path.removesuffix(" (deleted)")
-            own = next((module for module in self._mapped if module.path == path), None)
-            if own is None:
-                raise failure("no_debug_information", path=path, hint="It is not mapped as a file.")
-            self._modules.check(own)
-            loaded = self._loaded([own])
-            if not loaded:
-                raise failure("no_debug_information", path=path, hint="Its symbols cannot be read.")
-            self._scope = self._scope_of(loaded[0])
+        if self._scope is None or program != self._program:
+            self._program, self._others, self._scope = program, None, None
+            self._made.clear()
+            self._scope = self._scope_of(self._own(path.removesuffix(" (deleted)")))
+        elif self._others is not None and self._mapped != (mapped := self._mapped_now()):
+            self._others, self._mapped = None, mapped  # the program's own symbols hold, whatever became of its file
+            self._scope = self._scope_of(self._scope.program)
         elif self._scope.printers is not self._printers.current():
             self._scope = self._scope_of(self._scope.program)
         return self._scope
 
+    def _own(self, path: str) -> Module:
+        """The program itself, whose file has, or had, that path."""
+        self._mapped = self._mapped_now()
+        if not self._mapped.modules:
+            raise ProcessLookupError(f"process {self._pid} is ending: nothing is mapped any more")
+        own = next((module for module in self._mapped.modules if module.path == path), None)
+        if own is None:
+            raise failure("no_debug_information", path=path, hint="It is not mapped as a file.")
+        self._modules.check(own)
+        loaded = self._loaded([own])
+        if not loaded:
+            raise failure("no_debug_information", path=path, hint="Its symbols cannot be read.")
+        return loaded[0]
+
     def _scope_of(self, program: Module) -> Scope:
-        blocks = GlibcThreads(self._memory, self._libraries)
+        blocks = GlibcThreads(self._memory, lambda: self._mapped_now().modules)
         return Scope(program, self._later, blocks, self._printers.current())
 
     @property
     def warnings(self) -> list[str]:
         return [] if self._printers.warning is None else [self._printers.warning]
 
-    def _libraries(self) -> list[LoadedModule]:
-        return unlisted(self._pid, [], self._memory.maps())
+    def _mapped_now(self) -> MappedFiles:
+        modules = unlisted(self._pid, [], self._memory.maps())
+        return MappedFiles(modules, [file_state(module.path) for module in modules])
 
     def _later(self) -> list[Module]:
         if self._others is None:
             program = None if self._scope is None else self._scope.program
-            others = [item for item in self._mapped if program is None or item.base != program.base]
+            others = [item for item in self._mapped.modules if program is None or item.base != program.base]
             self._others = self._loaded(others)
+            bases = {item.base for item in self._mapped.modules}
+            self._made = {base: made for base, made in self._made.items() if base in bases}
         return self._others
 
     def _loaded(self, modules: Sequence[LoadedModule]) -> list[Module]:
         return [self._module(known) for known in self._modules.of(modules)]
 
     def _module(self, known: TracedModule) -> Module:
+        """The same for as long as the symbols are: another file may have the name meanwhile, with other types."""
         path = known.module.path
+        symbols, module = self._made.get(known.module.base, (None, None))
+        if module is not None and symbols is known.symbols:
+            return module
         with _LOADING:
             details = self._resolver.details(path)
             if details is not None:
                 details.variables  # noqa: B018 - its types are the same for all sessions, and compared by identity
-        return Module(path, known.module.base, known.module.size, known.symbols, details)
+        if file_state(path) != known.state:
+            details = None
+        module = Module(path, known.module.base, known.module.size, known.symbols, details)
+        self._made[known.module.base] = known.symbols, module
+        return module

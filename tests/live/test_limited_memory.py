@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from support.sessions import Build, Launch, outcome
+from support.sessions import Build, Launch, all_events, outcome
+
+from strobe.model import EventFilter, TextMatch
 
 WARNING = "What Strobe"
 
@@ -16,8 +19,12 @@ WARNING = "What Strobe"
 def test_a_program_that_limits_its_memory(launch: Launch, build_program: Build, call: str) -> None:
     session = launch(build_program("limits_memory"), call, patterns=["main"])
     assert outcome(session).stdout == "0\n"
+    main = all_events(session, EventFilter(function=TextMatch(equals="main")))
+    entered, returned = [event.timestamp_ns / 1e9 for event in main]
     (warning,) = [text for text in session.warnings if WARNING in text]
-    assert "limits its memory (RLIMIT_AS or RLIMIT_DATA) since 0." in warning
+    since = re.search(r"limits its memory \(RLIMIT_AS or RLIMIT_DATA\) since (\d+\.\d+) s", warning)
+    assert since, warning
+    assert entered - 0.001 < float(since[1]) < returned + 0.001
 
 
 def test_one_that_limits_something_else(launch: Launch, build_program: Build) -> None:

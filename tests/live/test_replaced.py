@@ -11,16 +11,17 @@ from pathlib import Path
 
 import pytest
 from support import processes
-from support.programs import PROGRAMS
-from support.sessions import Build, Launch, outcome, totals
+from support.programs import PROGRAMS, build, source_of
+from support.sessions import Build, Launch, all_events, outcome, status, text, totals
 from support.wait import wait_until
 
 from strobe.capture.mapped_elf import MappedElf, mappings
 from strobe.errors import Code, StrobeError
-from strobe.model import LaunchSpec, LoadedModule
+from strobe.model import EventFilter, LaunchSpec, LoadedModule, TextMatch, Watch
 from strobe.session import SessionManager
 from strobe.session.modules import Modules
 from strobe.symbols import ElfResolver
+from strobe.values.reading import ReadTarget
 
 Start = Callable[..., subprocess.Popen[str]]
 NO_ID = "-Wl,--build-id=none"
@@ -192,3 +193,61 @@ def test_replaced_library_is_left_alone(
     assert session.trace(add=["main"], remove=["plugin_*"]).hooked_functions == 1
     session.stop()
     assert ends_right(process)
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
+@pytest.mark.parametrize("how", ["renamed over", "written into"])
+def test_a_library_that_comes_back_rebuilt_is_read_by_its_new_types(
+    launch: Launch,
+    build_program: Build,
+    tmp_path: Path,
+    program_cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+    how: str,
+) -> None:
+    """At the same place, under the same name, of the same size: reads, prepared reads and watches."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    shared = ("-shared", "-fPIC")
+    built: dict[type, Path] = {
+        int: build(source_of("rebuilt_library"), shared, None, program_cache),
+        float: build(
+            source_of("rebuilt_library"), (*shared, "-DLEVEL_TYPE=double", "-DLEVEL=2.5"), None, program_cache
+        ),
+    }
+    expected = {int: 11, float: 2.5}
+    library = tmp_path / "library.so"
+
+    assert len({path.stat().st_size for path in built.values()}) == 1
+    copied(built[int], library)
+    session = launch(build_program("reloads"), str(library), patterns=["step"], sampling="off")
+    rounds: list[type] = [int, float, int, int, float]
+    prepared = None
+    for number, kind in enumerate(rounds, 1):
+        wait_until(lambda number=number: len(text(session, "stdout").splitlines()) == number, f"round {number}", 20)
+        (now,) = session.read([ReadTarget("level")])
+        assert (now.error, now.value) == (None, expected[kind])
+        if prepared is None:
+            prepared = session.read_repeatedly([ReadTarget("level")])
+            assert session.trace(watch=[Watch("level")]).active_watches == ["level"]
+        assert [result.value for result in prepared.read()] == [expected[kind]]
+        if number == len(rounds):
+            break
+        if how == "renamed over":
+            copied(built[rounds[number]], library)
+            (before,) = session.read([ReadTarget("level")])  # what is mapped is the old file still
+            assert before.value == expected[kind]
+        else:
+            os.kill(session.pid, signal.SIGSTOP)  # its code changes under its feet
+            with library.open("r+b") as file:  # truncated, what the loader wrote would be lost
+                file.write(built[rounds[number]].read_bytes())
+        os.kill(session.pid, signal.SIGUSR1)
+        os.kill(session.pid, signal.SIGCONT)
+    os.kill(session.pid, signal.SIGTERM)
+    assert status(session) == 0
+    places = [line.split()[1] for line in text(session, "stdout").splitlines()]
+    assert len(set(places)) < len(rounds)  # some came at the same place
+    found = all_events(session, EventFilter(function=TextMatch(equals="step"), event_type="function_enter"))
+    assert [(event.watch_values or {})["level"] for event in found if event.watch_values] == [
+        expected[kind] for kind in rounds[1:]
+    ]

@@ -86,7 +86,7 @@ def test_threads_are_where_the_kernel_says(build_program: Build, launch: Launch)
     (tids,) = session.read([ReadTarget("gTids")])
     session.read([ReadTarget("gLocal")])
     reads = session._reads()
-    threads = GlibcThreads(ProcessMemory(session.pid), reads._libraries)
+    threads = GlibcThreads(ProcessMemory(session.pid), lambda: reads._mapped_now().modules)
     known = threads._find_structures()
     assert known is not None
     for tid in [*tids.value, session.pid]:

@@ -210,7 +210,7 @@ def test_what_a_library_has_is_read_wherever_it_is_and_nowhere_when_it_is_gone(
 ) -> None:
     """Where it was the program has other memory then; its code is there again in some rounds, elsewhere in others."""
     monkeypatch.setenv("STROBE_RECORDER", form)
-    library = build(source_of("watched_library"), ("-shared", "-fPIC"), None, program_cache)
+    library = build(source_of("unloaded_library"), ("-shared", "-fPIC"), None, program_cache)
     session = launch(build_program("moves_library", "-O0"), str(library), patterns=["step"], sampling="off")
     wait_until(lambda: "ready" in text(session, "stdout"), "the library", 20)
     names = ["plugin_level", "plugin_shape", "plugin_chosen->sides", "plugin_chosen->name"]
