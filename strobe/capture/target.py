@@ -28,6 +28,7 @@ from strobe.capture.attachable import refused, wait_until_attachable
 from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.last_thread import end_with_last_thread
+from strobe.capture.leaving import leave
 from strobe.capture.observers import observe
 from strobe.capture.recorder_state import is_recording, written_until
 from strobe.capture.spawning import ended_early, killed_on_failure, spawn_hint
@@ -335,11 +336,16 @@ class Target:
         self._signal(signal.SIGKILL)
         self._ended.wait(_TERMINATION_S * 5)
 
-    def detach(self) -> None:
-        """Leaves the process running, with its own code back in place. Raises agent_stays."""
+    def detach(self) -> bool:
+        """Leaves the process running, with its own code back in place. False where it is stopped: the agent leaves when
+        it goes on. Raises agent_stays."""
         self._released.set()
+        _take_each([self._patches.take_out])
+        return leave(self.pid, self._take_back)
+
+    def _take_back(self) -> None:
+        """All but the hooks."""
         steps = (
-            self._patches.take_out,
             self._agent.stop_recording,
             self._patches.take_out_observers,  # not before: the faults of a thread that records must be caught
             self._agent.leave_faults,

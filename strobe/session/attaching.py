@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from strobe.capture.attachable import has_agent, live_segments
+from strobe.capture.leaving import wait_until_left
 from strobe.errors import failure
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
@@ -21,13 +22,14 @@ def wait_until_unrecorded(store: Store, pid: int) -> None:
     What an agent left that could not take it back is taken over by the next one. One that is going would put back what
     the next one's Frida has changed.
     """
-    _wait_until_left(store, pid)
+    wait_until_left(pid)
+    _wait_until_ended(store, pid)
     deadline = time.monotonic() + _GOING_S
     while has_agent(pid) and time.monotonic() < deadline:
         time.sleep(_POLL_S)
 
 
-def _wait_until_left(store: Store, pid: int) -> None:
+def _wait_until_ended(store: Store, pid: int) -> None:
     deadline = time.monotonic() + _LEAVING_S
     while segments := live_segments(pid):
         record = _record_of(store, segments[0])

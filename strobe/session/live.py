@@ -35,6 +35,10 @@ from strobe.timeline.store import Store
 log = logging.getLogger(__name__)
 
 _LOOK_S = 0.05  # whether a stopped program goes on
+_LEAVES_LATER = (
+    "The program is stopped (SIGSTOP, or a debugger). Its own code is back in place, and Strobe's agent leaves it when "
+    "it goes on."
+)
 
 
 class LiveSession(Session):
@@ -238,10 +242,14 @@ class LiveSession(Session):
         self._attempt("the removal of its data", lambda: self._finish(retain=False))
 
     def _detach(self) -> None:
-        self._attempt("the agent's removal", self._target.detach)
+        self._attempt("the agent's removal", self._remove_agent)
         self._end(None)
         if self._children is not None:
             self._children.close()
+
+    def _remove_agent(self) -> None:
+        if not self._target.detach():
+            self._warn(_LEAVES_LATER)
 
     # --- TargetEvents, called on threads of the capture layer
 
@@ -258,12 +266,17 @@ class LiveSession(Session):
 
     def on_failure(self, what: str, error: BaseException) -> None:
         text = f"{what[0].upper()}{what[1:]} has failed: {threads.reason(error)}."
+        if self._warn(text):
+            log.error("session %s: %s", self.id, text, exc_info=error)
+
+    def _warn(self, text: str) -> bool:
+        """Whether it is new."""
         with self._failures_lock:
             if text in self._failures:
-                return
+                return False
             self._failures.append(text)
-        log.error("session %s: %s", self.id, text, exc_info=error)
         self._store.add_warning_later(self.id, text)
+        return True
 
     def on_module_added(self, module: LoadedModule | None, ready: Callable[[], None]) -> None:
         self._module_changes.put(ModuleChange(module, ready, 0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import ctypes
+import os
 import signal
 import subprocess
 import threading
@@ -109,3 +110,23 @@ def tasks(pid: int) -> set[int]:
 
 def attach(manager: SessionManager, pid: int) -> Session:
     return manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), ["steady_*"])
+
+
+def test_one_that_is_killed_meanwhile_is_gone(manager: SessionManager, build_program: Build) -> None:
+    """A tracer that has not waited for its end keeps it, for whoever is its parent."""
+    command = ["sh", "-c", '"$@" & echo $!; wait $!; echo $?', "sh", build_program("forks_and_looks")]
+    for number in range(12):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as shell:
+            try:
+                assert shell.stdout is not None
+                pid, ready = sorted([shell.stdout.readline(), shell.stdout.readline()])
+                assert ready == "ready\n"
+                killer = threading.Timer(0.05 + 0.03 * number, os.kill, (int(pid), signal.SIGKILL))
+                killer.start()
+                with contextlib.suppress(StrobeError):
+                    manager.launch(LaunchSpec("", pid=int(pid), project_root=str(PROGRAMS)), ["look"])
+                killer.join()
+                assert shell.communicate(timeout=30)[0] == "137\n"
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(shell.pid, signal.SIGKILL)

@@ -20,7 +20,7 @@ from support.wait import wait_until
 
 from strobe.capture import attachable, target
 from strobe.capture.agent import frida_session
-from strobe.capture.task_status import is_traced
+from strobe.capture.task_status import is_stopped, is_traced
 from strobe.errors import Code, StrobeError
 from strobe.model import EventFilter, LaunchSpec
 from strobe.session import SessionManager
@@ -286,3 +286,36 @@ def test_program_that_is_stopped_by_a_signal_can_be_ended(launch: Launch, build_
     os.kill(pid, signal.SIGSTOP)
     session.stop()
     assert not is_running(pid)
+
+
+def test_a_stopped_program_is_let_go_of_when_it_goes_on(
+    manager: SessionManager, build_program: Build, build_plugin: Callable[..., Path]
+) -> None:
+    with subprocess.Popen(
+        [build_program("loads_always"), build_plugin()], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+            spec = LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS))
+            session = manager.launch(spec, ["plugin_run"])
+            wait_until(lambda: totals(session).get("plugin_run"), "calls", 20)
+            process.send_signal(signal.SIGSTOP)
+            wait_until(lambda: is_stopped(process.pid), "the stop", 20)
+            began = time.monotonic()
+            session.stop()
+            assert time.monotonic() - began < 15  # the agent's answers were waited for 40 s
+            assert any("is stopped" in text for text in session.failures)
+            assert attachable.has_agent(process.pid)
+            with pytest.raises(StrobeError) as caught:
+                manager.launch(spec, ["plugin_run"])
+            assert "is stopped" in caught.value.message
+            process.send_signal(signal.SIGCONT)
+            again = manager.launch(spec, ["plugin_run"])  # waits until that agent has left
+            wait_until(lambda: totals(again).get("plugin_run"), "calls", 20)
+            again.stop()
+            assert again.failures == ()
+            assert not attachable.has_agent(process.pid)
+            process.send_signal(signal.SIGUSR1)
+            assert process.stdout.read() == "right\n"
+        finally:
+            processes.end(process)

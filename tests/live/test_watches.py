@@ -246,3 +246,17 @@ def test_a_watch_says_that_its_library_has_gone(launch: Launch, build_program: B
     assert [text for text in answer.warnings if "'plugin_rounds' is not read" in text and str(library) in text]
     os.kill(session.pid, signal.SIGUSR1)
     assert status(session) == 0
+
+
+def test_a_program_that_ends_as_it_unloads_one_has_not_failed(
+    launch: Launch, build_program: Build, program_cache: Path
+) -> None:
+    library = build(source_of("plugin"), ("-shared", "-fPIC"), None, program_cache)
+    for _ in range(5):
+        session = launch(build_program("leaves_library"), str(library), patterns=["step"])
+        wait_until(lambda session=session: events(session, "step"), "the library", 20)
+        session.trace(watch=[Watch("plugin_rounds")])
+        os.kill(session.pid, signal.SIGUSR1)
+        assert status(session) == 0
+        session.stop()
+        assert session.failures == ()

@@ -1,0 +1,57 @@
+"""Agents on their way out of processes. One that is stopped runs nothing, so the agent leaves when it goes on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from strobe import threads
+from strobe.capture.task_status import is_stopped
+
+_STOPPED_S = 0.5  # before nobody waits for it any more
+_LOOK_S = 0.02
+_LONGEST_S = 30.0
+
+_lock = threading.Lock()
+_leaving: dict[int, threading.Event] = {}  # by process; set when the agent has left
+
+
+def leave(pid: int, work: Callable[[], None]) -> bool:
+    """Does the `work` that takes the agent out, and raises what it raises. False where the process is stopped: then the
+    work is done when it goes on, or ends."""
+    left = threading.Event()
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            while is_stopped(pid):
+                time.sleep(_LOOK_S)
+            work()
+        finally:
+            with _lock:
+                if _leaving.get(pid) is left:
+                    del _leaving[pid]
+            left.set()
+
+    with _lock:
+        _leaving[pid] = left
+    threads.start(f"strobe-leave-{pid}", run, failed.append)
+    stopped_since = None
+    while not left.wait(_LOOK_S):
+        now = time.monotonic()
+        stopped_since = (stopped_since or now) if is_stopped(pid) else None
+        if stopped_since is not None and now - stopped_since > _STOPPED_S:
+            return False
+    if failed:
+        raise failed[0]
+    return True
+
+
+def wait_until_left(pid: int) -> None:
+    """Waits for an agent that is on its way out of a process that is not stopped, 30 s at most."""
+    with _lock:
+        left = _leaving.get(pid)
+    deadline = time.monotonic() + _LONGEST_S
+    while left is not None and not left.wait(_LOOK_S) and time.monotonic() < deadline and not is_stopped(pid):
+        continue
