@@ -4,6 +4,7 @@
  * On other CPUs than x86-64 Interceptor makes and writes them itself, which is why the host asks only before the program runs.
  */
 
+import { forgetRemovals, isUnloaded } from "./modules.js";
 import { PresentCode } from "./present_code.js";
 import { type Recorder } from "./recorder.js";
 import { jumpsOf, makeTrampolines } from "./trampolines.js";
@@ -23,10 +24,15 @@ export const REFUSALS: Record<number, string> = {
 export const LOOPS_TO_ENTRY = 0x100;
 const PLAN_LOOPS_TO_ENTRY = 8;
 
-export interface HookRequest {
+export interface TrampolineRequest {
     ids: number[];
     addresses: string[];
     sizes: number[];
+}
+
+export interface HookRequest extends TrampolineRequest {
+    /** The last removal of a library that the host has dealt with. */
+    removals: number;
 }
 
 export interface HookAnswer {
@@ -62,17 +68,21 @@ export class Hooks {
         const code = new PresentCode();
         const there = request.ids.map((_, index) => code.has(Number(request.addresses[index]), request.sizes[index]));
         const present = <T>(items: T[]): T[] => items.filter((_, index) => there[index]);
-        const { ids, addresses, sizes } = request;
+        const { ids, addresses, sizes, removals } = request;
+        forgetRemovals(removals);
         const answers = this.prepareAll({ ids: present(ids), addresses: present(addresses), sizes: present(sizes) });
         let next = 0;
-        return there.map(isThere => isThere ? answers[next++] : refused(REFUSALS[4]));
+        return there.map((isThere, index) => {
+            const answer = isThere ? answers[next++] : refused(REFUSALS[4]);
+            return isUnloaded(ptr(addresses[index])) ? refused("unloaded") : answer;
+        });
     }
 
-    private prepareAll(request: HookRequest): HookAnswer[] {
+    private prepareAll(request: TrampolineRequest): HookAnswer[] {
         return this.recorder.enter === null ? this.prepareProbes(request) : this.prepareTrampolines(request);
     }
 
-    private prepareTrampolines(request: HookRequest): HookAnswer[] {
+    private prepareTrampolines(request: TrampolineRequest): HookAnswer[] {
         const answers = makeTrampolines(this.recorder, request);
         this.noteLoops(request, answers.map(answer => answer.loopsToEntry));
         const made = answers.map(({ answer }) => answer);
@@ -80,11 +90,11 @@ export class Hooks {
         return made;
     }
 
-    private noteLoops(request: HookRequest, loops: boolean[]): void {
+    private noteLoops(request: TrampolineRequest, loops: boolean[]): void {
         this.recorder.addFlags(request.ids.filter((_, index) => loops[index]), PLAN_LOOPS_TO_ENTRY);
     }
 
-    private prepareProbes(request: HookRequest): HookAnswer[] {
+    private prepareProbes(request: TrampolineRequest): HookAnswer[] {
         const addresses = request.addresses.map(address => ptr(address));
         const checks = this.recorder.checkPatchable(addresses, request.sizes);
         this.noteLoops(request, [...checks].map(check => (check & LOOPS_TO_ENTRY) !== 0));

@@ -5,7 +5,7 @@ import { type HookAnswer, Hooks, type HookRequest } from "./hooks.js";
 import {
     allowTracer, bufferStandardOutputByLine, closeDescriptor, endProgram, keepLibrary, loadLibrary, readOwnMemory, redirectStandardInput,
 } from "./libc.js";
-import { type AgentSocket, announce, connectedBy, describe, isCutOff, leave, type ModuleAnswer, observe } from "./modules.js";
+import { type AgentSocket, announce, connectedBy, describe, isCutOff, leave, type ModuleAnswer, noteRemoval, observe } from "./modules.js";
 import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
 import { prepareForks } from "./libc_locks.js";
@@ -95,7 +95,8 @@ rpc.exports = {
             recorder?.codeChanges.forget(module.base, module.size);
             forgetTrampolines(module.base, module.size);
             recorder?.extras.forget(module.base);
-            if (!isCutOff()) send({ type: "module-removed", module: describe(module), gone });
+            const removal = noteRemoval(module);
+            if (!isCutOff()) send({ type: "module-removed", module: describe(module), gone, removal });
         }, () => { announce(null, recorder); });
     },
 

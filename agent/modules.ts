@@ -25,6 +25,10 @@ export interface ModuleAnswer {
 /** The agent's connection: its descriptor and its inode's number, in digits. */
 export type AgentSocket = [descriptor: number, inode: string];
 
+/** Libraries that have been unloaded, which the host may not have dealt with yet; another one may lie there by now. */
+let gone: { removal: number; start: NativePointer; end: NativePointer }[] = [];
+let removals = 0;
+
 let announced = 0;
 let socket: AgentSocket | null = null;
 let isLeaving = false;
@@ -41,6 +45,21 @@ export function isCutOff(): boolean {
 /** Nobody waits any more. */
 export function leave(): void {
     isLeaving = true;
+}
+
+/** Its number, by which the host says that it has dealt with it. */
+export function noteRemoval(module: Module): number {
+    gone.push({ removal: ++removals, start: module.base, end: module.base.add(module.size) });
+    return removals;
+}
+
+/** The host has dealt with the removals up to this one. */
+export function forgetRemovals(until: number): void {
+    gone = gone.filter(({ removal }) => removal > until);
+}
+
+export function isUnloaded(address: NativePointer): boolean {
+    return gone.some(({ start, end }) => address.compare(start) >= 0 && address.compare(end) < 0);
 }
 
 export function describe(module: Module): ModuleAnswer {

@@ -1,7 +1,7 @@
 /** Trampolines: csrc/recorder/arch/x86_64/trampolines.c writes them, here is found where. */
 
 import { digits, type Jump } from "./code_changes.js";
-import { type HookAnswer, type HookRequest, LOOPS_TO_ENTRY, refused, REFUSALS } from "./hooks.js";
+import { type HookAnswer, LOOPS_TO_ENTRY, refused, REFUSALS, type TrampolineRequest } from "./hooks.js";
 import { makeExecutable, unmap } from "./libc.js";
 import { mapNear } from "./near_memory.js";
 import type { Recorder } from "./recorder.js";
@@ -43,7 +43,7 @@ export interface Trampoline {
 }
 
 /** `enter`: where they lead, if not to what records the call. */
-export function makeTrampolines(recorder: Recorder, request: HookRequest, enter?: NativePointer): Trampoline[] {
+export function makeTrampolines(recorder: Recorder, request: TrampolineRequest, enter?: NativePointer): Trampoline[] {
     const made = new Array<Trampoline>(request.ids.length);
     const known = new ModuleMap();
     for (const group of groups(request.addresses.map(address => ptr(address)))) {
@@ -69,7 +69,7 @@ function groups(addresses: NativePointer[]): number[][] {
 }
 
 function makeGroup(
-    recorder: Recorder, request: HookRequest, group: number[], known: ModuleMap, enter?: NativePointer,
+    recorder: Recorder, request: TrampolineRequest, group: number[], known: ModuleMap, enter?: NativePointer,
 ): Trampoline[] {
     const bytes = HEADER_BYTES + TRAMPOLINE_BYTES * group.length;
     const first = ptr(request.addresses[group[0]]);
@@ -96,7 +96,7 @@ function makeGroup(
     }
 }
 
-function fillIn(request: HookRequest, group: number[]): NativePointer {
+function fillIn(request: TrampolineRequest, group: number[]): NativePointer {
     const hooks = Memory.alloc(HOOK_BYTES * group.length);
     group.forEach((index, position) => {
         const hook = hooks.add(position * HOOK_BYTES);

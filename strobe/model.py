@@ -140,6 +140,15 @@ class LoadedModule:
 
 
 @dataclass(frozen=True, slots=True)
+class Removal:
+    """A library that was unloaded: when, in ticks, and the number of this removal in the process, from 1."""
+
+    module: LoadedModule
+    ticks: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchSpec:
     """What to start. `env` adds to the environment of the daemon or caller; "inherit" passes its streams on."""
 

@@ -36,7 +36,7 @@ from strobe.capture.target_events import TargetEvents
 from strobe.capture.task_status import filters_calls
 from strobe.errors import StrobeError, failure
 from strobe.low_descriptors import fridas_descriptors, low_descriptors_taken
-from strobe.model import ExitStatus, LaunchSpec, LoadedModule
+from strobe.model import ExitStatus, LaunchSpec, LoadedModule, Removal
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +76,7 @@ class Target:
         self._pidfd_lock = threading.Lock()
         self._patches = CodePatches(pid)
         self.tells_of_libraries = True  # that come while it runs
+        self.removals = 0  # number of the last one whose hooks were forgotten
         self._patches.running = attached
         self._is_allowed = False
         self._ended = threading.Event()
@@ -226,7 +227,8 @@ class Target:
         self._agent.register_unwinder(addresses)
 
     def install(self, hooks: Sequence[HookRequest]) -> list[str]:
-        """Places hooks in one batch; for each "" or why it was not placed."""
+        """Places hooks in one batch; for each "" or why it was not placed: "unloaded" where its library has gone since
+        the last of `removals`, whatever lies there now."""
         if self.setup.interceptor_writes and self._patches.running:
             return ["already-running"] * len(hooks)
         self._agent.assign_extras({hook.function_id: hook.plan for hook in hooks})
@@ -235,6 +237,7 @@ class Target:
             [hook.address for hook in hooks],
             [hook.size for hook in hooks],
             [hook.plan for hook in hooks],
+            self.removals,
         )
         prepared = {
             hook.function_id: PatchRequest(hook.address, answer, hook.code)
@@ -387,9 +390,9 @@ class Target:
         """It was unloaded, and its hooks with it."""
         self._patches.forget(module.base, module.size)
 
-    def _remove_module(self, module: LoadedModule, gone_ticks: int) -> None:
-        self.forget(module)
-        self._events.on_module_removed(module, gone_ticks)
+    def _remove_module(self, removal: Removal) -> None:
+        self.forget(removal.module)
+        self._events.on_module_removed(removal)
 
     def _signal(self, number: int) -> None:
         with self._pidfd_lock, contextlib.suppress(ProcessLookupError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, Protocol
 
-from strobe.model import ExitStatus, LoadedModule
+from strobe.model import ExitStatus, LoadedModule, Removal
 
 
 class TargetEvents(Protocol):
@@ -19,6 +19,6 @@ class TargetEvents(Protocol):
         """The process has ended. What its children write to its streams is told until this returns."""
 
     def on_module_added(self, module: LoadedModule | None, ready: Callable[[], None]) -> None: ...
-    def on_module_removed(self, module: LoadedModule, gone_ticks: int) -> None: ...
+    def on_module_removed(self, removal: Removal) -> None: ...
     def on_failure(self, what: str, error: BaseException) -> None:
         """`what` of the observation has failed, for good: the program goes on, and less of it is seen."""

@@ -13,7 +13,8 @@ from strobe.capture.target import Target
 from strobe.model import FunctionSymbol, LoadedModule
 from strobe.session.modules import TracedModule
 from strobe.session.plans import Returns
-from strobe.symbols import SymbolResolver
+from strobe.symbols import ModuleSymbols, SymbolResolver
+from strobe.symbols.frames.unwinding import UnwindTables
 
 
 class Callers:
@@ -24,11 +25,14 @@ class Callers:
         self._resolver = resolver
         self._sent: bytes = b""
         self._mixed: set[str] = set()  # paths of modules with code that has no unwind information beside such as has
+        self._tables: dict[str, tuple[ModuleSymbols, UnwindTables | None]] = {}  # by path; of the files that are mapped
 
     def update(self, modules: Sequence[LoadedModule], traced: Sequence[TracedModule]) -> None:
         """To be called whenever modules have come or gone, before hooks are placed in them."""
-        paths = {item.symbols.path for item in traced}
-        self._mixed |= {path for path in paths if self._resolver.unwind_tables(path).has_other_code}
+        for item in traced:
+            tables = self._tables_of(item)
+            if tables is not None and tables.has_other_code:
+                self._mixed.add(item.symbols.path)
         if not self._mixed:
             return
         found = {item.module.base: self._covered(item) for item in traced if item.symbols.path in self._mixed}
@@ -40,10 +44,13 @@ class Callers:
             self._target.set_callers(content)
             self._sent = content
 
-    def returns(self, path: str, functions: Sequence[FunctionSymbol]) -> list[Returns]:
+    def returns(self, module: TracedModule, functions: Sequence[FunctionSymbol]) -> list[Returns]:
         """Whose return addresses may be replaced, of functions of one module that `update` has seen; in their order."""
-        covered = self._resolver.unwind_tables(path).cover([item.address for item in functions])
-        others = Returns.TO_KNOWN_CODE if path in self._mixed else Returns.ALWAYS
+        tables = self._tables_of(module)
+        if tables is None:
+            return [Returns.NEVER] * len(functions)
+        covered = tables.cover([item.address for item in functions])
+        others = Returns.TO_KNOWN_CODE if module.symbols.path in self._mixed else Returns.ALWAYS
         return [others if is_covered else Returns.NEVER for is_covered in covered]
 
     def warnings(self) -> list[str]:
@@ -56,5 +63,14 @@ class Callers:
         ]
 
     def _covered(self, item: TracedModule) -> list[tuple[int, int]]:
-        ranges = self._resolver.unwind_tables(item.symbols.path).ranges
-        return [(item.address(start), item.address(end)) for start, end in ranges]
+        tables = self._tables_of(item)
+        return [] if tables is None else [(item.address(start), item.address(end)) for start, end in tables.ranges]
+
+    def _tables_of(self, item: TracedModule) -> UnwindTables | None:
+        """Read once, of the very file that is mapped; None where that had gone before they could be read."""
+        path = item.symbols.path
+        symbols, tables = self._tables.get(path, (None, None))
+        if symbols is not item.symbols:
+            tables = item.current(lambda: self._resolver.unwind_tables(path))
+            self._tables[path] = item.symbols, tables
+        return tables

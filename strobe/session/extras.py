@@ -18,7 +18,7 @@ from strobe.errors import StrobeError, failure
 from strobe.model import FunctionSymbol, Watch
 from strobe.session.deep import MAX_BYTES, Followed, Following
 from strobe.session.watches import MAX_WATCHES, CompiledWatch, compiled
-from strobe.symbols import ModuleSymbols, SymbolResolver
+from strobe.symbols import ModuleSymbols
 from strobe.symbols.calls.signature import SignatureTypes
 from strobe.symbols.select.patterns import parse_all
 from strobe.symbols.select.selection import matching
@@ -156,13 +156,16 @@ class Extras:
                 self._functions[name] = found
                 self.generation += 1
 
-    def numbers(self, functions: Sequence[FunctionSymbol], resolver: SymbolResolver) -> list[int]:
-        """For each function the number of its set; 0: nothing more is recorded of it."""
+    def numbers(
+        self, functions: Sequence[FunctionSymbol], known_types: Callable[[], Sequence[SignatureTypes | None]]
+    ) -> list[int]:
+        """For each function the number of its set; 0: nothing more is recorded of it. `known_types` gives the types of
+        each one's signature."""
         if self._following is None and not self._watches:
             return [0] * len(functions)
         types: Sequence[SignatureTypes | None] = [None] * len(functions)
         if self._following is not None:
-            types = resolver.signature_types(functions)
+            types = known_types()
         sets = [self._set_of(*item) for item in zip(functions, types, strict=True)]
         self._followed_functions += sum(item.follows for item in sets)
         self._make([item for item in dict.fromkeys(sets) if item.words and item not in self._sets])

@@ -17,6 +17,7 @@ from strobe.session.function_ids import LAST, FunctionIds
 from strobe.session.modules import Modules, TracedModule
 from strobe.session.plans import Returns, plan_of, recorded
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
+from strobe.symbols.calls.signature import SignatureTypes
 from strobe.symbols.select.hooking import is_system_runtime
 from strobe.symbols.select.selection import called
 from strobe.timeline.store import Store
@@ -69,7 +70,9 @@ class Hooks:
         resolver: SymbolResolver,
         text_bytes: int,
         now_ticks: Callable[[], int],
+        is_going: Callable[[int], bool],
     ) -> None:
+        """`is_going`: whether what was at a base has been unloaded, and `forget` is still to be called."""
         self._now_ticks = now_ticks
         self._overwritten: set[int] = set()
         self._text_words = -(-text_bytes // 8)
@@ -81,7 +84,7 @@ class Hooks:
         self._refused: dict[Key, str] = {}
         self._unwinders: set[int] = set()
         self._link_bases: dict[str, int] = {}
-        self._modules = Modules(target.pid, resolver)
+        self._modules = Modules(target.pid, resolver, is_going=is_going)
         self._callers = Callers(target, resolver)
         self._ids = FunctionIds()
         self.extras = Extras(store.get_session(session_id).project_root, self._send_extras)
@@ -255,17 +258,21 @@ class Hooks:
         try:
             codes = module.entry_codes(functions)
         except (OSError, ValueError):  # replaced in this very moment: the next call says so
-            self._refused |= {(module.module.base, item.address): "other-code" for item in functions}
+            self._refuse({(module.module.base, item.address): "other-code" for item in functions})
             return
         native = self._target.setup.form == "native"
         with _collector_paused():
-            found = [recorded(item, native, self._text_words) for item in self._resolver.detail(functions)]
+            known = module.current(lambda: self._resolver.detail(functions))
+            if known is None:  # as above
+                self._refuse({(module.module.base, item.address): "other-code" for item in functions})
+                return
+            found = [recorded(item, native, self._text_words) for item in known]
         detailed = dict(zip(taken, found, strict=True))
         self._note_link_base(module)
         self._store.add_functions(self._session_id, detailed)
         self._register_unwinder(module)
-        numbers = self._extras_of(found)
-        returns = self._callers.returns(module.symbols.path, functions)
+        numbers = self._extras_of(module.module.base, found)
+        returns = self._callers.returns(module, functions)
         plans = {
             function_id: plan_of(item, self.sampling, number, mode)
             for (function_id, item), number, mode in zip(detailed.items(), numbers, returns, strict=True)
@@ -276,21 +283,34 @@ class Hooks:
         ]
         answers = self._target.install(requests)
         placed = []
+        refused = {}
         for (function_id, item), answer, mode in zip(detailed.items(), answers, returns, strict=True):
             key = (module.module.base, item.address)
-            if answer:
-                self._refused[key] = answer
-            else:
+            if answer and answer != "unloaded":  # `forget` follows
+                refused[key] = answer
+            elif not answer:
                 placed.append(function_id)
             if not answer or answer in _PASSING:
                 plan, generation = plans[function_id], self.extras.generation
                 self._hooks[key] = _Hook(function_id, item, plan, not answer, generation, mode)
+        self._refuse(refused)
         # not before it stands: until then calls were missed
         since = self._now_ticks() if arrived_ticks is None else arrived_ticks
         self._store.open_spans(self._session_id, placed, since)
 
-    def _extras_of(self, functions: Sequence[FunctionSymbol]) -> list[int]:
-        return self.extras.numbers(functions, self._resolver) if functions else []
+    def _refuse(self, refused: Mapping[Key, str]) -> None:
+        """Nothing is said of a library that has been unloaded meanwhile: what is in its place is not its code."""
+        going = {base for base in {base for base, _ in refused} if not self._modules.is_there(base)}
+        self._refused |= {key: why for key, why in refused.items() if key[0] not in going}
+
+    def _extras_of(self, base: int, functions: Sequence[FunctionSymbol]) -> list[int]:
+        module = self._modules.at(base)
+
+        def types() -> Sequence[SignatureTypes | None]:
+            found = None if module is None else module.current(lambda: self._resolver.signature_types(functions))
+            return [None] * len(functions) if found is None else found
+
+        return self.extras.numbers(functions, types)
 
     def _send_extras(self, pending: Pending) -> list[int]:
         self._store.add_extras(self._session_id, pending.descriptions)
@@ -311,11 +331,16 @@ class Hooks:
 
     def _enable(self, keys: Sequence[Key]) -> None:
         changed: dict[Key, Plan] = {}
-        older = [hook for key in keys if (hook := self._hooks[key]).generation != self.extras.generation]
-        numbers = dict(zip(map(id, older), self._extras_of([hook.function for hook in older]), strict=True))
+        older: dict[int, list[Key]] = {}
+        for key in keys:
+            if self._hooks[key].generation != self.extras.generation:
+                older.setdefault(key[0], []).append(key)
+        numbers: dict[Key, int] = {}
+        for base, own in older.items():
+            numbers |= zip(own, self._extras_of(base, [self._hooks[key].function for key in own]), strict=True)
         for key in keys:
             hook = self._hooks[key]
-            number = numbers.get(id(hook), hook.plan.extras)
+            number = numbers.get(key, hook.plan.extras)
             plan = plan_of(hook.function, self.sampling, number, hook.returns)
             if not hook.enabled or plan != hook.plan:
                 changed[key] = plan
@@ -323,17 +348,19 @@ class Hooks:
                 hook.generation = self.extras.generation
         if changed:
             refused = self._change(changed)
+            again = {}
             opened = []
             for key, plan in changed.items():
                 hook = self._hooks[key]
                 if not hook.enabled:
                     self._refused.pop(key, None)
                     if hook.function_id in refused:
-                        self._refused[key] = refused[hook.function_id]
+                        again[key] = refused[hook.function_id]
                     else:
                         opened.append(hook.function_id)
                 hook.plan, hook.generation = plan, self.extras.generation
                 hook.enabled = hook.enabled or hook.function_id not in refused
+            self._refuse(again)
             self._store.open_spans(self._session_id, opened, self._now_ticks())
 
     def _disable(self, keys: Sequence[Key]) -> None:

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 from strobe.capture.mapped_elf import located, unlisted
 from strobe.capture.target import Target
-from strobe.model import LoadedModule
+from strobe.model import LoadedModule, Removal
 from strobe.session.hooks import Hooks
 from strobe.timeline.store import Store
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleChange:
-    """A library came, and a thread waits for `ready`, or went at `gone_ticks`. `module`: None where those in namespaces
-    of their own (dlmopen) have changed, which are to be looked for."""
+    """A library came, and a thread waits for `ready`, or went by `removal`. `module`: None where those in namespaces of
+    their own (dlmopen) have changed, which are to be looked for."""
 
     module: LoadedModule | None
-    ready: Callable[[], None] | None
-    gone_ticks: int
+    ready: Callable[[], None] | None = None
+    removal: Removal | None = None
 
     @property
     def what(self) -> str:
@@ -56,9 +56,10 @@ class Libraries:
         arrived = self._now_ticks()  # the thread that loads it waits, so none of its code has run
         if change.module is None:
             return dict.fromkeys(self.look(arrived), arrived)
-        if change.ready is None:
+        if change.removal is not None:
             self._listed.pop(change.module.base, None)
-            self._forget(change.module, change.gone_ticks)
+            self._forget(change.module, change.removal.ticks)
+            self._target.removals = change.removal.number
             return {}
         module = self._located(change.module)
         before = self._unlisted.pop(module.base, None)

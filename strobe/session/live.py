@@ -6,7 +6,9 @@ import logging
 import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Literal
 
@@ -17,7 +19,7 @@ from strobe.capture.limits import limits_memory
 from strobe.capture.target import Target
 from strobe.capture.task_status import filters_calls
 from strobe.errors import Code, StrobeError, failure
-from strobe.model import ExitStatus, LoadedModule, Sampling, TraceAnswer, Watch
+from strobe.model import ExitStatus, LoadedModule, Removal, Sampling, TraceAnswer, Watch
 from strobe.session.answers import hook_notes, how_it_ended, runtime_answer
 from strobe.session.confirmation import Confirmation
 from strobe.session.endings import end_columns, end_fields, open_warnings
@@ -72,6 +74,8 @@ class LiveSession(Session):
         self._failures: list[str] = []
         self._failures_lock = threading.Lock()
         self._module_changes: queue.SimpleQueue[ModuleChange | None] = queue.SimpleQueue()
+        self._going: Counter[int] = Counter()  # by base: removals in that queue
+        self._going_lock = threading.Lock()
         self._target: Target
         self._hooks: Hooks
         self._libraries: Libraries
@@ -79,7 +83,8 @@ class LiveSession(Session):
     def begin(self, target: Target) -> None:
         """Takes over a target that has not been resumed yet."""
         self._target = target
-        self._hooks = Hooks(self._store, self.id, target, self._resolver, self._text_bytes, self._now_ticks)
+        options = (self._text_bytes, self._now_ticks, self._is_going)
+        self._hooks = Hooks(self._store, self.id, target, self._resolver, *options)
         self._libraries = Libraries(self._store, self.id, target, self._hooks, self._now_ticks)
         record = self._store.update_session(self.id, pid=target.pid)
         self._store.add_notes(self.id, {"form": target.setup.form})
@@ -279,10 +284,12 @@ class LiveSession(Session):
         return True
 
     def on_module_added(self, module: LoadedModule | None, ready: Callable[[], None]) -> None:
-        self._module_changes.put(ModuleChange(module, ready, 0))
+        self._module_changes.put(ModuleChange(module, ready))
 
-    def on_module_removed(self, module: LoadedModule, gone_ticks: int) -> None:
-        self._module_changes.put(ModuleChange(module, None, gone_ticks))
+    def on_module_removed(self, removal: Removal) -> None:
+        with self._going_lock:
+            self._going[removal.module.base] += 1
+        self._module_changes.put(ModuleChange(removal.module, removal=removal))
 
     def _apply(self, arrived: dict[int, int] | None = None) -> None:
         try:
@@ -346,8 +353,19 @@ class LiveSession(Session):
         self.on_failure("tracing of libraries that are loaded later", error)
         self._module_changes.put(None)
 
+    def _is_going(self, base: int) -> bool:
+        """Whether a library that was there has been unloaded, which nobody here has dealt with yet."""
+        with suppress(StrobeError, ProcessLookupError):
+            self._target.modules()  # the agent's answers follow what it has told before
+        with self._going_lock:
+            return self._going[base] > 0
+
     def _change_module(self, change: ModuleChange) -> dict[int, int]:
         """As Libraries.change."""
+        if change.removal is not None:
+            with self._going_lock:
+                self._going[change.removal.module.base] -= 1
+                self._going += Counter()  # keeps what is left of them
         return {} if self._stopping or self._exited.is_set() else self._libraries.change(change)
 
     def _trace_arrived(self, arrived: dict[int, int]) -> None:

@@ -9,10 +9,11 @@ replaced later gets no more hooks.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from strobe.capture.mapped_elf import ElfFile, Layout, MappedElf, Peek
 from strobe.errors import StrobeError, failure
@@ -23,6 +24,7 @@ _DELETED = " (deleted)"
 _CODE_BYTES = 32  # more than the instructions that a hook displaces
 _SHOWN = 5
 
+T = TypeVar("T")
 FileState = tuple[int, int, int, int]  # device, inode, mtime in ns, size
 
 
@@ -46,6 +48,14 @@ class TracedModule:
         """Where it lies in the process."""
         return self.module.base + link_address - self.symbols.link_base
 
+    def current(self, read: Callable[[], T]) -> T | None:
+        """What `read` gives of the file; None where the file is gone, or another one has its name by now."""
+        try:
+            found = read()
+        except StrobeError:
+            return None
+        return found if file_state(self.symbols.path) == self.state else None
+
     def entry_codes(self, functions: Sequence[FunctionSymbol]) -> list[bytes]:
         """What stands at their entries in the file; nothing where the loader changes code. Raises OSError, ValueError
         where the file is gone."""
@@ -60,10 +70,18 @@ class TracedModule:
 class Modules:
     """Not for several threads at once. Its methods raise ProcessLookupError when the process is gone."""
 
-    def __init__(self, pid: int, resolver: SymbolResolver, peek: Peek | None = None) -> None:
-        """`peek`: how memory is read where /proc/PID/mem may not be."""
+    def __init__(
+        self,
+        pid: int,
+        resolver: SymbolResolver,
+        peek: Peek | None = None,
+        is_going: Callable[[int], bool] = lambda base: False,
+    ) -> None:
+        """`peek`: how memory is read where /proc/PID/mem may not be; `is_going`: whether what was at a base is known to
+        have been unloaded."""
         self._pid = pid
         self._peek = peek
+        self._is_going = is_going
         self._resolver = resolver
         self._known: dict[tuple[str, int], TracedModule] = {}  # by path and base
         self._refused: dict[str, str] = {}  # path -> how it differs
@@ -90,9 +108,23 @@ class Modules:
         if how:
             raise failure("replaced_on_disk", path=program.path, pid=self._pid, how=how)
 
+    def at(self, base: int) -> TracedModule | None:
+        """What `of` has found there."""
+        return next((known for key, known in self._known.items() if key[1] == base), None)
+
     def forget(self, base: int) -> None:
         """A library was unloaded."""
         self._known = {key: known for key, known in self._known.items() if key[1] != base}
+
+    def is_there(self, base: int) -> bool:
+        """Whether what `of` has found at a base still is."""
+        known = self.at(base)
+        memory = MappedElf(self._pid, base, self._peek)
+        try:
+            is_same = known is None or memory.file() == known.mapped
+            return memory.is_mapped() and is_same and not self._is_going(base)
+        finally:
+            memory.close()
 
     def warnings(self) -> list[str]:
         """Which files are no longer what the process runs."""
@@ -131,6 +163,8 @@ class Modules:
         if isinstance(loaded, TracedModule):
             self._known[key] = loaded
             return loaded
+        if loaded and self._is_going(module.base):
+            raise _Unmapped
         if known is not None:  # what is hooked already is hooked by symbols that were right
             known.stale = loaded
         elif loaded:

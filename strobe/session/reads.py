@@ -17,6 +17,7 @@ from strobe.model import LoadedModule
 from strobe.session.modules import FileState, Modules, TracedModule, file_state
 from strobe.session.session_memory import Inside, Program, SessionMemory
 from strobe.symbols import ElfResolver, ModuleSymbols, SymbolResolver
+from strobe.symbols.details import ModuleDetails
 from strobe.timeline import placement
 from strobe.timeline.records import SessionRecord
 from strobe.values.lookup.scope import Module, Scope
@@ -280,12 +281,14 @@ class Reads:
         symbols, module = self._made.get(known.module.base, (None, None))
         if module is not None and symbols is known.symbols:
             return module
+        details = known.current(lambda: self._details(path))
+        module = Module(path, known.module.base, known.module.size, known.symbols, details)
+        self._made[known.module.base] = known.symbols, module
+        return module
+
+    def _details(self, path: str) -> ModuleDetails | None:
         with _LOADING:
             details = self._resolver.details(path)
             if details is not None:
                 details.variables  # noqa: B018 - its types are the same for all sessions, and compared by identity
-        if file_state(path) != known.state:
-            details = None
-        module = Module(path, known.module.base, known.module.size, known.symbols, details)
-        self._made[known.module.base] = known.symbols, module
-        return module
+            return details

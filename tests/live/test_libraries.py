@@ -19,7 +19,7 @@ from support.sessions import Build, Launch, all_events, outcome, status, text, t
 from support.wait import wait_until
 
 from strobe.capture.agent import agent_link
-from strobe.model import EventFilter, LaunchSpec
+from strobe.model import EventFilter, LaunchSpec, TextMatch
 from strobe.session import SessionManager, function_ids
 from strobe.timeline.store import Store
 
@@ -211,3 +211,25 @@ def test_numbers_end_where_the_recorder_has_no_room() -> None:
     header = (PROGRAMS.parents[1] / "csrc/recorder/recorder.h").read_text()
     found = re.search(r"#define STROBE_FUNCTION_CAPACITY (\d+)u", header)
     assert found is not None and int(found[1]) - 1 == function_ids.LAST
+
+
+def test_tracing_changes_while_libraries_take_each_others_place(
+    launch: Launch, build_program: Build, program_cache: Path
+) -> None:
+    """What is hooked is a function of the library that it is recorded as, and none is refused for what came since."""
+    shared = ("-shared", "-fPIC")
+    even = build(source_of("plugin"), shared, None, program_cache)
+    odd = build(source_of("plugin"), (*shared, "-Dplugin_helper=other_helper"), None, program_cache)
+    session = launch(build_program("swaps_libraries"), str(even), str(odd), sampling="off")
+    names = ["plugin_helper", "other_helper"]
+    told: set[str] = set()
+    for _ in range(200):
+        told.update(session.trace(add=names).warnings)
+        told.update(session.trace(remove=names).warnings)
+    os.kill(session.pid, signal.SIGUSR1)
+    assert outcome(session).stdout == "0 wrong\n"
+    assert told <= {text for text in told if text.startswith("No function matches")}
+    for number, name in enumerate(names):
+        events = all_events(session, EventFilter(function=TextMatch(equals=name), event_type="function_enter"))
+        rounds = {event.arguments[0].value % 2 for event in events if event.arguments}
+        assert rounds == {number}, name

@@ -88,7 +88,7 @@ class Silent:
     def on_module_added(self, module: object, ready: Callable[[], None]) -> None:
         ready()
 
-    def on_module_removed(self, module: object, gone_ticks: int) -> None: ...
+    def on_module_removed(self, removal: object) -> None: ...
 
 
 def test_the_target_follows_no_link(build_program: Build, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from strobe import resources, threads
 from strobe.capture import task_status
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.errors import StrobeError, failure
-from strobe.model import LoadedModule
+from strobe.model import LoadedModule, Removal
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ _PLAN_ENABLED = 1  # STROBE_PLAN_ENABLED
 # A library is there, and the thread that loads it waits until the second argument is called. None: those that
 # mapped_elf.unlisted finds have changed.
 ModuleAdded = Callable[[LoadedModule | None, Callable[[], None]], None]
-ModuleRemoved = Callable[[LoadedModule, int], None]  # when, in ticks
+ModuleRemoved = Callable[[Removal], None]
 
 
 class Unresponsive(StrobeError):
@@ -176,13 +176,14 @@ class AgentLink:
         self._ask(self._script.exports_sync.register_unwinder, [hex(address) for address in addresses])
 
     def prepare_hooks(
-        self, ids: list[int], addresses: list[int], sizes: list[int], plans: list[Plan]
+        self, ids: list[int], addresses: list[int], sizes: list[int], plans: list[Plan], removals: int
     ) -> list[Trampoline | str]:
-        """Makes trampolines and changes nothing yet; for a function that cannot be hooked, why not.
+        """Makes trampolines and changes nothing yet; for a function that cannot be hooked, why not. `removals`: the
+        last one that was dealt with; "unloaded" is the answer for what lay in a library that has gone since.
 
         Where Interceptor writes the hooks they are placed when this returns, and "" stands for such a one.
         """
-        request = {"ids": ids, "addresses": [hex(item) for item in addresses], "sizes": sizes}
+        request = {"ids": ids, "addresses": [hex(item) for item in addresses], "sizes": sizes, "removals": removals}
         layouts = b"".join(bytes([plan.flags]) + plan.layout for plan in plans)
         answers = self._ask(self._script.exports_sync.prepare_hooks, request, layouts, seconds=INSTALL_S)
         if self._interceptor_writes:
@@ -366,7 +367,7 @@ class AgentLink:
                 module = payload["module"]
                 self._on_added(None if module is None else _module(module), lambda: self._let_load(ticket))
         elif payload.get("type") == "module-removed":
-            self._on_removed(_module(payload["module"]), int(payload["gone"]))
+            self._on_removed(Removal(_module(payload["module"]), int(payload["gone"]), payload["removal"]))
 
     def _let_load(self, ticket: str) -> None:
         with self._loads_lock:
