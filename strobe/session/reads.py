@@ -28,6 +28,7 @@ from strobe.values.write.changes import Change
 from strobe.values.write.writing import Store, Writer, WriteResult, WriteTarget
 
 _LOADING = threading.Lock()  # what sessions share of debug information is made by one thread
+_EXECS = 10  # that a read is begun anew for
 _MAX_NAMES = 4096  # of addresses, that are kept for one repeated read
 
 
@@ -129,11 +130,14 @@ class RepeatedRead:
 
     def read(self) -> list[ReadResult]:
         """A result for each target. Raises as Reads.read."""
+        with self._reads.told():
+            return self._reads.of_one_program(self._read, lambda: self._made.program)
+
+    def _read(self) -> list[ReadResult]:
         if self._made.prepared.is_thread_local or not self._reads.is_current(self._made):
             self._names.clear()
             self._made = self._reads.prepare(self._targets, self._depth)
-        with self._reads.told():
-            return self._made.prepared.read(self._name_at)
+        return self._made.prepared.read(self._name_at)
 
     def _name_at(self, address: int) -> str | None:
         """Asked once for each address: values point to the same places mostly."""
@@ -172,7 +176,9 @@ class Reads:
     def read(self, targets: Sequence[ReadTarget], depth: int) -> list[ReadResult]:
         """A result for each target. Raises read_refused, replaced_on_disk, what the program's symbols raise."""
         with self.lock, self.told():
-            return self._reader.read(targets, depth, self._current())
+            return self.of_one_program(
+                lambda: self._reader.read(targets, depth, self._current()), lambda: self._program
+            )
 
     def write(self, targets: Sequence[WriteTarget], store: Store) -> list[WriteResult]:
         """A result for each target; `store` is called once, when all are checked. Raises as `read`."""
@@ -189,6 +195,17 @@ class Reads:
             return store(changes)
 
         return checked
+
+    def of_one_program(
+        self, read: Callable[[], list[ReadResult]], program: Callable[[], Program | None]
+    ) -> list[ReadResult]:
+        """What `read` gives, by what is known of `program`; anew where the process has become another one in the middle
+        of that, and values of the one were read by the addresses of the other."""
+        for _ in range(_EXECS):
+            results = read()
+            if not self._memory.has_become_another_than(program()):
+                break
+        return results
 
     @contextmanager
     def scope(self) -> Iterator[Scope]:
@@ -225,6 +242,15 @@ class Reads:
 
     def _current(self) -> Scope:
         """The scope; a new one where the program, or a library that was asked for, is another."""
+        while True:
+            try:
+                return self._looked_up()
+            except (ProcessLookupError, StrobeError):
+                if self._memory.executable()[0] == self._program:
+                    raise
+            # it has become another program meanwhile
+
+    def _looked_up(self) -> Scope:
         program, path = self._memory.executable()
         if self._scope is None or program != self._program:
             self._program, self._others, self._scope = program, None, None

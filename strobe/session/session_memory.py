@@ -7,6 +7,7 @@ The agent is in the process: it can permit this one (PR_SET_PTRACER), or have th
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +18,9 @@ from strobe.values.memory.process_memory import Code, ProcessMemory
 from strobe.values.memory.recipes import Item, run
 
 _PAGE = 4096
+_EXEC_S = 1.0
+_AUXILIARY_BYTES = 4096  # it has some 400
+_POLL_S = 0.001
 
 Program = tuple[int, int, bytes]  # device and inode of its file, and its auxiliary vector
 
@@ -66,15 +70,38 @@ class SessionMemory(ProcessMemory):
         link = Path(f"/proc/{self.pid}/exe")
         try:
             status = link.stat()  # where the link leads, even if it was deleted
-            started = Path(f"/proc/{self.pid}/auxv").read_bytes()  # AT_RANDOM differs each time that addresses do
-            if not started:
-                raise ProcessLookupError(f"process {self.pid} is ending: it has no memory any more")
+            started = self._auxiliary_vector()  # AT_RANDOM differs each time that addresses do
             return (status.st_dev, status.st_ino, started), str(link.readlink())
         except PermissionError:
             inside = self._helper()
             if inside is None:
                 raise
             return (-1, 0, b""), inside.modules()[0].path  # another program has no agent
+
+    def has_become_another_than(self, program: Program | None) -> bool:
+        """By exec; False where it has ended, or that cannot be seen. Takes some microseconds."""
+        try:
+            descriptor = os.open(f"/proc/{self.pid}/auxv", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            found = os.read(descriptor, _AUXILIARY_BYTES)
+        except OSError:
+            return False
+        finally:
+            os.close(descriptor)
+        return program is not None and found not in (b"", program[2])
+
+    def _auxiliary_vector(self) -> bytes:
+        """In exec the kernel fills it in when the new program's files are mapped."""
+        deadline = time.monotonic() + _EXEC_S
+        while True:
+            found = Path(f"/proc/{self.pid}/auxv").read_bytes()
+            if not found:
+                raise ProcessLookupError(f"process {self.pid} is ending: it has no memory any more")
+            if any(found) or time.monotonic() > deadline:
+                return found
+            time.sleep(_POLL_S)
 
     def _helper(self) -> Inside | None:
         """None where the program restricts its own calls of the kernel: one of ours might end it."""

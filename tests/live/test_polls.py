@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -252,6 +254,20 @@ def test_a_program_that_becomes_itself_again(launch: Launch, build_program: Buil
     os.kill(session.pid, signal.SIGUSR1)
     assert status(session) == 3
     assert done(running).record.ended_by == "program"
+
+
+def test_reads_of_a_program_that_becomes_itself_all_the_time(launch: Launch, build_program: Build) -> None:
+    """In exec there are moments without its file, and such with other memory at the old addresses."""
+    session = ready(launch(build_program("execs_often")))
+    repeated = session.read_repeatedly([ReadTarget("gMark")])
+    os.kill(session.pid, signal.SIGUSR1)
+    seen: Counter[object] = Counter()
+    with suppress(ProcessLookupError, StrobeError):  # at its end
+        while True:
+            for result in [*session.read([ReadTarget("gMark")]), *repeated.read()]:
+                seen[result.value if result.error is None else result.error.message] += 1
+    assert status(session) == 3
+    assert list(seen) == [70707], seen
 
 
 def test_a_program_that_becomes_another(launch: Launch, build_program: Build) -> None:

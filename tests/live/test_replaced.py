@@ -218,7 +218,6 @@ def test_a_library_that_comes_back_rebuilt_is_read_by_its_new_types(
     expected = {int: 11, float: 2.5}
     library = tmp_path / "library.so"
 
-    assert len({path.stat().st_size for path in built.values()}) == 1
     copied(built[int], library)
     session = launch(build_program("reloads"), str(library), patterns=["step"], sampling="off")
     rounds: list[type] = [int, float, int, int, float]
