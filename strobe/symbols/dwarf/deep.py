@@ -98,5 +98,8 @@ def _check_strings(name: str, content: Content) -> None:
 
 
 def _stream(content: Content, base: int) -> Any:
-    is_copied = len(content) <= _COPIED_BYTES and not base
-    return io.BytesIO(content) if is_copied else _ViewStream(memoryview(content), base)
+    if base or len(content) > _COPIED_BYTES:
+        return _ViewStream(memoryview(content), base)
+    whole = content.obj if isinstance(content, memoryview) else content
+    # a BytesIO of bytes is no copy of them
+    return io.BytesIO(whole if isinstance(whole, bytes) and len(whole) == len(content) else content)
