@@ -16,7 +16,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .NOTPARALLEL:
 unexport MAKEFLAGS
 .DELETE_ON_ERROR:
-.PHONY: help demo test scenarios lint bench sanitize sanitize-threads package clean install check-aarch64
+.PHONY: abi help demo test scenarios lint bench sanitize sanitize-threads package clean install check-aarch64
 .PHONY: lint-format lint-python lint-types lint-native lint-agent
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo "make bench     the figures of docs/performance.md, measured here"
 	@echo "make package   source archive -> wheel -> clean venv -> demo"
 	@echo "make check-aarch64  csrc built for AArch64, its tests run under qemu"
+	@echo "make abi       strobe/_abi.py and agent/abi.ts anew, from csrc/abi"
 	@echo "make install   what the others do first: .venv with Strobe in it"
 	@echo "make clean     remove what make has made"
 
@@ -45,6 +46,9 @@ bench: $(VENV)/test-tools
 	$(BIN)/strobe bench $(ARGS)
 
 install: $(VENV)/installed
+
+abi: $(VENV)/build-tools
+	$(BIN)/python csrc/abi/generate.py
 
 lint: lint-format lint-python lint-types lint-native lint-agent
 

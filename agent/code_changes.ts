@@ -5,12 +5,12 @@
  * could not), and what this agent takes back itself when the host is not there to do it.
  */
 
+import { JUMP } from "./abi.js";
 import { readOwnMemory } from "./libc.js";
 import { PresentCode } from "./present_code.js";
 import type { Recorder } from "./recorder.js";
 
-const ENTRY_BYTES = 24; // struct strobe_jump
-const JUMP = 0xe9; // jmp rel32
+const JUMP_OPCODE = 0xe9; // jmp rel32
 const JUMP_BYTES = 5;
 
 export interface Jump {
@@ -55,12 +55,12 @@ export class CodeChanges {
         for (const { address, leadsTo, original } of jumps) {
             const key = Number(address);
             const known = this.places.get(key) ?? [];
-            const free = known.find(index => !leads(address, this.entry(index).add(8).readPointer()));
+            const free = known.find(index => !leads(address, this.entry(index).add(JUMP.leadsTo).readPointer()));
             const index = free ?? this.length;
             if (index >= this.capacity) break;
             const entry = this.entry(index);
-            entry.writePointer(address).add(8).writePointer(leadsTo);
-            entry.add(16).writeByteArray(bytesOf(original));
+            entry.writePointer(address).add(JUMP.leadsTo).writePointer(leadsTo);
+            entry.add(JUMP.original).writeByteArray(bytesOf(original));
             if (free !== undefined) continue;
             this.places.set(key, [...known, index]);
             this.addresses.push(key);
@@ -81,7 +81,7 @@ export class CodeChanges {
         before.forEach((address, index) => {
             if (!stays[index]) return;
             const place = this.length;
-            if (place !== index) this.entry(place).writeByteArray(this.entry(index).readByteArray(ENTRY_BYTES) as ArrayBuffer);
+            if (place !== index) this.entry(place).writeByteArray(this.entry(index).readByteArray(JUMP.bytes) as ArrayBuffer);
             this.places.set(address, [...(this.places.get(address) ?? []), place]);
             this.addresses.push(address);
         });
@@ -98,8 +98,8 @@ export class CodeChanges {
         for (let index = this.length - 1; index >= kept; index--) {
             const entry = this.entry(index);
             const address = entry.readPointer();
-            if (code.has(Number(address), JUMP_BYTES) && leads(address, entry.add(8).readPointer()))
-                stays[index] = !this.recorder.replaceCode(address, entry.add(16).readByteArray(JUMP_BYTES) as ArrayBuffer);
+            if (code.has(Number(address), JUMP_BYTES) && leads(address, entry.add(JUMP.leadsTo).readPointer()))
+                stays[index] = !this.recorder.replaceCode(address, entry.add(JUMP.original).readByteArray(JUMP_BYTES) as ArrayBuffer);
         }
         this.keep(stays);
     }
@@ -116,15 +116,15 @@ export class CodeChanges {
             if (!code.has(Number(address), JUMP_BYTES)) continue;
             const change = found.get(Number(address));
             const present = change?.original ?? hexadecimal(address);
-            if (present !== jump(address, entry.add(8).readPointer())) continue;
-            const original = hexadecimal(entry.add(16));
+            if (present !== jump(address, entry.add(JUMP.leadsTo).readPointer())) continue;
+            const original = hexadecimal(entry.add(JUMP.original));
             found.set(Number(address), { address: address.toString(), present: change?.present ?? present, original });
         }
         return [...found.values()];
     }
 
     private entry(index: number): NativePointer {
-        return this.entries.add(ENTRY_BYTES * index);
+        return this.entries.add(JUMP.bytes * index);
     }
 
     private setCount(count: number): void {
@@ -144,7 +144,7 @@ function hexadecimal(place: NativePointer): string {
 
 function jump(address: NativePointer, to: NativePointer): string {
     const bytes = new Uint8Array(JUMP_BYTES);
-    bytes[0] = JUMP;
+    bytes[0] = JUMP_OPCODE;
     new DataView(bytes.buffer).setInt32(1, to.sub(address.add(JUMP_BYTES)).toInt32(), true);
     return digits(bytes.buffer);
 }

@@ -3,6 +3,7 @@
  * pointers, scripts; and which functions' calls get which of them.
  */
 
+import { CAPTURE, RECIPE_STEP, WATCH } from "./abi.js";
 import { Scripts } from "./scripts.js";
 
 /** As the host packs them; see strobe/capture/agent/extras_request.py. */
@@ -22,9 +23,6 @@ export interface ExtrasRequest {
     sizes: [steps: number, watches: number, captures: number];
 }
 
-const WATCH_BYTES = 64; // struct strobe_watch
-const STEP_BYTES = 16; // struct strobe_recipe_step
-const CAPTURE_BYTES = 8; // struct strobe_capture
 
 type Move = [isRecipe: boolean, index: number, address: string];
 
@@ -56,16 +54,16 @@ export class Extras {
         let place = memory;
         for (const [index, bytes, items, steps] of request.recipes) {
             if (this.setRecipe(index, bytes, items, steps, place) === 0) throw new Error("there is no room for more recipes");
-            place = place.add(steps * STEP_BYTES);
+            place = place.add(steps * RECIPE_STEP.bytes);
         }
         place = memory.add(request.sizes[0]);
-        request.watches.forEach((index, at) => this.setWatch(index, place.add(at * WATCH_BYTES)));
+        request.watches.forEach((index, at) => this.setWatch(index, place.add(at * WATCH.bytes)));
         this.move(request.moves);
         for (const [base, ...move] of request.libraries) this.whenGone.set(base, [...this.whenGone.get(base) ?? [], move]);
         place = memory.add(request.sizes[0] + request.sizes[1]);
         return request.sets.map(([entry, exit, words]) => {
             const number = this.addExtras(entry, exit, words, place);
-            place = place.add((entry + exit) * CAPTURE_BYTES);
+            place = place.add((entry + exit) * CAPTURE.bytes);
             return number;
         });
     }

@@ -4,25 +4,15 @@
  * On other CPUs than x86-64 Interceptor makes and writes them itself, which is why the host asks only before the program runs.
  */
 
+import {
+    ENTRY_LOOPS, ENTRY_REFUSAL, PLAN_LOOPS_TO_ENTRY, REFUSED_INTERCEPTOR, REFUSED_NOT_CODE, REFUSED_NOTHING, REFUSED_UNLOADED,
+} from "./abi.js";
 import { forgetRemovals, isUnloaded } from "./modules.js";
 import { PresentCode } from "./present_code.js";
 import { type Recorder } from "./recorder.js";
 import { jumpsOf, makeTrampolines } from "./trampolines.js";
 
 const BATCH = 100; // Interceptor's transactions are quadratic in their size
-
-export const REFUSALS: Record<number, string> = {
-    1: "call-in-entry",
-    2: "branch-into-entry",
-    3: "too-short",
-    4: "not-code",
-    5: "jump-at-entry",
-    6: "too-far",
-    8: "landing-at-entry",
-    9: "system-call-in-entry",
-};
-export const LOOPS_TO_ENTRY = 0x100;
-const PLAN_LOOPS_TO_ENTRY = 8;
 
 export interface TrampolineRequest {
     ids: number[];
@@ -36,8 +26,8 @@ export interface HookRequest extends TrampolineRequest {
 }
 
 export interface HookAnswer {
-    /** Why the function cannot be hooked; "" when it can. */
-    refusal: string;
+    /** Why the function cannot be hooked: REFUSED_… */
+    refusal: number;
     /** Where the jump is to lead; nowhere where Interceptor has written it. */
     trampoline: string;
     /** The jump lies so many bytes behind the function's entry. */
@@ -55,7 +45,7 @@ export interface HookAnswer {
     original: string;
 }
 
-export function refused(reason: string): HookAnswer {
+export function refused(reason: number): HookAnswer {
     return { refusal: reason, trampoline: "0x0", skip: 0, displaced: 0, copy: "0x0", copies: 0, mark: "0x0", number: 0, original: "" };
 }
 
@@ -73,8 +63,8 @@ export class Hooks {
         const answers = this.prepareAll({ ids: present(ids), addresses: present(addresses), sizes: present(sizes) });
         let next = 0;
         return there.map((isThere, index) => {
-            const answer = isThere ? answers[next++] : refused(REFUSALS[4]);
-            return isUnloaded(ptr(addresses[index])) ? refused("unloaded") : answer;
+            const answer = isThere ? answers[next++] : refused(REFUSED_NOT_CODE);
+            return isUnloaded(ptr(addresses[index])) ? refused(REFUSED_UNLOADED) : answer;
         });
     }
 
@@ -97,11 +87,11 @@ export class Hooks {
     private prepareProbes(request: TrampolineRequest): HookAnswer[] {
         const addresses = request.addresses.map(address => ptr(address));
         const checks = this.recorder.checkPatchable(addresses, request.sizes);
-        this.noteLoops(request, [...checks].map(check => (check & LOOPS_TO_ENTRY) !== 0));
+        this.noteLoops(request, [...checks].map(check => (check & ENTRY_LOOPS) !== 0));
         const answers = addresses.map((address, index) => {
             if (index % BATCH === 0) Interceptor.flush();
-            const refusal = REFUSALS[checks[index] & 0xff];
-            return refusal === undefined ? this.attach(request.ids[index], address) : refused(refusal);
+            const refusal = checks[index] & ENTRY_REFUSAL;
+            return refusal === REFUSED_NOTHING ? this.attach(request.ids[index], address) : refused(refusal);
         });
         Interceptor.flush();
         return answers;
@@ -111,9 +101,9 @@ export class Hooks {
         const callbacks = this.recorder.onEnter as unknown as NativeInvocationListenerCallbacks;
         try {
             Interceptor.attach(entry, callbacks, ptr(id));
-        } catch (error) {
-            return refused(`Interceptor refused: ${(error as Error).message}`);
+        } catch {
+            return refused(REFUSED_INTERCEPTOR);
         }
-        return refused(""); // nothing is left for the host to write
+        return refused(REFUSED_NOTHING); // nothing is left for the host to write
     }
 }

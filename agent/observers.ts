@@ -3,6 +3,7 @@
  * for them, and what begins once the host has written the jumps.
  */
 
+import { REFUSED_NOTHING } from "./abi.js";
 import { type HookAnswer } from "./hooks.js";
 import { symbolSize } from "./libc.js";
 import type { Recorder } from "./recorder.js";
@@ -47,7 +48,7 @@ export class Observers {
         const answers = makeTrampolines(this.recorder, request, this.form.strobe_native_observe);
         const observed = found.map(({ name, address }, index) => {
             const { answer } = answers[index];
-            if (name === this.names[0] && answer.refusal === "") this.real = ptr(answer.trampoline).add(RESUME);
+            if (name === this.names[0] && answer.refusal === REFUSED_NOTHING) this.real = ptr(answer.trampoline).add(RESUME);
             return { name, address: address.toString(), ...answer };
         });
         this.recorder.codeChanges.note(jumpsOf(observed.map(item => item.address), observed));

@@ -3,6 +3,7 @@
  * library cannot be loaded: compiled by TinyCC, called by a guard that stays when it goes.
  */
 
+import { CODE_BEHIND } from "./abi.js";
 import { SET_CANCEL_STATE } from "./scripts.js";
 import { CodeChanges, type LeftChange } from "./code_changes.js";
 import { Extras } from "./extras.js";
@@ -15,7 +16,6 @@ import { ProcessHooks } from "./process_hooks.js";
 
 const RECORDER_BYTES = 4096;
 const GUARD_BYTES = 4096;
-const CODE_BEHIND = 32; // STROBE_CODE_BEHIND
 /** What the host knows to write is a jump of x86-64. */
 export const INTERCEPTOR_WRITES = Process.arch !== "x64";
 export const STANDARD_UNWINDER = "libgcc_s.so.1";
@@ -237,7 +237,7 @@ export class Recorder {
         this.addFlags_(functions.length, idArray(functions), flags);
     }
 
-    /** STROBE_PATCH_* for each function. */
+    /** STROBE_ENTRY_* for each function. */
     checkPatchable(addresses: NativePointer[], sizes: number[]): Uint32Array {
         const count = addresses.length;
         const places = Memory.alloc(Math.max(8 * count, 8));

@@ -5,13 +5,9 @@
  * Nobody catches faults of the agent, so they read copies that the kernel makes, and nothing is written.
  */
 
+import { REGISTERS, SCRIPT_AT_EXIT, SCRIPT_BYTES, SCRIPT_FAILED, SOURCE_RAX } from "./abi.js";
 import { globalExport } from "./libc.js";
 
-const MAX_BYTES = 512; // STROBE_SCRIPT_BYTES
-const FAILED = 0x80000000; // STROBE_SCRIPT_FAILED
-const AT_EXIT = 0x10000;
-const REGISTERS = 6;
-const RAX = 6; // STROBE_SOURCE_RAX
 const MAX_TEXT = 1024;
 const WIDTHS: Record<string, number> = {
     Pointer: 8, S8: 1, U8: 1, S16: 2, U16: 2, S32: 4, U32: 4, S64: 8, U64: 8, Short: 2, UShort: 2, Int: 4, UInt: 4, Long: 8, ULong: 8,
@@ -37,7 +33,7 @@ export class Scripts {
         this.setScript = new NativeFunction(form.strobe_agent_set_script, "void", ["pointer", "pointer"]);
         this.run = new NativeCallback((number, registers, slot, out) => {
             const at = Number(number);
-            return uint64(this.write(at & 0xffff, (at & AT_EXIT) !== 0, registers, slot, out));
+            return uint64(this.write(at & 0xffff, (at & SCRIPT_AT_EXIT) !== 0, registers, slot, out));
         }, "uint64", ["uint64", "pointer", "pointer", "pointer"]);
     }
 
@@ -58,14 +54,14 @@ export class Scripts {
             return writeText(out, this.value(index, atExit, registers, slot));
         } catch (error) {
             const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-            return writeText(out, JSON.stringify(reason.slice(0, MAX_BYTES / 4))) + FAILED;
+            return writeText(out, JSON.stringify(reason.slice(0, SCRIPT_BYTES / 4))) + SCRIPT_FAILED;
         }
     }
 
     private value(index: number, atExit: boolean, registers: NativePointer, slot: NativePointer): string {
         const expression = this.expressions.get(index);
         if (expression === undefined) throw new Error("it was removed");
-        const retval = atExit ? registers.add(8 * RAX).readPointer() : undefined;
+        const retval = atExit ? registers.add(8 * SOURCE_RAX).readPointer() : undefined;
         const before = current;
         current = atExit ? null : { registers, slot };
         evaluating++;
@@ -74,7 +70,7 @@ export class Scripts {
             if (value === undefined && !expression.isOfResult) throw new Error(UNDEFINED);
             const text = asJson(value ?? null);
             if (text === undefined) return JSON.stringify("<no value>");
-            return text.length <= MAX_BYTES / 4 ? text : JSON.stringify(text.slice(0, MAX_BYTES / 8) + "…");
+            return text.length <= SCRIPT_BYTES / 4 ? text : JSON.stringify(text.slice(0, SCRIPT_BYTES / 8) + "…");
         } finally {
             evaluating--;
             current = before;

@@ -1,13 +1,12 @@
 /** Trampolines: csrc/recorder/arch/x86_64/trampolines.c writes them, here is found where. */
 
 import { digits, type Jump } from "./code_changes.js";
-import { type HookAnswer, LOOPS_TO_ENTRY, refused, REFUSALS, type TrampolineRequest } from "./hooks.js";
+import { ENTRY_LOOPS, ENTRY_REFUSAL, HOOK, REFUSED_IN_USE, REFUSED_NOTHING, REFUSED_TOO_FAR, TRAMPOLINE_BYTES } from "./abi.js";
+import { type HookAnswer, refused, type TrampolineRequest } from "./hooks.js";
 import { makeExecutable, unmap } from "./libc.js";
 import { mapNear } from "./near_memory.js";
 import type { Recorder } from "./recorder.js";
 
-const HOOK_BYTES = 64; // struct strobe_hook
-const TRAMPOLINE_BYTES = 96; // STROBE_TRAMPOLINE_BYTES
 const HEADER_BYTES = 16; // where they lead, and the number of this memory
 const NUMBER_OFFSET = 8;
 const JUMP_BYTES = 5;
@@ -32,7 +31,7 @@ export function forgetTrampolines(base: NativePointer, size: number): void {
 
 /** Those that the host is to write. */
 export function jumpsOf(addresses: string[], answers: HookAnswer[]): Jump[] {
-    return answers.flatMap((answer, index) => answer.refusal !== "" || ptr(answer.trampoline).isNull() ? [] : [{
+    return answers.flatMap((answer, index) => answer.refusal !== REFUSED_NOTHING || ptr(answer.trampoline).isNull() ? [] : [{
         address: ptr(addresses[index]).add(answer.skip), leadsTo: ptr(answer.trampoline), original: answer.original,
     }]);
 }
@@ -78,7 +77,7 @@ function makeGroup(
     try {
         memory = mapNear(first, last, bytes);
     } catch {
-        return group.map(() => ({ answer: refused("too-far"), loopsToEntry: false }));
+        return group.map(() => ({ answer: refused(REFUSED_TOO_FAR), loopsToEntry: false }));
     }
     try {
         const hooks = fillIn(request, group);
@@ -89,7 +88,7 @@ function makeGroup(
         memory.add(NUMBER_OFFSET).writeU64(number);
         makeExecutable(memory, bytes);
         own.push({ start: memory, end: memory.add(bytes), first, last });
-        return group.map((_, position) => read(hooks.add(position * HOOK_BYTES), known, memory.add(NUMBER_OFFSET), number));
+        return group.map((_, position) => read(hooks.add(position * HOOK.bytes), known, memory.add(NUMBER_OFFSET), number));
     } catch (error) {
         unmap(memory, bytes);
         throw error;
@@ -97,28 +96,28 @@ function makeGroup(
 }
 
 function fillIn(request: TrampolineRequest, group: number[]): NativePointer {
-    const hooks = Memory.alloc(HOOK_BYTES * group.length);
+    const hooks = Memory.alloc(HOOK.bytes * group.length);
     group.forEach((index, position) => {
-        const hook = hooks.add(position * HOOK_BYTES);
+        const hook = hooks.add(position * HOOK.bytes);
         hook.writePointer(ptr(request.addresses[index]));
-        hook.add(8).writeU64(request.sizes[index]);
-        hook.add(16).writeU32(request.ids[index]);
+        hook.add(HOOK.size).writeU64(request.sizes[index]);
+        hook.add(HOOK.function).writeU32(request.ids[index]);
     });
     return hooks;
 }
 
 function read(hook: NativePointer, known: ModuleMap, mark: NativePointer, number: number): Trampoline {
-    const result = hook.add(20).readU32();
-    const refusal = REFUSALS[result & 0xff];
-    const leadsTo = hook.add(32).readPointer();
-    const loopsToEntry = (result & LOOPS_TO_ENTRY) !== 0;
-    if (refusal !== undefined) return { answer: refused(refusal), loopsToEntry };
+    const result = hook.add(HOOK.result).readU32();
+    const refusal = result & ENTRY_REFUSAL;
+    const leadsTo = hook.add(HOOK.leadsTo).readPointer();
+    const loopsToEntry = (result & ENTRY_LOOPS) !== 0;
+    if (refusal !== REFUSED_NOTHING) return { answer: refused(refusal), loopsToEntry };
     // a jump that leads out of all modules is somebody else's hook, which they will take out without asking
-    if (!leadsTo.isNull() && !known.has(leadsTo) && !isOwn(leadsTo)) return { answer: refused("in-use"), loopsToEntry };
-    const trampoline = hook.add(24).readPointer().toString();
-    const [skip, displaced] = [hook.add(40).readU32(), hook.add(44).readU32()];
-    const copies = hook.add(48).readU32();
-    const original = digits(hook.add(56).readByteArray(JUMP_BYTES) as ArrayBuffer);
-    const answer = { refusal: "", trampoline, skip, displaced, copy: trampoline, copies, mark: mark.toString(), number, original };
+    if (!leadsTo.isNull() && !known.has(leadsTo) && !isOwn(leadsTo)) return { answer: refused(REFUSED_IN_USE), loopsToEntry };
+    const trampoline = hook.add(HOOK.trampoline).readPointer().toString();
+    const [skip, displaced] = [hook.add(HOOK.skip).readU32(), hook.add(HOOK.displaced).readU32()];
+    const copies = hook.add(HOOK.copies).readU32();
+    const original = digits(hook.add(HOOK.original).readByteArray(JUMP_BYTES) as ArrayBuffer);
+    const answer = { refusal: REFUSED_NOTHING, trampoline, skip, displaced, copy: trampoline, copies, mark: mark.toString(), number, original };
     return { answer, loopsToEntry };
 }

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../abi/strobe_agent.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -100,14 +102,6 @@ enum {
     STROBE_RECIPE_BROKEN,     /* what memory holds contradicts itself: a tree's node at `address`; divided by 0 */
     STROBE_RECIPE_MALFORMED,  /* of a recipe: an unknown step, a loop or a place without its counterpart */
     STROBE_RECIPE_ENDLESS     /* of a recipe: more steps than are allowed */
-};
-
-struct strobe_recipe_step {
-    uint8_t op;
-    uint8_t width;
-    uint16_t zero;
-    uint32_t count;
-    int64_t operand;
 };
 
 struct strobe_recipe_item {

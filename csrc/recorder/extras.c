@@ -172,7 +172,7 @@ static STROBE_COLD uint32_t strobe_capture_script(struct strobe_recorder* record
         recorder->control->loading_thread != strobe_thread_pointer()) {
         struct strobe_script_call call;
         call.recorder = recorder;
-        call.number = capture->offset | at_exit << 16;
+        call.number = capture->offset | (at_exit ? STROBE_SCRIPT_AT_EXIT : 0);
         call.registers = registers;
         call.slot = slot;
         call.out = state->scratch;

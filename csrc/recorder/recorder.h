@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "../abi/strobe_abi.h"
+#include "../abi/strobe_agent.h"
 #include "../recipe/machine.h"
 #include "arch/cpu.h"
 
@@ -33,8 +34,7 @@
 #define STROBE_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #endif
 
-#define STROBE_THREAD_STATES 1024u /* threads that record at the same time */
-#define STROBE_FRAMES 1024u        /* traced frames of one thread whose return is caught */
+#define STROBE_FRAMES 1024u /* traced frames of one thread whose return is caught */
 #define STROBE_STUB_BYTES 16u
 #define STROBE_STUB_CALL_BYTES 6u /* at its beginning; behind them lies what stands on the stack */
 #define STROBE_LEFT_RETURNS 256u
@@ -48,22 +48,17 @@
 #define STROBE_UNWINDERS 64u
 #define STROBE_FILTERED_BYTES (16u << 20)   /* of chunks, made ahead when a program begins to filter its system calls */
 #define STROBE_RETURNING_MARK 0x80000000ull /* added to a frame's number, which alone could be anything on a stack */
-#define STROBE_REGISTERS 6u                 /* of integer arguments */
 #define STROBE_CAPTURE_CAPACITY (1u << 20)
-#define STROBE_FUNCTION_CAPACITY 262144u
 #define STROBE_PAGE_BYTES 4096u
 #define STROBE_SIG_BLOCK 0 /* rt_sigprocmask(2) */
 #define STROBE_SIG_SETMASK 2
 #define STROBE_THREAD_BLOCK_BYTES 2048u /* less than glibc's struct pthread has */
 #define STROBE_TEXT_PIECE 64u           /* bytes of wide text that are read before its end is looked for */
-#define STROBE_WATCH_DEREFERENCES 4u
 #define STROBE_JUMPS (2 * STROBE_FUNCTION_CAPACITY)
 #define STROBE_EXTRAS 65536u /* sets of them, watches, recipes */
 #define STROBE_RECIPE_STEPS (1u << 20)
 #define STROBE_SCRATCH_BYTES 4096u
 #define STROBE_SCRATCH_ITEMS 128u
-#define STROBE_SCRIPT_BYTES 512u
-#define STROBE_SCRIPT_FAILED 0x80000000ull
 
 #define STROBE_FRAME_SKIP 1u /* the entry was sampled out, so the exit is too */
 #define STROBE_FRAME_TAIL                                                                       \
@@ -92,7 +87,7 @@ struct strobe_left_return {
 };
 
 /* One recording thread. Owned by that thread from claim to thread end; nobody else writes to it. The host reads its
-   begin from outside: strobe/capture/recorder_state.py. */
+   beginning from outside (struct strobe_thread_state_view). */
 struct strobe_thread_state {
     uint32_t claimed;
     uint32_t tid;
@@ -143,17 +138,6 @@ struct strobe_control {
                                 bytes behind has_agent. Who comes there has the dynamic linker's lock. */
 };
 
-/* The number of `width` bytes at `address`; after each dereference, first of the word at `address`, so many bytes
-   further. */
-struct strobe_watch {
-    uint64_t address;
-    int64_t offsets[STROBE_WATCH_DEREFERENCES];
-    uint8_t dereferences;
-    uint8_t width;
-    uint8_t is_thread_local; /* `address` counts from the thread pointer */
-    uint8_t reserved[21];
-};
-
 struct strobe_stored_recipe {
     uint32_t first_step;
     uint32_t step_count;
@@ -169,21 +153,13 @@ struct strobe_extras {
     uint8_t exit_count;
 };
 
-/* A jump of 5 bytes at the entry of a function, and what was there. */
-struct strobe_jump {
-    uint64_t address;
-    uint64_t leads_to;
-    uint64_t original;
-};
-
-/* Runs script `number & 0xffff` at the entry, or with bit 16 at the return: `registers` as strobe_capture_values has
-   them. Writes JSON, up to STROBE_SCRIPT_BYTES, and returns how many bytes; with STROBE_SCRIPT_FAILED it says why
-   there is no value. */
+/* Runs script `number & 0xffff` at the entry, with STROBE_SCRIPT_AT_EXIT at the return: `registers` as
+   strobe_capture_values has them. Writes JSON, up to STROBE_SCRIPT_BYTES, and returns how many bytes; with
+   STROBE_SCRIPT_FAILED it says why there is no value. */
 typedef uint64_t strobe_script_function(uint64_t number, const uint64_t* registers, const uint64_t* slot, void* out);
 
 struct strobe_recorder {
-    struct strobe_control*
-        control; /* as the next one read by the host from outside: strobe/capture/recorder_state.py */
+    struct strobe_control* control; /* what the host reads of this from outside: struct strobe_recorder_view */
     struct strobe_header* header;
     struct strobe_thread* threads;
     struct strobe_function_plan* plans;
@@ -191,7 +167,7 @@ struct strobe_recorder {
     uint8_t* chunks;
     struct strobe_thread_state* states;
     uint32_t states_used;            /* states from the front that were ever claimed */
-    uint32_t state_bytes;            /* of each of them; read by the host, too */
+    uint32_t state_bytes;            /* of each of them */
     struct strobe_frame* frames;     /* STROBE_THREAD_STATES * STROBE_FRAMES */
     struct strobe_capture* captures; /* STROBE_CAPTURE_CAPACITY */
     uint32_t captures_used;
@@ -257,6 +233,25 @@ struct strobe_recorder {
     uint32_t reserved2;
     uint64_t unwinders[STROBE_UNWINDERS]; /* that know the return stubs */
 };
+
+/* What the host reads from outside lies where csrc/abi/strobe_agent.h says. */
+#define STROBE_IS_SEEN(kind, field) \
+    STROBE_STATIC_ASSERT(offsetof(struct strobe_##kind, field) == offsetof(struct strobe_##kind##_view, field), #field)
+STROBE_IS_SEEN(recorder, control);
+STROBE_IS_SEEN(recorder, header);
+STROBE_IS_SEEN(recorder, states);
+STROBE_IS_SEEN(recorder, states_used);
+STROBE_IS_SEEN(recorder, state_bytes);
+STROBE_IS_SEEN(control, alive);
+STROBE_IS_SEEN(control, has_agent);
+STROBE_IS_SEEN(thread_state, claimed);
+STROBE_IS_SEEN(thread_state, tid);
+STROBE_IS_SEEN(thread_state, busy_slot);
+STROBE_IS_SEEN(thread_state, idle);
+STROBE_IS_SEEN(thread_state, stack_low);
+STROBE_IS_SEEN(thread_state, stack_high);
+STROBE_IS_SEEN(thread_state, last_ticks);
+STROBE_IS_SEEN(thread_state, runs_script);
 
 STROBE_STATIC_ASSERT(offsetof(struct strobe_recorder, control) == 0, "the host reads it");
 STROBE_STATIC_ASSERT(offsetof(struct strobe_recorder, header) == 8, "the host reads it");
@@ -416,21 +411,6 @@ void strobe_own_stack_prepare(struct strobe_recorder* recorder);
 /* On the agent's thread, once. */
 void strobe_stack_offset_find(struct strobe_recorder* recorder);
 void strobe_main_stack_find(struct strobe_recorder* recorder);
-
-/* arch: whether a function can be hooked (STROBE_PATCH_*); `padding` bytes after it belong to nobody */
-#define STROBE_PATCH_OK 0
-#define STROBE_PATCH_CALL 1          /* a call lies in the bytes that would be overwritten */
-#define STROBE_PATCH_BRANCH_TARGET 2 /* its own code jumps into them */
-#define STROBE_PATCH_TOO_SHORT 3     /* another function begins there */
-#define STROBE_PATCH_UNREADABLE 4    /* no instruction could be decoded */
-#define STROBE_PATCH_JUMP 5          /* it begins with a jump: Interceptor would hook where that leads */
-#define STROBE_PATCH_TOO_FAR 6       /* what it refers to is out of a trampoline's reach */
-#define STROBE_PATCH_LANDING 8       /* its first instruction is one that the CPU looks for at an indirect call */
-#define STROBE_PATCH_SYSCALL 9       /* a system call lies in the bytes: the kernel goes back to it by its length */
-#define STROBE_PATCH_LOOPS_TO_ENTRY 0x100 /* added: its own code jumps to its first byte */
-#define STROBE_PATCH_DISPLACED_SHIFT 16   /* above it: bytes of the instructions that begin where the jump will lie */
-
-#define STROBE_TRAMPOLINE_BYTES 96
 
 /* arch: return stubs and their unwind information */
 /* 0: calls are recorded without their returns, and none of the stubs is used. */

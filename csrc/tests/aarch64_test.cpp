@@ -81,30 +81,32 @@ int said_of(std::initializer_list<uint32_t> instructions, size_t own = 0, bool c
 }
 
 void functions_that_cannot_be_moved_are_refused() {
-    CHECK_EQUAL(said_of({kAdd, kAdd, kAdd, kReturn}), STROBE_PATCH_OK);
-    CHECK_EQUAL(said_of({kAdd, kReturn, kNop, kNop}, 2), STROBE_PATCH_OK);
-    CHECK_EQUAL(said_of({kAdd, kReturn, kAdd, kReturn}, 2), STROBE_PATCH_TOO_SHORT);
-    CHECK_EQUAL(said_of({kAdd, kAdd, kAdd}), STROBE_PATCH_TOO_SHORT);
-    CHECK_EQUAL(said_of({0x14000040, kAdd, kAdd, kAdd}), STROBE_PATCH_JUMP);              // b
-    CHECK_EQUAL(said_of({0x90000010, 0xf9400211, 0xd61f0220, kNop}), STROBE_PATCH_JUMP);  // adrp, ldr, br: of a PLT
-    CHECK_EQUAL(said_of({kAdd, kAdd, kAdd, 0x94000040}), STROBE_PATCH_CALL);              // bl
-    CHECK_EQUAL(said_of({kAdd, 0xd63f0040, kAdd, kReturn}), STROBE_PATCH_CALL);           // blr x2
-    CHECK_EQUAL(said_of({kAdd, kAdd, kAdd, kAdd, 0xd63f0040, kReturn}), STROBE_PATCH_OK);
-    CHECK_EQUAL(said_of({kAdd, kAdd, kAdd, kAdd, 0x54ffffa1, kReturn}), STROBE_PATCH_BRANCH_TARGET);  // b.ne .-12
-    CHECK_EQUAL(said_of({kAdd, kAdd, kAdd, kAdd, 0xb5ffffa0, kReturn}), STROBE_PATCH_BRANCH_TARGET);  // cbnz x0, .-12
+    CHECK_EQUAL(said_of({kAdd, kAdd, kAdd, kReturn}), STROBE_REFUSED_NOTHING);
+    CHECK_EQUAL(said_of({kAdd, kReturn, kNop, kNop}, 2), STROBE_REFUSED_NOTHING);
+    CHECK_EQUAL(said_of({kAdd, kReturn, kAdd, kReturn}, 2), STROBE_REFUSED_TOO_SHORT);
+    CHECK_EQUAL(said_of({kAdd, kAdd, kAdd}), STROBE_REFUSED_TOO_SHORT);
+    CHECK_EQUAL(said_of({0x14000040, kAdd, kAdd, kAdd}), STROBE_REFUSED_JUMP_AT_ENTRY);  // b
+    CHECK_EQUAL(said_of({0x90000010, 0xf9400211, 0xd61f0220, kNop}),
+                STROBE_REFUSED_JUMP_AT_ENTRY);                                              // adrp, ldr, br: of a PLT
+    CHECK_EQUAL(said_of({kAdd, kAdd, kAdd, 0x94000040}), STROBE_REFUSED_CALL_IN_ENTRY);     // bl
+    CHECK_EQUAL(said_of({kAdd, 0xd63f0040, kAdd, kReturn}), STROBE_REFUSED_CALL_IN_ENTRY);  // blr x2
+    CHECK_EQUAL(said_of({kAdd, kAdd, kAdd, kAdd, 0xd63f0040, kReturn}), STROBE_REFUSED_NOTHING);
+    CHECK_EQUAL(said_of({kAdd, kAdd, kAdd, kAdd, 0x54ffffa1, kReturn}), STROBE_REFUSED_BRANCH_INTO_ENTRY);  // b.ne .-12
+    CHECK_EQUAL(said_of({kAdd, kAdd, kAdd, kAdd, 0xb5ffffa0, kReturn}),
+                STROBE_REFUSED_BRANCH_INTO_ENTRY);  // cbnz x0, .-12
     CHECK_EQUAL(said_of({kAdd, kAdd, kAdd, kAdd, 0x3707ffa0, kReturn}),
-                STROBE_PATCH_BRANCH_TARGET);                                                  // tbnz w0, 0, .-12
-    CHECK_EQUAL(said_of({kAdd, kAdd, kAdd, kAdd, 0x17fffffc}), STROBE_PATCH_LOOPS_TO_ENTRY);  // b .-16
-    CHECK_EQUAL(said_of({kAdd, kAdd, kAdd, kAdd, 0x14000002, kAdd, kReturn}), STROBE_PATCH_OK);
+                STROBE_REFUSED_BRANCH_INTO_ENTRY);                                   // tbnz w0, 0, .-12
+    CHECK_EQUAL(said_of({kAdd, kAdd, kAdd, kAdd, 0x17fffffc}), STROBE_ENTRY_LOOPS);  // b .-16
+    CHECK_EQUAL(said_of({kAdd, kAdd, kAdd, kAdd, 0x14000002, kAdd, kReturn}), STROBE_REFUSED_NOTHING);
 }
 
 // bti c and paciasp, in whose place a CPU that checks would find a jump.
 void landing_marks_are_left_alone_where_they_are_checked() {
     for (const uint32_t mark : {0xd503245f, 0xd503233f}) {
-        CHECK_EQUAL(said_of({mark, kAdd, kAdd, kReturn}, 0, true), STROBE_PATCH_LANDING);
-        CHECK_EQUAL(said_of({mark, kAdd, kAdd, kReturn}, 0, false), STROBE_PATCH_OK);
+        CHECK_EQUAL(said_of({mark, kAdd, kAdd, kReturn}, 0, true), STROBE_REFUSED_LANDING_AT_ENTRY);
+        CHECK_EQUAL(said_of({mark, kAdd, kAdd, kReturn}, 0, false), STROBE_REFUSED_NOTHING);
     }
-    CHECK_EQUAL(said_of({kNop, kAdd, kAdd, kReturn}, 0, true), STROBE_PATCH_OK);
+    CHECK_EQUAL(said_of({kNop, kAdd, kAdd, kReturn}, 0, true), STROBE_REFUSED_NOTHING);
 }
 
 }  // namespace

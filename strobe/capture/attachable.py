@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from strobe import _abi
 from strobe.capture import task_status
 from strobe.errors import StrobeError, failure
 
@@ -12,7 +13,7 @@ ATTACH_S = 20.0  # for what is over soon, such as a slow disk; then again for th
 _POLL_S = 0.01
 _WRITES = " rw-s "
 _AGENT = "frida-agent"
-_MAGIC = b"\0\0STROB1"  # STROBE_MAGIC
+_MAGIC = _abi.MAGIC.to_bytes(8, "little")
 
 
 def wait_until_attachable(pid: int) -> None:

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from io import FileIO
 
 from strobe import _core
+from strobe._abi import Refusal
 from strobe.capture.agent.agent_link import LeftChange, Trampoline
 from strobe.capture.attachable import refused
 
 log = logging.getLogger(__name__)
 
-_RESULTS = {0: "", 1: "other-code", 2: "thread-inside"}  # of write_code
+_RESULTS = {0: Refusal.NOTHING, 1: Refusal.OTHER_CODE, 2: Refusal.THREAD_INSIDE}  # of write_code
 _Change = tuple[int, bytes, bytes, tuple[int, int, int, int] | None]
 _JUMP = 0xE9  # jmp rel32
 _JUMP_BYTES = 5
@@ -50,20 +51,20 @@ class CodePatches:
         self._patches: dict[int, _Patch] = {}
         self.running = False  # not before it was resumed: until then Frida holds its thread
 
-    def add(self, requests: dict[int, PatchRequest]) -> dict[int, str]:
+    def add(self, requests: dict[int, PatchRequest]) -> dict[int, Refusal]:
         """Takes what is asked for by function id. Returns those that cannot be placed, and why."""
         refused = {}
         observed = {patch.address: patch.original for item, patch in self._patches.items() if item < 0 and patch.placed}
         with self._memory() as memory:
             for function_id, request in requests.items():
                 made = _patch(request, memory, observed)
-                if isinstance(made, str):
+                if isinstance(made, Refusal):
                     refused[function_id] = made
                 else:
                     self._patches[function_id] = made
         return refused
 
-    def place(self, function_ids: Iterable[int]) -> dict[int, str]:
+    def place(self, function_ids: Iterable[int]) -> dict[int, Refusal]:
         """Returns those that were not placed, and why; a later call tries them again."""
         return self._write(function_ids, True)
 
@@ -96,7 +97,7 @@ class CodePatches:
             if start <= patch.address < start + size:
                 self._patches.pop(item, None)
 
-    def _write(self, function_ids: Iterable[int], placed: bool) -> dict[int, str]:
+    def _write(self, function_ids: Iterable[int], placed: bool) -> dict[int, Refusal]:
         """Raises ProcessLookupError when the process is gone, attach_refused when another debugger holds it."""
         changed = {item: patch for item, patch in self._known(function_ids) if patch.placed != placed}
         if not changed:
@@ -112,13 +113,13 @@ class CodePatches:
                 patch.placed = placed
         return refused
 
-    def _change(self, changes: list[_Change], marks: Sequence[tuple[int, int] | None] = ()) -> list[str]:
-        """For each "" or why it was not made. Raises as `_write`."""
+    def _change(self, changes: list[_Change], marks: Sequence[tuple[int, int] | None] = ()) -> list[Refusal]:
+        """For each why it was not made. Raises as `_write`."""
         try:
             _, results = _core.write_code(self._pid, changes, is_running=self.running, provided=list(marks))
         except TimeoutError as error:
             log.warning("code of process %d was not changed: %s", self._pid, error)
-            return ["thread-blocked"] * len(changes)
+            return [Refusal.THREAD_BLOCKED] * len(changes)
         except (FileNotFoundError, ProcessLookupError) as error:
             raise ProcessLookupError(str(error)) from error
         except OSError as error:
@@ -139,20 +140,20 @@ class CodePatches:
             raise ProcessLookupError(str(error)) from error
 
 
-def _patch(request: PatchRequest, memory: FileIO, originals: dict[int, bytes]) -> _Patch | str:
+def _patch(request: PatchRequest, memory: FileIO, originals: dict[int, bytes]) -> _Patch | Refusal:
     """`originals`: what stood where patches beneath this one are."""
     trampoline = request.trampoline
     place = request.address + trampoline.skip
     distance = trampoline.address - (place + _JUMP_BYTES)
     if not -(1 << 31) <= distance < 1 << 31:
-        return "too-far"
+        return Refusal.TOO_FAR
     here = _bytes_at(memory, request.address, trampoline.skip + max(_JUMP_BYTES, trampoline.displaced))
     own = here[trampoline.skip :]
     before = here
     if place in originals:
         before = here[: trampoline.skip] + originals[place] + here[trampoline.skip + _JUMP_BYTES :]
     if len(own) < _JUMP_BYTES or any(found != wanted for found, wanted in zip(before, request.code, strict=False)):
-        return "other-code"
+        return Refusal.OTHER_CODE
     return _Patch(place, own[:_JUMP_BYTES], struct.pack("<Bi", _JUMP, distance), trampoline.copies, trampoline.mark)
 
 

@@ -13,10 +13,9 @@ import os
 import select
 import struct
 
-from strobe import _core
+from strobe import _abi, _core
 from strobe.model import ExitStatus
 
-_EXIT_CALLED = 1  # STROBE_EXIT_CALLED
 _STOP_MS = 5  # to look again after a ptrace stop
 # linux/pidfd.h: struct pidfd_info is 64 bytes in its first version, mask first, exit_code last
 _PIDFD_INFO_BYTES = 64
@@ -85,4 +84,4 @@ def by_recorder(segment_path: str) -> ExitStatus | None:
         state, code = _core.Segment(segment_path).exit_state()
     except (OSError, ValueError):  # removed, or damaged: the program has ended nevertheless
         return None
-    return ExitStatus(code=code & 0xFF) if state == _EXIT_CALLED else None
+    return ExitStatus(code=code & 0xFF) if state == _abi.EXIT_CALLED else None

@@ -35,7 +35,7 @@ def observe(pid: int, agent: AgentLink, patches: CodePatches) -> None:
     elif _FIRST in placed:  # sigaction
         agent.begin_observing(len(placed) < len(found) or _has_faults_blocked(pid, agent))
     elif found:
-        log.warning("process %d: faults are not caught: %s", pid, refused.get(_FIRST, found[0][2]))
+        log.warning("process %d: faults are not caught: %s", pid, repr(refused.get(_FIRST, found[0][2])))
 
 
 def _has_faults_blocked(pid: int, agent: AgentLink) -> bool:

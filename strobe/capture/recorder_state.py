@@ -10,13 +10,8 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
-from strobe import _core
+from strobe import _abi, _core
 
-_ALIVE_OFFSET = 8  # struct strobe_control, csrc/recorder/recorder.h
-_START_TICKS_OFFSET = 24  # struct strobe_header
-_STATES_OFFSET = 48  # struct strobe_recorder: states, states_used, state_bytes
-_STATE = struct.Struct("<II16xQQ24xQQQ40xI")  # struct strobe_thread_state, to runs_script
-_STATES_MOST = 1024  # STROBE_THREAD_STATES
 _LOOK_S = 0.001
 _LONGEST_S = 0.03  # that a thread is at work on one record, scripts left out: its own time, not waiting for a CPU
 _NAME_END = b") "  # of /proc/PID/stat (proc(5)); then come its state, and the times at these places
@@ -42,9 +37,9 @@ def is_recording(memory: FileIO, recorder: int, start_ticks: int) -> bool:
     """Whether the recorder (the address of struct strobe_recorder) is on and writes to the segment that began at
     `start_ticks`. `memory`: /proc/PID/mem. False, too, where the process has become another program."""
     try:
-        control, header = struct.unpack("<QQ", os.pread(memory.fileno(), 16, recorder))
-        (alive,) = struct.unpack("<I", os.pread(memory.fileno(), 4, control + _ALIVE_OFFSET))
-        (start,) = struct.unpack("<Q", os.pread(memory.fileno(), 8, header + _START_TICKS_OFFSET))
+        control, header, *_ = _at(memory, _abi.RECORDER_VIEW, recorder)
+        alive, _ = _at(memory, _abi.CONTROL_VIEW, control)
+        (start,) = struct.unpack("<Q", os.pread(memory.fileno(), 8, header + _abi.HEADER_AT["start_ticks"]))
     except (OSError, struct.error, OverflowError):  # nothing is mapped there
         return False
     return (alive, start) == (1, start_ticks)
@@ -66,17 +61,22 @@ def written_until(pid: int, memory: FileIO, recorder: int, moment: int, deadline
 
 def _works(memory: FileIO, recorder: int) -> Iterator[_Work]:
     try:
-        (control,) = struct.unpack("<Q", os.pread(memory.fileno(), 8, recorder))
-        (alive,) = struct.unpack("<I", os.pread(memory.fileno(), 4, control + _ALIVE_OFFSET))
+        control, _, states, used, size = _at(memory, _abi.RECORDER_VIEW, recorder)
+        alive, _ = _at(memory, _abi.CONTROL_VIEW, control)
         if not alive:  # a child that is not recorded has its parent's states
             return
-        states, used, size = struct.unpack("<QII", os.pread(memory.fileno(), 16, recorder + _STATES_OFFSET))
-        heads = _core.read_apart(memory.fileno(), states, min(used, _STATES_MOST), size, _STATE.size)
-        for claimed, tid, busy, idle, low, high, last_ticks, runs_script in _STATE.iter_unpack(heads):
+        view = _abi.THREAD_STATE_VIEW
+        heads = _core.read_apart(memory.fileno(), states, min(used, _abi.THREAD_STATES), size, view.size)
+        for claimed, tid, busy, idle, low, high, last_ticks, runs_script in view.iter_unpack(heads):
             if claimed and busy != idle:
                 yield _Work(tid, last_ticks, runs_script != 0, busy, (low, high))
     except (OSError, struct.error, OverflowError):  # nothing is mapped there
         return
+
+
+def _at(memory: FileIO, view: struct.Struct, address: int) -> tuple[int, ...]:
+    """Raises OSError, struct.error, OverflowError where nothing is mapped there."""
+    return view.unpack(os.pread(memory.fileno(), view.size, address))
 
 
 def _is_at_work(pid: int, memory: FileIO, work: _Work) -> bool:

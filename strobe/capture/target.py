@@ -18,6 +18,7 @@ from typing import Any, Literal
 import frida
 
 from strobe import threads
+from strobe._abi import Refusal
 from strobe.capture import program
 from strobe.capture.agent.agent_link import AgentLink, Plan, Trampoline
 from strobe.capture.agent.agent_threads import held, keep_signals_from
@@ -226,11 +227,11 @@ class Target:
         """Makes statically linked unwinders, by the address of their __register_frame, know the return stubs."""
         self._agent.register_unwinder(addresses)
 
-    def install(self, hooks: Sequence[HookRequest]) -> list[str]:
-        """Places hooks in one batch; for each "" or why it was not placed: "unloaded" where its library has gone since
-        the last of `removals`, whatever lies there now."""
+    def install(self, hooks: Sequence[HookRequest]) -> list[Refusal]:
+        """Places hooks in one batch; for each why it was not placed: UNLOADED where its library has gone since the last
+        of `removals`, whatever lies there now."""
         if self.setup.interceptor_writes and self._patches.running:
-            return ["already-running"] * len(hooks)
+            return [Refusal.ALREADY_RUNNING] * len(hooks)
         self._agent.assign_extras({hook.function_id: hook.plan for hook in hooks})
         answers = self._agent.prepare_hooks(
             [hook.function_id for hook in hooks],
@@ -246,7 +247,7 @@ class Target:
         }
         refused = self._patches.add(prepared)
         refused |= self._patches.place(item for item in prepared if item not in refused)
-        reasons = [answer if isinstance(answer, str) else "" for answer in answers]
+        reasons = [answer if isinstance(answer, Refusal) else Refusal.NOTHING for answer in answers]
         return [refused.get(hook.function_id, why) for hook, why in zip(hooks, reasons, strict=True)]
 
     def look(self, start_ticks: int) -> set[int] | None:
@@ -301,7 +302,7 @@ class Target:
         """As AgentLink.prepare_extras."""
         return self._agent.prepare_extras(request)
 
-    def change(self, plans: dict[int, Plan]) -> dict[int, str]:
+    def change(self, plans: dict[int, Plan]) -> dict[int, Refusal]:
         """Changes what placed hooks record; one whose plan is not enabled is taken out of the code. Returns those that
         could not be placed again, and why."""
         self._agent.assign_extras(plans)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from strobe import _abi
 from strobe.model import Capture, CaptureKind, FunctionSymbol, ValueKind
 from strobe.symbols.calls.signature import SignatureTypes
 from strobe.symbols.objects.damage import UNREADABLE
@@ -16,8 +17,7 @@ from strobe.values.memory.recipes import Recipe
 from strobe.values.printers.known import Printers
 
 MAX_DEPTH = 10
-RETURN = 255  # STROBE_ROLE_RETURN
-_RAX = 6  # STROBE_SOURCE_RAX
+RETURN = _abi.ROLE_RETURN
 MAX_BYTES = 3072  # of one value
 _MOST_STATED = 1 << 16  # if each text had its greatest length
 _MAX_ITEMS = 64
@@ -59,7 +59,7 @@ class Following:
         entry = list(self._of_parameters(function, types))
         target = _target(types.returned, types.returns_address)
         is_there = types.returns_address or _is_address(function.return_captures)
-        leave = self._followed(RETURN, _RAX, *target) if target is not None and is_there else None
+        leave = self._followed(RETURN, _abi.SOURCE_RAX, *target) if target is not None and is_there else None
         return entry, [] if leave is None else [leave]
 
     def _of_parameters(self, function: FunctionSymbol, types: SignatureTypes) -> Iterator[Followed]:

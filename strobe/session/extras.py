@@ -7,11 +7,11 @@ watches come and go while the program runs and no call is missed.
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 
+from strobe import _abi
 from strobe.capture.agent.agent_link import Unresponsive
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.errors import StrobeError, failure
@@ -26,8 +26,6 @@ from strobe.values.lookup.scope import Scope
 from strobe.values.memory.recipes import NOWHERE
 from strobe.values.printers.known import ProjectPrinters
 
-_CAPTURE = struct.Struct("<BBBBHH")  # struct strobe_capture
-_RECIPE = 9  # STROBE_CAPTURE_RECIPE
 _MAX_WORDS = 800  # of a record's 1,023, beside what its function's own captures take; what finds no room says so
 _LAST_ID = 65_534
 _MANY = 500  # functions
@@ -233,7 +231,10 @@ class Extras:
 
     def _recipes_of(self, followed: Sequence[Followed]) -> list[bytes]:
         numbers = ((item, self._recipe(item)) for item in followed)
-        return [_CAPTURE.pack(item.source, _RECIPE, item.role, 0, number, number) for item, number in numbers]
+        return [
+            _abi.CAPTURE.pack(item.source, _abi.CAPTURE_RECIPE, item.role, 0, number, number)
+            for item, number in numbers
+        ]
 
     def _recipe(self, item: Followed) -> int:
         about = json.dumps({"key": item.key, "pointer": item.is_pointer})

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from strobe import _abi
 from strobe.model import FunctionSymbol
 from strobe.session.modules import FileState, TracedModule
 
-LAST = 262_143  # STROBE_FUNCTION_CAPACITY - 1
+LAST = _abi.FUNCTION_CAPACITY - 1
 
 
 class _Place(NamedTuple):

@@ -8,12 +8,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from strobe._abi import Refusal
 from strobe.capture.agent.agent_link import Plan
+from strobe.capture.refusals import PASSING, SENTENCES
 from strobe.capture.target import HookRequest, Target
 from strobe.model import FunctionSymbol, LoadedModule, Sampling
 from strobe.session.callers import Callers
 from strobe.session.extras import Extras, Pending
-from strobe.session.function_ids import LAST, FunctionIds
+from strobe.session.function_ids import FunctionIds
 from strobe.session.modules import Modules, TracedModule
 from strobe.session.plans import Returns, plan_of, recorded
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
@@ -24,26 +26,6 @@ from strobe.timeline.store import Store
 
 _SHOWN = 5  # names in one warning
 _INLINED_NOTED = 5_000
-_REFUSALS = {
-    "call-in-entry": "they call another function in their first 5 bytes, and no exception could pass the moved call",
-    "branch-into-entry": "their own code jumps into their first 5 bytes",
-    "too-short": "they are shorter than the 5 bytes that a hook takes, and another function follows",
-    "not-code": "their first bytes cannot be decoded",
-    "jump-at-entry": "they begin with a jump, and the hook would land on the function that it leads to",
-    "system-call-in-entry": "they make a system call in their first 5 bytes, in which a thread may wait at any time",
-    "thread-inside": "a thread stood in their first 5 bytes and did not leave",
-    "thread-blocked": "a thread of the program did not stop, so that its code could not be changed; adding the pattern "
-    "again tries again",
-    "landing-at-entry": "they begin with an instruction that this CPU looks for at an indirect call",
-    "already-running": "on this CPU functions are hooked only before the program runs, because threads cannot be held",
-    "elsewhere": "Frida would hook them at another place than their entry",
-    "in-use": "Frida's agent has hooked them itself",
-    "too-far": "no memory near them was free for a trampoline",
-    "no-number": f"a session has no room for more than {LAST:,} functions; start a new one to trace others",
-    "other-code": "memory has other code there than their file: another tool has changed it, or the file was replaced",
-}
-_PASSING = {"thread-inside", "thread-blocked"}  # reasons that may be gone the next time
-
 _NONE: Mapping[int, int] = {}
 Key = tuple[int, int]  # base of the module, link-time address: a library can be loaded twice
 
@@ -81,7 +63,7 @@ class Hooks:
         self._target = target
         self._resolver = resolver
         self._hooks: dict[Key, _Hook] = {}
-        self._refused: dict[Key, str] = {}
+        self._refused: dict[Key, Refusal] = {}
         self._unwinders: set[int] = set()
         self._link_bases: dict[str, int] = {}
         self._modules = Modules(target.pid, resolver, is_going=is_going)
@@ -180,11 +162,11 @@ class Hooks:
     def refused(self) -> dict[str, str]:
         """Functions that match and could not be hooked, and why."""
         found = {item.name: self._refused[key] for key, item in self._wanted.items() if key in self._refused}
-        return {name: _REFUSALS.get(why, why) for name, why in list(found.items())[:_INLINED_NOTED]}
+        return {name: SENTENCES[why] for name, why in list(found.items())[:_INLINED_NOTED]}
 
     def warnings(self) -> list[str]:
         """What the selection says, and which functions could not be hooked safely and why."""
-        by_reason: dict[str, list[str]] = {}
+        by_reason: dict[Refusal, list[str]] = {}
         for key, function in self._wanted.items():
             reason = self._refused.get(key)
             if reason is not None:
@@ -253,18 +235,18 @@ class Hooks:
         if len(taken) < len(functions):
             kept = {item.address for item in taken.values()}
             left = [item for item in functions if item.address not in kept]
-            self._refused |= {(module.module.base, item.address): "no-number" for item in left}
+            self._refused |= {(module.module.base, item.address): Refusal.NO_NUMBER for item in left}
         functions = list(taken.values())
         try:
             codes = module.entry_codes(functions)
         except (OSError, ValueError):  # replaced in this very moment: the next call says so
-            self._refuse({(module.module.base, item.address): "other-code" for item in functions})
+            self._refuse({(module.module.base, item.address): Refusal.OTHER_CODE for item in functions})
             return
         native = self._target.setup.form == "native"
         with _collector_paused():
             known = module.current(lambda: self._resolver.detail(functions))
             if known is None:  # as above
-                self._refuse({(module.module.base, item.address): "other-code" for item in functions})
+                self._refuse({(module.module.base, item.address): Refusal.OTHER_CODE for item in functions})
                 return
             found = [recorded(item, native, self._text_words) for item in known]
         detailed = dict(zip(taken, found, strict=True))
@@ -283,14 +265,14 @@ class Hooks:
         ]
         answers = self._target.install(requests)
         placed = []
-        refused = {}
+        refused: dict[Key, Refusal] = {}
         for (function_id, item), answer, mode in zip(detailed.items(), answers, returns, strict=True):
             key = (module.module.base, item.address)
-            if answer and answer != "unloaded":  # `forget` follows
-                refused[key] = answer
-            elif not answer:
+            if not answer:
                 placed.append(function_id)
-            if not answer or answer in _PASSING:
+            elif answer is not Refusal.UNLOADED:  # of which `forget` follows
+                refused[key] = answer
+            if not answer or answer in PASSING:
                 plan, generation = plans[function_id], self.extras.generation
                 self._hooks[key] = _Hook(function_id, item, plan, not answer, generation, mode)
         self._refuse(refused)
@@ -298,7 +280,7 @@ class Hooks:
         since = self._now_ticks() if arrived_ticks is None else arrived_ticks
         self._store.open_spans(self._session_id, placed, since)
 
-    def _refuse(self, refused: Mapping[Key, str]) -> None:
+    def _refuse(self, refused: Mapping[Key, Refusal]) -> None:
         """Nothing is said of a library that has been unloaded meanwhile: what is in its place is not its code."""
         going = {base for base in {base for base, _ in refused} if not self._modules.is_there(base)}
         self._refused |= {key: why for key, why in refused.items() if key[0] not in going}
@@ -348,7 +330,7 @@ class Hooks:
                 hook.generation = self.extras.generation
         if changed:
             refused = self._change(changed)
-            again = {}
+            again: dict[Key, Refusal] = {}
             opened = []
             for key, plan in changed.items():
                 hook = self._hooks[key]
@@ -372,7 +354,7 @@ class Hooks:
             self._hooks[key].enabled = False
         self._store.close_spans(self._session_id, [self._hooks[key].function_id for key in keys], now_ticks)
 
-    def _change(self, plans: Mapping[Key, Plan]) -> dict[int, str]:
+    def _change(self, plans: Mapping[Key, Plan]) -> dict[int, Refusal]:
         """As Target.change. Where it fails nothing more is claimed of these hooks, and the next `apply` sends them
         anew: the agent answers in the order in which it is asked, so that the last one holds."""
         now_ticks = self._now_ticks()
@@ -407,8 +389,8 @@ def _symbols(modules: Sequence[TracedModule]) -> list[ModuleSymbols]:
     return list({module.symbols.path: module.symbols for module in modules}.values())
 
 
-def _refusal(reason: str, names: Sequence[str]) -> str:
-    return f"Not hooked: {_names(names)}: {_REFUSALS.get(reason, reason)}."
+def _refusal(reason: Refusal, names: Sequence[str]) -> str:
+    return f"Not hooked: {_names(names)}: {SENTENCES[reason]}."
 
 
 def _names(names: Sequence[str]) -> str:

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import IntEnum
 from functools import lru_cache
 
+from strobe import _abi
 from strobe.capture.agent.agent_link import Plan
 from strobe.model import Capture, CaptureKind, FunctionSymbol, Parameter, Sampling
 
-_ENABLED, _SAMPLE, _WORDS, _EXTRAS = 1, 2, 4, 16  # STROBE_PLAN_*
-_CAPTURE = struct.Struct("<BBBBHH")  # struct strobe_capture
 _FEWEST_TEXT_WORDS = 2
 _MOST_WORDS = 200  # of a record's 255
-_RDI, _R9, _RAX, _XMM0, _ST0 = 0, 5, 6, 16, 32  # STROBE_SOURCE_*
+_R9 = _abi.SOURCE_RDI + _abi.REGISTERS - 1
 
 
 class Returns(IntEnum):
     """Whether a function's return is recorded, which replaces its return address: STROBE_PLAN_*."""
 
     ALWAYS = 0
-    NEVER = 32
-    TO_KNOWN_CODE = 64  # that unwinders know
+    NEVER = _abi.PLAN_ENTRY_ONLY
+    TO_KNOWN_CODE = _abi.PLAN_CALLER  # that unwinders know
 
 
 def recorded(function: FunctionSymbol, native: bool, text_words: int) -> FunctionSymbol:
@@ -57,15 +55,19 @@ def plan_of(function: FunctionSymbol, sampling: Sampling, extras: int, returns: 
     enter = tuple(capture for parameter in function.parameters or () for capture in parameter.captures)
     plan = _plan(enter, function.return_captures, sampling)
     if returns is not Returns.ALWAYS:
-        plan = replace(plan, flags=plan.flags & ~_WORDS | returns)
-    return replace(plan, flags=plan.flags & ~_WORDS | _EXTRAS, extras=extras) if extras else plan
+        plan = replace(plan, flags=plan.flags & ~_abi.PLAN_WORDS | returns)
+    return replace(plan, flags=plan.flags & ~_abi.PLAN_WORDS | _abi.PLAN_EXTRAS, extras=extras) if extras else plan
 
 
 @lru_cache(maxsize=1 << 12)  # of thousands of functions many have the same
 def _plan(enter: tuple[Capture, ...], leave: tuple[Capture, ...], sampling: Sampling) -> Plan:
-    flags = _ENABLED | (_SAMPLE if sampling == "auto" else 0)
-    if _are_words(enter, _RDI, _R9) and _are_words(leave, _RAX, _RAX) and len(leave) <= 1:
-        flags |= _WORDS
+    flags = _abi.PLAN_ENABLED | (_abi.PLAN_SAMPLE if sampling == "auto" else 0)
+    if (
+        _are_words(enter, _abi.SOURCE_RDI, _R9)
+        and _are_words(leave, _abi.SOURCE_RAX, _abi.SOURCE_RAX)
+        and len(leave) <= 1
+    ):
+        flags |= _abi.PLAN_WORDS
     counts = bytes([len(enter), len(leave), max(_most_words(enter), _most_words(leave))])
     return Plan(flags, counts + b"".join(_packed(item) for item in (*enter, *leave)))
 
@@ -87,7 +89,7 @@ def _with_room(captures: tuple[Capture, ...], text_words: int) -> tuple[Capture,
 
 def _are_seen(captures: Iterable[Capture], native: bool) -> bool:
     return native or not any(
-        _XMM0 <= source < _ST0
+        _abi.SOURCE_XMM0 <= source < _abi.SOURCE_ST0
         for item in captures
         for source in (item.source, item.second if item.kind is CaptureKind.PAIR else 0)
     )
@@ -110,6 +112,6 @@ def _words(capture: Capture) -> int:
 
 
 def _packed(capture: Capture) -> bytes:
-    return _CAPTURE.pack(
+    return _abi.CAPTURE.pack(
         capture.source, capture.kind, capture.second, capture.text_words, capture.offset, capture.other
     )

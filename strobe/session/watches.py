@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
+from strobe import _abi
 from strobe.capture.agent.extras_request import MAX_WATCH_DEREFERENCES, ExtrasRequest, WatchedPlace
 from strobe.errors import failure
 from strobe.model import Watch
@@ -23,11 +23,8 @@ from strobe.values.lookup.scope import Module, Scope
 from strobe.values.memory.recipes import NOWHERE, STEP_BYTES, Recipe, decoded_steps
 
 MAX_WATCHES = 32
-_CAPTURE = struct.Struct("<BBBBHH")  # struct strobe_capture
-_WATCH, _RECIPE, _SCRIPT = 8, 9, 10  # STROBE_CAPTURE_*
-_ROLE_WATCH = 254  # STROBE_ROLE_WATCH
 _WIDTHS = (1, 2, 4, 8)
-_SCRIPT_WORDS = 2 + 512 // 8  # STROBE_SCRIPT_BYTES
+_SCRIPT_WORDS = 2 + _abi.SCRIPT_BYTES // 8
 _MAX_BYTES = 1032  # of one value that is no number: 1,024 characters
 _MAX_ITEMS = 16
 
@@ -75,7 +72,7 @@ def compiled(
     """Adds what the target has to know to `request`. Raises what a read of it raises, before anything is read."""
     if spec.expr is not None:
         request.scripts.append((number, spec.expr))
-        return _compiled(spec, number, _SCRIPT, 0, _SCRIPT_WORDS, {"script": True})
+        return _compiled(spec, number, _abi.CAPTURE_SCRIPT, 0, _SCRIPT_WORDS, {"script": True})
     if spec.variable is None:
         return _of_address(spec, number, request)
     with scope() as found:
@@ -101,7 +98,7 @@ def _of_variable(spec: Watch, variable: str, number: int, scope: Scope, request:
         return _of_recipe(spec, number, place, shape, request, described, library)
     address = chain.address - (pointer or 0)
     request.add_watch(number, address, chain.offsets, shape.size, is_thread_local=pointer is not None)
-    watch = _compiled(spec, number, _WATCH, 0, 2, described)
+    watch = _compiled(spec, number, _abi.CAPTURE_WATCH, 0, 2, described)
     return _in_library(watch, WatchedPlace(number, False, address), (chain.offsets, shape.size), library, request)
 
 
@@ -122,7 +119,9 @@ def _of_address(spec: Watch, number: int, request: ExtrasRequest) -> CompiledWat
     width = raw.width_of(spec.type or "")
     shape = raw.raw_shape(spec.type or "", width)
     request.add_watch(number, spec.address or 0, (), width, is_thread_local=False)
-    return _compiled(spec, number, _WATCH, 0, 2, {"shape": json.loads(stored.dump(shape)), "text": spec.name})
+    return _compiled(
+        spec, number, _abi.CAPTURE_WATCH, 0, 2, {"shape": json.loads(stored.dump(shape)), "text": spec.name}
+    )
 
 
 def _of_recipe(
@@ -145,7 +144,7 @@ def _of_recipe(
     request.add_recipe(number, code, size, items)
     names = {str(step): text for step, text in (place.dereferenced | place.refused).items()}
     words = 2 + 2 * items + (size + 7) // 8
-    watch = _compiled(spec, number, _RECIPE, _ROLE_WATCH, words, {**described, "pointers": names})
+    watch = _compiled(spec, number, _abi.CAPTURE_RECIPE, _abi.ROLE_WATCH, words, {**described, "pointers": names})
     base, address = decoded_steps(place.recipe)[0]
     assert base == "BASE"  # of a variable's place, always
     return _in_library(watch, WatchedPlace(number, True, address), (code[STEP_BYTES:], size, items), library, request)
@@ -155,7 +154,7 @@ def _compiled(
     spec: Watch, number: int, kind: int, role: int, words: int, described: dict[str, object]
 ) -> CompiledWatch:
     text = json.dumps({"label": spec.name, **described})
-    return CompiledWatch(spec, number, _CAPTURE.pack(0, kind, role, 0, number, number), words, text)
+    return CompiledWatch(spec, number, _abi.CAPTURE.pack(0, kind, role, 0, number, number), words, text)
 
 
 def _shape(place: Place, scope: Scope) -> Shape:

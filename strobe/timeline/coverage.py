@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from strobe import _abi
 from strobe.model import FunctionSymbol
 from strobe.timeline.moments import NUMBER_MAX
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.selection import Selection
-
-_EXIT_CALLED = 1  # STROBE_EXIT_CALLED
 
 Span = tuple[int, int | None]  # from, to in ticks; None while it goes on
 Spans = dict[int, list[Span]]  # by function id, as Store.hook_spans gives them
@@ -101,7 +100,7 @@ def _seen_until(reader: SessionReader, record: SessionRecord, end: int) -> int:
     if "recorder_off" in record.notes or not checked:
         return checked
     state, code = reader.segment.exit_state()
-    exited = record.status != "running" and state == _EXIT_CALLED and record.exit_code == code & 0xFF
+    exited = record.status != "running" and state == _abi.EXIT_CALLED and record.exit_code == code & 0xFF
     return end if exited else max(checked, reader.segment.ticks_of(reader.newest_call_number()))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+from strobe import _abi
 from strobe.model import Argument, Event, EventType, FunctionSymbol, Value
 from strobe.timeline import snapshots
 from strobe.timeline.code_names import NameAt
@@ -17,9 +18,7 @@ CALL_COLUMNS = (
     " parent_number"
 )
 HOST_COLUMNS = "number, event_type, text, pid, thread_id, thread_name"
-_SAMPLED = 1  # STROBE_FLAG_SAMPLED
-_HAS_MORE = 2  # STROBE_FLAG_HAS_RETURN, STROBE_FLAG_HAS_EXTRAS
-_ENTER = 1  # STROBE_RECORD_ENTER
+_HAS_MORE = _abi.FLAG_HAS_RETURN | _abi.FLAG_HAS_EXTRAS  # one bit
 _BINDINGS = 10_000  # values in one statement; SQLite takes 32,766
 _HOST = 0  # a row that stands for one of the host's events
 
@@ -52,12 +51,12 @@ class EventDecoder:
         session_id = self._reader.session_id
         returns = symbol.returns if symbol else None
         name_at = self._names.at(self._reader.segment.ticks_of(number))
-        words, is_enter, has_more = words_of(blob or b""), kind == _ENTER, bool(flags & _HAS_MORE)
+        words, is_enter, has_more = words_of(blob or b""), kind == _abi.RECORD_ENTER, bool(flags & _HAS_MORE)
         arguments, value, extras = _values(symbol, words, is_enter, has_more, name_at)
         return Event(
             id=event_id(session_id, number),
             timestamp_ns=timestamp_ns,
-            event_type="function_enter" if kind == _ENTER else "function_exit",
+            event_type="function_enter" if kind == _abi.RECORD_ENTER else "function_exit",
             thread_id=tid,
             thread_name=thread.name,
             pid=thread.pid,
@@ -69,9 +68,9 @@ class EventDecoder:
             parent_event_id=None if parent is None else event_id(session_id, parent),
             arguments=arguments,
             return_value=value,
-            return_type=returns.name if returns and kind != _ENTER else None,
+            return_type=returns.name if returns and kind != _abi.RECORD_ENTER else None,
             duration_ns=duration_ns,
-            sampled=bool(flags & _SAMPLED),
+            sampled=bool(flags & _abi.FLAG_SAMPLED),
             extras=extras,
         )
 

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import apsw
 
-from strobe import threads
-from strobe.timeline.moments import LANE_BITS
+from strobe import _abi, threads
 from strobe.timeline.schema import BUSY_TIMEOUT_MS, database_reason, write_transaction
 
 log = logging.getLogger(__name__)
@@ -274,4 +273,4 @@ def insert_event(connection: apsw.Connection, event: HostEvent) -> int:
         connection.execute(_INSERT_FREE, event)
         if connection.changes():
             return event.number
-        event = event._replace(number=event.number + (1 << LANE_BITS))
+        event = event._replace(number=event.number + (1 << _abi.LANE_BITS))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
+from strobe import _abi
 from strobe.errors import failure
 
 NUMBER_MAX = (1 << 63) - 1  # of an event; SQLite's integers end there
-LANE_BITS = 10  # STROBE_LANE_BITS
-HOST_LANE = 1023  # STROBE_LANE_HOST
 
 NS_PER_UNIT = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000, "h": 3_600_000_000_000}
 _VALID_TIME = '0 or more ns since session start, or a time before the newest event such as "-5s", "-1m", "-500ms"'
@@ -30,7 +29,7 @@ def before_newest_ns(field: str, value: int | str) -> int | None:
 
 def host_number(moment: int) -> int:
     """Number of a host's event at this moment (Segment.moment): the greatest of that moment."""
-    return min(moment << LANE_BITS | HOST_LANE, NUMBER_MAX)
+    return min(moment << _abi.LANE_BITS | _abi.LANE_HOST, NUMBER_MAX)
 
 
 def event_id(session_id: str, number: int) -> str:

@@ -18,8 +18,6 @@ from strobe.timeline.records import SessionRecord
 from strobe.timeline.schema import BUSY_TIMEOUT_MS, DATABASE_FILE, database_errors
 from strobe.timeline.store import Store
 
-SHARED_THREAD_INDEX = 4094  # STROBE_THREAD_INDEX_SHARED: events of threads beyond the table
-
 
 @dataclass(frozen=True, slots=True)
 class Thread:

@@ -6,13 +6,14 @@ import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from strobe import _abi
 from strobe.errors import failure
 from strobe.model import CALL_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, TextMatch, ValueKind
 from strobe.symbols.select.linear_regex import LinearRegex, RegexError
 from strobe.timeline.decode.call_values import decode_return, is_what_is_asked, words_of
 from strobe.timeline.decode.scalars import encode, is_in_a_word, is_nullable, type_mask
 from strobe.timeline.moments import NUMBER_MAX, before_newest_ns, event_number, host_number
-from strobe.timeline.reader import SHARED_THREAD_INDEX, SessionReader
+from strobe.timeline.reader import SessionReader
 
 LIMIT_MAX = 10_000  # of the layer; the tools allow 500, the Python API pages by this
 _SHOWN_LETTERS = 100
@@ -160,7 +161,7 @@ def _threads(reader: SessionReader, wanted: EventFilter) -> list[int] | None:
     found = [item.index for item in threads if by_name(item.name) and wanted.pid in (None, item.pid)]
     # threads beyond the table have no name; they are of the program itself
     shared_pid = wanted.pid is None or wanted.pid == reader.record().pid
-    return [*found, SHARED_THREAD_INDEX] if shared_pid and wanted.thread_name is None else found
+    return [*found, _abi.THREAD_INDEX_SHARED] if shared_pid and wanted.thread_name is None else found
 
 
 def text_test(name: str, match: TextMatch | None) -> Callable[[str], bool]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import apsw
 
-from strobe import _core
+from strobe import _abi, _core
 from strobe.errors import failure
 from strobe.model import FunctionSymbol, Value
 from strobe.timeline.decode.call_values import decode_arguments, decode_return, named, plain, words_of
@@ -29,8 +29,7 @@ _ALLOWED = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQL
 # `+` keeps the scan of the calls outermost: the small tables are looked up for each row, never the other way round.
 # Both halves give each column the same affinity, else SQLite (3.41 and later) runs the view to its end before it orders
 # or limits anything: hence the casts of null, and coalesce, which has no affinity.
-_ENTER = 1  # STROBE_RECORD_ENTER
-_HAS_MORE = 2  # STROBE_FLAG_HAS_RETURN, STROBE_FLAG_HAS_EXTRAS
+_HAS_MORE = _abi.FLAG_HAS_RETURN | _abi.FLAG_HAS_EXTRAS  # one bit
 _VIEW = """
 create temp view events as
 select {id} || c.number as id, {session} as session_id, c.timestamp_ns as timestamp_ns, c.tid as thread_id,
@@ -114,7 +113,7 @@ def _create_functions(connection: apsw.Connection, functions: dict[int, Function
 
     def arguments_json(*values: Any) -> str | None:
         function_id, kind, blob, flags, number = values
-        if blob is None or kind != _ENTER:
+        if blob is None or kind != _abi.RECORD_ENTER:
             return None
         arguments = decode_arguments(functions.get(function_id), words_of(blob), bool(flags & _HAS_MORE))[0]
         if arguments is None:
@@ -125,7 +124,7 @@ def _create_functions(connection: apsw.Connection, functions: dict[int, Function
 
     def return_value(*values: Any) -> Value:
         function_id, kind, blob, flags, number = values
-        if blob is None or kind == _ENTER:
+        if blob is None or kind == _abi.RECORD_ENTER:
             return None
         found = decode_return(functions.get(function_id), words_of(blob), bool(flags & _HAS_MORE))[0]
         value = plain(named(found, names.at(segment.ticks_of(number))))

@@ -28,7 +28,7 @@ rpc.exports.layout = source => {
 
 def compiled_layout(folder: Path, compiler: list[str], suffix: str) -> dict[str, int]:
     source = folder / f"layout{suffix}"
-    source.write_text(f'#include "{abi_header.HEADER}"\n{abi_header.table_source()}{PRINTER}')
+    source.write_text(f"{abi_header.source()}{abi_header.table_source()}{PRINTER}")
     program = folder / "layout"
     warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
     subprocess.run([*compiler, *warnings, source, "-o", program], check=True, timeout=60)
@@ -45,15 +45,22 @@ def sleeping_process() -> Iterator[int]:
 
 def test_header_is_read_whole() -> None:
     sizes = {name: value for name, value in abi_header.expected().items() if name.startswith("sizeof")}
-    assert sizes == {
-        "sizeof strobe_capture": 8,
-        "sizeof strobe_chunk": 320,
-        "sizeof strobe_function_plan": 8,
-        "sizeof strobe_header": 4096,
-        "sizeof strobe_record": 16,
-        "sizeof strobe_thread": 64,
-        "sizeof strobe_totals": 640,
+    segment = {
+        "capture": 8,
+        "chunk": 320,
+        "function_plan": 8,
+        "header": 4096,
+        "record": 16,
+        "thread": 64,
+        "totals": 640,
     }
+    agent = {"hook": 64, "jump": 24, "watch": 64, "recipe_step": 16}
+    views = {"recorder_view": 64, "control_view": 16, "thread_state_view": 136}
+    assert sizes == {f"sizeof strobe_{name}": size for name, size in (segment | agent | views).items()}
+
+
+def test_what_is_generated_is_of_these_headers() -> None:
+    assert abi_header.generator.main(check=True) == 0
 
 
 @pytest.mark.parametrize(
@@ -68,7 +75,7 @@ def test_tinycc_in_a_live_process_agrees(sleeping_process: int) -> None:
     try:
         script = session.create_script(AGENT)
         script.load()
-        values = script.exports_sync.layout(abi_header.HEADER.read_text() + abi_header.table_source())
+        values = script.exports_sync.layout(abi_header.source() + abi_header.table_source())
     finally:
         session.detach()
     assert abi_header.named(values) == abi_header.expected()

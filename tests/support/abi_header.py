@@ -1,14 +1,24 @@
-"""The ABI header as cffi sees it, and its layout as a table that any C compiler can be asked for."""
+"""The ABI headers as cffi sees them, and their layout as a table that any C compiler can be asked for."""
 
 from __future__ import annotations
 
-import re
+import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import cffi
+FOLDER = Path(__file__).parents[2] / "csrc" / "abi"
 
-HEADER = Path(__file__).parents[2] / "csrc" / "abi" / "strobe_abi.h"
+
+def _generator() -> Any:
+    spec = importlib.util.spec_from_file_location("strobe_abi_generate", FOLDER / "generate.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+generator = _generator()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,29 +30,14 @@ class Measure:
     value: int
 
 
-def declarations() -> str:
-    """The header for cffi.cdef: no comments, no assertions, and of the preprocessor's lines only plain numbers."""
-    text = re.sub(r"/\*.*?\*/", "", HEADER.read_text().replace("\\\n", ""), flags=re.DOTALL)
-    text = re.sub(r"^STROBE_STATIC_ASSERT\(.*?\);$", "", text, flags=re.DOTALL | re.MULTILINE)
-    number = re.compile(r"#define (\w+)\s+(0x[0-9a-f]+|\d+)(?:u|ull)?\s*$")
-    lines = []
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            lines.append(line)
-        elif match := number.match(line):
-            lines.append(f"#define {match[1]} {match[2]}")
-    return "\n".join(lines)
-
-
-def read_header() -> cffi.FFI:
-    ffi = cffi.FFI()
-    ffi.cdef(declarations())
-    return ffi
+def source() -> str:
+    """The headers as one C text."""
+    return "".join(header.read_text() for header in generator.HEADERS)
 
 
 def layout() -> list[Measure]:
     """Size of every struct; offset and size of every field."""
-    ffi = read_header()
+    ffi = generator.parsed()
     measures = []
     for name in sorted(ffi.list_types()[1]):
         kind = ffi.typeof(f"struct {name}")

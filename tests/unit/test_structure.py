@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # layer -> rank; a module imports from layers of a lower rank and from its own, not from one beside it.
 RANKS = {
     "": 0,  # strobe/__init__.py: imports lazily, for a client waits on it
+    "_abi": 0,
     "errors": 0,
     "model": 0,
     "threads": 1,
@@ -216,8 +217,30 @@ def test_every_thread_has_an_owner() -> None:
 
 
 def test_abi_header_includes_only_fixed_width_integers() -> None:
-    included = re.findall(r"#\s*include\s*(\S+)", (ROOT / "csrc/abi/strobe_abi.h").read_text())
-    assert set(included) == {"<stddef.h>", "<stdint.h>"}
+    for header in sorted((ROOT / "csrc/abi").glob("*.h")):
+        assert set(re.findall(r"#\s*include\s*(\S+)", header.read_text())) == {"<stddef.h>", "<stdint.h>"}, header.name
+
+
+def test_what_the_abi_declares_stands_nowhere_else() -> None:
+    """Python and TypeScript have it from strobe/_abi.py and agent/abi.ts, which are generated."""
+    named = re.compile(r"[=:].*\d.*(?:#|//).*\b(?:STROBE_(?!HOME|RECORDER\b)[A-Z]|struct strobe_)")
+    defined = re.compile(r"#define (STROBE_\w+) ")
+    names = {name for header in (ROOT / "csrc/abi").glob("*.h") for name in defined.findall(header.read_text())}
+    copies = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in sources()
+        if path.suffix in (".py", ".ts") and path.name not in ("_abi.py", "abi.ts")
+        for line in path.read_text().splitlines()
+        if named.search(line)
+    ]
+    copies += [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sources()
+        if path.is_relative_to(ROOT / "csrc") and path.parent.name != "abi"
+        for name in defined.findall(path.read_text())
+        if name in names
+    ]
+    assert copies == []
 
 
 def test_recorder_includes_nothing_of_the_host() -> None:

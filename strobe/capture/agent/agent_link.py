@@ -14,7 +14,8 @@ from typing import Any
 
 import frida
 
-from strobe import resources, threads
+from strobe import _abi, resources, threads
+from strobe._abi import Refusal
 from strobe.capture import task_status
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.errors import StrobeError, failure
@@ -32,7 +33,6 @@ _STORE_MARGIN_S = 1.0  # between the agent's last moment to write and ours to wa
 
 _NO_MEMORY = "the recorder could not start: error 12"  # ENOMEM, agent/recorder.ts
 
-_PLAN_ENABLED = 1  # STROBE_PLAN_ENABLED
 # A library is there, and the thread that loads it waits until the second argument is called. None: those that
 # mapped_elf.unlisted finds have changed.
 ModuleAdded = Callable[[LoadedModule | None, Callable[[], None]], None]
@@ -53,10 +53,10 @@ class Plan:
 
     @property
     def is_enabled(self) -> bool:
-        return bool(self.flags & _PLAN_ENABLED)
+        return bool(self.flags & _abi.PLAN_ENABLED)
 
     def disabled(self) -> Plan:
-        return replace(self, flags=self.flags & ~_PLAN_ENABLED)
+        return replace(self, flags=self.flags & ~_abi.PLAN_ENABLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,26 +177,24 @@ class AgentLink:
 
     def prepare_hooks(
         self, ids: list[int], addresses: list[int], sizes: list[int], plans: list[Plan], removals: int
-    ) -> list[Trampoline | str]:
+    ) -> list[Trampoline | Refusal]:
         """Makes trampolines and changes nothing yet; for a function that cannot be hooked, why not. `removals`: the
-        last one that was dealt with; "unloaded" is the answer for what lay in a library that has gone since.
+        last one that was dealt with; UNLOADED is the answer for what lay in a library that has gone since.
 
-        Where Interceptor writes the hooks they are placed when this returns, and "" stands for such a one.
+        Where Interceptor writes the hooks they are placed when this returns, and NOTHING stands for such a one.
         """
         request = {"ids": ids, "addresses": [hex(item) for item in addresses], "sizes": sizes, "removals": removals}
         layouts = b"".join(bytes([plan.flags]) + plan.layout for plan in plans)
         answers = self._ask(self._script.exports_sync.prepare_hooks, request, layouts, seconds=INSTALL_S)
         if self._interceptor_writes:
-            return [answer["refusal"] for answer in answers]
-        return [answer["refusal"] or _trampoline(answer) for answer in answers]
+            return [Refusal(answer["refusal"]) for answer in answers]
+        return [_trampoline(answer) for answer in answers]
 
-    def prepare_observers(self) -> list[tuple[str, int, Trampoline | str]]:
+    def prepare_observers(self) -> list[tuple[str, int, Trampoline | Refusal]]:
         """Functions of the C library that the recorder has to know the calls of: name, address, and the trampoline that
         a jump is to lead to, or why there is none. Nothing is changed yet."""
         answers = self._ask(self._script.exports_sync.prepare_observers)
-        return [
-            (answer["name"], int(answer["address"], 16), answer["refusal"] or _trampoline(answer)) for answer in answers
-        ]
+        return [(answer["name"], int(answer["address"], 16), _trampoline(answer)) for answer in answers]
 
     def begin_observing(self, may_be_blocked: bool) -> None:
         """Their jumps are there. `may_be_blocked`: a thread may have SIGSEGV or SIGBUS blocked."""
@@ -385,11 +383,12 @@ def _library() -> str:
     return str(resources.NATIVE_RECORDER)
 
 
-def _trampoline(answer: dict[str, Any]) -> Trampoline | str:
-    """Interceptor makes none for a function that it hooks already."""
+def _trampoline(answer: dict[str, Any]) -> Trampoline | Refusal:
+    if refusal := Refusal(answer["refusal"]):
+        return refusal
     address = int(answer["trampoline"], 16)
-    if not address:
-        return "in-use"
+    if not address:  # Interceptor makes none for a function that it hooks already
+        return Refusal.IN_USE
     copy, distances = int(answer["copy"], 16), answer["copies"].to_bytes(4, "little")
     first, second, third, fourth = (copy + distance if copy and distance else 0 for distance in distances)
     mark = int(answer["mark"], 16), answer["number"]

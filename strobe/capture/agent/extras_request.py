@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-_WATCH = struct.Struct("<Q4qBBB21x")  # struct strobe_watch
+from strobe import _abi
+
 _WORD = (1 << 64) - 1
-_STEP_BYTES = 16  # struct strobe_recipe_step
-MAX_WATCH_DEREFERENCES = 4  # STROBE_WATCH_DEREFERENCES
+MAX_WATCH_DEREFERENCES = _abi.WATCH_DEREFERENCES
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class ExtrasRequest:
 
     def add_recipe(self, number: int, code: bytes, size: int, items: int) -> None:
         """`size`, `items`: how many bytes and items it may give."""
-        self.recipes.append((number, size, items, len(code) // _STEP_BYTES))
+        self.recipes.append((number, size, items, len(code) // _abi.RECIPE_STEP.size))
         self.steps.append(code)
 
     def add_watch(
@@ -45,7 +44,7 @@ class ExtrasRequest:
         """`offsets`: one for each dereference. `is_thread_local`: `address` counts from the thread pointer."""
         padded = [*offsets, *[0] * (MAX_WATCH_DEREFERENCES - len(offsets))]
         self.watches.append(number)
-        self.watch_rows.append(_WATCH.pack(address & _WORD, *padded, len(offsets), width, is_thread_local))
+        self.watch_rows.append(_abi.WATCH.pack(address & _WORD, *padded, len(offsets), width, is_thread_local))
 
     def add_set(self, entry: Sequence[bytes], leave: Sequence[bytes], words: int) -> None:
         self.sets.append((len(entry), len(leave), words))

@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from strobe import _abi
 from strobe.symbols.dwarf.dies import Doubt
 
-INTEGER_REGISTERS = 6
+INTEGER_REGISTERS = _abi.REGISTERS
 _SSE_REGISTERS = 8
-# Numbers of places are those of the recorder: STROBE_SOURCE_*
-RAX, RDX, XMM0, ST0, STACK = 6, 7, 16, 32, 64
+# Numbers of places are those of the recorder.
+RAX, RDX, XMM0, ST0, STACK = _abi.SOURCE_RAX, _abi.SOURCE_RDX, _abi.SOURCE_XMM0, _abi.SOURCE_ST0, _abi.SOURCE_STACK
 LAST_STACK = 255
 # DWARF numbers (figure 3.36) of rdi, rsi, rdx, rcx, r8, r9 and xmm0 to xmm7
 DWARF_TO_PLACE = {5: 0, 4: 1, 1: 2, 2: 3, 8: 4, 9: 5} | {17 + number: XMM0 + number for number in range(_SSE_REGISTERS)}

@@ -7,11 +7,11 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from strobe import _abi
 from strobe.model import Capture, CaptureKind, Text, Value, ValueKind, ValueType
 from strobe.timeline.decode import floats
 from strobe.timeline.decode.scalars import decode
 
-_TEXT_KEPT, _TEXT_CUT, _TEXT_NULL, _TEXT_UNREADABLE = 0xFFFF, 0x10000, 0x20000, 0x40000  # STROBE_TEXT_*
 _TWO_WORDS = (CaptureKind.VECTOR, CaptureKind.X87)
 _ENCODINGS = {1: "utf-8", 2: "utf-16-le", 4: "utf-32-le"}
 _NO_VALUE = "nullopt"
@@ -126,10 +126,10 @@ def _content(words: Words) -> _Content | None:
     header = next(iter(words.take()), None)
     if header is None:
         return None
-    kept = header & _TEXT_KEPT
+    kept = header & _abi.TEXT_KEPT
     taken = words.take((kept + 7) // 8)
     data = struct.pack(f"<{len(taken)}Q", *taken)[:kept]
-    return _Content(data, bool(header & _TEXT_CUT), not header & (_TEXT_NULL | _TEXT_UNREADABLE))
+    return _Content(data, bool(header & _abi.TEXT_CUT), not header & (_abi.TEXT_NULL | _abi.TEXT_UNREADABLE))
 
 
 def _decoded(content: _Content, unit: int) -> Text:

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from strobe import _abi
 from strobe.model import Argument, Event, Value
 from strobe.values.decode import stored
 from strobe.values.decode.shapes import Decoding, Part, Shape, problem, read_value
 from strobe.values.memory.recipes import BROKEN, FULL, NULL, OK, UNREADABLE, Item, is_nowhere
 from strobe.values.model import PointerTo, Problem
 
-_WATCH, _RECIPE, _SCRIPT = 1, 2, 3  # STROBE_EXTRA_*
-_ROLE_WATCH, _ROLE_RETURN = 254, 255  # STROBE_ROLE_*
 _WORD = 8
 NameAt = Callable[[int], str | None]
 
@@ -69,13 +68,13 @@ class Recorded:
             known = self._description(block.number)
             if known is None:
                 continue
-            if block.kind == _SCRIPT:
+            if block.kind == _abi.EXTRA_SCRIPT:
                 watches[known.label] = _script(block)
-            elif block.kind == _WATCH:
+            elif block.kind == _abi.EXTRA_WATCH:
                 watches[known.label] = _watched(block, known, name_at)
-            elif block.role == _ROLE_WATCH:
+            elif block.role == _abi.ROLE_WATCH:
                 watches[known.label] = _structure(block, known, known.text, name_at)
-            elif block.role == _ROLE_RETURN:
+            elif block.role == _abi.ROLE_RETURN:
                 returned = _followed(block, known, "result", returned, name_at)
             elif block.role < len(arguments):
                 own = arguments[block.role]

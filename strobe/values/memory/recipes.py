@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from strobe import _core
+from strobe import _abi, _core
 
-_STEP = struct.Struct("<BBHIq")
+_STEP = _abi.RECIPE_STEP
 STEP_BYTES = _STEP.size
 _STEPS = _core.RECIPE_STEPS
 _OPERATIONS = _core.RECIPE_OPERATIONS

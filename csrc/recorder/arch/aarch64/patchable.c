@@ -57,23 +57,23 @@ static int strobe_has_room(uint64_t entry, uint64_t bytes) {
     return 1;
 }
 
-/* STROBE_PATCH_* of a function of `bytes` bytes. `checks_landing`: the CPU does. */
+/* STROBE_ENTRY_* of a function of `bytes` bytes. `checks_landing`: the CPU does. */
 int strobe_patchable(uint64_t entry, uint64_t bytes, int checks_landing) {
     const uint32_t* code = (const uint32_t*)entry;
     uint32_t count = (uint32_t)(bytes / STROBE_INSTRUCTION_BYTES);
     uint32_t index;
     int loops = 0;
-    if (entry % STROBE_INSTRUCTION_BYTES != 0 || count == 0) return STROBE_PATCH_UNREADABLE;
-    if (checks_landing && strobe_is_landing(code[0])) return STROBE_PATCH_LANDING;
-    if (strobe_is_jump_at_entry(code, count)) return STROBE_PATCH_JUMP;
+    if (entry % STROBE_INSTRUCTION_BYTES != 0 || count == 0) return STROBE_REFUSED_NOT_CODE;
+    if (checks_landing && strobe_is_landing(code[0])) return STROBE_REFUSED_LANDING_AT_ENTRY;
+    if (strobe_is_jump_at_entry(code, count)) return STROBE_REFUSED_JUMP_AT_ENTRY;
     for (index = 0; index < count; index++) {
         uint64_t offset = index * STROBE_INSTRUCTION_BYTES;
         uint64_t target = strobe_branch_target(code[index], entry + offset);
-        if (offset < STROBE_JUMP_BYTES && strobe_is_call(code[index])) return STROBE_PATCH_CALL;
-        if (target > entry && target < entry + STROBE_JUMP_BYTES) return STROBE_PATCH_BRANCH_TARGET;
-        if (target == entry) loops = STROBE_PATCH_LOOPS_TO_ENTRY;
+        if (offset < STROBE_JUMP_BYTES && strobe_is_call(code[index])) return STROBE_REFUSED_CALL_IN_ENTRY;
+        if (target > entry && target < entry + STROBE_JUMP_BYTES) return STROBE_REFUSED_BRANCH_INTO_ENTRY;
+        if (target == entry) loops = STROBE_ENTRY_LOOPS;
     }
-    return strobe_has_room(entry, bytes) ? loops : STROBE_PATCH_TOO_SHORT;
+    return strobe_has_room(entry, bytes) ? loops : STROBE_REFUSED_TOO_SHORT;
 }
 
 /* From /proc/self/auxv; 1 where that cannot be read. */
@@ -90,7 +90,7 @@ static int strobe_checks_landing(void) {
     return bytes <= 0;
 }
 
-/* For `count` functions: results[i] is STROBE_PATCH_*. */
+/* For `count` functions: results[i] is STROBE_ENTRY_*. */
 void strobe_agent_check_patchable(uint32_t count, const uint64_t* addresses, const uint64_t* sizes, uint32_t* results) {
     int checks_landing = strobe_checks_landing();
     uint32_t index;

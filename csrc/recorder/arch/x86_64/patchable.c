@@ -37,12 +37,12 @@ static int strobe_judge(const cs_insn* instruction, csh decoder, uint64_t entry,
     int is_call = cs_insn_group(decoder, instruction, CS_GRP_CALL);
     uint64_t target;
     if (instruction->address < jump + STROBE_JUMP_BYTES && strobe_is_system_call(instruction))
-        return STROBE_PATCH_SYSCALL;
+        return STROBE_REFUSED_SYSTEM_CALL_IN_ENTRY;
     if (!is_call && !cs_insn_group(decoder, instruction, CS_GRP_JUMP) && !strobe_is_loop(instruction)) return 0;
     if (x86->op_count != 1 || x86->operands[0].type != X86_OP_IMM) return 0;
     target = (uint64_t)x86->operands[0].imm;
-    if (target > jump && target < jump + STROBE_JUMP_BYTES) return STROBE_PATCH_BRANCH_TARGET;
-    return !is_call && (target == entry || target == jump) ? STROBE_PATCH_LOOPS_TO_ENTRY : 0;
+    if (target > jump && target < jump + STROBE_JUMP_BYTES) return STROBE_REFUSED_BRANCH_INTO_ENTRY;
+    return !is_call && (target == entry || target == jump) ? STROBE_ENTRY_LOOPS : 0;
 }
 
 static int strobe_scan(csh decoder, const struct strobe_code* function, uint64_t skip) {
@@ -52,8 +52,8 @@ static int strobe_scan(csh decoder, const struct strobe_code* function, uint64_t
     uint64_t jump = function->entry + skip;
     uint64_t address = jump;
     uint64_t displaced = 0;
-    int result = STROBE_PATCH_OK;
-    if (!cs_disasm_iter(decoder, &at, &left, &address, instruction)) result = STROBE_PATCH_UNREADABLE;
+    int result = STROBE_REFUSED_NOTHING;
+    if (!cs_disasm_iter(decoder, &at, &left, &address, instruction)) result = STROBE_REFUSED_NOT_CODE;
     at = function->copy + skip;
     left = function->bytes - skip;
     address = jump;
@@ -63,16 +63,16 @@ static int strobe_scan(csh decoder, const struct strobe_code* function, uint64_t
         if (instruction->address < jump + STROBE_JUMP_BYTES) displaced = address - jump;
     }
     cs_free(instruction, 1);
-    return result | (int)(displaced << STROBE_PATCH_DISPLACED_SHIFT);
+    return result | (int)(displaced << STROBE_ENTRY_DISPLACED_SHIFT);
 }
 
 int strobe_patchable(csh decoder, const struct strobe_code* function, uint64_t skip) {
     uint64_t own = function->bytes - skip;
     int result;
-    if (function->copied < function->bytes) return STROBE_PATCH_UNREADABLE;
+    if (function->copied < function->bytes) return STROBE_REFUSED_NOT_CODE;
     result = strobe_scan(decoder, function, skip);
     if (own < STROBE_JUMP_BYTES && !(result & 0xff) && !strobe_is_padding(decoder, function, STROBE_JUMP_BYTES - own))
-        return STROBE_PATCH_TOO_SHORT;
+        return STROBE_REFUSED_TOO_SHORT;
     return result;
 }
 

@@ -19,7 +19,7 @@ struct strobe_code {
 uint64_t strobe_jump_offset(const struct strobe_code* function);
 /* A decoder for cs_close, or 0. */
 csh strobe_decoder_open(void);
-/* STROBE_PATCH_* of a jump at the function's entry + `skip`. */
+/* STROBE_ENTRY_* of a jump at the function's entry + `skip`. */
 int strobe_patchable(csh decoder, const struct strobe_code* function, uint64_t skip);
 
 #endif

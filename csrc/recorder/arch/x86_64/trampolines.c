@@ -16,25 +16,6 @@
  */
 #include "patchable.h"
 
-struct strobe_hook {
-    uint64_t entry;
-    uint64_t size;
-    uint32_t function;
-    uint32_t result;     /* out: STROBE_PATCH_*; 0 and flags: the trampoline is there */
-    uint64_t trampoline; /* out: where the jump leads */
-    uint64_t leads_to;   /* out: where the function's first instruction jumps, if it is a jump; else 0 */
-    uint32_t skip;       /* out: the jump lies so many bytes behind the entry */
-    uint32_t displaced;  /* out: bytes of the instructions that begin where it lies */
-    uint8_t copies[4];   /* out: the copy of the instruction 1 to 4 bytes behind the jump's first lies so far behind
-                            `trampoline`; 0: none begins there */
-    uint32_t reserved;
-    uint8_t original[8]; /* out: what stands where the jump is to lie */
-};
-
-STROBE_STATIC_ASSERT(sizeof(struct strobe_hook) == 64, "the agent fills it in");
-
-#define STROBE_CODE_BEHIND 32 /* bytes that are looked at behind a function's end */
-
 /* How many bytes could be read at `from`. A bad address is no fault: the kernel reads, unless it refuses to. */
 static uint64_t strobe_code_read(uint64_t from, uint8_t* into, uint64_t bytes) {
     uint64_t source[2], target[2];
@@ -51,7 +32,7 @@ static uint64_t strobe_code_read(uint64_t from, uint8_t* into, uint64_t bytes) {
 
 struct strobe_output {
     uint8_t* at;
-    int failed; /* STROBE_PATCH_* */
+    int failed; /* STROBE_ENTRY_* */
 };
 
 static void strobe_emit(struct strobe_output* out, uint64_t value, uint32_t count) {
@@ -64,7 +45,7 @@ static void strobe_emit(struct strobe_output* out, uint64_t value, uint32_t coun
 /* The distance to `target`, which ends an instruction. */
 static void strobe_emit_distance(struct strobe_output* out, uint64_t target) {
     int64_t distance = (int64_t)(target - ((uint64_t)out->at + 4));
-    if (distance != (int64_t)(int32_t)distance) out->failed = STROBE_PATCH_TOO_FAR;
+    if (distance != (int64_t)(int32_t)distance) out->failed = STROBE_REFUSED_TOO_FAR;
     strobe_emit(out, (uint64_t)distance, 4);
 }
 
@@ -90,7 +71,7 @@ static void strobe_emit_copy(struct strobe_output* out, const cs_insn* instructi
     if (!strobe_is_relative(x86)) return;
     moved = (int64_t)(instruction->address - (uint64_t)start);
     distance = x86->disp + moved;
-    if (x86->encoding.disp_size != 4 || distance != (int64_t)(int32_t)distance) out->failed = STROBE_PATCH_TOO_FAR;
+    if (x86->encoding.disp_size != 4 || distance != (int64_t)(int32_t)distance) out->failed = STROBE_REFUSED_TOO_FAR;
     for (index = 0; index < 4; index++) start[x86->encoding.disp_offset + index] = (uint8_t)(distance >> (8 * index));
 }
 
@@ -108,7 +89,7 @@ static void strobe_emit_call(struct strobe_output* out, const cs_insn* instructi
     uint8_t* start;
     if (back < jump + STROBE_JUMP_BYTES || (!direct && strobe_uses_stack_pointer(x86)) ||
         (!direct && x86->opcode[0] != 0xff)) {
-        out->failed = STROBE_PATCH_CALL;
+        out->failed = STROBE_REFUSED_CALL_IN_ENTRY;
         return;
     }
     strobe_emit(out, 0x68, 1); /* push imm32, extended by sign */
@@ -156,7 +137,7 @@ static int strobe_emit_moved(struct strobe_output* out, csh decoder, const cs_in
         strobe_emit_jump(out, (uint64_t)x86->operands[0].imm);
         return 1;
     }
-    if (instruction->id == X86_INS_XBEGIN) out->failed = STROBE_PATCH_UNREADABLE;
+    if (instruction->id == X86_INS_XBEGIN) out->failed = STROBE_REFUSED_NOT_CODE;
     if (!strobe_emit_conditional(out, instruction)) strobe_emit_copy(out, instruction);
     return instruction->id == X86_INS_JMP || cs_insn_group(decoder, instruction, CS_GRP_RET);
 }
@@ -181,7 +162,7 @@ static void strobe_emit_function(struct strobe_output* out, csh decoder, struct 
     cs_insn* instruction = cs_malloc(decoder);
     while (!ended && !out->failed && address < jump + STROBE_JUMP_BYTES) {
         if (!cs_disasm_iter(decoder, &code, &left, &address, instruction)) {
-            out->failed = STROBE_PATCH_UNREADABLE;
+            out->failed = STROBE_REFUSED_NOT_CODE;
             break;
         }
         if (instruction->address == jump) {
@@ -209,7 +190,7 @@ static void strobe_write_trampoline(csh decoder, struct strobe_hook* hook, uint8
     function.copied = strobe_code_read(hook->entry, copy, hook->size + behind);
     hook->skip = (uint32_t)strobe_jump_offset(&function);
     result = strobe_patchable(decoder, &function, hook->skip);
-    hook->displaced = (uint32_t)result >> STROBE_PATCH_DISPLACED_SHIFT;
+    hook->displaced = (uint32_t)result >> STROBE_ENTRY_DISPLACED_SHIFT;
     for (index = 0; index < STROBE_JUMP_BYTES; index++) hook->original[index] = copy[hook->skip + index];
     out.at = place;
     out.failed = result & 0xff;

@@ -1,0 +1,128 @@
+/*
+ * What the recorder shares with the agent that sets it up, and with the host, besides the segment (strobe_abi.h).
+ * The same rules: plain C that every compiler and cffi read. csrc/abi/generate.py makes strobe/_abi.py and agent/abi.ts
+ * of both headers.
+ */
+#ifndef STROBE_AGENT_H
+#define STROBE_AGENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define STROBE_THREAD_STATES 1024u /* threads that record at the same time */
+#define STROBE_FUNCTION_CAPACITY 262144u
+#define STROBE_WATCH_DEREFERENCES 4u
+#define STROBE_REGISTERS 6u /* of integer arguments */
+
+/* What a script writes: up to so many bytes of JSON. The flag: why there is no value. */
+#define STROBE_SCRIPT_BYTES 512u
+#define STROBE_SCRIPT_FAILED 0x80000000ull
+#define STROBE_SCRIPT_AT_EXIT 0x10000u /* added to the number of a script: at the return */
+
+/*
+ * Why a function is not hooked; strobe/capture/refusals.py has a sentence for each. The recorder, the agent and the
+ * host refuse: the first ones are found in the function's code (csrc/recorder/arch).
+ */
+#define STROBE_REFUSED_NOTHING 0
+#define STROBE_REFUSED_CALL_IN_ENTRY 1        /* a call lies in the bytes that would be overwritten */
+#define STROBE_REFUSED_BRANCH_INTO_ENTRY 2    /* its own code jumps into them */
+#define STROBE_REFUSED_TOO_SHORT 3            /* another function begins there */
+#define STROBE_REFUSED_NOT_CODE 4             /* no instruction could be decoded */
+#define STROBE_REFUSED_JUMP_AT_ENTRY 5        /* Interceptor would hook where that leads */
+#define STROBE_REFUSED_TOO_FAR 6              /* what it refers to is out of a trampoline's reach */
+#define STROBE_REFUSED_IN_USE 7               /* Interceptor hooks it itself */
+#define STROBE_REFUSED_LANDING_AT_ENTRY 8     /* the CPU looks for its first instruction at an indirect call */
+#define STROBE_REFUSED_SYSTEM_CALL_IN_ENTRY 9 /* the kernel goes back to it by its length */
+#define STROBE_REFUSED_INTERCEPTOR 10         /* Interceptor could not hook it */
+#define STROBE_REFUSED_UNLOADED 11            /* its library has gone */
+#define STROBE_REFUSED_OTHER_CODE 12          /* memory has other code there than the file */
+#define STROBE_REFUSED_THREAD_INSIDE 13       /* a thread stood in the bytes and did not leave */
+#define STROBE_REFUSED_THREAD_BLOCKED 14      /* a thread could not be stopped */
+#define STROBE_REFUSED_ALREADY_RUNNING 15     /* the code of this CPU is only changed before the program runs */
+#define STROBE_REFUSED_NO_NUMBER 16           /* a session has no room for it */
+
+/* What is found in a function's code: its refusal in the low 8 bits, then */
+#define STROBE_ENTRY_REFUSAL 0xff
+#define STROBE_ENTRY_LOOPS 0x100        /* its own code jumps to its first byte */
+#define STROBE_ENTRY_DISPLACED_SHIFT 16 /* bytes of the instructions that begin where the jump will lie */
+
+#define STROBE_TRAMPOLINE_BYTES 96u
+#define STROBE_CODE_BEHIND 32u /* bytes that are looked at behind a function's end */
+
+/* A function to be hooked, and the trampoline that is made for it. */
+struct strobe_hook {
+    uint64_t entry;
+    uint64_t size;
+    uint32_t function;
+    uint32_t result;     /* out: STROBE_ENTRY_*, without what is displaced; where nothing is refused: */
+    uint64_t trampoline; /* out: where the jump leads */
+    uint64_t leads_to;   /* out: where the function's first instruction jumps, if it is a jump; else 0 */
+    uint32_t skip;       /* out: the jump lies so many bytes behind the entry */
+    uint32_t displaced;  /* out: bytes of the instructions that begin where it lies */
+    uint8_t copies[4];   /* out: the copy of the instruction 1 to 4 bytes behind the jump's first lies so far behind
+                            `trampoline`; 0: none begins there */
+    uint32_t reserved;
+    uint8_t original[8]; /* out: what stands where the jump is to lie */
+};
+
+/* A jump that may stand in the program's code, as it was made. */
+struct strobe_jump {
+    uint64_t address;
+    uint64_t leads_to;
+    uint64_t original;
+};
+
+/* A number of 1 to 8 bytes behind some pointers. */
+struct strobe_watch {
+    uint64_t address;
+    int64_t offsets[STROBE_WATCH_DEREFERENCES];
+    uint8_t dereferences;
+    uint8_t width;
+    uint8_t is_thread_local; /* `address` counts from the thread pointer */
+    uint8_t reserved[21];
+};
+
+/* One step of a recipe; csrc/recipe/recipe.h says what they do. */
+struct strobe_recipe_step {
+    uint8_t op;
+    uint8_t width;
+    uint16_t zero;
+    uint32_t count;
+    int64_t operand;
+};
+
+/*
+ * What the host reads of the recorder's own memory from outside, while the program runs: the beginnings of struct
+ * strobe_recorder, strobe_control and strobe_thread_state, which csrc/recorder/recorder.h declares and compares.
+ */
+struct strobe_recorder_view {
+    uint64_t control;
+    uint64_t header;
+    uint64_t reserved[4];
+    uint64_t states;
+    uint32_t states_used;
+    uint32_t state_bytes; /* of each */
+};
+
+struct strobe_control_view {
+    uint64_t reserved;
+    uint32_t alive;
+    uint32_t has_agent;
+};
+
+struct strobe_thread_state_view {
+    uint32_t claimed;
+    uint32_t tid;
+    uint64_t reserved0[2];
+    uint64_t busy_slot;
+    uint64_t idle;
+    uint64_t reserved1[3];
+    uint64_t stack_low;
+    uint64_t stack_high;
+    uint64_t last_ticks;
+    uint64_t reserved2[5];
+    uint32_t runs_script;
+    uint32_t reserved3;
+};
+
+#endif
