@@ -151,6 +151,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "code, as under a signal handler that waits.",
         "It does no harm there. Attaching and stopping once more ends it, when the thread has left.",
     ),
+    "execs_again": (
+        Code.READ_FAILED,
+        "Process {pid} becomes another program by exec again and again: its memory cannot be read as that of one.",
+        "Read it when it has settled.",
+    ),
     "agent_failed": (
         Code.INTERNAL,
         "The agent in process {pid} reported: {reason}.",

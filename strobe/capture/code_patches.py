@@ -68,9 +68,11 @@ class CodePatches:
         """Returns those that were not placed, and why; a later call tries them again."""
         return self._write(function_ids, True)
 
-    def take_out(self, function_ids: Iterable[int] | None = None) -> None:
-        """None: all hooks. What cannot be taken out now stays, and a later call tries it again."""
-        self._write([item for item in self._patches if item >= 0] if function_ids is None else function_ids, False)
+    def take_out(self, function_ids: Iterable[int] | None = None) -> bool:
+        """None: all hooks. Whether none of them stands any more: what cannot be taken out now stays, and a later call
+        tries it again."""
+        chosen = [item for item in self._patches if item >= 0] if function_ids is None else function_ids
+        return not self._write(chosen, False)
 
     def take_out_observers(self) -> None:
         """After the hooks, and once nothing is recorded any more."""

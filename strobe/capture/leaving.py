@@ -17,11 +17,17 @@ _lock = threading.Lock()
 _leaving: dict[int, threading.Event] = {}  # by process; set when the agent has left
 
 
-def leave(pid: int, work: Callable[[], None]) -> bool:
+def leave(pid: int, work: Callable[[], None], failed_later: threads.Failed) -> bool:
     """Does the `work` that takes the agent out, and raises what it raises. False where the process is stopped: then the
-    work is done when it goes on, or ends."""
+    work is done when it goes on, or ends, and `failed_later` is told what it raises."""
     left = threading.Event()
     failed: list[BaseException] = []
+    is_later = threading.Event()
+
+    def on_failure(error: BaseException) -> None:
+        failed.append(error)
+        if is_later.is_set():
+            failed_later(error)
 
     def run() -> None:
         try:
@@ -36,13 +42,15 @@ def leave(pid: int, work: Callable[[], None]) -> bool:
 
     with _lock:
         _leaving[pid] = left
-    threads.start(f"strobe-leave-{pid}", run, failed.append)
+    thread = threads.start(f"strobe-leave-{pid}", run, on_failure)
     stopped_since = None
     while not left.wait(_LOOK_S):
         now = time.monotonic()
         stopped_since = (stopped_since or now) if is_stopped(pid) else None
         if stopped_since is not None and now - stopped_since > _STOPPED_S:
+            is_later.set()
             return False
+    thread.join()  # it may be telling of a failure
     if failed:
         raise failed[0]
     return True

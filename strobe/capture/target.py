@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from io import FileIO
 from typing import Any, Literal
@@ -63,6 +64,14 @@ class HookRequest:
     size: int
     plan: Plan
     code: bytes = b""
+
+
+class Departure(Enum):
+    """When an attached process is as it was before. LATER_BUT_HOOKS: when it goes on, its hooks are taken out now."""
+
+    NOW = "now"
+    LATER_BUT_HOOKS = "later but hooks"
+    LATER = "later"
 
 
 class Target:
@@ -340,16 +349,20 @@ class Target:
         self._signal(signal.SIGKILL)
         self._ended.wait(_TERMINATION_S * 5)
 
-    def detach(self) -> bool:
-        """Leaves the process running, with its own code back in place. False where it is stopped: the agent leaves when
-        it goes on. Raises agent_stays."""
+    def detach(self) -> Departure:
+        """Leaves the process running, with its own code back in place. Raises agent_stays. Where the process is stopped
+        this is done later, when it goes on, the hooks at once where that is possible."""
         self._released.set()
-        _take_each([self._patches.take_out])
-        return leave(self.pid, self._take_back)
+        are_out = False
+        with contextlib.suppress(ProcessLookupError, StrobeError):
+            are_out = self._patches.take_out()
+        if leave(self.pid, self._take_back, self._fail("the agent's removal")):
+            return Departure.NOW
+        return Departure.LATER_BUT_HOOKS if are_out else Departure.LATER
 
     def _take_back(self) -> None:
-        """All but the hooks."""
         steps = (
+            self._patches.take_out,  # those that could not be taken out before
             self._agent.stop_recording,
             self._patches.take_out_observers,  # not before: the faults of a thread that records must be caught
             self._agent.leave_faults,
@@ -448,7 +461,7 @@ class Target:
             self._pidfd = -1
 
 
-def _take_each(steps: Sequence[Callable[[], None]]) -> None:
+def _take_each(steps: Sequence[Callable[[], object]]) -> None:
     """Whatever has become of the one before."""
     for step in steps:
         with contextlib.suppress(ProcessLookupError, StrobeError, *FRIDA_ERRORS):

@@ -25,10 +25,12 @@ class Callers:
         self._resolver = resolver
         self._sent: bytes = b""
         self._mixed: set[str] = set()  # paths of modules with code that has no unwind information beside such as has
-        self._tables: dict[str, tuple[ModuleSymbols, UnwindTables | None]] = {}  # by path; of the files that are mapped
+        self._tables: dict[int, tuple[ModuleSymbols, UnwindTables | None]] = {}  # by id of the former, which is kept
 
     def update(self, modules: Sequence[LoadedModule], traced: Sequence[TracedModule]) -> None:
         """To be called whenever modules have come or gone, before hooks are placed in them."""
+        present = {id(item.symbols) for item in traced}
+        self._tables = {key: known for key, known in self._tables.items() if key in present}
         for item in traced:
             tables = self._tables_of(item)
             if tables is not None and tables.has_other_code:
@@ -68,9 +70,7 @@ class Callers:
 
     def _tables_of(self, item: TracedModule) -> UnwindTables | None:
         """Read once, of the very file that is mapped; None where that had gone before they could be read."""
-        path = item.symbols.path
-        symbols, tables = self._tables.get(path, (None, None))
-        if symbols is not item.symbols:
-            tables = item.current(lambda: self._resolver.unwind_tables(path))
-            self._tables[path] = item.symbols, tables
-        return tables
+        if id(item.symbols) not in self._tables:
+            tables = item.current(lambda: self._resolver.unwind_tables(item.symbols.path))
+            self._tables[id(item.symbols)] = item.symbols, tables
+        return self._tables[id(item.symbols)][1]

@@ -7,7 +7,7 @@ watches come and go while the program runs and no call is missed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 
@@ -20,6 +20,7 @@ from strobe.session.deep import MAX_BYTES, Followed, Following
 from strobe.session.watches import MAX_WATCHES, CompiledWatch, compiled
 from strobe.symbols import ModuleSymbols
 from strobe.symbols.calls.signature import SignatureTypes
+from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.select.patterns import parse_all
 from strobe.symbols.select.selection import matching
 from strobe.values.lookup.scope import Scope
@@ -33,12 +34,17 @@ _MANY = 500  # functions
 
 @dataclass(frozen=True, slots=True)
 class _Set:
-    """Captures at the entry and at the return, and the most words that either gives. `follows`: structures, too."""
+    """Captures at the entry and at the return: those of watches, then those of structures that are followed, and the
+    most words that the latter take."""
 
-    entry: tuple[bytes, ...]
-    leave: tuple[bytes, ...]
-    words: int
-    follows: bool
+    watches: tuple[bytes, ...]
+    followed: tuple[tuple[bytes, ...], tuple[bytes, ...]]
+    followed_words: int
+    words: int  # the most that either of them gives
+
+    @property
+    def follows(self) -> bool:
+        return any(self.followed)
 
 
 @dataclass
@@ -116,7 +122,8 @@ class Extras:
                 pending.request.move(watch.library.place, NOWHERE)
                 self._gone[name] = ""
         if pending.request.moves:
-            with suppress(ProcessLookupError):  # it ends: its libraries go as well
+            # it ends, or is stopped; and the agent has done so itself
+            with suppress(ProcessLookupError, Unresponsive):
                 self._send(pending)
 
     def find_again(self, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
@@ -128,6 +135,8 @@ class Extras:
                 raise
             except StrobeError as error:
                 self._gone[name] = error.message
+            except UNREADABLE as error:
+                self._gone[name] = f"Its debug information is damaged: {error or type(error).__name__}."
             else:
                 del self._gone[name]
 
@@ -155,16 +164,22 @@ class Extras:
                 self.generation += 1
 
     def numbers(
-        self, functions: Sequence[FunctionSymbol], known_types: Callable[[], Sequence[SignatureTypes | None]]
+        self,
+        functions: Sequence[FunctionSymbol],
+        known_types: Callable[[], Sequence[SignatureTypes | None] | None],
+        before: Sequence[int],
     ) -> list[int]:
         """For each function the number of its set; 0: nothing more is recorded of it. `known_types` gives the types of
-        each one's signature."""
+        each one's signature, None where they cannot be read any more: then what was followed stays, by `before`, the
+        numbers of the sets that they have."""
         if self._following is None and not self._watches:
             return [0] * len(functions)
-        types: Sequence[SignatureTypes | None] = [None] * len(functions)
-        if self._following is not None:
-            types = known_types()
-        sets = [self._set_of(*item) for item in zip(functions, types, strict=True)]
+        types = None if self._following is None else known_types()
+        if types is None:
+            kept = {number: item for item, number in self._sets.items()} if self._following is not None else {}
+            sets = [self._set_like(*item, kept) for item in zip(functions, before, strict=True)]
+        else:
+            sets = [self._set_of(*item) for item in zip(functions, types, strict=True)]
         self._followed_functions += sum(item.follows for item in sets)
         self._make([item for item in dict.fromkeys(sets) if item.words and item not in self._sets])
         return [self._sets[item] if item.words else 0 for item in sets]
@@ -197,7 +212,8 @@ class Extras:
         if not sets:
             return
         for item in sets:
-            self._pending.request.add_set(item.entry, item.leave, item.words)
+            entry, leave = item.followed
+            self._pending.request.add_set((*item.watches, *entry), (*item.watches, *leave), item.words)
         pending, self._pending = self._pending, Pending()
         numbers = self._send(pending)
         if 0 in numbers:
@@ -211,16 +227,24 @@ class Extras:
         return self._next_id - 1
 
     def _set_of(self, function: FunctionSymbol, types: SignatureTypes | None) -> _Set:
+        entry, leave = self._followed(function, types)
+        followed = tuple(self._recipes_of(entry)), tuple(self._recipes_of(leave))
+        words = max(sum(recipe_words(item.bytes, item.items) for item in items) for items in (entry, leave))
+        return self._with_watches(function, followed, words)
+
+    def _set_like(self, function: FunctionSymbol, before: int, sets: Mapping[int, _Set]) -> _Set:
+        known = sets.get(before)
+        return self._with_watches(function, *(((), ()), 0) if known is None else (known.followed, known.followed_words))
+
+    def _with_watches(
+        self, function: FunctionSymbol, followed: tuple[tuple[bytes, ...], tuple[bytes, ...]], followed_words: int
+    ) -> _Set:
         place = (function.module, function.address)
         chosen = ((watch, self._functions.get(name, ())) for name, watch in self._watches.items())
         watches = [watch for watch, places in chosen if not watch.patterns or place in places]
-        captures = tuple(watch.capture for watch in watches)
-        words = sum(watch.words for watch in watches)
-        entry, leave = self._followed(function, types)
-        first, last = self._recipes_of(entry), self._recipes_of(leave)
-        most = words + max(sum(recipe_words(item.bytes, item.items) for item in items) for items in (entry, leave))
+        words = min(sum(watch.words for watch in watches) + followed_words, _MAX_WORDS)
         # what is watched was asked for by name, so it comes first
-        return _Set((*captures, *first), (*captures, *last), min(most, _MAX_WORDS), bool(first or last))
+        return _Set(tuple(watch.capture for watch in watches), followed, followed_words, words)
 
     def _followed(
         self, function: FunctionSymbol, types: SignatureTypes | None

@@ -66,7 +66,7 @@ class Hooks:
         self._refused: dict[Key, Refusal] = {}
         self._unwinders: set[int] = set()
         self._link_bases: dict[str, int] = {}
-        self._modules = Modules(target.pid, resolver, is_going=is_going)
+        self._modules = Modules(target.pid, resolver, target.read_memory, is_going)
         self._callers = Callers(target, resolver)
         self._ids = FunctionIds()
         self.extras = Extras(store.get_session(session_id).project_root, self._send_extras)
@@ -253,7 +253,7 @@ class Hooks:
         self._note_link_base(module)
         self._store.add_functions(self._session_id, detailed)
         self._register_unwinder(module)
-        numbers = self._extras_of(module.module.base, found)
+        numbers = self._extras_of(module.module.base, found, [0] * len(found))
         returns = self._callers.returns(module, functions)
         plans = {
             function_id: plan_of(item, self.sampling, number, mode)
@@ -275,24 +275,23 @@ class Hooks:
             if not answer or answer in PASSING:
                 plan, generation = plans[function_id], self.extras.generation
                 self._hooks[key] = _Hook(function_id, item, plan, not answer, generation, mode)
-        self._refuse(refused)
         # not before it stands: until then calls were missed
         since = self._now_ticks() if arrived_ticks is None else arrived_ticks
         self._store.open_spans(self._session_id, placed, since)
+        self._refuse(refused)
 
     def _refuse(self, refused: Mapping[Key, Refusal]) -> None:
         """Nothing is said of a library that has been unloaded meanwhile: what is in its place is not its code."""
         going = {base for base in {base for base, _ in refused} if not self._modules.is_there(base)}
         self._refused |= {key: why for key, why in refused.items() if key[0] not in going}
 
-    def _extras_of(self, base: int, functions: Sequence[FunctionSymbol]) -> list[int]:
+    def _extras_of(self, base: int, functions: Sequence[FunctionSymbol], before: Sequence[int]) -> list[int]:
         module = self._modules.at(base)
 
-        def types() -> Sequence[SignatureTypes | None]:
-            found = None if module is None else module.current(lambda: self._resolver.signature_types(functions))
-            return [None] * len(functions) if found is None else found
+        def types() -> Sequence[SignatureTypes | None] | None:
+            return None if module is None else module.current(lambda: self._resolver.signature_types(functions))
 
-        return self.extras.numbers(functions, types)
+        return self.extras.numbers(functions, types, before)
 
     def _send_extras(self, pending: Pending) -> list[int]:
         self._store.add_extras(self._session_id, pending.descriptions)
@@ -319,7 +318,9 @@ class Hooks:
                 older.setdefault(key[0], []).append(key)
         numbers: dict[Key, int] = {}
         for base, own in older.items():
-            numbers |= zip(own, self._extras_of(base, [self._hooks[key].function for key in own]), strict=True)
+            hooks = [self._hooks[key] for key in own]
+            before = [hook.plan.extras for hook in hooks]
+            numbers |= zip(own, self._extras_of(base, [hook.function for hook in hooks], before), strict=True)
         for key in keys:
             hook = self._hooks[key]
             number = numbers.get(key, hook.plan.extras)
@@ -342,8 +343,8 @@ class Hooks:
                         opened.append(hook.function_id)
                 hook.plan, hook.generation = plan, self.extras.generation
                 hook.enabled = hook.enabled or hook.function_id not in refused
-            self._refuse(again)
             self._store.open_spans(self._session_id, opened, self._now_ticks())
+            self._refuse(again)
 
     def _disable(self, keys: Sequence[Key]) -> None:
         if not keys:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from strobe.capture.mapped_elf import located, unlisted
 from strobe.capture.target import Target
@@ -37,7 +38,7 @@ class Libraries:
         self._target = target
         self._hooks = hooks
         self._now_ticks = now_ticks
-        self._listed = {module.base: located(target.pid, module) for module in target.modules()}
+        self._listed = {module.base: self._located(module) for module in target.modules()}
         self._unlisted: dict[int, LoadedModule] = {}
         store.open_loads(session_id, self._listed.values(), 0)
 
@@ -57,9 +58,11 @@ class Libraries:
         if change.module is None:
             return dict.fromkeys(self.look(arrived), arrived)
         if change.removal is not None:
-            self._listed.pop(change.module.base, None)
-            self._forget(change.module, change.removal.ticks)
-            self._target.removals = change.removal.number
+            self._listed.pop(change.removal.module.base, None)
+            try:
+                self._forget(change.removal.module, change.removal.ticks)
+            finally:  # or the agent would refuse what comes there for ever
+                self._target.removals = change.removal.number
             return {}
         module = self._located(change.module)
         before = self._unlisted.pop(module.base, None)
@@ -87,10 +90,10 @@ class Libraries:
         return [module.base for module in fresh]
 
     def _located(self, module: LoadedModule) -> LoadedModule:
-        try:
-            return located(self._target.pid, module)
-        except ProcessLookupError:  # what comes next says so
-            return module
+        """By its path on disk, under the name that its file had if that was replaced or deleted: symbols have that."""
+        with suppress(ProcessLookupError):  # what comes next says so
+            module = located(self._target.pid, module)
+        return replace(module, path=module.path.removesuffix(" (deleted)"))
 
     def _forget(self, module: LoadedModule, gone_ticks: int) -> None:
         self._store.close_load(self._session_id, module.base, gone_ticks)

@@ -16,7 +16,7 @@ from strobe import _core, threads
 from strobe.capture.agent.agent_link import BUSY_ANSWER_S, Unresponsive
 from strobe.capture.children import RecordedChildren
 from strobe.capture.limits import limits_memory
-from strobe.capture.target import Target
+from strobe.capture.target import Departure, Target
 from strobe.capture.task_status import filters_calls
 from strobe.errors import Code, StrobeError, failure
 from strobe.model import ExitStatus, LoadedModule, Removal, Sampling, TraceAnswer, Watch
@@ -37,10 +37,11 @@ from strobe.timeline.store import Store
 log = logging.getLogger(__name__)
 
 _LOOK_S = 0.05  # whether a stopped program goes on
-_LEAVES_LATER = (
-    "The program is stopped (SIGSTOP, or a debugger). Its own code is back in place, and Strobe's agent leaves it when "
-    "it goes on."
-)
+_STOPPED = "The program is stopped (SIGSTOP, or a debugger)."
+_LEAVES_LATER = {
+    Departure.LATER_BUT_HOOKS: f"{_STOPPED} Its hooks are taken out; Strobe's agent leaves it when it goes on.",
+    Departure.LATER: f"{_STOPPED} Its hooks are taken out, and Strobe's agent leaves it, when it goes on.",
+}
 
 
 class LiveSession(Session):
@@ -253,8 +254,9 @@ class LiveSession(Session):
             self._children.close()
 
     def _remove_agent(self) -> None:
-        if not self._target.detach():
-            self._warn(_LEAVES_LATER)
+        departure = self._target.detach()
+        if departure in _LEAVES_LATER:
+            self._warn(_LEAVES_LATER[departure])
 
     # --- TargetEvents, called on threads of the capture layer
 
@@ -340,7 +342,11 @@ class LiveSession(Session):
             try:
                 with self._lock:
                     arrived = self._change_module(change)
-                self._trace_arrived(arrived)
+                    is_traced = self._trace_arrived(arrived)
+                while not is_traced:
+                    self._wait_while_stopped()
+                    with self._lock:
+                        is_traced = self._trace_arrived(arrived)
             except Exception as error:
                 if not self._exited.is_set() and not self._stopping:
                     self.on_failure(f"tracing of {change.what}", error)
@@ -368,21 +374,24 @@ class LiveSession(Session):
                 self._going += Counter()  # keeps what is left of them
         return {} if self._stopping or self._exited.is_set() else self._libraries.change(change)
 
-    def _trace_arrived(self, arrived: dict[int, int]) -> None:
-        """The thread that loads them waits, also where the program is stopped (SIGSTOP) and no agent answers."""
-        while arrived and not self._stopping and not self._exited.is_set():
-            since = time.monotonic()
-            try:
-                with self._lock:
-                    self._hooks.extras.find_again(lambda: self._reads().scope())
-                    if self._hooks.patterns:
-                        self._apply(arrived)
-                return
-            except Unresponsive:
-                if not is_stopped(self._target.pid) and time.monotonic() - since >= BUSY_ANSWER_S:
-                    raise
-            while is_stopped(self._target.pid) and not self._stopping:
-                self._exited.wait(_LOOK_S)
+    def _trace_arrived(self, arrived: dict[int, int]) -> bool:
+        """False where the program is stopped (SIGSTOP) and no agent answers: the thread that loads them waits on."""
+        if not arrived or self._stopping or self._exited.is_set():
+            return True
+        since = time.monotonic()
+        try:
+            self._hooks.extras.find_again(lambda: self._reads().scope())
+            if self._hooks.patterns:
+                self._apply(arrived)
+        except Unresponsive:
+            if not is_stopped(self._target.pid) and time.monotonic() - since >= BUSY_ANSWER_S:
+                raise
+            return False
+        return True
+
+    def _wait_while_stopped(self) -> None:
+        while is_stopped(self._target.pid) and not self._stopping:
+            self._exited.wait(_LOOK_S)
 
     def _follow_children(self, status: ExitStatus) -> None:
         """What the program has forked is recorded on, by itself; the session lasts as long as that, or until `stop`."""

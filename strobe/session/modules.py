@@ -150,7 +150,8 @@ class Modules:
         try:
             mapped = memory.file()
             if known is not None and mapped != known.mapped:
-                known = None  # it was unloaded, and another file of that name loaded at the same place
+                del self._known[key]  # it was unloaded, and another file of that name loaded at the same place
+                known = None
             loaded = self._load(module, memory, mapped, known)
         except ProcessLookupError:
             raise
@@ -168,7 +169,6 @@ class Modules:
         if known is not None:  # what is hooked already is hooked by symbols that were right
             known.stale = loaded
         elif loaded:
-            self._known.pop(key, None)
             self._refused[module.path] = loaded
         return known
 

@@ -204,8 +204,8 @@ class Reads:
         for _ in range(_EXECS):
             results = read()
             if not self._memory.has_become_another_than(program()):
-                break
-        return results
+                return results
+        raise failure("execs_again", pid=self._pid)
 
     @contextmanager
     def scope(self) -> Iterator[Scope]:
@@ -242,13 +242,14 @@ class Reads:
 
     def _current(self) -> Scope:
         """The scope; a new one where the program, or a library that was asked for, is another."""
-        while True:
+        for _ in range(_EXECS):
             try:
                 return self._looked_up()
             except (ProcessLookupError, StrobeError):
                 if self._memory.executable()[0] == self._program:
                     raise
             # it has become another program meanwhile
+        raise failure("execs_again", pid=self._pid)
 
     def _looked_up(self) -> Scope:
         program, path = self._memory.executable()
@@ -291,6 +292,7 @@ class Reads:
 
     def _later(self) -> list[Module]:
         if self._others is None:
+            self._mapped = self._mapped_now()
             program = None if self._scope is None else self._scope.program
             others = [item for item in self._mapped.modules if program is None or item.base != program.base]
             self._others = self._loaded(others)

@@ -9,10 +9,13 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import threading
+import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 _FOLDER = "owners"
+_RETRY_S = 0.001
 
 
 class Owner(NamedTuple):
@@ -32,37 +35,52 @@ def is_alive(owner: Owner, home: Path) -> bool:
         return process_start_time(owner.pid) == owner.start_time
     try:
         descriptor = os.open(_path(owner, home), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
+    except FileNotFoundError:
         return False
+    except OSError:  # it is not known: a session is better left alone than ended
+        return True
     try:
-        return not _locked(descriptor, fcntl.LOCK_EX)
+        return not _locked(descriptor, fcntl.LOCK_SH)
     finally:
         os.close(descriptor)
 
 
-class Sign:
-    """That this process is alive, for all who share the home, until it ends or `take_down`."""
+class OwnerLock:
+    """Held from its making to `release`, by as many objects of this process as there are for the home. Who asks takes
+    the lock shared, for a moment, so that several who ask are not taken for the owner."""
+
+    _held: ClassVar[dict[Path, list[int]]] = {}  # descriptor, and how many objects hold it
+    _guard = threading.Lock()
 
     def __init__(self, home: Path) -> None:
         """Raises OSError."""
         self.owner = this_process()
         self._path = _path(self.owner, home)
-        self._path.parent.mkdir(mode=0o700, exist_ok=True)
-        self._descriptor = self._put_up()
+        with self._guard:
+            if self._path not in self._held:
+                self._path.parent.mkdir(mode=0o700, exist_ok=True)
+                self._held[self._path] = [self._acquired(), 0]
+            self._held[self._path][1] += 1
 
-    def take_down(self) -> None:
-        if _locked(self._descriptor, fcntl.LOCK_EX):  # no other object of this process is using it
-            self._path.unlink(missing_ok=True)
-        os.close(self._descriptor)
+    def release(self) -> None:
+        with self._guard:
+            held = self._held[self._path]
+            held[1] -= 1
+            if held[1] == 0:
+                del self._held[self._path]
+                with contextlib.suppress(OSError):
+                    self._path.unlink(missing_ok=True)
+                os.close(held[0])
 
-    def _put_up(self) -> int:
+    def _acquired(self) -> int:
         flags = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         while True:
             descriptor = os.open(self._path, flags, 0o600)
-            # somebody may have found it without a lock, and removed it
-            if _locked(descriptor, fcntl.LOCK_SH) and os.fstat(descriptor).st_nlink:
+            # somebody may be asking, or have found it without a lock, and removed it
+            if _locked(descriptor, fcntl.LOCK_EX) and os.fstat(descriptor).st_nlink:
                 return descriptor
             os.close(descriptor)
+            time.sleep(_RETRY_S)
 
 
 def remove_stale(home: Path) -> None:
@@ -70,7 +88,7 @@ def remove_stale(home: Path) -> None:
     with contextlib.suppress(OSError):
         for path in (home / _FOLDER).iterdir():
             with contextlib.suppress(OSError), open(path, "rb") as file:  # noqa: PTH123
-                if _locked(file.fileno(), fcntl.LOCK_EX):
+                if _locked(file.fileno(), fcntl.LOCK_SH):
                     path.unlink()
 
 

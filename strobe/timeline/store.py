@@ -18,7 +18,7 @@ from strobe.errors import StrobeError, failure
 from strobe.model import FunctionSymbol, LoadedModule, Watch
 from strobe.timeline.decode import symbol_json
 from strobe.timeline.host_events import HostEvent, HostEventQueue, insert_event
-from strobe.timeline.owners import Owner, Sign, this_process
+from strobe.timeline.owners import Owner, OwnerLock, this_process
 from strobe.timeline.records import SessionRecord, StagedTraces, session_record
 from strobe.timeline.schema import (
     DATABASE_FILE,
@@ -55,16 +55,16 @@ class Store:
         self.home = config.create_home(home) if home else config.home()
         self._connection = open_database(self.home)  # raises newer_database, database_failed
         self._lock = threading.RLock()
-        self._sign: Sign | None = None
+        self._owner_lock: OwnerLock | None = None
         self.host_events = HostEventQueue(self._connection, self._lock)
 
     def close(self) -> None:
         """Writes what is still in the queue and closes the database. May be called twice."""
         self.host_events.close()
         with self._lock, database_errors(self.home, "closed"):
-            if self._sign is not None:
-                self._sign.take_down()
-            self._sign = None
+            if self._owner_lock is not None:
+                self._owner_lock.release()
+            self._owner_lock = None
             self._connection.close()
 
     def flush(self) -> None:
@@ -132,11 +132,11 @@ class Store:
         """This process, of which all who share the home can see that it lives; of which those of its PID namespace
         alone can, where no file can be made. Under the lock."""
         try:
-            self._sign = self._sign or Sign(self.home)
+            self._owner_lock = self._owner_lock or OwnerLock(self.home)
         except OSError as error:
             log.warning("other PID namespaces will not see that this process lives: %s", error)
             return this_process()._replace(namespace=0)
-        return self._sign.owner
+        return self._owner_lock.owner
 
     def update_session(self, session_id: str, **fields: str | int | None) -> SessionRecord:
         """Sets columns of a session: pid, status, ended_at, exit_code, signal, segment_path, retained, …"""
