@@ -28,7 +28,7 @@ from strobe.values.write.changes import Change
 from strobe.values.write.writing import Store, Writer, WriteResult, WriteTarget
 
 _LOADING = threading.Lock()  # what sessions share of debug information is made by one thread
-_EXECS = 10  # that a read is begun anew for
+_EXECS = 100  # that a read is begun anew for
 _MAX_NAMES = 4096  # of addresses, that are kept for one repeated read
 
 

@@ -13,7 +13,7 @@ from typing import Protocol
 from strobe import threads
 from strobe._core import SymbolTable
 from strobe.model import FunctionSymbol
-from strobe.own_memory import give_back, own_kb
+from strobe.own_memory import give_back, own_kb, trim_arenas
 from strobe.symbols import cache
 from strobe.symbols.cache import SymbolCache
 from strobe.symbols.calls.signature import Signatures, SignatureTypes
@@ -35,6 +35,7 @@ from strobe.symbols.objects.formats import open_image
 Stamps = dict[str, Stamp]
 KEPT_FILES = 16  # however long they are not used
 KEPT_S = 600.0  # others, after their last use
+TRIMMED_KB = 128 << 10
 FULL_KB = 400 << 10  # of memory, from which on less is kept:
 FULL_FILES = 4
 FULL_S = 20.0
@@ -150,13 +151,16 @@ class ElfResolver:
     def _forget_unused(self) -> None:
         """Each build of a test may have a name of its own, and a daemon lives for weeks. What is read of a file's types
         grows with what is asked for, and goes with it."""
-        is_full = own_kb() > FULL_KB
+        memory_kb = own_kb()
+        is_full = memory_kb > FULL_KB
         files, seconds = (FULL_FILES, FULL_S) if is_full else (KEPT_FILES, KEPT_S)
         oldest_first = sorted(self._used, key=self._used.__getitem__)
         for path in oldest_first[:-files]:
             if time.monotonic() - self._used[path] < seconds:
                 break
             del self._loaded[path], self._used[path]
+        if not is_full and memory_kb > TRIMMED_KB:
+            trim_arenas()
         if is_full and time.monotonic() >= self._next_forgetting:
             self._next_forgetting = time.monotonic() + FULL_S
             for loaded in self._loaded.values():

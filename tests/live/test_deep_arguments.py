@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import processes
 from support.sessions import Build, Launch, all_events, status
+from support.wait import wait_until
 
 from strobe.model import EventFilter, LaunchSpec, TextMatch, Watch
 from strobe.session import Session, SessionManager
 from strobe.values import PointerTo, Problem, Rows
 from strobe.values.decode.text import shown
+from strobe.values.reading import ReadTarget
 
 PRINTERS = """
 [[printer]]
@@ -144,3 +151,46 @@ def test_a_projects_own_printers_hold_here_too(manager: SessionManager, build_pr
     (watched, *_) = [event.watch_values for event in all_events(session, EventFilter(event_type="function_enter"))]
     assert watched is not None
     assert dict(watched["gFirst"]) == {"number": 1, "called": "first"}
+
+
+@FORMS
+def test_they_are_followed_on_when_the_program_was_rebuilt(
+    launch: Launch, build_program: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """By the types of the build that runs. What a watch adds needs no types of the function's arguments."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    program = tmp_path / "measures"
+    shutil.copy2(build_program("measures", "-O1"), program)
+    session = launch(program, patterns=["measure"], depth=1, sampling="off")
+    wait_until(lambda: arguments(session, "measure"), "a call", 20)
+    session.read([ReadTarget("measured")])
+    shutil.copy2(build_program("measures", "-O1", "-DMORE"), tmp_path / "new")
+    (tmp_path / "new").rename(program)
+    answer = session.trace(watch=[Watch("measured")])
+    assert any("on disk" in warning for warning in answer.warnings)
+    count = len(arguments(session, "measure"))
+    wait_until(lambda: len(arguments(session, "measure")) > count + 10, "calls", 20)
+    os.kill(session.pid, signal.SIGUSR1)
+    assert status(session) == 0
+    boxes = [call["box"] for call in arguments(session, "measure")]
+    assert {(box.width, box.height) for box in boxes} == {(7, 9)}
+    wanted = EventFilter(event_type="function_enter", function=TextMatch(equals="measure"))
+    assert (list(all_events(session, wanted))[-1].watch_values or {}).keys() == {"measured"}
+
+
+def test_functions_of_a_replaced_copy_have_names(
+    launch: Launch, manager: SessionManager, build_program: Build, tmp_path: Path
+) -> None:
+    program = tmp_path / "measures"
+    shutil.copy2(build_program("measures", "-O1"), program)
+    with subprocess.Popen([program], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+            shutil.copy2(program, tmp_path / "new")
+            (tmp_path / "new").rename(program)
+            session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(tmp_path)), ["measure", "say"])
+            wait_until(lambda: arguments(session, "measure"), "a call", 20)
+            assert {str(call["tell"]) for call in arguments(session, "measure")} == {"&say"}
+            session.stop()
+        finally:
+            processes.end(process)

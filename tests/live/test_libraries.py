@@ -18,9 +18,11 @@ from support.sessions import Build, Launch, all_events, outcome, status, text, t
 from support.wait import wait_until
 
 from strobe.capture.agent import agent_link
-from strobe.model import EventFilter, LaunchSpec, TextMatch
-from strobe.session import SessionManager, function_ids
+from strobe.capture.task_status import is_stopped
+from strobe.model import EventFilter, LaunchSpec, TextMatch, Watch
+from strobe.session import Session, SessionManager, function_ids
 from strobe.timeline.store import Store
+from strobe.values.reading import ReadTarget
 
 EVERY_PATTERN = ["plugin_*", "@lib:plugin", "*"]
 
@@ -226,3 +228,59 @@ def test_tracing_changes_while_libraries_take_each_others_place(
         events = all_events(session, EventFilter(function=TextMatch(equals=name), event_type="function_enter"))
         rounds = {event.arguments[0].value % 2 for event in events if event.arguments}
         assert rounds == {number}, name
+
+
+def says(session: Session, word: str, times: int) -> None:
+    wait_until(lambda: text(session, "stdout").split().count(word) == times, f"{word}, {times} times", 60)
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_what_a_library_has_is_known_at_once(
+    launch: Launch, build_program: Build, program_cache: Path, reads: bool
+) -> None:
+    """Also where the program was read in the meantime, when the library was not there."""
+    library = build(source_of("plugin"), ("-shared", "-fPIC"), None, program_cache)
+    session = launch(build_program("comes_and_goes"), str(library), patterns=["step"], sampling="off")
+    own = [ReadTarget("own_number")]
+    says(session, "ready", 1)
+    if reads:
+        assert session.read(own)[0].value == 7
+    os.kill(session.pid, signal.SIGUSR1)
+    says(session, "loaded", 1)
+    assert session.read([ReadTarget("plugin_rounds")])[0].value == 5
+    session.trace(watch=[Watch("plugin_rounds")])
+    os.kill(session.pid, signal.SIGUSR1)
+    says(session, "gone", 1)
+    if reads:
+        assert session.read(own)[0].value == 7
+    os.kill(session.pid, signal.SIGUSR1)
+    says(session, "loaded", 2)
+    os.kill(session.pid, signal.SIGTERM)
+    assert status(session) == 0
+    wanted = EventFilter(function=TextMatch(equals="step"), event_type="function_enter")
+    assert [event.watch_values for event in all_events(session, wanted)] == [None, {"plugin_rounds": 5}]
+    assert not [warning for warning in session.warnings if "Watch" in warning]
+
+
+@pytest.mark.parametrize("microseconds", [300, 1000])
+def test_a_library_comes_again_after_the_program_was_stopped(
+    launch: Launch, build_program: Build, program_cache: Path, microseconds: int
+) -> None:
+    """The agent, which is asked to do what it has done already, answers too late."""
+    library = build(source_of("plugin"), ("-shared", "-fPIC"), None, program_cache)
+    command = (build_program("comes_and_goes"), str(library), str(microseconds))
+    session = launch(*command, patterns=["plugin_run"], sampling="off")
+    says(session, "ready", 1)
+    os.kill(session.pid, signal.SIGUSR1)
+    says(session, "loaded", 1)
+    session.trace(watch=[Watch("plugin_rounds")])
+    os.kill(session.pid, signal.SIGUSR1)
+    wait_until(lambda: is_stopped(session.pid), "the stop", 20)
+    time.sleep(agent_link.ANSWER_S + 1.0)
+    os.kill(session.pid, signal.SIGCONT)
+    says(session, "gone", 1)
+    os.kill(session.pid, signal.SIGUSR1)
+    says(session, "loaded", 2)
+    os.kill(session.pid, signal.SIGTERM)
+    assert status(session) == 0
+    assert totals(session)["plugin_run"].count == 2

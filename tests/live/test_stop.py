@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from support.wait import wait_until
 
 from strobe.capture import attachable, target
 from strobe.capture.agent import frida_session
+from strobe.capture.mapped_elf import ElfFile, MappedElf, mappings
 from strobe.capture.task_status import is_stopped, is_traced
 from strobe.errors import Code, StrobeError
 from strobe.model import EventFilter, LaunchSpec
@@ -32,6 +33,15 @@ def is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+def has_own_code(pid: int) -> bool:
+    """Whether the code of the program, without its libraries, is that of its file."""
+    path = Path(f"/proc/{pid}/exe").readlink()
+    base = min(mapping.start for mapping in mappings(pid) if mapping.path == str(path))
+    memory = MappedElf(pid, base)
+    with closing(ElfFile(str(path))) as file, closing(memory):
+        return memory.has_code_of(file)
 
 
 def tracers(pid: int) -> set[int]:
@@ -297,14 +307,16 @@ def test_a_stopped_program_is_let_go_of_when_it_goes_on(
         try:
             assert process.stdout is not None and process.stdout.readline() == "ready\n"
             spec = LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS))
-            session = manager.launch(spec, ["plugin_run"])
+            session = manager.launch(spec, ["plugin_run", "main"])
             wait_until(lambda: totals(session).get("plugin_run"), "calls", 20)
+            assert not has_own_code(process.pid)
             process.send_signal(signal.SIGSTOP)
             wait_until(lambda: is_stopped(process.pid), "the stop", 20)
             began = time.monotonic()
             session.stop()
             assert time.monotonic() - began < 15  # the agent's answers were waited for 40 s
-            assert any("is stopped" in text for text in session.failures)
+            assert any("is stopped" in text and "hooks are taken out;" in text for text in session.failures)
+            assert has_own_code(process.pid)
             assert attachable.has_agent(process.pid)
             with pytest.raises(StrobeError) as caught:
                 manager.launch(spec, ["plugin_run"])
