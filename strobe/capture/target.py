@@ -206,7 +206,7 @@ class Target:
         agent = getattr(self, "_agent", None)
         steps = [self._patches.take_out_observers] if self.attached else []
         if self.attached:
-            steps.append(self._leave if agent is None else self._end_agent)
+            steps.append(self._leave if agent is None else partial(self._end_agent, False))
         try:
             _take_each(steps)
         finally:
@@ -370,24 +370,24 @@ class Target:
         )
         _take_each(steps)
         try:
-            self._end_agent()
+            self._end_agent(True)
         finally:
             self._agent.close()
             with self._pidfd_lock:
                 if self._pidfd >= 0:
                     os.eventfd_write(self._wake, 1)
 
-    def _end_agent(self) -> None:
+    def _end_agent(self, waits_while_stopped: bool) -> None:
         """Raises agent_stays where a thread does not leave its code: it does no harm there, and would if it went."""
         with contextlib.suppress(ProcessLookupError, *FRIDA_ERRORS):
             if not self._agent.let_threads_leave():
                 raise failure("agent_stays", pid=self.pid)
         # the agent puts back itself what could not be taken out from here
-        _take_each((self._agent.unload, self._leave))
+        _take_each((self._agent.unload, partial(self._leave, waits_while_stopped)))
 
-    def _leave(self) -> None:
+    def _leave(self, waits_while_stopped: bool = False) -> None:
         if self._session is not None:
-            self._session.leave()
+            self._session.leave(waits_while_stopped)
 
     def _take_permission_back(self) -> None:
         """Unless the program has given it to another process since: then this one may not read it any more."""

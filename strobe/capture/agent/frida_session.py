@@ -80,8 +80,9 @@ class FridaSession:
         """Waits until Frida holds no thread any more."""
         self._injection.wait_for_beginning(lambda: self.holds_main_thread)
 
-    def leave(self) -> None:
-        """Ends the agent, and returns when nothing of it is left in the process. Raises what Frida raises."""
+    def leave(self, waits_while_stopped: bool) -> None:
+        """Ends the agent, and returns when nothing of it is left in the process, or it has had 20 s for that:
+        `waits_while_stopped` as Injection.wait_for_end has it. Raises what Frida raises."""
         self.release_threads()
         guard = None
         try:
@@ -89,7 +90,7 @@ class FridaSession:
             if not self._socket.close() or not self._is_detached():
                 self.session.detach()
         finally:
-            if not self._injection.wait_for_end():
+            if not self._injection.wait_for_end(waits_while_stopped):
                 log.warning("Frida's agent in process %d does not end", self._pid)
                 ROUTER.renew(self._device)  # with this one the next attach to the process would wait for that
             if guard is not None:

@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from strobe.capture.task_status import is_traced
+from strobe.capture.task_status import is_stopped, is_traced
 
 _QUIET_S = 0.1
+_LOOK_S = 0.05
 _LONGEST_S = 20.0  # Frida works by timers, and the machine may be busy
 _POLL_S = 0.0005
 
@@ -47,15 +48,19 @@ class Injection:
         """Something of Frida's loader is, or may be, in the process."""
         return bool(_writable_code(self._pid) - self._before) or is_traced(self._pid) is not False
 
-    def wait_for_end(self) -> bool:
+    def wait_for_end(self, waits_while_stopped: bool) -> bool:
         """Waits until Frida has stopped the process for the last time and let go of it, 20 s at most: False after that.
+        `waits_while_stopped`: in which the process was not stopped (SIGSTOP), when it can do nothing.
 
         It looks 50 ms after the session's end whether its thread is gone, then stops the process, has it unmap the
         loader, and lets it go (17.26). Where no loader was seen, 100 ms in which nobody traces the process must do.
         """
         deadline = time.monotonic() + _LONGEST_S
-        quiet_since = time.monotonic()
+        quiet_since = looked = time.monotonic()
         while (now := time.monotonic()) < deadline:
+            if waits_while_stopped and now - looked > _LOOK_S:
+                deadline += now - looked if is_stopped(self._pid) else 0.0
+                looked = now
             has_loader = bool(self._loader & _writable_code(self._pid))  # before: it goes while the process is traced
             traced = is_traced(self._pid)
             if traced is None:
