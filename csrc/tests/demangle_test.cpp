@@ -1,5 +1,5 @@
 // Names of Rust's v0 mangling that are damaged: an answer within bounds, and no byte read that is not there. What right
-// names become is in tests/unit/test_symbols_rust.py.
+// names become is in tests/unit/symbols/test_symbols_rust.py.
 #include <iostream>
 #include <random>
 #include <string>

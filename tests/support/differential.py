@@ -157,7 +157,7 @@ FEATURES = {
         "-falign-functions=1",
         "-march=native",
         "-fsanitize=address",
-        "-fsanitize=undefined",  # -fsanitize=thread is refused: tests/live/test_bad_launch.py
+        "-fsanitize=undefined",  # -fsanitize=thread is refused: tests/live/sessions/test_bad_launch.py
     )
     for family in ("gcc", "clang")
 }

@@ -196,7 +196,7 @@ def frame_at(details: ModuleDetails, file: str, line: int) -> Frame:
 
 
 def line_of(text: str, source: str = "locals.cpp") -> int:
-    lines = (Path(__file__).parents[1] / "programs/symbols" / source).read_text().splitlines()
+    lines = (Path(__file__).parents[2] / "programs/symbols" / source).read_text().splitlines()
     return next(number for number, line in enumerate(lines, 1) if text in line)
 
 

@@ -248,7 +248,7 @@ def test_ctrl_c_within_an_import(build_program: Callable[..., Path], command: st
 
 
 def test_a_tool_that_finds_no_room_answers_with_an_error(strobe_home: Path, build_program: Callable[..., Path]) -> None:
-    folder = str(Path(__file__).parents[1] / "programs")
+    folder = str(Path(__file__).parents[2] / "programs")
     launch: dict[str, Any] = {"command": str(build_program("exits")), "args": ["return", "0"], "projectRoot": folder}
     with filesystems.small(strobe_home, 2 << 20):
         daemon.start(strobe_home)

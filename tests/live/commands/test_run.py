@@ -182,7 +182,7 @@ def test_only_totals_on_demand(build_program: Build) -> None:
 
 def test_without_a_pattern_the_code_of_this_folder_is_traced(build_program: Build) -> None:
     program = build_program("threads3")
-    sources = Path(__file__).parents[1] / "programs"
+    sources = Path(__file__).parents[2] / "programs"
     error = strobe("run", "--summary", "--project-root", sources, "--", program, 2).stderr.decode()
     assert {"main", "midi::parse", "ui::view::tick"} <= set(summary(error))
 

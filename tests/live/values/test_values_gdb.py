@@ -19,7 +19,7 @@ from support.sessions import Launch
 from strobe.model import Enumerator
 from strobe.values import Char, PointerTo, Problem, ReadTarget, Record
 
-SCRIPT = Path(__file__).resolve().parents[1] / "oracle" / "gdb_values.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "oracle" / "gdb_values.py"
 # `values` and `values_more` are one program, so are `values_classes` and `values_more_classes`. Where gdb wants another
 # name than ours, it stands behind `=`. Left out: what gdb 13 does not show (std::nullptr_t, statics of inner blocks).
 IN_C = """

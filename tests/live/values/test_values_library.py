@@ -22,7 +22,7 @@ from strobe.values import Char, ReadTarget, Record, WriteTarget
 from strobe.values.decode import text as values_text
 from strobe.values.model import Mapping, Pairs, Rows
 
-SCRIPT = Path(__file__).resolve().parents[1] / "oracle" / "gdb_library.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "oracle" / "gdb_library.py"
 STDLIB = ["g++ -O0", "g++ -O2", "clang++ -O2"]
 LIBCXX = ["clang++ -O0 -stdlib=libc++", "clang++ -O2 -stdlib=libc++"]
 AS_GDB = """

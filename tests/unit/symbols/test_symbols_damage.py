@@ -20,7 +20,7 @@ from fuzz import damage
 from support import programs
 
 BuildProgram = Callable[..., Path]
-TESTS = Path(__file__).resolve().parent.parent
+TESTS = Path(__file__).resolve().parents[2]
 FILES = int(os.environ.get("STROBE_DAMAGED_FILES", "1000"))
 READERS = 2
 MAX_KB = 1 << 20
