@@ -6,8 +6,9 @@ import ctypes
 import gc
 from pathlib import Path
 
-_M_ARENA_MAX = -8  # of glibc's malloc.h
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of glibc's malloc.h
 _ARENAS = 2
+_MAPPED_BYTES = 256 << 10
 
 
 def own_kb() -> int:
@@ -16,12 +17,15 @@ def own_kb() -> int:
     return int(status.partition(b"RssAnon:")[2].split(maxsplit=1)[0])
 
 
-def share_arenas() -> None:
-    """Has threads that come after this allocate from few arenas: glibc has eight for each processor, and in each of
-    them some of what was freed lies between what is in use. For a process that lives for long and has many threads."""
+def prepare_for_long_life() -> None:
+    """Keeps what is freed from staying with a process that lives for long and has many threads. glibc has eight arenas
+    for each processor, and in each of them free memory lies between what is in use: threads that come after this share
+    few. Large blocks, as sections of debug information are, have mappings of their own, which end with them: glibc
+    would raise the size from which on that is so with each one that is freed."""
     option = getattr(ctypes.CDLL(None), "mallopt", None)
     if option is not None:
         option(_M_ARENA_MAX, _ARENAS)
+        option(_M_MMAP_THRESHOLD, _MAPPED_BYTES)
 
 
 def give_back() -> None:

@@ -26,7 +26,7 @@ from strobe.mcp import endpoint, jsonrpc
 from strobe.mcp.connection import STATUS_METHOD
 from strobe.mcp.log import write_to_stderr
 from strobe.mcp.server import Server
-from strobe.own_memory import share_arenas
+from strobe.own_memory import prepare_for_long_life
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class DaemonStatus:
 
 def main() -> int:
     """The daemon process itself, as `endpoint` starts it: home in STROBE_HOME, log on standard error."""
-    share_arenas()
+    prepare_for_long_life()
     home = endpoint.home_path()
     return run(home, load_settings(None)[0].daemon_idle_minutes * 60)
 
