@@ -310,6 +310,9 @@ class InjectionGuard:
     def end(self) -> None:
         """The program's threads stand still since the agent was loaded, and still do."""
 
+    def hold_threads(self, threads: list[int]) -> None:
+        """These threads stand still, while an agent unloads itself, until `release_threads` or until Frida comes."""
+
     def release_threads(self) -> None:
         """They go on; after 4 s they do so anyway."""
 

@@ -49,6 +49,13 @@ struct InjectionGuard::Injection {
     bool is_released = false;  // of `holding` as well
 };
 
+namespace {
+
+constexpr auto kLongestHeld = std::chrono::seconds(4);     // some tenths of a second mostly, but machines are busy
+constexpr auto kLongestRelease = std::chrono::seconds(2);  // Frida has only to be given a processor
+
+}  // namespace
+
 #ifdef __x86_64__
 
 namespace {
@@ -59,10 +66,8 @@ constexpr std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1
 // Frida's calls end in one.
 constexpr std::uint64_t kFaults = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGTRAP) | bit(SIGSYS);
 constexpr std::uint64_t kOfLibrary = bit(32) | bit(33);  // of glibc, for pthread_cancel and setuid
-constexpr auto kLongestHeld = std::chrono::seconds(4);   // some tenths of a second mostly, but machines are busy
 constexpr auto kLongestCall = std::chrono::milliseconds(20);
 constexpr auto kLongestStanding = std::chrono::seconds(2);  // no other thread waits for it
-constexpr auto kLongestRelease = std::chrono::seconds(2);   // Frida has only to be given a processor
 constexpr auto kBetweenLooks = std::chrono::milliseconds(1);
 constexpr std::size_t kMostVectors = 1 << 14;  // bytes; 11 KB with all of today's extensions
 
@@ -275,6 +280,10 @@ long guarded_ptrace(enum __ptrace_request request, pid_t thread, void* address, 
         if (injection && keeps_standing(injection, thread)) return 0;
     }
     if (request == PTRACE_SEIZE) {
+        if (injection) {  // the agent has gone, and its loader is to be removed
+            const std::lock_guard<std::mutex> own(injection->holding);
+            injection->others.reset();
+        }
         std::erase_if(standing,
                       [thread](const auto& one) { return one.first == thread && let_run(thread, *one.second); });
     }
@@ -312,6 +321,11 @@ void InjectionGuard::end() {}
 InjectionGuard::~InjectionGuard() {
     end();
     release_threads();
+}
+
+void InjectionGuard::hold_threads(std::vector<pid_t> threads) {
+    const std::lock_guard<std::mutex> own(injection_->holding);
+    if (!threads.empty()) injection_->others = std::make_unique<HeldThreads>(std::move(threads), kLongestHeld);
 }
 
 void InjectionGuard::release_threads() {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace strobe {
 
@@ -31,6 +32,8 @@ class InjectionGuard {
 
     // Frida has come, or has given up. The threads stand still on.
     void end();
+    // These threads stand still, while an agent unloads itself, until `release_threads` or until Frida comes.
+    void hold_threads(std::vector<pid_t> threads);
     // They go on; after some seconds they do so anyway.
     void release_threads();
     // Whether it stands still, after Frida has let go of it.

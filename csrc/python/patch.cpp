@@ -81,6 +81,8 @@ void add_patch(py::module_& module) {
              }),
              py::arg("process"), py::arg("library"), py::arg("limit_ms"))
         .def("end", &strobe::InjectionGuard::end)
+        .def("hold_threads", &strobe::InjectionGuard::hold_threads, py::arg("threads"),
+             py::call_guard<py::gil_scoped_release>())
         .def("release_threads", &strobe::InjectionGuard::release_threads, py::call_guard<py::gil_scoped_release>())
         .def_property_readonly("holds_main_thread", &strobe::InjectionGuard::holds_main_thread)
         .def_property_readonly("refusal", &strobe::InjectionGuard::refusal);

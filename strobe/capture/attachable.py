@@ -63,7 +63,12 @@ def live_segments(pid: int) -> list[Path]:
 
 def has_agent(pid: int) -> bool:
     """Whether an agent of Frida's is in it, whoever has put it there."""
-    return any(_AGENT in line for line in _maps(pid))
+    return agent_count(pid) > 0
+
+
+def agent_count(pid: int) -> int:
+    """How many of Frida's agents are in it: each is a file of its own in memory."""
+    return len({tuple(line.split()[3:5]) for line in _maps(pid) if _AGENT in line})
 
 
 def _maps(pid: int) -> list[str]:

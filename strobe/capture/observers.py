@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 import signal
-from pathlib import Path
 
 from strobe.capture.agent.agent_link import AgentLink, Trampoline
 from strobe.capture.code_patches import CodePatches, PatchRequest
 from strobe.capture.own_handlers import sets_handlers_itself
-from strobe.capture.task_status import blocked_signals
+from strobe.capture.task_status import blocked_signals, task_ids
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +40,7 @@ def observe(pid: int, agent: AgentLink, patches: CodePatches) -> None:
 def _has_faults_blocked(pid: int, agent: AgentLink) -> bool:
     """A thread of the program that has SIGSEGV or SIGBUS blocked; also where that cannot be known."""
     try:
-        tasks = {int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()}
+        tasks = task_ids(pid)
         masks = [blocked_signals(pid, task) for task in agent.program_threads(tasks)]
     except OSError:
         return True

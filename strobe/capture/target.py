@@ -9,7 +9,7 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -35,7 +35,7 @@ from strobe.capture.observers import observe
 from strobe.capture.recorder_state import is_recording, written_until
 from strobe.capture.spawning import ended_early, killed_on_failure, spawn_hint
 from strobe.capture.target_events import TargetEvents
-from strobe.capture.task_status import filters_calls
+from strobe.capture.task_status import filters_calls, task_ids
 from strobe.errors import StrobeError, failure
 from strobe.low_descriptors import fridas_descriptors, low_descriptors_taken
 from strobe.model import ExitStatus, LaunchSpec, LoadedModule, Removal
@@ -382,12 +382,15 @@ class Target:
         with contextlib.suppress(ProcessLookupError, *FRIDA_ERRORS):
             if not self._agent.let_threads_leave():
                 raise failure("agent_stays", pid=self.pid)
+        threads: set[int] = set()
+        with contextlib.suppress(OSError, StrobeError, *FRIDA_ERRORS):
+            threads = self._agent.program_threads(task_ids(self.pid))
         # the agent puts back itself what could not be taken out from here
-        _take_each((self._agent.unload, partial(self._leave, waits_while_stopped)))
+        _take_each((self._agent.unload, partial(self._leave, waits_while_stopped, threads)))
 
-    def _leave(self, waits_while_stopped: bool = False) -> None:
+    def _leave(self, waits_while_stopped: bool = False, threads: Collection[int] = ()) -> None:
         if self._session is not None:
-            self._session.leave(waits_while_stopped)
+            self._session.leave(waits_while_stopped, threads)
 
     def _take_permission_back(self) -> None:
         """Unless the program has given it to another process since: then this one may not read it any more."""

@@ -53,6 +53,11 @@ def tracer(pid: int) -> int:
     return 0
 
 
+def task_ids(pid: int) -> set[int]:
+    """Its threads. Raises OSError when the process is gone."""
+    return {int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()}
+
+
 def is_stopped(pid: int) -> bool:
     """Whether every thread of it is, by a signal or by a debugger. False when the process is gone."""
     states = set()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Iterator
-from pathlib import Path
 
 from strobe import _core
 from strobe.capture.agent.agent_link import AgentLink
+from strobe.capture.task_status import task_ids
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ def held(tasks: list[int]) -> Iterator[None]:
 def keep_signals_from(agent: AgentLink, pid: int) -> None:
     """The agent's threads take none from now on; threads that these create later inherit what they block."""
     try:
-        tasks = {int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()}
+        tasks = task_ids(pid)
         _core.block_signals(pid, sorted(tasks - agent.program_threads(tasks)))
     except OSError as error:  # gone, or held by another debugger: the program may then run handlers in them
         log.warning("signals of process %d may reach threads of the agent: %s", pid, error)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from strobe import _core, threads
 from strobe.capture.agent.agent_socket import maker, sockets
+from strobe.capture.task_status import task_ids
 
 _AT_ONCE_S = 2.0
 _POLL_S = 0.05
@@ -68,6 +69,6 @@ class AttachAttempt(contextlib.AbstractContextManager[None]):
 def _tasks(pid: int) -> set[int]:
     """Its threads; none where it is gone."""
     try:
-        return {int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()}
+        return task_ids(pid)
     except OSError:
         return set()

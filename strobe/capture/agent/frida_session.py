@@ -7,7 +7,7 @@ import errno
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import frida
@@ -18,12 +18,13 @@ from strobe.capture.agent.agent_socket import AgentSocket
 from strobe.capture.agent.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.agent.failed_attach import AttachAttempt
 from strobe.capture.agent.uninjection import Injection
-from strobe.capture.attachable import ATTACH_S, has_agent, is_blocked, refused
+from strobe.capture.attachable import ATTACH_S, agent_count, has_agent, is_blocked, refused
 from strobe.errors import failure
 
 log = logging.getLogger(__name__)
 
 _LEAVING_S = 5.0
+_UNLOADING_S = 0.3
 _POLL_S = 0.002
 _LOOKING_S = 5.0  # for a safe point of the main thread
 _LOOKING_MS = 25  # at a time, and up to as much again: no session here hears from Frida meanwhile
@@ -80,21 +81,36 @@ class FridaSession:
         """Waits until Frida holds no thread any more."""
         self._injection.wait_for_beginning(lambda: self.holds_main_thread)
 
-    def leave(self, waits_while_stopped: bool) -> None:
+    def leave(self, waits_while_stopped: bool, threads: Collection[int] = ()) -> None:
         """Ends the agent, and returns when nothing of it is left in the process, or it has had 20 s for that:
-        `waits_while_stopped` as Injection.wait_for_end has it. Raises what Frida raises."""
+        `waits_while_stopped` as Injection.wait_for_end has it. Raises what Frida raises.
+
+        `threads`: those of the program. They stand still while the agent is unloaded, some milliseconds: a child that
+        was forked meanwhile would have the dynamic linker's lists as they were, and a lock of it taken for ever.
+        """
         self.release_threads()
         guard = None
         try:
             guard = _guard(self._pid, 0)
-            if not self._socket.close() or not self._is_detached():
-                self.session.detach()
+            before = agent_count(self._pid)
+            guard.hold_threads(sorted(threads))
+            try:
+                if not self._socket.close() or not self._is_detached():
+                    self.session.detach()
+                self._wait_until_fewer(before)
+            finally:
+                guard.release_threads()
         finally:
             if not self._injection.wait_for_end(waits_while_stopped):
                 log.warning("Frida's agent in process %d does not end", self._pid)
                 ROUTER.renew(self._device)  # with this one the next attach to the process would wait for that
             if guard is not None:
                 guard.end()
+
+    def _wait_until_fewer(self, agents: int) -> None:
+        deadline = time.monotonic() + _UNLOADING_S
+        while agent_count(self._pid) >= agents > 0 and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
 
     def _is_detached(self) -> bool:
         """Whether Frida here knows it, too: until then an attach is given the session that has ended."""
