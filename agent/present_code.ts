@@ -13,6 +13,7 @@ export class PresentCode {
             else this.starts.push(start);
             this.ends.push(start + range.size);
         }
+        if (this.ends.length === 0) throw new Error("its memory map cannot be read: it may have no file descriptor left (ulimit -n)");
     }
 
     has(address: number, bytes: number): boolean {

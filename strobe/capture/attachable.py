@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
+from stat import S_ISREG
 
 from strobe import _abi
 from strobe.capture import task_status
+from strobe.capture.mapped_elf import mappings
 from strobe.errors import StrobeError, failure
 
 ATTACH_S = 20.0  # for what is over soon, such as a slow disk; then again for the way in
 _POLL_S = 0.01
 _WRITES = " rw-s "
 _AGENT = "frida-agent"
+_PAGE = 4096
+_CUT_SHORT = "'{path}' is shorter than what is mapped of it: to read on would end the process"
+_CUT_SHORT_HINT = "It was truncated while the process uses it. Start the program again."
 _MAGIC = _abi.MAGIC.to_bytes(8, "little")
 
 
@@ -23,8 +29,29 @@ def wait_until_attachable(pid: int) -> None:
         if time.monotonic() > deadline:
             raise failure("process_blocked", pid=pid, seconds=f"{ATTACH_S:g}")
         time.sleep(_POLL_S)
+    if task_status.tracer(pid):
+        raise refused(pid, "", is_permission=False)
     if _state(pid) == "T":
         raise failure("process_stopped", pid=pid)
+    if path := _cut_short(pid):
+        raise failure("attach_refused", pid=pid, reason=_CUT_SHORT.format(path=path), hint=_CUT_SHORT_HINT)
+
+
+def _cut_short(pid: int) -> str | None:
+    """A file that is mapped and has fewer bytes by now. To touch what is beyond its end is SIGBUS: Frida, which looks
+    through all modules, would end the process."""
+    ends: dict[tuple[str, int, int], int] = {}
+    with suppress(ProcessLookupError, PermissionError):
+        for item in mappings(pid):
+            key = item.path, item.device, item.inode
+            ends[key] = max(ends.get(key, 0), item.offset + item.end - item.start)
+    for (path, device, inode), end in ends.items():
+        with suppress(OSError):
+            status = Path(path).stat()
+            is_it = (status.st_dev, status.st_ino) == (device, inode) and S_ISREG(status.st_mode)
+            if is_it and -(-status.st_size // _PAGE) * _PAGE < end:
+                return path
+    return None
 
 
 def refused(pid: int, reason: object, is_permission: bool) -> StrobeError:

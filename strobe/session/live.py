@@ -216,11 +216,11 @@ class LiveSession(Session):
             self._polls.stop("stopped")
             if self._children is not None:
                 self._children.wake()
-            if self._target.attached and not self._exited.is_set():
+            if not self._target.attached:
+                self._target.kill()
+            elif not self._exited.is_set():  # nor let go of before
                 self._recorded_until = self._confirmation.last_ticks or self._now_ticks()
                 self._detach()
-            else:
-                self._target.kill()
         self._ended.wait(10)
         return self._finish(retain)
 

@@ -6,6 +6,7 @@ import concurrent.futures
 import contextlib
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from support import cgroups, processes
-from support.programs import PROGRAMS
+from support.programs import PROGRAMS, build, source_of
 from support.sessions import Build, totals
 from support.wait import wait_until
 
@@ -130,3 +131,26 @@ def test_one_that_is_killed_meanwhile_is_gone(manager: SessionManager, build_pro
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(shell.pid, signal.SIGKILL)
+
+
+def test_a_library_was_truncated_while_it_is_mapped(
+    manager: SessionManager, build_program: Build, program_cache: Path, tmp_path: Path
+) -> None:
+    """The program does not touch it any more; who looks through its modules would."""
+    library = tmp_path / "library.so"
+    shutil.copy(build(source_of("plugin"), ("-shared", "-fPIC"), None, program_cache), library)
+    command = ["sh", "-c", '"$@" & echo $!; wait $!; echo $?', "sh", build_program("leaves_library"), library]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as shell:
+        try:
+            assert shell.stdout is not None
+            pid = int(shell.stdout.readline())
+            wait_until(lambda: str(library) in Path(f"/proc/{pid}/maps").read_text(), "the library", 20)
+            os.truncate(library, 0)
+            with pytest.raises(StrobeError) as caught:
+                manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), ["step"])
+            assert "is shorter than what is mapped of it" in caught.value.message
+            os.kill(pid, signal.SIGTERM)
+            assert shell.communicate(timeout=30)[0] == "143\n"
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(shell.pid, signal.SIGKILL)

@@ -316,6 +316,9 @@ def test_a_stopped_program_is_let_go_of_when_it_goes_on(
             session.stop()
             assert time.monotonic() - began < 15  # the agent's answers were waited for 40 s
             assert any("is stopped" in text and "hooks are taken out;" in text for text in session.failures)
+            with pytest.raises(StrobeError):  # it has gone; its program has not
+                session.stop()
+            assert is_running(process.pid)
             assert has_own_code(process.pid)
             assert attachable.has_agent(process.pid)
             with pytest.raises(StrobeError) as caught:
