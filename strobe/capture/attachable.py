@@ -16,9 +16,8 @@ ATTACH_S = 20.0  # for what is over soon, such as a slow disk; then again for th
 _POLL_S = 0.01
 _WRITES = " rw-s "
 _AGENT = "frida-agent"
-_PAGE = 4096
-_CUT_SHORT = "'{path}' is shorter than what is mapped of it: to read on would end the process"
-_CUT_SHORT_HINT = "It was truncated while the process uses it. Start the program again."
+_EMPTIED = "'{path}' is empty, though it is mapped: whoever reads what is mapped ends the process"
+_EMPTIED_HINT = "It was truncated while the process uses it. Start the program again."
 _MAGIC = _abi.MAGIC.to_bytes(8, "little")
 
 
@@ -33,24 +32,20 @@ def wait_until_attachable(pid: int) -> None:
         raise refused(pid, "", is_permission=False)
     if _state(pid) == "T":
         raise failure("process_stopped", pid=pid)
-    if path := _cut_short(pid):
-        raise failure("attach_refused", pid=pid, reason=_CUT_SHORT.format(path=path), hint=_CUT_SHORT_HINT)
+    if path := _emptied(pid):
+        raise failure("attach_refused", pid=pid, reason=_EMPTIED.format(path=path), hint=_EMPTIED_HINT)
 
 
-def _cut_short(pid: int) -> str | None:
-    """A file that is mapped and has fewer bytes by now. To touch what is beyond its end is SIGBUS: Frida, which looks
+def _emptied(pid: int) -> str | None:
+    """A file that is mapped from its first byte on and has none any more. To touch that is SIGBUS: Frida, which looks
     through all modules, would end the process."""
-    ends: dict[tuple[str, int, int], int] = {}
     with suppress(ProcessLookupError, PermissionError):
         for item in mappings(pid):
-            key = item.path, item.device, item.inode
-            ends[key] = max(ends.get(key, 0), item.offset + item.end - item.start)
-    for (path, device, inode), end in ends.items():
-        with suppress(OSError):
-            status = Path(path).stat()
-            is_it = (status.st_dev, status.st_ino) == (device, inode) and S_ISREG(status.st_mode)
-            if is_it and -(-status.st_size // _PAGE) * _PAGE < end:
-                return path
+            with suppress(OSError):
+                status = Path(item.path).stat()
+                is_it = (status.st_dev, status.st_ino) == (item.device, item.inode) and S_ISREG(status.st_mode)
+                if is_it and item.offset == 0 and status.st_size == 0:
+                    return item.path
     return None
 
 
