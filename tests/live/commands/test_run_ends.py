@@ -231,6 +231,7 @@ def test_a_disk_that_is_full_ends_nothing(build_program: Build, strobe_home: Pat
         process = start("run", "-t", "stay", "--", build_program("stays"), "term")
         wait_for_line(process, b"ready\n")
         filesystems.fill(strobe_home)
+        wait_for_rounds(process)
         os.kill(process.pid, signal.SIGTERM)
         status, error = ends(process)
         assert re.search(r"^ *[\d,]+ .* stay$", error, re.M)
