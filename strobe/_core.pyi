@@ -303,10 +303,11 @@ class InjectionGuard:
     all its registers back.
 
     `library`: the file of Frida. `limit_ms`: for reaching that point; 0 where none is needed, as Frida removes what is
-    left of an agent. RuntimeError where Frida calls ptrace in an unknown way.
+    left of an agent. `is_fridas`: Frida has started the program, and waits for its end; that of any other child of this
+    process is left for who waits for it. RuntimeError where Frida calls ptrace in an unknown way.
     """
 
-    def __init__(self, process: int, library: str, limit_ms: int) -> None: ...
+    def __init__(self, process: int, library: str, limit_ms: int, is_fridas: bool) -> None: ...
     def end(self) -> None:
         """The program's threads stand still since the agent was loaded, and still do."""
 

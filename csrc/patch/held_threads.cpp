@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "patch/task_state.h"
+#include "patch/tracer.h"
 
 namespace strobe {
 
@@ -34,7 +35,7 @@ Stop wait_stopped(pid_t thread, Clock::time_point deadline) {
     auto next_look = Clock::now() + kBetweenLooks;
     int status = 0;
     while (Clock::now() < deadline) {
-        const pid_t found = waitpid(thread, &status, __WALL | WNOHANG);
+        const pid_t found = wait_for_tracee(thread, &status, __WALL | WNOHANG);
         if (found < 0) return Stop::kNone;
         if (found == 0) {
             if (Clock::now() > next_look) {

@@ -26,6 +26,7 @@
 #include "patch/imports.h"
 #include "patch/safe_point.h"
 #include "patch/task_state.h"
+#include "patch/tracer.h"
 
 namespace strobe {
 
@@ -73,11 +74,25 @@ constexpr std::size_t kMostVectors = 1 << 14;  // bytes; 11 KB with all of today
 
 std::mutex lock;
 std::map<pid_t, std::shared_ptr<Injection>> injections;  // by process
+std::map<pid_t, std::uint64_t> running_before;           // when they started; by process
 
 std::shared_ptr<Injection> injection_into(pid_t thread) {
     const std::lock_guard<std::mutex> own(lock);
     const auto found = injections.find(thread);
     return found == injections.end() ? nullptr : found->second;
+}
+
+// Frida traces it for some time after its agent has come, and after that has gone.
+void remember_running(pid_t process) {
+    const std::lock_guard<std::mutex> own(lock);
+    std::erase_if(running_before, [](const auto& one) { return start_ticks(one.first) != one.second; });
+    running_before[process] = start_ticks(process);
+}
+
+bool was_running(pid_t process) {
+    const std::lock_guard<std::mutex> own(lock);
+    const auto found = running_before.find(process);
+    return found != running_before.end() && start_ticks(process) == found->second;
 }
 
 void keep_vectors(Injection& injection, pid_t thread) {
@@ -185,7 +200,7 @@ thread_local bool polls_here = false;  // as Frida's main loop does
 // parent waits until we have seen its end, which comes after that of its other threads.
 bool let_run(pid_t main_thread, Injection& injection) {
     const bool is_over = ptrace(PTRACE_DETACH, main_thread, nullptr, nullptr) == 0 ||
-                         waitpid(main_thread, nullptr, __WALL | WNOHANG) != 0;
+                         wait_for_tracee(main_thread, nullptr, __WALL | WNOHANG) != 0;
     const std::lock_guard<std::mutex> own(injection.holding);
     injection.is_standing = false;
     injection.runs.notify_all();
@@ -274,6 +289,11 @@ long guarded(Injection& injection, enum __ptrace_request request, pid_t thread, 
 // In the place of ptrace, in Frida. What Frida asks of a thread it asks on the one that traces that.
 long guarded_ptrace(enum __ptrace_request request, pid_t thread, void* address, void* data) {
     const auto injection = injection_into(thread);
+    // Frida tries for ever to let go of a process that has ended, until the kernel does not know it any more.
+    if (request == PTRACE_INTERRUPT && was_running(thread) && has_ended(thread)) {
+        errno = ESRCH;
+        return -1;
+    }
     if (request == PTRACE_DETACH) {
         clear_breakpoints(thread);
         errno = 0;
@@ -290,14 +310,22 @@ long guarded_ptrace(enum __ptrace_request request, pid_t thread, void* address, 
     return injection ? guarded(*injection, request, thread, address, data) : ptrace(request, thread, address, data);
 }
 
+// In the place of waitpid, in Frida, which is to learn the end of those children alone that it has started.
+pid_t guarded_waitpid(pid_t process, int* status, int options) {
+    return was_running(process) ? wait_for_tracee(process, status, options) : waitpid(process, status, options);
+}
+
 }  // namespace
 
-InjectionGuard::InjectionGuard(pid_t process, const std::string& library, std::chrono::milliseconds limit)
+InjectionGuard::InjectionGuard(pid_t process, const std::string& library, std::chrono::milliseconds limit,
+                               bool is_fridas)
     : process_(process), injection_(std::make_shared<Injection>()) {
     injection_->limit = limit;
     if (!replace_import(library, "ptrace", reinterpret_cast<void*>(&guarded_ptrace))) {
         throw std::runtime_error("this version of Frida does not call ptrace from its table of relocations");
     }
+    replace_import(library, "waitpid", reinterpret_cast<void*>(&guarded_waitpid));  // else it takes the end of a child
+    if (!is_fridas) remember_running(process);
     replace_import(library, "ppoll", reinterpret_cast<void*>(&guarded_ppoll));  // else the main thread runs on earlier
     const std::lock_guard<std::mutex> own(lock);
     injections[process] = injection_;
@@ -311,7 +339,7 @@ void InjectionGuard::end() {
 
 #else
 
-InjectionGuard::InjectionGuard(pid_t process, const std::string&, std::chrono::milliseconds)
+InjectionGuard::InjectionGuard(pid_t process, const std::string&, std::chrono::milliseconds, bool)
     : process_(process), injection_(std::make_shared<Injection>()) {}
 
 void InjectionGuard::end() {}

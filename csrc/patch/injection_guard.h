@@ -24,8 +24,9 @@ class InjectionGuard {
 
     // `library`: the file of Frida. Throws std::runtime_error where it calls ptrace in a way that is not known.
     // `limit`: for reaching a safe point; Frida does nothing else meanwhile. 0: none is needed, as Frida removes what
-    // is left of an agent, for which the thread makes one system call.
-    InjectionGuard(pid_t process, const std::string& library, std::chrono::milliseconds limit);
+    // is left of an agent, for which the thread makes one system call. `is_fridas`: Frida has started the program, and
+    // waits for its end. That of any other child of this process is left for who waits for it, from now on.
+    InjectionGuard(pid_t process, const std::string& library, std::chrono::milliseconds limit, bool is_fridas);
     InjectionGuard(const InjectionGuard&) = delete;
     InjectionGuard& operator=(const InjectionGuard&) = delete;
     ~InjectionGuard();

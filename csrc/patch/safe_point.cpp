@@ -14,11 +14,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -27,6 +25,7 @@
 #include "patch/process_memory.h"
 #include "patch/signal_frames.h"
 #include "patch/task_state.h"
+#include "patch/tracer.h"
 
 namespace strobe {
 
@@ -222,17 +221,9 @@ class Walk {
         const std::uint64_t trap = std::uint64_t{1} << (SIGTRAP - 1);
         errno = 0;
         const long control = ptrace(PTRACE_PEEKUSER, thread_, debug_register(kControl), nullptr);
+        const TaskStatus status(thread_);
         return errno == 0 && (control & kEnabled) == 0 &&
-               ((status_number("SigBlk:", 16) | status_number("SigIgn:", 16)) & trap) == 0;
-    }
-
-    // 0 where it is not told.
-    std::uint64_t status_number(std::string_view field, int base) const {
-        std::ifstream file("/proc/" + std::to_string(thread_) + "/status");
-        for (std::string line; std::getline(file, line);) {
-            if (line.starts_with(field)) return std::strtoull(line.c_str() + field.size(), nullptr, base);
-        }
-        return 0;
+               ((status.number("SigBlk:", 16) | status.number("SigIgn:", 16)) & trap) == 0;
     }
 
     std::vector<std::uint64_t> return_addresses() {
@@ -271,16 +262,17 @@ class Walk {
     // Into a stop that is no signal's: it would be delivered if this process ended now. Nothing of the program runs.
     int settle() { return stand_still(thread_) ? 0 : ESRCH; }
 
+    std::uint64_t waits() const { return TaskStatus(thread_).number("voluntary_ctxt_switches:"); }
+
     // A call that was interrupted and waits on has another number.
     Point judge_waiting() {
         const std::uint64_t stack_pointer = stack_pointer_;
-        const std::uint64_t switches = status_number("voluntary_ctxt_switches:", 10);
+        const std::uint64_t switches = waits();
         go_on(kLongWait);
         if (error_ != 0) return Point::kUnsafe;
         const Point point = judge();
         if (point != Point::kWaits) return point;
-        const bool is_same =
-            stack_pointer == stack_pointer_ && status_number("voluntary_ctxt_switches:", 10) - switches <= kSwitches;
+        const bool is_same = stack_pointer == stack_pointer_ && waits() - switches <= kSwitches;
         return is_same ? Point::kSafe : Point::kUnsafe;
     }
 
@@ -316,6 +308,7 @@ class Walk {
             if (waitid(P_PID, static_cast<id_t>(thread_), &stop, WSTOPPED | WNOHANG | __WALL) != 0) {
                 error_ = ESRCH;
             } else if (stop.si_pid != 0) {
+                avoid_restart_syscall(thread_);
                 if (is_settled(stop.si_status)) return;
             } else {
                 if (!is_interrupted && Clock::now() >= until) {

@@ -37,7 +37,7 @@ int wait_stopped(pid_t thread) {
     const auto deadline = std::chrono::steady_clock::now() + kStopTimeout;
     int status = 0;
     while (true) {
-        const pid_t found = waitpid(thread, &status, __WALL | WNOHANG);
+        const pid_t found = wait_for_tracee(thread, &status, __WALL | WNOHANG);
         if (found < 0) return 0;
         if (found == thread) return WIFSTOPPED(status) ? status : 0;
         if (std::chrono::steady_clock::now() > deadline) {

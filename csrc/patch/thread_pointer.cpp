@@ -28,7 +28,7 @@ int wait_stopped(pid_t thread) {
     const auto deadline = std::chrono::steady_clock::now() + kStopTimeout;
     int status = 0;
     while (std::chrono::steady_clock::now() < deadline) {
-        const pid_t found = waitpid(thread, &status, __WALL | WNOHANG);
+        const pid_t found = wait_for_tracee(thread, &status, __WALL | WNOHANG);
         if (found < 0) fail(ESRCH);
         if (found == thread && !WIFSTOPPED(status)) fail(ESRCH);
         if (found == thread) return status;

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "patch/task_state.h"
+#include "patch/tracer.h"
 
 namespace strobe {
 
@@ -102,7 +103,7 @@ int ThreadStop::next_stop(pid_t& thread) {
     Clock::time_point blocked_since{};
     int status = 0;
     while (true) {
-        const pid_t found = waitpid(thread, &status, __WALL | WNOHANG);
+        const pid_t found = wait_for_tracee(thread, &status, __WALL | WNOHANG);
         if (found < 0 || (found == thread && !WIFSTOPPED(status))) {
             thread = 0;
             return 0;

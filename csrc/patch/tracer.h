@@ -1,6 +1,8 @@
 // What asks the kernel for ptrace runs on a thread of its own.
 #pragma once
 
+#include <sys/types.h>
+
 #include <exception>
 #include <thread>
 
@@ -21,5 +23,19 @@ void as_tracer(Work&& work) {
     tracer.join();
     if (error) std::rethrow_exception(error);
 }
+
+// A system call with a timeout that was interrupted by a stop goes on by restart_syscall, which is a call of its own to
+// a filter (seccomp) and may be forbidden there. Has the thread, which is in a ptrace stop, make the same call again
+// instead, with the whole time, where it is under filters that this process is not under. To be called at the first
+// stop after the call: once the thread has been resumed the kernel has changed the number. x86-64 alone.
+void avoid_restart_syscall(pid_t thread);
+
+// As waitpid of a thread that the calling thread traces, for what is not to be noticed outside: `avoid_restart_syscall`
+// at each stop; and the end of a child of this very process, whose program may have been started here, is told, but left
+// for who waits for it.
+pid_t wait_for_tracee(pid_t thread, int* status, int options);
+
+// Whether the thread, which the calling thread traces, has ended, and nobody has waited for that yet.
+bool has_ended(pid_t thread);
 
 }  // namespace strobe

@@ -152,12 +152,15 @@ def _has_interpreter(path: str, head: bytes) -> bool:
 
 def check_running(pid: int) -> str:
     """Path of the program that process `pid` runs. Raises no_such_process, attach_refused, and as `resolve`."""
+    link = Path(f"/proc/{pid}/exe")
     try:
-        path = str(Path(f"/proc/{pid}/exe").readlink())
-    except FileNotFoundError as error:
+        path = str(link.readlink()).removesuffix(" (deleted)")  # also where another file has taken its place
+        program = link.open("rb")
+    except (FileNotFoundError, ProcessLookupError) as error:
         raise failure("no_such_process", pid=pid) from error
     except OSError as error:
         raise refused(pid, error.strerror, is_permission=True) from error
-    path = path.removesuffix(" (deleted)")  # also where another file has taken its place
-    _check_elf(path, _read_head(f"/proc/{pid}/exe"), f"/proc/{pid}/exe")
+    with program:  # the process may end meanwhile
+        opened_by = f"/proc/self/fd/{program.fileno()}"
+        _check_elf(path, _read_head(opened_by), opened_by)
     return path

@@ -26,20 +26,22 @@ def filters_calls(pid: int) -> bool:
 
 
 def is_traced(pid: int, threads: Iterable[int] | None = None) -> bool | None:
-    """Whether any thread of it is, or any of these, by ptrace; None when there is no such process, or it may not be
-    read."""
+    """Whether any thread of it is, or any of these, by ptrace; None when there is no such process, it has ended and
+    its parent has not asked yet, or it may not be read."""
     folder = Path(f"/proc/{pid}/task")
     try:
         tasks = list(folder.iterdir()) if threads is None else [folder / str(thread) for thread in threads]
     except OSError:
         return None
+    found = []
     for task in tasks:
         with suppress(
             FileNotFoundError, ProcessLookupError
         ):  # this thread has ended, before or after the file's opening
-            if _fields(task / "status")["TracerPid"] != "0":
-                return True
-    return False
+            found.append(_fields(task / "status"))
+    if threads is None and all(fields["State"][0] in "ZX" for fields in found):
+        return None
+    return any(fields["TracerPid"] != "0" for fields in found)
 
 
 def tracer(pid: int) -> int:

@@ -18,13 +18,14 @@ def end(process: subprocess.Popen[Any]) -> None:
     """Kills it, if it still runs, and reaps it; its pipes are closed."""
     if process.returncode is None:
         os.kill(process.pid, signal.SIGKILL)
-        process.returncode = _reaped(process.pid)
+        process.returncode = reaped(process.pid)
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
 
 
-def _reaped(pid: int) -> int:
+def reaped(pid: int) -> int:
+    """Waits for the end of a child: its exit code, or minus the signal's number."""
     while True:
         state = os.waitid(os.P_PID, pid, os.WEXITED)
         if state is not None and state.si_code in _ENDS:

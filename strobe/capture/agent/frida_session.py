@@ -91,7 +91,7 @@ class FridaSession:
         self.release_threads()
         guard = None
         try:
-            guard = _guard(self._pid, 0)
+            guard = _guard(self._pid, 0, not self._goes_on)
             before = agent_count(self._pid)
             guard.hold_threads(sorted(threads))
             try:
@@ -148,7 +148,7 @@ class FridaSession:
         """Into a program that runs. Frida has its main thread call functions of the C library where it stands."""
         deadline = time.monotonic() + _LOOKING_S
         while True:
-            self._guard = _guard(self._pid, _LOOKING_MS)
+            self._guard = _guard(self._pid, _LOOKING_MS, False)
             self._injection = Injection(self._pid)
             try:
                 with AttachAttempt(self._pid), self._released_on_failure():
@@ -191,5 +191,5 @@ def _is_traced_here(pid: int) -> bool:
     return bool(task_status.is_traced(pid, [pid])) and not task_status.tracer(pid)
 
 
-def _guard(pid: int, looking_ms: int) -> _core.InjectionGuard:
-    return _core.InjectionGuard(pid, frida._frida.__file__, looking_ms)
+def _guard(pid: int, looking_ms: int, is_fridas: bool) -> _core.InjectionGuard:
+    return _core.InjectionGuard(pid, frida._frida.__file__, looking_ms, is_fridas)

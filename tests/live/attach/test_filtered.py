@@ -1,0 +1,49 @@
+"""Programs that let the kernel filter their system calls (seccomp) may be stopped at any moment, and go on."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+
+from support import processes
+from support.programs import PROGRAMS
+from support.sessions import Build, totals
+from support.wait import wait_until
+
+from strobe.capture.task_status import task_ids
+from strobe.model import LaunchSpec
+from strobe.session import Session, SessionManager
+from strobe.values import ReadTarget
+
+
+def filter_calls(process: subprocess.Popen[str]) -> None:
+    assert process.stdout is not None
+    process.send_signal(signal.SIGUSR1)
+    assert process.stdout.readline() == "filtered\n"
+
+
+def stop_its_threads(session: Session, times: int) -> None:
+    """Each change of code does, and each read of a variable that every thread has."""
+    for _ in range(times):
+        session.trace(remove=["wait_once"])
+        session.trace(add=["wait_once"])
+        threads = sorted(task_ids(session.pid))[:4]
+        results = session.read([ReadTarget("tWaits", thread=thread) for thread in threads])
+        assert [result.error for result in results] == [None] * len(threads)
+
+
+def test_a_wait_goes_on_where_it_may_not_be_restarted(manager: SessionManager, build_program: Build) -> None:
+    """By restart_syscall, with which the kernel would resume what was interrupted."""
+    process = subprocess.Popen([build_program("forbids_restarts", "-pthread")], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["wait_once"])
+        filter_calls(process)
+        stop_its_threads(session, 10)
+        wait_until(lambda: len(totals(session)) == 1, "a call")
+        session.stop()
+        process.send_signal(signal.SIGUSR2)
+        assert process.communicate(timeout=60) == ("right\n", None)
+        assert process.returncode == 0
+    finally:
+        processes.end(process)
