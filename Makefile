@@ -59,7 +59,7 @@ lint-python: $(VENV)/lint-tools
 lint-types: $(VENV)/lint-tools
 	$(BIN)/mypy
 lint-native: $(VENV)/lint-tools
-	$(BIN)/clang-format --dry-run -Werror $(FORMATTED)
+	@$(BIN)/clang-format --dry-run -Werror $(FORMATTED)
 lint-agent:
 	.ci/typescript
 

@@ -31,8 +31,8 @@ void as_tracer(Work&& work) {
 void avoid_restart_syscall(pid_t thread);
 
 // As waitpid of a thread that the calling thread traces, for what is not to be noticed outside: `avoid_restart_syscall`
-// at each stop; and the end of a child of this very process, whose program may have been started here, is told, but left
-// for who waits for it.
+// at each stop; and the end of a child of this very process, whose program may have been started here, is told, but
+// left for who waits for it.
 pid_t wait_for_tracee(pid_t thread, int* status, int options);
 
 // Whether the thread, which the calling thread traces, has ended, and nobody has waited for that yet.
