@@ -16,12 +16,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .NOTPARALLEL:
 unexport MAKEFLAGS
 .DELETE_ON_ERROR:
-.PHONY: abi help demo test scenarios lint bench sanitize sanitize-threads package clean install check-aarch64
+.PHONY: abi help demo test test-all scenarios lint bench sanitize sanitize-threads package clean install check-aarch64
 .PHONY: lint-format lint-python lint-types lint-native lint-agent
 
 help:
 	@echo "make demo      see Strobe find a bug, in ten seconds"
-	@echo "make test      all tests; make test ARGS='tests/unit -k pattern' for some"
+	@echo "make test      tests of everything, some 10 minutes; make test ARGS='tests/unit -k pattern' for some"
+	@echo "make test-all  that, and what takes long, as CI does"
 	@echo "make lint      ruff, mypy, clang-format, tsc; make -k lint tells all there is"
 	@echo "make sanitize  native tests under AddressSanitizer and UBSan (part of make test)"
 	@echo "make sanitize-threads  the host's threads under ThreadSanitizer"
@@ -37,6 +38,9 @@ demo: $(VENV)/installed
 	$(BIN)/strobe demo
 
 test: $(VENV)/test-tools sanitize
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(PARALLEL) -m "not long" $(ARGS)
+
+test-all: $(VENV)/test-tools sanitize
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
 scenarios: $(VENV)/test-tools

@@ -18,11 +18,11 @@ export const TRAMPOLINE_BYTES = 96;
 export const CODE_BEHIND = 32;
 /** struct strobe_capture: the offsets of its fields, and its size. */
 export const CAPTURE = { source: 0, kind: 1, second: 2, textWords: 3, offset: 4, other: 6, bytes: 8 };
-/** struct strobe_hook: the offsets of its fields, and its size. */
-export const HOOK = { entry: 0, size: 8, function: 16, result: 20, trampoline: 24, leadsTo: 32, skip: 40, displaced: 44, copies: 48, original: 56, bytes: 64 };
 /** struct strobe_jump: the offsets of its fields, and its size. */
 export const JUMP = { address: 0, leadsTo: 8, original: 16, bytes: 24 };
 /** struct strobe_recipe_step: the offsets of its fields, and its size. */
 export const RECIPE_STEP = { op: 0, width: 1, zero: 2, count: 4, operand: 8, bytes: 16 };
+/** struct strobe_trampoline: the offsets of its fields, and its size. */
+export const TRAMPOLINE = { entry: 0, size: 8, function: 16, result: 20, address: 24, leadsTo: 32, skip: 40, displaced: 44, copies: 48, original: 56, bytes: 64 };
 /** struct strobe_watch: the offsets of its fields, and its size. */
 export const WATCH = { address: 0, offsets: 8, dereferences: 40, width: 41, isThreadLocal: 42, bytes: 64 };

@@ -9,95 +9,63 @@ import {
 } from "./abi.js";
 import { forgetRemovals, isUnloaded } from "./modules.js";
 import { PresentCode } from "./present_code.js";
+import { type ProbeSpecs, refused, type Trampoline } from "./probe.js";
 import { type Recorder } from "./recorder.js";
 import { jumpsOf, makeTrampolines } from "./trampolines.js";
 
 const BATCH = 100; // Interceptor's transactions are quadratic in their size
 
-export interface TrampolineRequest {
-    ids: number[];
-    addresses: string[];
-    sizes: number[];
-}
-
-export interface HookRequest extends TrampolineRequest {
-    /** The last removal of a library that the host has dealt with. */
-    removals: number;
-}
-
-export interface HookAnswer {
-    /** Why the function cannot be hooked: REFUSED_… */
-    refusal: number;
-    /** Where the jump is to lead; nowhere where Interceptor has written it. */
-    trampoline: string;
-    /** The jump lies so many bytes behind the function's entry. */
-    skip: number;
-    /** Bytes of the instructions that begin in the first 5. */
-    displaced: number;
-    /** Where the copies of these instructions lie; nowhere where there are none. */
-    copy: string;
-    /** Of the instructions 1 to 4 bytes behind the jump's first: a byte each, how far behind `copy`. 0: none begins there. */
-    copies: number;
-    /** There lies `number` for as long as the trampoline does; nowhere where there is none. */
-    mark: string;
-    number: number;
-    /** What stood where the jump is to lie, in hexadecimal digits. */
-    original: string;
-}
-
-export function refused(reason: number): HookAnswer {
-    return { refusal: reason, trampoline: "0x0", skip: 0, displaced: 0, copy: "0x0", copies: 0, mark: "0x0", number: 0, original: "" };
-}
-
 export class Hooks {
     constructor(private readonly recorder: Recorder) {}
 
-    /** Makes the trampolines. Nothing of the program has changed when this returns. */
-    prepare(request: HookRequest, plans: ArrayBuffer): HookAnswer[] {
-        this.recorder.setPlans(request.ids, plans);
+    /**
+     * Changes no code of the program, but where Interceptor writes the hooks. `plans`: as Recorder.setPlans takes them. `removals`: the last
+     * removal of a library that the host has dealt with.
+     */
+    makeTrampolines(specs: ProbeSpecs, plans: ArrayBuffer, removals: number): Trampoline[] {
+        this.recorder.setPlans(specs.ids, plans);
         const code = new PresentCode();
-        const there = request.ids.map((_, index) => code.has(Number(request.addresses[index]), request.sizes[index]));
+        const there = specs.ids.map((_, index) => code.has(Number(specs.addresses[index]), specs.sizes[index]));
         const present = <T>(items: T[]): T[] => items.filter((_, index) => there[index]);
-        const { ids, addresses, sizes, removals } = request;
+        const { ids, addresses, sizes } = specs;
         forgetRemovals(removals);
-        const answers = this.prepareAll({ ids: present(ids), addresses: present(addresses), sizes: present(sizes) });
+        const made = this.make({ ids: present(ids), addresses: present(addresses), sizes: present(sizes) });
         let next = 0;
         return there.map((isThere, index) => {
-            const answer = isThere ? answers[next++] : refused(REFUSED_NOT_CODE);
-            return isUnloaded(ptr(addresses[index])) ? refused(REFUSED_UNLOADED) : answer;
+            const trampoline = isThere ? made[next++] : refused(REFUSED_NOT_CODE);
+            return isUnloaded(ptr(addresses[index])) ? refused(REFUSED_UNLOADED) : trampoline;
         });
     }
 
-    private prepareAll(request: TrampolineRequest): HookAnswer[] {
-        return this.recorder.enter === null ? this.prepareProbes(request) : this.prepareTrampolines(request);
+    private make(specs: ProbeSpecs): Trampoline[] {
+        return this.recorder.enter === null ? this.attachAll(specs) : this.makeOwn(specs);
     }
 
-    private prepareTrampolines(request: TrampolineRequest): HookAnswer[] {
-        const answers = makeTrampolines(this.recorder, request);
-        this.noteLoops(request, answers.map(answer => answer.loopsToEntry));
-        const made = answers.map(({ answer }) => answer);
-        this.recorder.codeChanges.note(jumpsOf(request.addresses, made));
-        return made;
+    private makeOwn(specs: ProbeSpecs): Trampoline[] {
+        const { trampolines, loops } = makeTrampolines(this.recorder, specs);
+        this.noteLoops(specs, loops);
+        this.recorder.codeChanges.note(jumpsOf(specs.addresses, trampolines));
+        return trampolines;
     }
 
-    private noteLoops(request: TrampolineRequest, loops: boolean[]): void {
-        this.recorder.addFlags(request.ids.filter((_, index) => loops[index]), PLAN_LOOPS_TO_ENTRY);
+    private noteLoops(specs: ProbeSpecs, loops: boolean[]): void {
+        this.recorder.addFlags(specs.ids.filter((_, index) => loops[index]), PLAN_LOOPS_TO_ENTRY);
     }
 
-    private prepareProbes(request: TrampolineRequest): HookAnswer[] {
-        const addresses = request.addresses.map(address => ptr(address));
-        const checks = this.recorder.checkPatchable(addresses, request.sizes);
-        this.noteLoops(request, [...checks].map(check => (check & ENTRY_LOOPS) !== 0));
-        const answers = addresses.map((address, index) => {
+    private attachAll(specs: ProbeSpecs): Trampoline[] {
+        const addresses = specs.addresses.map(address => ptr(address));
+        const checks = this.recorder.checkPatchable(addresses, specs.sizes);
+        this.noteLoops(specs, [...checks].map(check => (check & ENTRY_LOOPS) !== 0));
+        const attached = addresses.map((address, index) => {
             if (index % BATCH === 0) Interceptor.flush();
             const refusal = checks[index] & ENTRY_REFUSAL;
-            return refusal === REFUSED_NOTHING ? this.attach(request.ids[index], address) : refused(refusal);
+            return refusal === REFUSED_NOTHING ? this.attach(specs.ids[index], address) : refused(refusal);
         });
         Interceptor.flush();
-        return answers;
+        return attached;
     }
 
-    private attach(id: number, entry: NativePointer): HookAnswer {
+    private attach(id: number, entry: NativePointer): Trampoline {
         const callbacks = this.recorder.onEnter as unknown as NativeInvocationListenerCallbacks;
         try {
             Interceptor.attach(entry, callbacks, ptr(id));

@@ -1,7 +1,7 @@
 /** The agent's message table: what the host (strobe/capture) can ask of it. */
 
 import { type ExtrasRequest } from "./extras.js";
-import { type HookAnswer, Hooks, type HookRequest } from "./hooks.js";
+import { Hooks } from "./hooks.js";
 import {
     allowTracer, bufferStandardOutputByLine, closeDescriptor, endProgram, keepLibrary, loadLibrary, readOwnMemory, redirectStandardInput,
 } from "./libc.js";
@@ -9,6 +9,7 @@ import { type AgentSocket, announce, connectedBy, describe, isCutOff, leave, typ
 import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
 import { prepareForks } from "./libc_locks.js";
+import { type ProbeSpecs, type Trampoline } from "./probe.js";
 import { guardLoaderAtOnce } from "./process_hooks.js";
 import { forgetTrampolines } from "./trampolines.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest, STANDARD_UNWINDER } from "./recorder.js";
@@ -95,14 +96,14 @@ rpc.exports = {
             recorder?.codeChanges.forget(module.base, module.size);
             forgetTrampolines(module.base, module.size);
             recorder?.extras.forget(module.base);
-            const removal = noteRemoval(module);
-            if (!isCutOff()) send({ type: "module-removed", module: describe(module), gone, removal });
+            if (isCutOff()) return; // nor is anything hooked any more
+            send({ type: "module-removed", module: describe(module), gone, removal: noteRemoval(module) });
         }, () => { announce(null, recorder); });
     },
 
     /** Functions of the C library that the host is to write jumps into; none in the portable form. */
-    prepareObservers(): ObservedFunction[] {
-        return recorder?.observers?.prepare() ?? [];
+    observerTrampolines(): ObservedFunction[] {
+        return recorder?.observers?.makeTrampolines() ?? [];
     },
 
     /** Their jumps are there. */
@@ -114,9 +115,9 @@ rpc.exports = {
         addresses.forEach(address => recorder?.registerUnwinder(ptr(address)));
     },
 
-    /** `plans`: as Recorder.setPlans takes them. */
-    prepareHooks(request: HookRequest, plans: ArrayBuffer): HookAnswer[] {
-        return running().prepare(request, plans);
+    /** As Hooks.makeTrampolines. */
+    makeTrampolines(specs: ProbeSpecs & { removals: number }, plans: ArrayBuffer): Trampoline[] {
+        return running().makeTrampolines(specs, plans, specs.removals);
     },
 
     /** `data`: as Extras.prepare takes it. */

@@ -1,4 +1,4 @@
-/** Variables of the program, written from inside: whole words at once, which no write from another process promises. */
+/** Variables of the program, written from inside: each aligned word atomically, which no write from another process promises. */
 
 import { canPopulate, populateForWriting } from "./libc.js";
 import type { Recorder } from "./recorder.js";

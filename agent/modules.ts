@@ -117,7 +117,10 @@ export function announce(module: ModuleAnswer | null, recorder: Recorder | null)
     const ticket = `module-ready-${++announced}`;
     let isReady = false;
     if (!isCutOff()) {
-        recv(ticket, () => { isReady = true; });
+        recv(ticket, (answer: { removals: number }) => {
+            isReady = true;
+            forgetRemovals(answer.removals);
+        });
         send({ type: "module-added", module, ticket });
         for (let pause = LOOK_S; !isReady && !isLeaving && !isCutOff(); pause = Math.min(2 * pause, LONGEST_LOOK_S)) Thread.sleep(pause);
     }

@@ -4,17 +4,17 @@
  */
 
 import { REFUSED_NOTHING } from "./abi.js";
-import { type HookAnswer } from "./hooks.js";
 import { symbolSize } from "./libc.js";
+import { type Trampoline } from "./probe.js";
 import type { Recorder } from "./recorder.js";
 import { jumpsOf, makeTrampolines } from "./trampolines.js";
 
 const RESUME = 14; // bytes of a trampoline before the displaced instructions
 const ANCHOR = "gnu_get_libc_version"; // nobody interposes it, as sanitizers do sigaction
 
-export interface ObservedFunction extends HookAnswer {
+export interface ObservedFunction extends Trampoline {
     name: string;
-    address: string;
+    entry: string;
 }
 
 export class Observers {
@@ -32,28 +32,26 @@ export class Observers {
         }
     }
 
-    /** Makes the trampolines and changes nothing yet. Functions that the C library does not have are left out. */
-    prepare(): ObservedFunction[] {
+    /** Changes no code yet. Functions that the C library does not have are left out. */
+    makeTrampolines(): ObservedFunction[] {
         const anchor = Module.findGlobalExportByName(ANCHOR);
         const library = anchor === null ? null : Process.findModuleByAddress(anchor);
         if (library === null) return [];
         const found = this.names
-            .map((name, id) => ({ name, id, address: library.findExportByName(name) }))
-            .filter((item): item is { name: string; id: number; address: NativePointer } => item.address !== null);
-        const request = {
+            .map((name, id) => ({ name, id, entry: library.findExportByName(name) }))
+            .filter((item): item is { name: string; id: number; entry: NativePointer } => item.entry !== null);
+        const specs = {
             ids: found.map(item => item.id),
-            addresses: found.map(item => item.address.toString()),
-            sizes: found.map(item => symbolSize(item.address)),
+            addresses: found.map(item => item.entry.toString()),
+            sizes: found.map(item => symbolSize(item.entry)),
         };
-        const answers = makeTrampolines(this.recorder, request, this.form.strobe_native_observe);
-        const observed = found.map(({ name, address }, index) => {
-            const { answer } = answers[index];
-            if (name === this.names[0] && answer.refusal === REFUSED_NOTHING) this.real = ptr(answer.trampoline).add(RESUME);
-            return { name, address: address.toString(), ...answer };
-        });
-        this.recorder.codeChanges.note(jumpsOf(observed.map(item => item.address), observed));
+        const { trampolines } = makeTrampolines(this.recorder, specs, this.form.strobe_native_observe);
+        if (found[0]?.name === this.names[0] && trampolines[0].refusal === REFUSED_NOTHING) {
+            this.real = ptr(trampolines[0].address).add(RESUME);
+        }
+        this.recorder.codeChanges.note(jumpsOf(specs.addresses, trampolines));
         this.changes = this.recorder.codeChanges.length;
-        return observed;
+        return found.map(({ name, entry }, index) => ({ name, entry: entry.toString(), ...trampolines[index] }));
     }
 
     /** The jumps are there. `mayBeBlocked`: see strobe_native_catch_faults. */

@@ -65,7 +65,7 @@ export class Recorder {
         count: number, addresses: NativePointer, sizes: NativePointer, results: NativePointer) => void) | null;
     /** Null for a CPU that has no native form. */
     private readonly writeTrampolines_: ((
-        count: number, hooks: NativePointer, memory: NativePointer, enter: UInt64, copy: NativePointer) => number) | null;
+        count: number, trampolines: NativePointer, memory: NativePointer, enter: UInt64, copy: NativePointer) => number) | null;
     /** Where trampolines lead: to the library, or to a guard that calls the compiled recorder; null where Interceptor writes the jumps. */
     readonly enter: NativePointer | null;
     private readonly letLeave_: () => NativeFunctionReturnValue;
@@ -249,10 +249,10 @@ export class Recorder {
         return new Uint32Array(results.readByteArray(4 * count) as ArrayBuffer);
     }
 
-    /** `hooks`: struct strobe_hook each, filled in, of functions up to `longest` bytes. `memory`: writable, and within reach of all of them. */
-    writeTrampolines(count: number, hooks: NativePointer, memory: NativePointer, longest: number, enter = this.enter): void {
+    /** `trampolines`: struct strobe_trampoline each, filled in, of functions up to `longest` bytes. `memory`: writable, and within reach of all of them. */
+    writeTrampolines(count: number, trampolines: NativePointer, memory: NativePointer, longest: number, enter = this.enter): void {
         const copy = Memory.alloc(longest + CODE_BEHIND);
-        const result = this.writeTrampolines_?.(count, hooks, memory, uint64((enter ?? NULL).toString()), copy);
+        const result = this.writeTrampolines_?.(count, trampolines, memory, uint64((enter ?? NULL).toString()), copy);
         if (result !== 0) throw new Error("there is no decoder");
     }
 

@@ -1,10 +1,10 @@
 /** Trampolines: csrc/recorder/arch/x86_64/trampolines.c writes them, here is found where. */
 
 import { digits, type Jump } from "./code_changes.js";
-import { ENTRY_LOOPS, ENTRY_REFUSAL, HOOK, REFUSED_IN_USE, REFUSED_NOTHING, REFUSED_TOO_FAR, TRAMPOLINE_BYTES } from "./abi.js";
-import { type HookAnswer, refused, type TrampolineRequest } from "./hooks.js";
+import { ENTRY_LOOPS, ENTRY_REFUSAL, REFUSED_IN_USE, REFUSED_NOTHING, REFUSED_TOO_FAR, TRAMPOLINE, TRAMPOLINE_BYTES } from "./abi.js";
 import { makeExecutable, unmap } from "./libc.js";
 import { mapNear } from "./near_memory.js";
+import { type ProbeSpecs, refused, type Trampoline } from "./probe.js";
 import type { Recorder } from "./recorder.js";
 
 const HEADER_BYTES = 16; // where they lead, and the number of this memory
@@ -30,25 +30,23 @@ export function forgetTrampolines(base: NativePointer, size: number): void {
 }
 
 /** Those that the host is to write. */
-export function jumpsOf(addresses: string[], answers: HookAnswer[]): Jump[] {
-    return answers.flatMap((answer, index) => answer.refusal !== REFUSED_NOTHING || ptr(answer.trampoline).isNull() ? [] : [{
-        address: ptr(addresses[index]).add(answer.skip), leadsTo: ptr(answer.trampoline), original: answer.original,
+export function jumpsOf(entries: string[], trampolines: Trampoline[]): Jump[] {
+    return trampolines.flatMap((one, index) => one.refusal !== REFUSED_NOTHING || ptr(one.address).isNull() ? [] : [{
+        address: ptr(entries[index]).add(one.skip), leadsTo: ptr(one.address), original: one.original,
     }]);
 }
 
-export interface Trampoline {
-    answer: HookAnswer;
-    loopsToEntry: boolean;
+interface Made {
+    trampolines: Trampoline[];
+    /** Whether a function jumps to its own entry. */
+    loops: boolean[];
 }
 
 /** `enter`: where they lead, if not to what records the call. */
-export function makeTrampolines(recorder: Recorder, request: TrampolineRequest, enter?: NativePointer): Trampoline[] {
-    const made = new Array<Trampoline>(request.ids.length);
+export function makeTrampolines(recorder: Recorder, specs: ProbeSpecs, enter?: NativePointer): Made {
+    const made: Made = { trampolines: new Array<Trampoline>(specs.ids.length), loops: new Array<boolean>(specs.ids.length).fill(false) };
     const known = new ModuleMap();
-    for (const group of groups(request.addresses.map(address => ptr(address)))) {
-        const found = makeGroup(recorder, request, group, known, enter);
-        group.forEach((index, position) => { made[index] = found[position]; });
-    }
+    for (const group of groups(specs.addresses.map(address => ptr(address)))) makeGroup(recorder, specs, group, known, made, enter);
     return made;
 }
 
@@ -68,56 +66,64 @@ function groups(addresses: NativePointer[]): number[][] {
 }
 
 function makeGroup(
-    recorder: Recorder, request: TrampolineRequest, group: number[], known: ModuleMap, enter?: NativePointer,
-): Trampoline[] {
+    recorder: Recorder, specs: ProbeSpecs, group: number[], known: ModuleMap, made: Made, enter?: NativePointer,
+): void {
     const bytes = HEADER_BYTES + TRAMPOLINE_BYTES * group.length;
-    const first = ptr(request.addresses[group[0]]);
-    const last = ptr(request.addresses[group[group.length - 1]]);
+    const first = ptr(specs.addresses[group[0]]);
+    const last = ptr(specs.addresses[group[group.length - 1]]);
     let memory: NativePointer;
     try {
         memory = mapNear(first, last, bytes);
     } catch {
-        return group.map(() => ({ answer: refused(REFUSED_TOO_FAR), loopsToEntry: false }));
+        group.forEach(index => { made.trampolines[index] = refused(REFUSED_TOO_FAR); });
+        return;
     }
     try {
-        const hooks = fillIn(request, group);
-        const longest = group.reduce((most, index) => Math.max(most, request.sizes[index]), 0);
-        recorder.writeTrampolines(group.length, hooks, memory, longest, enter);
+        const structs = fillIn(specs, group);
+        const longest = group.reduce((most, index) => Math.max(most, specs.sizes[index]), 0);
+        recorder.writeTrampolines(group.length, structs, memory, longest, enter);
         // once the code was read: who finds the number there finds trampolines that were made of what stands there now
         const number = ++numbers;
         memory.add(NUMBER_OFFSET).writeU64(number);
         makeExecutable(memory, bytes);
         own.push({ start: memory, end: memory.add(bytes), first, last });
-        return group.map((_, position) => read(hooks.add(position * HOOK.bytes), known, memory.add(NUMBER_OFFSET), number));
+        group.forEach((index, position) => {
+            const struct = structs.add(position * TRAMPOLINE.bytes);
+            made.trampolines[index] = read(struct, known, memory.add(NUMBER_OFFSET), number);
+            made.loops[index] = (struct.add(TRAMPOLINE.result).readU32() & ENTRY_LOOPS) !== 0;
+        });
     } catch (error) {
         unmap(memory, bytes);
         throw error;
     }
 }
 
-function fillIn(request: TrampolineRequest, group: number[]): NativePointer {
-    const hooks = Memory.alloc(HOOK.bytes * group.length);
+/** struct strobe_trampoline for each. */
+function fillIn(specs: ProbeSpecs, group: number[]): NativePointer {
+    const structs = Memory.alloc(TRAMPOLINE.bytes * group.length);
     group.forEach((index, position) => {
-        const hook = hooks.add(position * HOOK.bytes);
-        hook.writePointer(ptr(request.addresses[index]));
-        hook.add(HOOK.size).writeU64(request.sizes[index]);
-        hook.add(HOOK.function).writeU32(request.ids[index]);
+        const struct = structs.add(position * TRAMPOLINE.bytes);
+        struct.writePointer(ptr(specs.addresses[index]));
+        struct.add(TRAMPOLINE.size).writeU64(specs.sizes[index]);
+        struct.add(TRAMPOLINE.function).writeU32(specs.ids[index]);
     });
-    return hooks;
+    return structs;
 }
 
-function read(hook: NativePointer, known: ModuleMap, mark: NativePointer, number: number): Trampoline {
-    const result = hook.add(HOOK.result).readU32();
-    const refusal = result & ENTRY_REFUSAL;
-    const leadsTo = hook.add(HOOK.leadsTo).readPointer();
-    const loopsToEntry = (result & ENTRY_LOOPS) !== 0;
-    if (refusal !== REFUSED_NOTHING) return { answer: refused(refusal), loopsToEntry };
+function read(struct: NativePointer, known: ModuleMap, mark: NativePointer, number: number): Trampoline {
+    const refusal = struct.add(TRAMPOLINE.result).readU32() & ENTRY_REFUSAL;
+    const leadsTo = struct.add(TRAMPOLINE.leadsTo).readPointer();
+    if (refusal !== REFUSED_NOTHING) return refused(refusal);
     // a jump that leads out of all modules is somebody else's hook, which they will take out without asking
-    if (!leadsTo.isNull() && !known.has(leadsTo) && !isOwn(leadsTo)) return { answer: refused(REFUSED_IN_USE), loopsToEntry };
-    const trampoline = hook.add(HOOK.trampoline).readPointer().toString();
-    const [skip, displaced] = [hook.add(HOOK.skip).readU32(), hook.add(HOOK.displaced).readU32()];
-    const copies = hook.add(HOOK.copies).readU32();
-    const original = digits(hook.add(HOOK.original).readByteArray(JUMP_BYTES) as ArrayBuffer);
-    const answer = { refusal: REFUSED_NOTHING, trampoline, skip, displaced, copy: trampoline, copies, mark: mark.toString(), number, original };
-    return { answer, loopsToEntry };
+    if (!leadsTo.isNull() && !known.has(leadsTo) && !isOwn(leadsTo)) return refused(REFUSED_IN_USE);
+    return {
+        refusal: REFUSED_NOTHING,
+        address: struct.add(TRAMPOLINE.address).readPointer().toString(),
+        skip: struct.add(TRAMPOLINE.skip).readU32(),
+        displaced: struct.add(TRAMPOLINE.displaced).readU32(),
+        copies: struct.add(TRAMPOLINE.copies).readU32(),
+        mark: mark.toString(),
+        number,
+        original: digits(struct.add(TRAMPOLINE.original).readByteArray(JUMP_BYTES) as ArrayBuffer),
+    };
 }

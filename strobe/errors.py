@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Literal
 
 
 class Code(StrEnum):
@@ -39,6 +41,40 @@ class StrobeError(Exception):
         text = f"{self.code}: {self.message}"
         return f"{text} {self.next_step}" if self.next_step else text
 
+
+Interface = Literal["mcp", "cli", "python"]
+
+# what to call, for each interface; an error's next step refers to it as `{query}`
+_COMMANDS: dict[Interface, dict[str, str]] = {
+    "mcp": {
+        "launch": "debug_launch",
+        "query": "debug_query",
+        "read": "debug_read",
+        "poll": "debug_read with poll",
+        "stop": " with debug_stop",
+        "sessions": "debug_list_sessions",
+        "delete": "debug_delete_session",
+    },
+    "cli": {
+        "launch": "strobe run",
+        "query": "strobe query",
+        "read": "strobe read",
+        "poll": "poll() in Python, or debug_read with poll over MCP",
+        "stop": ": end its `strobe run` with Ctrl-C",
+        "sessions": "strobe sessions",
+        "delete": "strobe sessions delete",
+    },
+    "python": {
+        "launch": "strobe.launch",
+        "query": "query()",
+        "read": "read()",
+        "poll": "poll()",
+        "stop": " with stop()",
+        "sessions": "strobe sessions",
+        "delete": "strobe sessions delete",
+    },
+}
+_interface: Interface = "python"
 
 # name of the failure -> (code, what was wrong, what to try); `{facts}` are filled in by `failure`
 _TABLE: dict[str, tuple[Code, str, str]] = {
@@ -133,12 +169,12 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "session_running": (
         Code.SESSION_EXISTS,
         "Session '{session_id}' is still running.",
-        "Stop it first with debug_stop.",
+        "Stop it first{stop}.",
     ),
     "process_exited": (
         Code.PROCESS_EXITED,
         "The program of session '{session_id}' has ended ({how}).",
-        "What it did can still be read with debug_query; start it again with debug_launch.",
+        "What it did can still be read with {query}; start it again with {launch}.",
     ),
     "agent_unresponsive": (
         Code.INTERNAL,
@@ -229,7 +265,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "call_too_long": (
         Code.LIMIT_REACHED,
         "{tool} did not finish within {seconds} s; it goes on in the background.",
-        "See what came of it with debug_list_sessions, then ask again.",
+        "See what came of it with {sessions}, then ask again.",
     ),
     "too_many_calls": (
         Code.LIMIT_REACHED,
@@ -256,12 +292,12 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "bad_cursor": (
         Code.VALIDATION_ERROR,
         "'{cursor}' is not an event id of session '{session_id}'.",
-        "Pass the id of an event that debug_query returned.",
+        "Pass the id of an event that {query} returned.",
     ),
     "events_unreadable": (
         Code.INTERNAL,
         "The events of session '{session_id}' cannot be read: {reason}.",
-        "Its output and settings are still there; delete it with debug_delete_session when it is of no use.",
+        "Its output and settings are still there; delete it with {delete} when it is of no use.",
     ),
     "sql_too_long": (
         Code.LIMIT_REACHED,
@@ -280,7 +316,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "Valid: {valid}.",
     ),
     "variable_not_found": (Code.READ_FAILED, "Variable '{what}' not found in debug symbols.", "{hint}"),
-    "variable_ambiguous": (Code.READ_FAILED, "'{what}' means {count} variables.", "Name one of them: {options}."),
+    "variable_ambiguous": (
+        Code.READ_FAILED,
+        "'{what}' is ambiguous: {count} variables.",
+        "Name one of them: {options}.",
+    ),
     "no_such_field": (Code.READ_FAILED, "{type} has no field '{what}'.", "{hint}"),
     "no_such_element": (Code.READ_FAILED, "'{what}' has no element {index}: it has {count}.", ""),
     "no_such_type": (Code.READ_FAILED, "There is no type '{what}' in the debug symbols.", "{hint}"),
@@ -300,7 +340,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "read_refused": (
         Code.READ_FAILED,
         "The system did not permit reading the memory of process {pid}.",
-        "Ask the Strobe that observes it: debug_read, debug_write, or Python. Or: sysctl -w kernel.yama.ptrace_scope=0",
+        "Ask the Strobe process that observes it. Or: sysctl -w kernel.yama.ptrace_scope=0",
     ),
     "bad_written_value": (
         Code.WRITE_FAILED,
@@ -324,7 +364,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     ),
     "written_local": (
         Code.WRITE_FAILED,
-        "Variable '{what}' not found in debug symbols. Locals and arguments are no targets: no thread is paused.",
+        "Variable '{what}' not found in debug symbols. Locals and arguments cannot be written: no thread is paused.",
         "{hint}",
     ),
     "no_address": (
@@ -370,4 +410,15 @@ def failure(name: str, **facts: object) -> StrobeError:
     """The error called `name` in the table, with its facts filled in; a missing `hint` becomes empty."""
     code, message, next_step = _TABLE[name]
     facts.setdefault("hint", "")
-    return StrobeError(code, message.format(**facts), next_step.format(**facts).strip())
+    return StrobeError(code, message.format(**facts), next_step.format(**command_names(), **facts).strip())
+
+
+def speak_to(interface: Interface) -> None:
+    """From now on errors of this process name the commands of `interface`. A process serves one; Python at first."""
+    global _interface
+    _interface = interface
+
+
+def command_names() -> Mapping[str, str]:
+    """What the user calls to launch, query, read, …, by the interface that this process serves."""
+    return _COMMANDS[_interface]

@@ -49,18 +49,18 @@
 #define STROBE_TRAMPOLINE_BYTES 96u
 #define STROBE_CODE_BEHIND 32u /* bytes that are looked at behind a function's end */
 
-/* A function to be hooked, and the trampoline that is made for it. */
-struct strobe_hook {
+/* A function that is to be hooked, and the trampoline that is made for it. */
+struct strobe_trampoline {
     uint64_t entry;
     uint64_t size;
     uint32_t function;
-    uint32_t result;     /* out: STROBE_ENTRY_*, without what is displaced; where nothing is refused: */
-    uint64_t trampoline; /* out: where the jump leads */
-    uint64_t leads_to;   /* out: where the function's first instruction jumps, if it is a jump; else 0 */
-    uint32_t skip;       /* out: the jump lies so many bytes behind the entry */
-    uint32_t displaced;  /* out: bytes of the instructions that begin where it lies */
-    uint8_t copies[4];   /* out: the copy of the instruction 1 to 4 bytes behind the jump's first lies so far behind
-                            `trampoline`; 0: none begins there */
+    uint32_t result;    /* out: STROBE_ENTRY_*, without what is displaced; where nothing is refused: */
+    uint64_t address;   /* out: where the jump leads */
+    uint64_t leads_to;  /* out: where the function's first instruction jumps, if it is a jump; else 0 */
+    uint32_t skip;      /* out: the jump lies so many bytes behind the entry */
+    uint32_t displaced; /* out: bytes of the instructions that begin where it lies */
+    uint8_t copies[4];  /* out: the copy of the instruction 1 to 4 bytes behind the jump's first lies so far behind
+                           `address`; 0: none begins there */
     uint32_t reserved;
     uint8_t original[8]; /* out: what stands where the jump is to lie */
 };

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "dwarf/names.h"
+#include "dwarf/functions/names.h"
 
 namespace strobe::dwarf {
 

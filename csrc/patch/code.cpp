@@ -13,7 +13,7 @@
 #include "patch/process_memory.h"
 #include "patch/signal_frames.h"
 #include "patch/thread_stop.h"
-#include "patch/tracer.h"
+#include "patch/threads/tracer.h"
 
 namespace strobe {
 

@@ -12,8 +12,8 @@
 #include <system_error>
 #include <thread>
 
-#include "patch/task_state.h"
-#include "patch/tracer.h"
+#include "patch/threads/task_state.h"
+#include "patch/threads/tracer.h"
 
 namespace strobe {
 

@@ -1,4 +1,4 @@
-#include "segment/clock.h"
+#include "segment/file/clock.h"
 
 #include "bindings.h"
 

@@ -10,10 +10,10 @@
 
 #include "bindings.h"
 #include "columns.h"
-#include "dwarf/children.h"
-#include "dwarf/code_search.h"
+#include "dwarf/functions/code_search.h"
 #include "dwarf/index.h"
-#include "dwarf/line_search.h"
+#include "dwarf/lines/line_search.h"
+#include "dwarf/units/children.h"
 #include "dwarf_rows.h"
 
 namespace py = pybind11;

@@ -3,7 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "dwarf/signatures.h"
+#include "dwarf/functions/signatures.h"
 
 namespace strobe::bindings {
 

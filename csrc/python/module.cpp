@@ -2,8 +2,8 @@
 #include <system_error>
 
 #include "bindings.h"
-#include "dwarf/cursor.h"
-#include "segment/segment.h"
+#include "dwarf/units/cursor.h"
+#include "segment/file/segment.h"
 
 namespace py = pybind11;
 

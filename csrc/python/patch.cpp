@@ -12,11 +12,11 @@
 
 #include "bindings.h"
 #include "patch/code.h"
-#include "patch/held_threads.h"
-#include "patch/injection_guard.h"
-#include "patch/left_stops.h"
-#include "patch/signal_mask.h"
-#include "patch/thread_pointer.h"
+#include "patch/injection/injection_guard.h"
+#include "patch/threads/held_threads.h"
+#include "patch/threads/left_stops.h"
+#include "patch/threads/signal_mask.h"
+#include "patch/threads/thread_pointer.h"
 
 namespace py = pybind11;
 

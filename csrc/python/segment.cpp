@@ -1,4 +1,4 @@
-#include "segment/segment.h"
+#include "segment/file/segment.h"
 
 #include <pybind11/stl.h>
 
@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "bindings.h"
-#include "segment/checked.h"
-#include "segment/create.h"
-#include "segment/loss.h"
-#include "segment/merge.h"
-#include "segment/release.h"
-#include "segment/supply.h"
+#include "segment/file/checked.h"
+#include "segment/file/create.h"
+#include "segment/file/release.h"
+#include "segment/file/supply.h"
+#include "segment/read/loss.h"
+#include "segment/read/merge.h"
 
 namespace py = pybind11;
 

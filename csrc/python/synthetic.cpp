@@ -2,7 +2,7 @@
 #include <system_error>
 
 #include "bindings.h"
-#include "segment/writer.h"
+#include "segment/write/writer.h"
 
 namespace py = pybind11;
 

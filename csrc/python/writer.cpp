@@ -1,5 +1,5 @@
 // strobe._synthetic.Writer: a segment written event by event, for tests.
-#include "segment/writer.h"
+#include "segment/write/writer.h"
 
 #include <pybind11/stl.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bindings.h"
-#include "segment/histogram.h"
+#include "segment/read/histogram.h"
 
 namespace py = pybind11;
 

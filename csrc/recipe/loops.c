@@ -37,7 +37,7 @@ static int recipe_ends_at(struct recipe_loop* loop, uint32_t status, uint64_t ad
 static int recipe_follow(struct recipe_run* run, struct recipe_loop* loop, uint64_t node, uint64_t offset,
                          uint64_t* to) {
     struct recipe_word word;
-    if (strobe_recipe_is_tired(run)) return recipe_ends_at(loop, STROBE_RECIPE_FULL, node);
+    if (strobe_recipe_step_budget_exhausted(run)) return recipe_ends_at(loop, STROBE_RECIPE_FULL, node);
     word = strobe_recipe_number_at(run, node + offset, 8);
     if (word.status != STROBE_RECIPE_OK) return recipe_ends_at(loop, word.status, word.value);
     *to = word.value;
@@ -168,7 +168,8 @@ static int recipe_to_used_slot(struct recipe_run* run, struct recipe_loop* loop)
             loop->start.value = base + loop->slot * (uint64_t)loop->step->operand;
             return 1;
         }
-        if (strobe_recipe_is_tired(run)) return recipe_ends_at(loop, STROBE_RECIPE_FULL, base + loop->slot);
+        if (strobe_recipe_step_budget_exhausted(run))
+            return recipe_ends_at(loop, STROBE_RECIPE_FULL, base + loop->slot);
     }
     return 0;
 }
@@ -176,7 +177,7 @@ static int recipe_to_used_slot(struct recipe_run* run, struct recipe_loop* loop)
 /* To the next turn's place; 0 where there is none, or what it needs cannot be read. */
 static int recipe_advance(struct recipe_run* run, struct recipe_loop* loop) {
     if (loop->step->op != STROBE_RECIPE_REPEAT && loop->step->op != STROBE_RECIPE_REPEAT_MANY &&
-        strobe_recipe_is_tired(run))
+        strobe_recipe_step_budget_exhausted(run))
         return recipe_ends_at(loop, STROBE_RECIPE_FULL, loop->start.value);
     switch (loop->step->op) {
         case STROBE_RECIPE_CHAIN:

@@ -45,7 +45,7 @@ uint32_t strobe_recipe_run_on(struct recipe_run* run, const struct strobe_recipe
 /* The number of `width` bytes at an address, as a step sees it. */
 struct recipe_word strobe_recipe_number_at(struct recipe_run* run, uint64_t address, uint32_t width);
 /* Counts what is as much work as a step; 1 where there were as many as are allowed. */
-int strobe_recipe_is_tired(struct recipe_run* run);
+int strobe_recipe_step_budget_exhausted(struct recipe_run* run);
 /* The next item, without bytes; null where there is no room. */
 struct strobe_recipe_item* strobe_recipe_add_item(struct recipe_run* run, struct recipe_word of);
 /* An item of 8 bytes; FULL where there is no room for an item. */

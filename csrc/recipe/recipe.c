@@ -27,7 +27,7 @@ struct recipe_word strobe_recipe_number_at(struct recipe_run* run, uint64_t addr
     return number;
 }
 
-int strobe_recipe_is_tired(struct recipe_run* run) { return ++run->executed >= run->most_steps; }
+int strobe_recipe_step_budget_exhausted(struct recipe_run* run) { return ++run->executed >= run->most_steps; }
 
 /* The word at an address; spoils the place where it cannot be read. */
 static int recipe_word_at(struct recipe_run* run, uint64_t address, uint64_t* word) {

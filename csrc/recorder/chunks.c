@@ -6,8 +6,8 @@
 
 /* Asks the kernel for the pages, so that a full file system shows here and not as SIGBUS at a write. Kernels
    before 5.14 do not know the request; there the host has allocated the whole file. Where a read takes the space as
-   well, it is read: the kernel then maps the neighbours that the host has made (csrc/segment/supply.h) along with a
-   page, 16 at a time, and so that they can be written. */
+   well, it is read: the kernel then maps the neighbours that the host has made (csrc/segment/file/supply.h) along with
+   a page, 16 at a time, and so that they can be written. */
 int strobe_populate(const struct strobe_recorder* recorder, void* start, uint64_t bytes) {
     int64_t advice = recorder->header->reads_make_pages ? STROBE_MADV_POPULATE_READ : STROBE_MADV_POPULATE_WRITE;
     uint64_t from = (uint64_t)start & ~4095ull;

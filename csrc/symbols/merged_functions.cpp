@@ -5,7 +5,7 @@
 #include <span>
 #include <tuple>
 
-#include "dwarf/names.h"
+#include "dwarf/functions/names.h"
 #include "names/raw_name.h"
 #include "symbols/readable_name.h"
 

@@ -1,7 +1,7 @@
 #include "symbols/readable_name.h"
 
 #include "demangle/demangle.h"
-#include "dwarf/names.h"
+#include "dwarf/functions/names.h"
 #include "names/plain_name.h"
 #include "names/raw_name.h"
 

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "check.h"
-#include "segment/create.h"
-#include "segment/writer.h"
+#include "segment/file/create.h"
+#include "segment/write/writer.h"
 
 extern "C" {
 #include "recorder/recorder.h"

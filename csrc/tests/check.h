@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "segment/create.h"
-#include "segment/merge.h"
-#include "segment/writer.h"
+#include "segment/file/create.h"
+#include "segment/read/merge.h"
+#include "segment/write/writer.h"
 
 namespace strobe::test {
 

@@ -4,10 +4,10 @@
 #include <random>
 
 #include "check.h"
-#include "segment/count.h"
-#include "segment/loss.h"
-#include "segment/totals.h"
-#include "segment/writer.h"
+#include "segment/read/count.h"
+#include "segment/read/loss.h"
+#include "segment/read/totals.h"
+#include "segment/write/writer.h"
 
 using namespace strobe;
 using namespace strobe::test;

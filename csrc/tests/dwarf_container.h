@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "dwarf/entry_location.h"
+#include "dwarf/functions/entry_location.h"
 
 namespace strobe::test {
 

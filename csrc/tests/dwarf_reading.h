@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <random>
 
-#include "dwarf/children.h"
-#include "dwarf/code_search.h"
+#include "dwarf/functions/code_search.h"
+#include "dwarf/functions/signatures.h"
 #include "dwarf/index.h"
-#include "dwarf/line_search.h"
-#include "dwarf/signatures.h"
+#include "dwarf/lines/line_search.h"
+#include "dwarf/units/children.h"
 
 namespace strobe::test {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "dwarf/entry_location.h"
+#include "dwarf/functions/entry_location.h"
 
 namespace strobe::test {
 

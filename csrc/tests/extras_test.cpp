@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "check.h"
-#include "segment/create.h"
-#include "segment/writer.h"
+#include "segment/file/create.h"
+#include "segment/write/writer.h"
 
 extern "C" {
 #include "recorder/recorder.h"

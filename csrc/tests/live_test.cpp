@@ -7,11 +7,11 @@
 #include <thread>
 
 #include "check.h"
-#include "segment/clock.h"
-#include "segment/count.h"
-#include "segment/create.h"
-#include "segment/loss.h"
-#include "segment/writer.h"
+#include "segment/file/clock.h"
+#include "segment/file/create.h"
+#include "segment/read/count.h"
+#include "segment/read/loss.h"
+#include "segment/write/writer.h"
 
 using namespace strobe;
 using namespace strobe::test;

@@ -1,9 +1,9 @@
 // The order of events over several threads and chunks, thread switches inside a chunk, skipping and decoding.
-#include "segment/merge.h"
+#include "segment/read/merge.h"
 
 #include "check.h"
-#include "segment/create.h"
-#include "segment/writer.h"
+#include "segment/file/create.h"
+#include "segment/write/writer.h"
 
 using namespace strobe;
 using namespace strobe::test;

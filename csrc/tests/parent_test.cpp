@@ -1,11 +1,11 @@
 // Who called: parents inside a chunk, over chunks, and where frames are missing.
-#include "segment/parent.h"
+#include "segment/read/parent.h"
 
 #include <map>
 
 #include "check.h"
-#include "segment/create.h"
-#include "segment/writer.h"
+#include "segment/file/create.h"
+#include "segment/write/writer.h"
 
 using namespace strobe;
 using namespace strobe::test;

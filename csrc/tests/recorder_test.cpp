@@ -15,11 +15,11 @@
 #include <thread>
 
 #include "check.h"
-#include "segment/count.h"
-#include "segment/create.h"
-#include "segment/loss.h"
-#include "segment/totals.h"
-#include "segment/writer.h"
+#include "segment/file/create.h"
+#include "segment/read/count.h"
+#include "segment/read/loss.h"
+#include "segment/read/totals.h"
+#include "segment/write/writer.h"
 
 extern "C" {
 #include "recorder/recorder.h"

@@ -1,11 +1,11 @@
 // Creating a segment, its clock and times, threads, totals, and counting.
 #include "check.h"
-#include "segment/clock.h"
-#include "segment/count.h"
-#include "segment/create.h"
-#include "segment/loss.h"
-#include "segment/totals.h"
-#include "segment/writer.h"
+#include "segment/file/clock.h"
+#include "segment/file/create.h"
+#include "segment/read/count.h"
+#include "segment/read/loss.h"
+#include "segment/read/totals.h"
+#include "segment/write/writer.h"
 
 using namespace strobe;
 using namespace strobe::test;

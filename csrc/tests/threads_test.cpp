@@ -4,10 +4,10 @@
 #include <thread>
 
 #include "check.h"
-#include "segment/count.h"
-#include "segment/loss.h"
-#include "segment/supply.h"
-#include "segment/totals.h"
+#include "segment/file/supply.h"
+#include "segment/read/count.h"
+#include "segment/read/loss.h"
+#include "segment/read/totals.h"
 
 using namespace strobe;
 using namespace strobe::test;

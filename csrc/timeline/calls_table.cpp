@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "../segment/merge.h"
+#include "segment/read/merge.h"
 #include "vtab.h"
 
 namespace strobe::timeline {

@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "../segment/count.h"
-#include "../segment/histogram.h"
-#include "../segment/scan.h"
+#include "segment/read/count.h"
+#include "segment/read/histogram.h"
+#include "segment/read/scan.h"
 #include "totals_row.h"
 #include "vtab.h"
 

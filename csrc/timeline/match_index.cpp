@@ -4,7 +4,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "../segment/cursor.h"
+#include "segment/read/cursor.h"
 
 namespace strobe::timeline {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "../segment/filter.h"
-#include "../segment/segment.h"
+#include "segment/file/segment.h"
+#include "segment/read/filter.h"
 
 namespace strobe::timeline {
 

@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "../segment/cursor.h"
+#include "segment/read/cursor.h"
 
 namespace strobe::timeline {
 namespace {

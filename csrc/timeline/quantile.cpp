@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "../segment/histogram.h"
+#include "segment/read/histogram.h"
 
 namespace strobe::timeline {
 

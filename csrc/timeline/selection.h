@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "../segment/filter.h"
-#include "../segment/segment.h"
+#include "segment/file/segment.h"
+#include "segment/read/filter.h"
 #include "sqlite.h"
 
 namespace strobe::timeline {

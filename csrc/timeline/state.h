@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "../segment/segment.h"
 #include "match_index.h"
+#include "segment/file/segment.h"
 #include "selection.h"
 
 namespace strobe::timeline {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "../segment/segment.h"
+#include "segment/file/segment.h"
 #include "sqlite.h"
 
 namespace strobe::timeline {

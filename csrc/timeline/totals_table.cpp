@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "../segment/totals.h"
+#include "segment/read/totals.h"
 #include "totals_row.h"
 #include "vtab.h"
 

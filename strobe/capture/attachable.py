@@ -51,6 +51,8 @@ def _emptied(pid: int) -> str | None:
 
 def refused(pid: int, reason: object, is_permission: bool) -> StrobeError:
     """Why a process cannot be observed, and what is to be done. `is_permission`: the system did not permit it."""
+    if _has_ended(pid):
+        return failure("no_such_process", pid=pid)
     if other := task_status.tracer(pid):
         reason = f"process {other} traces it already"
         hint = "A process has one tracer at a time (gdb, strace, rr): end that one first."
@@ -62,6 +64,14 @@ def refused(pid: int, reason: object, is_permission: bool) -> StrobeError:
     else:
         hint = "Try again; where it stays so, start the program under Strobe."
     return failure("attach_refused", pid=pid, reason=reason, hint=hint)
+
+
+def _has_ended(pid: int) -> bool:
+    """Also where its parent has not asked yet how."""
+    try:
+        return _state(pid) in ("Z", "X")
+    except StrobeError:
+        return True
 
 
 def is_blocked(pid: int) -> bool:

@@ -6,14 +6,15 @@ from __future__ import annotations
 import logging
 import os
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import FileIO
 
 from strobe import _core
 from strobe._abi import Refusal
-from strobe.capture.agent.agent_link import LeftChange, Trampoline
+from strobe.capture.agent.agent_link import LeftChange
 from strobe.capture.attachable import refused
+from strobe.capture.probes import Trampoline
 
 log = logging.getLogger(__name__)
 
@@ -21,19 +22,14 @@ _RESULTS = {0: Refusal.NOTHING, 1: Refusal.OTHER_CODE, 2: Refusal.THREAD_INSIDE}
 _Change = tuple[int, bytes, bytes, tuple[int, int, int, int] | None]
 _JUMP = 0xE9  # jmp rel32
 _JUMP_BYTES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class PatchRequest:
-    """A jump to make at the entry of a function. `code`: what must stand there, as far as it is known."""
-
-    address: int
-    trampoline: Trampoline
-    code: bytes
+_NONE: Mapping[int, bytes] = {}
 
 
 @dataclass(slots=True)
-class _Patch:
+class CodePatch:
+    """A jump to a trampoline, as it is or will be written over the entry of a function. `original`: what stood there.
+    `copies`, `mark`: as Trampoline has them."""
+
     address: int
     original: bytes
     jump: bytes
@@ -48,16 +44,22 @@ class CodePatches:
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._patches: dict[int, _Patch] = {}
+        self._patches: dict[int, CodePatch] = {}
         self.running = False  # not before it was resumed: until then Frida holds its thread
 
-    def add(self, requests: dict[int, PatchRequest]) -> dict[int, Refusal]:
-        """Takes what is asked for by function id. Returns those that cannot be placed, and why."""
+    def install(self, trampolines: Mapping[int, Trampoline], codes: Mapping[int, bytes] = _NONE) -> dict[int, Refusal]:
+        """Writes the jumps to new trampolines, by function id. `codes`: what must stand at an entry, as far as that is
+        known. Returns those that were not placed, and why."""
+        refused = self._add(trampolines, codes)
+        return refused | self.place(item for item in trampolines if item not in refused)
+
+    def _add(self, trampolines: Mapping[int, Trampoline], codes: Mapping[int, bytes]) -> dict[int, Refusal]:
         refused = {}
-        observed = {patch.address: patch.original for item, patch in self._patches.items() if item < 0 and patch.placed}
+        placed = ((item, patch) for item, patch in self._all() if patch.placed)
+        observed = {patch.address: patch.original for item, patch in placed if item < 0}
         with self._memory() as memory:
-            for function_id, request in requests.items():
-                made = _patch(request, memory, observed)
+            for function_id, trampoline in trampolines.items():
+                made = _patch(trampoline, codes.get(function_id, b""), memory, observed)
                 if isinstance(made, Refusal):
                     refused[function_id] = made
                 else:
@@ -71,12 +73,12 @@ class CodePatches:
     def take_out(self, function_ids: Iterable[int] | None = None) -> bool:
         """None: all hooks. Whether none of them stands any more: what cannot be taken out now stays, and a later call
         tries it again."""
-        chosen = [item for item in self._patches if item >= 0] if function_ids is None else function_ids
+        chosen = [item for item, _ in self._all() if item >= 0] if function_ids is None else function_ids
         return not self._write(chosen, False)
 
     def take_out_observers(self) -> None:
         """After the hooks, and once nothing is recorded any more."""
-        self._write([item for item in self._patches if item < 0], False)
+        self._write([item for item, _ in self._all() if item < 0], False)
 
     def take_back(self, left: Sequence[LeftChange]) -> None:
         """What an agent before this one has left; where other code stands now, or a thread does not stop, it stays."""
@@ -88,14 +90,14 @@ class CodePatches:
 
         Raises ProcessLookupError when the process is gone. Where nothing is mapped a library was unloaded.
         """
-        placed = [(item, patch) for item, patch in list(self._patches.items()) if patch.placed and item >= 0]
+        placed = [(item, patch) for item, patch in self._all() if patch.placed and item >= 0]
         return {
             item for item, patch in placed if _bytes_at(memory, patch.address, _JUMP_BYTES) not in (patch.jump, b"")
         }
 
     def forget(self, start: int, size: int) -> None:
         """The library there was unloaded."""
-        for item, patch in list(self._patches.items()):
+        for item, patch in self._all():
             if start <= patch.address < start + size:
                 self._patches.pop(item, None)
 
@@ -128,7 +130,11 @@ class CodePatches:
             raise refused(self._pid, error.strerror, isinstance(error, PermissionError)) from error
         return [_RESULTS[result] for result in results]
 
-    def _known(self, function_ids: Iterable[int]) -> Iterator[tuple[int, _Patch]]:
+    def _all(self) -> list[tuple[int, CodePatch]]:
+        """`forget` may come at any moment, on the thread that is told of libraries."""
+        return list(self._patches.items())
+
+    def _known(self, function_ids: Iterable[int]) -> Iterator[tuple[int, CodePatch]]:
         """A library may be unloaded in this moment, which another thread is told."""
         for function_id in function_ids:
             patch = self._patches.get(function_id)
@@ -142,24 +148,24 @@ class CodePatches:
             raise ProcessLookupError(str(error)) from error
 
 
-def _patch(request: PatchRequest, memory: FileIO, originals: dict[int, bytes]) -> _Patch | Refusal:
+def _patch(trampoline: Trampoline, code: bytes, memory: FileIO, originals: dict[int, bytes]) -> CodePatch | Refusal:
     """`originals`: what stood where patches beneath this one are."""
-    trampoline = request.trampoline
-    place = request.address + trampoline.skip
+    place = trampoline.entry + trampoline.skip
     distance = trampoline.address - (place + _JUMP_BYTES)
     if not -(1 << 31) <= distance < 1 << 31:
         return Refusal.TOO_FAR
-    here = _bytes_at(memory, request.address, trampoline.skip + max(_JUMP_BYTES, trampoline.displaced))
+    here = _bytes_at(memory, trampoline.entry, trampoline.skip + max(_JUMP_BYTES, trampoline.displaced))
     own = here[trampoline.skip :]
     before = here
     if place in originals:
         before = here[: trampoline.skip] + originals[place] + here[trampoline.skip + _JUMP_BYTES :]
-    if len(own) < _JUMP_BYTES or any(found != wanted for found, wanted in zip(before, request.code, strict=False)):
+    if len(own) < _JUMP_BYTES or any(found != wanted for found, wanted in zip(before, code, strict=False)):
         return Refusal.OTHER_CODE
-    return _Patch(place, own[:_JUMP_BYTES], struct.pack("<Bi", _JUMP, distance), trampoline.copies, trampoline.mark)
+    jump = struct.pack("<Bi", _JUMP, distance)
+    return CodePatch(place, own[:_JUMP_BYTES], jump, trampoline.copies, trampoline.mark)
 
 
-def _change(patch: _Patch, placed: bool) -> _Change:
+def _change(patch: CodePatch, placed: bool) -> _Change:
     """Written only over what was last seen or written there, not over what came since, such as another library at the
     place of one that was unloaded."""
     if placed:

@@ -7,17 +7,18 @@ import time
 from collections.abc import Callable
 
 from strobe import threads
-from strobe.capture.task_status import is_stopped
+from strobe.capture import task_status
 
 _STOPPED_S = 0.5  # before nobody waits for it any more
 _LOOK_S = 0.02
+_LONGEST_LOOK_S = 0.5
 _LONGEST_S = 30.0
 
 _lock = threading.Lock()
 _leaving: dict[int, threading.Event] = {}  # by process; set when the agent has left
 
 
-def leave(pid: int, work: Callable[[], None], failed_later: threads.Failed) -> bool:
+def leave(pid: int, is_stopped: Callable[[], bool], work: Callable[[], None], failed_later: threads.Failed) -> bool:
     """Does the `work` that takes the agent out, and raises what it raises. False where the process is stopped: then the
     work is done when it goes on, or ends, and `failed_later` is told what it raises."""
     left = threading.Event()
@@ -31,8 +32,10 @@ def leave(pid: int, work: Callable[[], None], failed_later: threads.Failed) -> b
 
     def run() -> None:
         try:
-            while is_stopped(pid):
-                time.sleep(_LOOK_S)
+            pause = _LOOK_S
+            while is_stopped():
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_LOOK_S)
             work()
         finally:
             with _lock:
@@ -46,10 +49,11 @@ def leave(pid: int, work: Callable[[], None], failed_later: threads.Failed) -> b
     stopped_since = None
     while not left.wait(_LOOK_S):
         now = time.monotonic()
-        stopped_since = (stopped_since or now) if is_stopped(pid) else None
+        stopped_since = (stopped_since or now) if is_stopped() else None
         if stopped_since is not None and now - stopped_since > _STOPPED_S:
             is_later.set()
-            return False
+            if not left.is_set():  # what it raises from here on is told
+                return False
     thread.join()  # it may be telling of a failure
     if failed:
         raise failed[0]
@@ -61,5 +65,6 @@ def wait_until_left(pid: int) -> None:
     with _lock:
         left = _leaving.get(pid)
     deadline = time.monotonic() + _LONGEST_S
-    while left is not None and not left.wait(_LOOK_S) and time.monotonic() < deadline and not is_stopped(pid):
-        continue
+    while left is not None and not left.wait(_LOOK_S):
+        if time.monotonic() > deadline or task_status.is_stopped(pid):
+            return

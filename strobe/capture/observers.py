@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import signal
 
-from strobe.capture.agent.agent_link import AgentLink, Trampoline
-from strobe.capture.code_patches import CodePatches, PatchRequest
+from strobe.capture.agent.agent_link import AgentLink
+from strobe.capture.code_patches import CodePatches
 from strobe.capture.own_handlers import sets_handlers_itself
+from strobe.capture.probes import Trampoline
 from strobe.capture.task_status import blocked_signals, task_ids
 
 log = logging.getLogger(__name__)
@@ -20,21 +21,16 @@ def observe(pid: int, agent: AgentLink, patches: CodePatches) -> None:
     """From now on the recorder knows of the signal handlers and masks that the program sets, so that it can catch the
     faults of its own loads; without that it has the kernel read, which takes longer. Raises as AgentLink and
     CodePatches do."""
-    found = agent.prepare_observers()
-    requests = {
-        _FIRST - number: PatchRequest(address, trampoline, b"")
-        for number, (_, address, trampoline) in enumerate(found)
-        if isinstance(trampoline, Trampoline)
-    }
-    refused = patches.add(requests)
-    refused |= patches.place(requests.keys() - refused.keys())
-    placed = requests.keys() - refused.keys()
+    found = agent.observer_trampolines()
+    made = {_FIRST - number: item for number, (_, item) in enumerate(found) if isinstance(item, Trampoline)}
+    refused = patches.install(made)
+    placed = made.keys() - refused.keys()
     if sets_handlers_itself(pid):  # it would get the faults of the recorder's loads
         log.info("process %d sets signal handlers by system calls of its own: memory is read by the kernel", pid)
     elif _FIRST in placed:  # sigaction
         agent.begin_observing(len(placed) < len(found) or _has_faults_blocked(pid, agent))
     elif found:
-        log.warning("process %d: faults are not caught: %s", pid, repr(refused.get(_FIRST, found[0][2])))
+        log.warning("process %d: faults are not caught: %s", pid, repr(refused.get(_FIRST, found[0][1])))
 
 
 def _has_faults_blocked(pid: int, agent: AgentLink) -> bool:

@@ -7,8 +7,8 @@ from strobe._abi import Refusal
 
 # "Not hooked: NAMES: …"
 SENTENCES = {
-    Refusal.CALL_IN_ENTRY: "they call another function in their first 5 bytes, and no exception could pass the moved "
-    "call",
+    Refusal.CALL_IN_ENTRY: "they call another function in their first 5 bytes, and exceptions could not unwind through "
+    "the relocated call",
     Refusal.BRANCH_INTO_ENTRY: "their own code jumps into their first 5 bytes",
     Refusal.TOO_SHORT: "they are shorter than the 5 bytes that a hook takes, and another function follows",
     Refusal.NOT_CODE: "their first bytes cannot be decoded",

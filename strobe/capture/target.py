@@ -10,7 +10,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from io import FileIO
@@ -21,21 +20,22 @@ import frida
 from strobe import threads
 from strobe._abi import Refusal
 from strobe.capture import program
-from strobe.capture.agent.agent_link import AgentLink, Plan, Trampoline
+from strobe.capture.agent.agent_link import AgentLink
 from strobe.capture.agent.agent_threads import held, keep_signals_from
 from strobe.capture.agent.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.capture.agent.frida_session import FridaSession
 from strobe.capture.attachable import refused, wait_until_attachable
-from strobe.capture.code_patches import CodePatches, PatchRequest
+from strobe.capture.code_patches import CodePatches
 from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.leaving import leave
 from strobe.capture.observers import observe
+from strobe.capture.probes import Plan, ProbeSpec, Trampoline
 from strobe.capture.recorder_state import is_recording, written_until
 from strobe.capture.spawning import ended_early, killed_on_failure, spawn_hint
 from strobe.capture.target_events import TargetEvents
-from strobe.capture.task_status import filters_calls, task_ids
+from strobe.capture.task_status import filters_calls, is_stopped, task_ids
 from strobe.errors import StrobeError, failure
 from strobe.low_descriptors import fridas_descriptors, low_descriptors_taken
 from strobe.model import ExitStatus, LaunchSpec, LoadedModule, Removal
@@ -50,20 +50,6 @@ _TOO_SLOW = (frida.ProcessNotRespondingError, frida.TimedOutError)
 _SILENT = (frida.ProcessNotRespondingError, frida.TimedOutError, frida.TransportError, frida.ProtocolError)
 _END = "the wait for the program's end"
 _STREAMS: dict[int, Literal["stdout", "stderr"]] = {1: "stdout", 2: "stderr"}
-
-
-@dataclass(frozen=True, slots=True)
-class HookRequest:
-    """`address` is where the function lies in the process.
-
-    `code`: the first bytes that must stand there, as many as are known; with other ones the hook is not placed.
-    """
-
-    function_id: int
-    address: int
-    size: int
-    plan: Plan
-    code: bytes = b""
 
 
 class Departure(Enum):
@@ -86,7 +72,6 @@ class Target:
         self._pidfd_lock = threading.Lock()
         self._patches = CodePatches(pid)
         self.tells_of_libraries = True  # that come while it runs
-        self.removals = 0  # number of the last one whose hooks were forgotten
         self._patches.running = attached
         self._is_allowed = False
         self._ended = threading.Event()
@@ -236,28 +221,18 @@ class Target:
         """Makes statically linked unwinders, by the address of their __register_frame, know the return stubs."""
         self._agent.register_unwinder(addresses)
 
-    def install(self, hooks: Sequence[HookRequest]) -> list[Refusal]:
+    def install(self, specs: Sequence[ProbeSpec]) -> list[Refusal]:
         """Places hooks in one batch; for each why it was not placed: UNLOADED where its library has gone since the last
-        of `removals`, whatever lies there now."""
+        that `note_removal` was told of, whatever lies there now."""
         if self.setup.interceptor_writes and self._patches.running:
-            return [Refusal.ALREADY_RUNNING] * len(hooks)
-        self._agent.assign_extras({hook.function_id: hook.plan for hook in hooks})
-        answers = self._agent.prepare_hooks(
-            [hook.function_id for hook in hooks],
-            [hook.address for hook in hooks],
-            [hook.size for hook in hooks],
-            [hook.plan for hook in hooks],
-            self.removals,
-        )
-        prepared = {
-            hook.function_id: PatchRequest(hook.address, answer, hook.code)
-            for hook, answer in zip(hooks, answers, strict=True)
-            if isinstance(answer, Trampoline)
-        }
-        refused = self._patches.add(prepared)
-        refused |= self._patches.place(item for item in prepared if item not in refused)
-        reasons = [answer if isinstance(answer, Refusal) else Refusal.NOTHING for answer in answers]
-        return [refused.get(hook.function_id, why) for hook, why in zip(hooks, reasons, strict=True)]
+            return [Refusal.ALREADY_RUNNING] * len(specs)
+        self._agent.assign_extras({spec.function_id: spec.plan for spec in specs})
+        made = self._agent.make_trampolines(specs)
+        answers = {spec.function_id: answer for spec, answer in zip(specs, made, strict=True)}
+        trampolines = {item: answer for item, answer in answers.items() if isinstance(answer, Trampoline)}
+        refused = {item: answer for item, answer in answers.items() if isinstance(answer, Refusal)}
+        refused |= self._patches.install(trampolines, {spec.function_id: spec.code for spec in specs})
+        return [refused.get(spec.function_id, Refusal.NOTHING) for spec in specs]
 
     def look(self, start_ticks: int) -> set[int] | None:
         """Function ids of hooks that something has written over; None where the recorder is off, or records elsewhere
@@ -354,11 +329,18 @@ class Target:
         this is done later, when it goes on, the hooks at once where that is possible."""
         self._released.set()
         are_out = False
-        with contextlib.suppress(ProcessLookupError, StrobeError):
+        try:
             are_out = self._patches.take_out()
-        if leave(self.pid, self._take_back, self._fail("the agent's removal")):
+        except (ProcessLookupError, StrobeError):
+            pass
+        except Exception:  # the agent leaves all the same
+            log.exception("the hooks of process %d", self.pid)
+        if leave(self.pid, self._is_stopped, self._take_back, self._fail("the agent's removal")):
             return Departure.NOW
         return Departure.LATER_BUT_HOOKS if are_out else Departure.LATER
+
+    def _is_stopped(self) -> bool:
+        return not self._is_gone() and is_stopped(self.pid)
 
     def _take_back(self) -> None:
         steps = (
@@ -402,6 +384,10 @@ class Target:
             return
         self._agent.allow_tracer(0)
         self._is_allowed = False
+
+    def note_removal(self, number: int) -> None:
+        """The hooks of this removed library, and of those before it, were forgotten."""
+        self._agent.removals = number
 
     def forget(self, module: LoadedModule) -> None:
         """It was unloaded, and its hooks with it."""

@@ -64,6 +64,8 @@ def is_stopped(pid: int) -> bool:
     """Whether every thread of it is, by a signal or by a debugger. False when the process is gone."""
     states = set()
     with suppress(OSError):
+        if _fields(Path(f"/proc/{pid}/status"))["State"][0] not in "TtZX":  # the main thread's
+            return False
         for task in Path(f"/proc/{pid}/task").iterdir():
             with suppress(FileNotFoundError, ProcessLookupError):
                 states.add(_fields(task / "status")["State"][0])

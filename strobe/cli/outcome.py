@@ -20,7 +20,7 @@ import click
 
 from strobe import threads
 from strobe.cli.output import streams
-from strobe.errors import StrobeError, failure
+from strobe.errors import StrobeError, failure, speak_to
 from strobe.mcp import endpoint
 
 FAILED, INTERRUPTED, UNREAD = 1, 130, 141
@@ -29,6 +29,7 @@ _NO_MEMORY = "there is not enough memory (ulimit -v, or the machine's)"
 
 def outcome_of(command: Callable[[], int | None]) -> int:
     """Runs `command`; the exit status."""
+    speak_to("cli")
     log = Path(endpoint.log_path(endpoint.home_path()))
     _log_to(log)
     try:

@@ -21,7 +21,7 @@ import orjson
 import strobe
 from strobe import threads
 from strobe.config import load_settings
-from strobe.errors import StrobeError, failure
+from strobe.errors import StrobeError, failure, speak_to
 from strobe.mcp import endpoint, jsonrpc
 from strobe.mcp.connection import STATUS_METHOD
 from strobe.mcp.log import write_to_stderr
@@ -51,6 +51,7 @@ class DaemonStatus:
 def main() -> int:
     """The daemon process itself, as `endpoint` starts it: home in STROBE_HOME, log on standard error."""
     prepare_for_long_life()
+    speak_to("mcp")
     home = endpoint.home_path()
     return run(home, load_settings(None)[0].daemon_idle_minutes * 60)
 

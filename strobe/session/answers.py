@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from strobe.errors import command_names
 from strobe.model import TraceAnswer
 from strobe.session.hooks import Hooks
 from strobe.symbols import Selection
@@ -37,9 +38,10 @@ def hook_notes(hooks: Hooks, known: dict[str, object]) -> dict[str, object]:
 
 
 def pending_answer(patterns: list[str], project_root: str, warnings: list[str], event_limit: int) -> TraceAnswer:
+    launch = command_names()["launch"]
     status = (
-        f"{_count(len(patterns), 'pattern')} staged; the next debug_launch with projectRoot {project_root} "
-        "applies them before main begins."
+        f"{_count(len(patterns), 'pattern')} staged; the next {launch} with projectRoot {project_root} applies them "
+        "before main begins, and uses them up."
         if patterns
         else f"Nothing is staged for {project_root}."
     )

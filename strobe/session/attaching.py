@@ -35,7 +35,7 @@ def _wait_until_ended(store: Store, pid: int) -> None:
         record = _record_of(store, segments[0])
         if record is not None and record.status != "running":
             return  # it has ended: a forked child of its program is left
-        is_observed = record is not None and record.owner_alive()
+        is_observed = record is not None and record.owner_alive(store.home)
         if is_observed or (time.monotonic() > deadline and has_agent(pid)):
             raise failure("recorded_already", pid=pid, session=record.id if record else segments[0])
         if time.monotonic() > deadline:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from strobe import _abi
 from strobe.capture.agent.agent_link import Unresponsive
 from strobe.capture.agent.extras_request import ExtrasRequest
-from strobe.errors import StrobeError, failure
+from strobe.errors import StrobeError, command_names, failure
 from strobe.model import FunctionSymbol, Watch
 from strobe.session.deep import MAX_BYTES, Followed, Following
 from strobe.session.watches import MAX_WATCHES, CompiledWatch, compiled
@@ -196,13 +196,18 @@ class Extras:
             large = ", ".join(f"{name} ({size:,} bytes)" for name, size in self._following.too_large.items())
             found.append(
                 f"Of arguments and results that lead to {large}, the address alone is recorded: a value has "
-                f"{MAX_BYTES:,} bytes. debug_read reads its members, and a watch can."
+                f"{MAX_BYTES:,} bytes. {command_names()['read']} reads its members, and a watch can."
             )
         for name, reason in self._gone.items():
             library = self._watches[name].library
             where = "its library" if library is None else library.path
             text = f"Watch '{name}' is not read: {where} was unloaded, and nothing that came since has it. {reason}"
             found.append(text.strip())
+        if scripts := [name for name, watch in self._watches.items() if watch.spec.expr is not None]:
+            found.append(
+                f"Watches in JavaScript ({', '.join(scripts)}) take microseconds at each call, which "
+                "are part of the durations and self times of the functions around those that they are read in."
+            )
         for name, functions in self._functions.items():
             if not functions:
                 found.append(f"Watch '{name}' is read nowhere: no function matches its `on` patterns.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from strobe import _abi
@@ -45,7 +45,15 @@ class FunctionIds:
             found[function_id] = function
         return found
 
-    def give_back(self, base: int) -> None:
+    def give_back_all(self, base: int) -> None:
         """Of a module that was unloaded."""
-        for place, function_id in self._taken.pop(base, ()):
-            self._free.setdefault(place, []).append(function_id)
+        self.give_back(base, {function_id for _, function_id in self._taken.get(base, ())})
+
+    def give_back(self, base: int, ids: Collection[int]) -> None:
+        """Of functions of the module at `base` that are not hooked after all."""
+        taken = self._taken.pop(base, [])
+        for place, function_id in taken:
+            if function_id in ids:
+                self._free.setdefault(place, []).append(function_id)
+        if kept := [one for one in taken if one[1] not in ids]:
+            self._taken[base] = kept

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from strobe._abi import Refusal
-from strobe.capture.agent.agent_link import Plan
+from strobe.capture.probes import Plan, ProbeSpec
 from strobe.capture.refusals import PASSING, SENTENCES
-from strobe.capture.target import HookRequest, Target
+from strobe.capture.target import Target
 from strobe.model import FunctionSymbol, LoadedModule, Sampling
 from strobe.session.callers import Callers
 from strobe.session.extras import Extras, Pending
@@ -124,7 +124,7 @@ class Hooks:
         self._refused = {key: why for key, why in self._refused.items() if key[0] != module.base}
         self._unwinders.discard(module.base)
         self._modules.forget(module.base)
-        self._ids.give_back(module.base)
+        self._ids.give_back_all(module.base)
         self.extras.forget(module.base)
 
     def note_overwritten(self, function_ids: Collection[int], last_seen_ticks: int) -> list[FunctionSymbol]:
@@ -231,50 +231,73 @@ class Hooks:
         return traced
 
     def _place(self, module: TracedModule, functions: Sequence[FunctionSymbol], arrived_ticks: int | None) -> None:
+        """Hooks functions of one module that have no hook yet. `arrived_ticks`: as in `apply`."""
+        base = module.module.base
+        numbered = self._numbered(module, functions)
+        try:
+            codes, detailed = self._read(module, numbered)
+            if not detailed:  # replaced in this very moment: the next call says so
+                self._refuse({(base, item.address): Refusal.OTHER_CODE for item in numbered.values()})
+                return
+            self._note_link_base(module)
+            self._store.add_functions(self._session_id, detailed)
+            self._register_unwinder(module)
+            hooks = self._planned(module, detailed)
+            answers = self._target.install([_spec(module, *one) for one in zip(hooks, codes, strict=True)])
+        except BaseException:
+            self._ids.give_back(base, numbered)
+            raise
+        self._note_placed(base, hooks, answers, arrived_ticks)
+
+    def _numbered(self, module: TracedModule, functions: Sequence[FunctionSymbol]) -> dict[int, FunctionSymbol]:
+        """The functions by id; those that there are no ids for are refused."""
         taken = self._ids.take(module, functions)
-        if len(taken) < len(functions):
-            kept = {item.address for item in taken.values()}
-            left = [item for item in functions if item.address not in kept]
-            self._refused |= {(module.module.base, item.address): Refusal.NO_NUMBER for item in left}
-        functions = list(taken.values())
+        kept = {item.address for item in taken.values()}
+        left = [item for item in functions if item.address not in kept]
+        self._refused |= {(module.module.base, item.address): Refusal.NO_NUMBER for item in left}
+        return taken
+
+    def _read(
+        self, module: TracedModule, numbered: Mapping[int, FunctionSymbol]
+    ) -> tuple[list[bytes], dict[int, FunctionSymbol]]:
+        """What stands at the functions' entries in their file, and the functions with what is recorded of each call;
+        nothing where the file is not the one that is mapped any more."""
+        functions = list(numbered.values())
         try:
             codes = module.entry_codes(functions)
-        except (OSError, ValueError):  # replaced in this very moment: the next call says so
-            self._refuse({(module.module.base, item.address): Refusal.OTHER_CODE for item in functions})
-            return
+        except (OSError, ValueError):
+            return [], {}
         native = self._target.setup.form == "native"
         with _collector_paused():
             known = module.current(lambda: self._resolver.detail(functions))
-            if known is None:  # as above
-                self._refuse({(module.module.base, item.address): Refusal.OTHER_CODE for item in functions})
-                return
-            found = [recorded(item, native, self._text_words) for item in known]
-        detailed = dict(zip(taken, found, strict=True))
-        self._note_link_base(module)
-        self._store.add_functions(self._session_id, detailed)
-        self._register_unwinder(module)
+            found = [recorded(item, native, self._text_words) for item in known or ()]
+        return codes, dict(zip(numbered, found, strict=True)) if known is not None else {}
+
+    def _planned(self, module: TracedModule, functions: Mapping[int, FunctionSymbol]) -> list[_Hook]:
+        """A hook for each, which is not placed yet."""
+        found = list(functions.values())
         numbers = self._extras_of(module.module.base, found, [0] * len(found))
-        returns = self._callers.returns(module, functions)
-        plans = {
-            function_id: plan_of(item, self.sampling, number, mode)
-            for (function_id, item), number, mode in zip(detailed.items(), numbers, returns, strict=True)
-        }
-        requests = [
-            HookRequest(function_id, module.address(item.address), item.size, plans[function_id], code)
-            for (function_id, item), code in zip(detailed.items(), codes, strict=True)
+        returns = self._callers.returns(module, found)
+        generation = self.extras.generation
+        return [
+            _Hook(function_id, item, plan_of(item, self.sampling, number, mode), False, generation, mode)
+            for (function_id, item), number, mode in zip(functions.items(), numbers, returns, strict=True)
         ]
-        answers = self._target.install(requests)
+
+    def _note_placed(
+        self, base: int, hooks: Sequence[_Hook], answers: Sequence[Refusal], arrived_ticks: int | None
+    ) -> None:
         placed = []
         refused: dict[Key, Refusal] = {}
-        for (function_id, item), answer, mode in zip(detailed.items(), answers, returns, strict=True):
-            key = (module.module.base, item.address)
+        for hook, answer in zip(hooks, answers, strict=True):
+            key = (base, hook.function.address)
             if not answer:
-                placed.append(function_id)
+                placed.append(hook.function_id)
             elif answer is not Refusal.UNLOADED:  # of which `forget` follows
                 refused[key] = answer
             if not answer or answer in PASSING:
-                plan, generation = plans[function_id], self.extras.generation
-                self._hooks[key] = _Hook(function_id, item, plan, not answer, generation, mode)
+                hook.enabled = not answer
+                self._hooks[key] = hook
         # not before it stands: until then calls were missed
         since = self._now_ticks() if arrived_ticks is None else arrived_ticks
         self._store.open_spans(self._session_id, placed, since)
@@ -383,6 +406,11 @@ def _collector_paused() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+def _spec(module: TracedModule, hook: _Hook, code: bytes) -> ProbeSpec:
+    function = hook.function
+    return ProbeSpec(hook.function_id, module.address(function.address), function.size, hook.plan, code)
 
 
 def _symbols(modules: Sequence[TracedModule]) -> list[ModuleSymbols]:

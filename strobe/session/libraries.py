@@ -62,7 +62,7 @@ class Libraries:
             try:
                 self._forget(change.removal.module, change.removal.ticks)
             finally:  # or the agent would refuse what comes there for ever
-                self._target.removals = change.removal.number
+                self._target.note_removal(change.removal.number)
             return {}
         module = self._located(change.module)
         before = self._unlisted.pop(module.base, None)

@@ -14,7 +14,7 @@ from strobe.capture import program
 from strobe.capture.agent.device import ROUTER
 from strobe.capture.spawning import ended_early
 from strobe.capture.target import Target
-from strobe.errors import failure
+from strobe.errors import command_names, failure
 from strobe.model import LaunchSpec, Sampling, SessionSummary, TraceAnswer, Watch
 from strobe.session.answers import pending_answer
 from strobe.session.attaching import wait_until_unrecorded
@@ -88,6 +88,7 @@ class SessionManager:
                     watch=staged.watches if staged else (),
                     depth=depth if depth is not None or staged is None else staged.depth,
                 )
+                self._store.add_warnings(record.id, session.launch_answer.warnings)
                 if not missing_ok:
                     _check_traced(session.launch_answer, patterns)
             self._store.add_warnings(record.id, warnings)
@@ -155,7 +156,7 @@ class SessionManager:
         unwatch: Sequence[str] = (),
         depth: int | None = None,
     ) -> TraceAnswer:
-        """Puts patterns and watches aside for the next launch of a project root. Raises invalid_pattern."""
+        """Stages patterns and watches for the next launch of a project root. Raises invalid_pattern."""
         root = _absolute(project_root)
         if root is None:
             raise failure(
@@ -163,7 +164,7 @@ class SessionManager:
                 field="projectRoot",
                 value="missing",
                 reason="patterns without a session are staged for the next launch of a project",
-                valid="the project's root folder, as debug_launch will get it; or a sessionId",
+                valid=f"the project's root folder, as {command_names()['launch']} will get it; or a sessionId",
             )
         parse_all([*add, *(pattern for one in watch for pattern in one.on)], root)
         staged = self._store.staged(root)
@@ -186,7 +187,7 @@ class SessionManager:
             if live is not None:
                 return live
             record = self._store.get_session(session_id)
-        if record.status == "running" and not record.owner_alive():
+        if record.status == "running" and not record.owner_alive(self._store.home):
             self.recover()
         with self._lock:
             record = self._store.get_session(session_id)

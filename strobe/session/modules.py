@@ -2,14 +2,14 @@
 
 A file that was rebuilt or replaced while the program runs has other functions at other addresses. A hook placed by its
 symbols would write into the middle of whatever the running code has there. So a module is compared with its file before
-its symbols are used, each function's first bytes once more when its hook is placed (`HookRequest.code`), and what was
+its symbols are used, each function's first bytes once more when its hook is placed (`ProbeSpec.code`), and what was
 replaced later gets no more hooks.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -115,6 +115,10 @@ class Modules:
     def forget(self, base: int) -> None:
         """A library was unloaded."""
         self._known = {key: known for key, known in self._known.items() if key[1] != base}
+
+    def keep(self, bases: Collection[int]) -> None:
+        """What was at others has been unloaded."""
+        self._known = {key: known for key, known in self._known.items() if key[1] in bases}
 
     def is_there(self, base: int) -> bool:
         """Whether what `of` has found at a base still is."""

@@ -8,7 +8,7 @@ from enum import IntEnum
 from functools import lru_cache
 
 from strobe import _abi
-from strobe.capture.agent.agent_link import Plan
+from strobe.capture.probes import Plan
 from strobe.model import Capture, CaptureKind, FunctionSymbol, Parameter, Sampling
 
 _FEWEST_TEXT_WORDS = 2

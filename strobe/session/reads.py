@@ -225,7 +225,9 @@ class Reads:
         if made.scope.printers is not self._printers.current():
             return False
         with self.told():
-            return self._memory.executable()[0] == made.program and made.libraries in (None, self._mapped_now())
+            if self._memory.executable()[0] != made.program:
+                return False
+            return made.libraries is None or made.libraries == self._mapped_now()
 
     @contextmanager
     def told(self) -> Iterator[None]:
@@ -298,6 +300,7 @@ class Reads:
             self._others = self._loaded(others)
             bases = {item.base for item in self._mapped.modules}
             self._made = {base: made for base, made in self._made.items() if base in bases}
+            self._modules.keep(bases)
         return self._others
 
     def _loaded(self, modules: Sequence[LoadedModule]) -> list[Module]:

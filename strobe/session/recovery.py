@@ -55,7 +55,10 @@ def _recover(store: Store, record: SessionRecord) -> None:
 
 
 def _fate(record: SessionRecord) -> _Fate:
-    """A program that is cut off from its output is ended; one that only was attached to goes on."""
+    """A program that is cut off from its output is ended; one that only was attached to goes on. Of one in another PID
+    namespace nothing is known."""
+    if not record.owner.is_of_this_namespace():
+        return "goes_on"
     if not _is_observed(record):
         return "gone"
     if record.notes.get("attached") or record.notes.get(INHERITS):

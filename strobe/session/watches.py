@@ -10,7 +10,7 @@ from pathlib import PurePath
 
 from strobe import _abi
 from strobe.capture.agent.extras_request import MAX_WATCH_DEREFERENCES, ExtrasRequest, WatchedPlace
-from strobe.errors import failure
+from strobe.errors import command_names, failure
 from strobe.model import Watch
 from strobe.symbols import Pattern
 from strobe.values.decode import raw, shapes, stored
@@ -93,7 +93,12 @@ def _of_variable(spec: Watch, variable: str, number: int, scope: Scope, request:
         reason = (
             "of thread-local variables, numbers and pointers are watched, of modules that were loaded with the program"
         )
-        raise failure("watch_failed", what=spec.name, reason=reason, hint="Read it with debug_read and a threadId.")
+        raise failure(
+            "watch_failed",
+            what=spec.name,
+            reason=reason,
+            hint=f"Read it with {command_names()['read']}, for one thread.",
+        )
     if chain is None:
         return _of_recipe(spec, number, place, shape, request, described, library)
     address = chain.address - (pointer or 0)
@@ -189,7 +194,7 @@ def _chain(recipe: Recipe) -> _Chain | None:
 def staged_watches(
     before: Sequence[Watch], watch: Sequence[Watch], unwatch: Sequence[str]
 ) -> tuple[list[Watch], list[str]]:
-    """Those that are put aside for a launch, the newest of each name, and what was wrong."""
+    """Those that are staged for a launch, the newest of each name, and what was wrong."""
     names = {one.name for one in before}
     problems = [f"Watch '{name}' was not staged." for name in unwatch if name not in names]
     kept = {one.name: one for one in before if one.name not in unwatch} | {one.name: one for one in watch}

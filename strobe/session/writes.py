@@ -28,8 +28,9 @@ class Writable(Readable):
     def write(self, targets: Sequence[WriteTarget]) -> list[WriteResult]:
         """Checks all values, then writes them; an error for each that fails, of which nothing is written.
 
-        From the process that observes the program its agent writes whole words at once; from others the kernel does,
-        which does not promise that (WriteResult.is_atomic). Raises process_exited, read_refused, replaced_on_disk.
+        From the process that observes the program its agent writes each aligned word atomically; from others the
+        kernel does, which does not promise that (WriteResult.is_atomic). Raises process_exited, read_refused,
+        replaced_on_disk.
         """
         reads = self._reads()
         try:

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from strobe.model import FunctionSymbol
 from strobe.timeline.store import Load
 
 NameAt = Callable[[int], str | None]
+Span = tuple[int, int | None]  # ticks from and to; None: it goes on
 
 
 class CodeNames:
     """Of one session, by the addresses of their first bytes in the process."""
 
     def __init__(
-        self, functions: Iterable[FunctionSymbol], loads: Iterable[Load], link_bases: Mapping[str, int]
+        self,
+        functions: Mapping[int, FunctionSymbol],
+        loads: Iterable[Load],
+        link_bases: Mapping[str, int],
+        spans: Mapping[int, Sequence[Span]],
     ) -> None:
-        by_module: dict[str, list[FunctionSymbol]] = {}
-        for item in functions:
-            by_module.setdefault(item.module, []).append(item)
+        """`spans`: when each function was hooked. One that was not while a module was loaded may be of another build of
+        its file, with other addresses."""
+        by_module: dict[str, list[tuple[int, FunctionSymbol]]] = {}
+        for function_id, item in functions.items():
+            by_module.setdefault(item.module, []).append((function_id, item))
         self._staying: dict[int, str] = {}
         self._passing: dict[int, list[tuple[Load, str]]] = {}
         for load in loads:
             offset = load.base - link_bases.get(load.module, 0)
-            for item in by_module.get(load.module, ()) if load.module in link_bases else ():
+            for function_id, item in by_module.get(load.module, ()) if load.module in link_bases else ():
                 if load.from_ticks == 0 and load.to_ticks is None:
                     self._staying[item.address + offset] = item.name
-                else:
+                elif any(_overlap(load, span) for span in spans.get(function_id, ())):
                     self._passing.setdefault(item.address + offset, []).append((load, item.name))
 
     def at(self, ticks: int) -> NameAt:
@@ -41,3 +48,8 @@ class CodeNames:
             return self._staying.get(address)
 
         return name_at
+
+
+def _overlap(load: Load, span: Span) -> bool:
+    begin, end = span
+    return (end is None or load.from_ticks < end) and (load.to_ticks is None or begin < load.to_ticks)

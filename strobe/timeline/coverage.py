@@ -57,7 +57,7 @@ class Coverage:
 def window_of(reader: SessionReader, selection: Selection, moment: int) -> Window:
     """`moment`: ticks of the question."""
     segment, record = reader.segment, reader.record()
-    is_running = record.status == "running" and not record.children and record.owner_alive()
+    is_running = record.status == "running" and not record.children and record.owner_alive(reader.store.home)
     begin = _ticks(record, "resumed_ticks")
     newest = segment.ticks_of(reader.newest_number())
     # one whose Strobe process was killed: nobody has seen its end

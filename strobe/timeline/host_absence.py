@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from strobe.errors import command_names
 from strobe.model import EventFilter
 from strobe.timeline import snapshots
 from strobe.timeline.moments import NUMBER_MAX
@@ -50,7 +51,7 @@ def _snapshot_absence(reader: SessionReader, wanted: EventFilter, selection: Sel
     """Whether variables were looked at in the window."""
     polls = polls_of(reader.record())
     if not polls:
-        return "No variable was polled in this session, nor written by Strobe. Poll some: debug_read with poll."
+        return f"No variable was polled in this session, nor written by Strobe. Poll some: {command_names()['poll']}."
     start = selection.from_ns or 0
     until = NUMBER_MAX if selection.to_ns is None else selection.to_ns
     inside = [poll for poll in polls if poll.start_ns <= until and start <= (poll.end_ns or NUMBER_MAX)]

@@ -16,6 +16,7 @@ from typing import ClassVar, NamedTuple
 
 _FOLDER = "owners"
 _RETRY_S = 0.001
+_LONGEST_S = 1.0
 
 
 class Owner(NamedTuple):
@@ -25,13 +26,17 @@ class Owner(NamedTuple):
     start_time: int
     namespace: int
 
+    def is_of_this_namespace(self) -> bool:
+        """Also where that is not known."""
+        return self.namespace in (0, _own_namespace())
+
 
 def this_process() -> Owner:
     return Owner(os.getpid(), process_start_time(os.getpid()) or 0, _own_namespace())
 
 
 def is_alive(owner: Owner, home: Path) -> bool:
-    if owner.namespace in (0, _own_namespace()):
+    if owner.is_of_this_namespace():
         return process_start_time(owner.pid) == owner.start_time
     try:
         descriptor = os.open(_path(owner, home), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -41,6 +46,8 @@ def is_alive(owner: Owner, home: Path) -> bool:
         return True
     try:
         return not _locked(descriptor, fcntl.LOCK_SH)
+    except OSError:  # as above: the file system may have no locks
+        return True
     finally:
         os.close(descriptor)
 
@@ -53,7 +60,7 @@ class OwnerLock:
     _guard = threading.Lock()
 
     def __init__(self, home: Path) -> None:
-        """Raises OSError."""
+        """Raises OSError, also where the file system has no locks."""
         self.owner = this_process()
         self._path = _path(self.owner, home)
         with self._guard:
@@ -74,13 +81,19 @@ class OwnerLock:
 
     def _acquired(self) -> int:
         flags = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        while True:
+        deadline = time.monotonic() + _LONGEST_S
+        while time.monotonic() < deadline:
             descriptor = os.open(self._path, flags, 0o600)
-            # somebody may be asking, or have found it without a lock, and removed it
-            if _locked(descriptor, fcntl.LOCK_EX) and os.fstat(descriptor).st_nlink:
-                return descriptor
+            try:
+                # somebody may be asking, or have found it without a lock, and removed it
+                if _locked(descriptor, fcntl.LOCK_EX) and os.fstat(descriptor).st_nlink:
+                    return descriptor
+            except BaseException:
+                os.close(descriptor)
+                raise
             os.close(descriptor)
             time.sleep(_RETRY_S)
+        raise TimeoutError(f"'{self._path}' is locked by another process")
 
 
 def remove_stale(home: Path) -> None:
@@ -88,7 +101,8 @@ def remove_stale(home: Path) -> None:
     with contextlib.suppress(OSError):
         for path in (home / _FOLDER).iterdir():
             with contextlib.suppress(OSError), open(path, "rb") as file:  # noqa: PTH123
-                if _locked(file.fileno(), fcntl.LOCK_SH):
+                # its owner may have ended, removed it, and made it anew
+                if _locked(file.fileno(), fcntl.LOCK_SH) and os.fstat(file.fileno()).st_nlink:
                     path.unlink()
 
 

@@ -42,7 +42,7 @@ class SessionReader:
         self._segment: _core.Segment | None = None
         self._functions: dict[int, FunctionSymbol] = {}
         self._functions_state: tuple[object, ...] = ()
-        self._code_names = CodeNames((), (), {})
+        self._code_names = CodeNames({}, (), {}, {})
         self._code_state: tuple[object, ...] = ()
 
     def close(self) -> None:
@@ -116,7 +116,8 @@ class SessionReader:
             if state != self._code_state:
                 noted = self.record().notes.get("link_bases")
                 link_bases = noted if isinstance(noted, dict) else {}
-                self._code_names = CodeNames(functions.values(), self.store.loads(self.session_id), link_bases)
+                spans = self.store.hook_spans(self.session_id)
+                self._code_names = CodeNames(functions, self.store.loads(self.session_id), link_bases, spans)
                 self._code_state = state
             return self._code_names
 

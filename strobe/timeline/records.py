@@ -61,13 +61,14 @@ class SessionRecord:
         """The Strobe process that runs the session, or did."""
         return Owner(self.owner_pid, self.owner_start_time, self.owner_namespace)
 
-    def owner_alive(self) -> bool:
-        return is_alive(self.owner, self.folder.parent.parent)
+    def owner_alive(self, home: Path) -> bool:
+        """`home`: where this process has it; the owner may have it at another path."""
+        return is_alive(self.owner, home)
 
 
 @dataclass(frozen=True, slots=True)
 class StagedTraces:
-    """What `debug_trace` without a session has put aside for the next launch of a project root."""
+    """What `debug_trace` without a session has staged for the next launch of a project root."""
 
     patterns: tuple[str, ...]
     sampling: str

@@ -35,7 +35,7 @@ def keep_session(store: Store, session_id: str) -> SessionRecord:
 def delete_session(store: Store, session_id: str) -> None:
     """Drops a session's rows and files. Raises `session_not_found`, and `session_running` while its owner runs it."""
     record = store.get_session(session_id)
-    if record.status == "running" and record.owner_alive():
+    if record.status == "running" and record.owner_alive(store.home):
         raise failure("session_running", session_id=session_id)
     drop_session(store, record)
 

@@ -66,6 +66,7 @@ def check_page(wanted: EventFilter) -> None:
 
 def select(reader: SessionReader, wanted: EventFilter, until_number: int | None = None) -> Selection:
     """Resolves a filter. `until_number` leaves out events beyond it. Raises `bad_value`, `bad_regex`, `bad_cursor`."""
+    _check_possible(wanted)
     found = Selection(functions=_functions(reader, wanted), tid=wanted.thread_id, threads=_threads(reader, wanted))
     found.from_ns = _moment(reader, "timeFrom", wanted.time_from)
     found.to_ns = _moment(reader, "timeTo", wanted.time_to)
@@ -77,6 +78,24 @@ def select(reader: SessionReader, wanted: EventFilter, until_number: int | None 
     if wanted.event_type not in CALL_EVENTS and not only_calls:
         found.hosts = _host_conditions(reader, wanted, found, until_number)
     return found
+
+
+def _check_possible(wanted: EventFilter) -> None:
+    """Raises `bad_value` for what no event can be: that there is none would not say that nothing happened."""
+    if wanted.event_type is None or wanted.event_type == "function_exit":
+        return
+    of_calls = {"function": wanted.function, "sourceFile": wanted.source_file}
+    of_exits = {"returnValue": wanted.return_value, "minDurationNs": wanted.min_duration_ns}
+    asked = of_exits if wanted.event_type in CALL_EVENTS else of_calls | of_exits
+    for field_name, value in asked.items():
+        if value is not None:
+            where, valid = (
+                ("only the exit of a call has one", "function_exit, or leave eventType out")
+                if field_name in of_exits
+                else ("only calls have one", "function_enter, function_exit, or leave eventType out")
+            )
+            reason = f"it goes together with {field_name}, and {where}"
+            raise failure("bad_value", field="eventType", value=f"'{wanted.event_type}'", reason=reason, valid=valid)
 
 
 def id_blob(ids: Iterable[int]) -> bytes:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from strobe import config
-from strobe.errors import StrobeError, failure
+from strobe.errors import StrobeError, command_names, failure
 from strobe.model import FunctionSymbol, LoadedModule, Watch
 from strobe.timeline.decode import symbol_json
 from strobe.timeline.host_events import HostEvent, HostEventQueue, insert_event
@@ -56,6 +56,7 @@ class Store:
         self._connection = open_database(self.home)  # raises newer_database, database_failed
         self._lock = threading.RLock()
         self._owner_lock: OwnerLock | None = None
+        self._is_unlockable = False  # the home is on a file system without locks, or read-only
         self.host_events = HostEventQueue(self._connection, self._lock)
 
     def close(self) -> None:
@@ -131,10 +132,13 @@ class Store:
     def _signed(self) -> Owner:
         """This process, of which all who share the home can see that it lives; of which those of its PID namespace
         alone can, where no file can be made. Under the lock."""
-        try:
-            self._owner_lock = self._owner_lock or OwnerLock(self.home)
-        except OSError as error:
-            log.warning("other PID namespaces will not see that this process lives: %s", error)
+        if self._owner_lock is None and not self._is_unlockable:
+            try:
+                self._owner_lock = OwnerLock(self.home)
+            except OSError as error:
+                self._is_unlockable = True
+                log.warning("other PID namespaces will not see that this process lives: %s", error)
+        if self._owner_lock is None:
             return this_process()._replace(namespace=0)
         return self._owner_lock.owner
 
@@ -190,7 +194,9 @@ class Store:
         if rows:
             return session_record(rows[0])
         latest = [str(row[0]) for row in self._read("select id from sessions order by key desc limit 5")]
-        hint = f"Known: {', '.join(latest)}." if latest else "There are none; start one with debug_launch."
+        hint = (
+            f"Known: {', '.join(latest)}." if latest else f"There are none; start one with {command_names()['launch']}."
+        )
         raise failure("session_not_found", session_id=session_id, hint=hint)
 
     def list_sessions(self) -> list[SessionRecord]:
@@ -200,7 +206,7 @@ class Store:
     def abandoned_sessions(self) -> list[SessionRecord]:
         """Sessions that are not kept and whose Strobe process is gone: it was killed before it could end them."""
         rows = self._read("select * from sessions where not retained order by key desc")
-        return [item for item in map(session_record, rows) if not item.owner_alive()]
+        return [item for item in map(session_record, rows) if not item.owner_alive(self.home)]
 
     def session_ids(self) -> set[str]:
         return {str(row[0]) for row in self._read("select id from sessions")}

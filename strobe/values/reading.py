@@ -93,7 +93,7 @@ class Prepared:
         self.in_library = any(isinstance(plan, StrobeError) or plan.in_library for _, plan in plans)
 
     def read(self, name_at: Callable[[int], str | None]) -> list[ReadResult]:
-        """A result for each target, as near to one instant as it can be. What fails for one spoils no other.
+        """A result for each target, as near to one instant as it can be. What fails for one does not affect the others.
 
         Raises OSError where the process is gone (ESRCH) or may not be read (EPERM).
         """

@@ -215,6 +215,10 @@ def test_bad_filters_say_what_is_wrong(wire: Wire) -> None:
         ({"function": {}}, "VALIDATION_ERROR: 'function' is empty"),
         ({"returnValue": {}}, "VALIDATION_ERROR: 'returnValue' is empty"),
         ({"eventType": "stdot"}, "did you mean 'stdout'?"),
+        ({"eventType": "function_enter", "returnValue": {"equals": "1"}}, "only the exit of a call has one"),
+        ({"eventType": "function_enter", "minDurationNs": 5}, "only the exit of a call has one"),
+        ({"eventType": "stdout", "returnValue": {"equals": "1"}}, "only the exit of a call has one"),
+        ({"eventType": "stdout", "function": {"equals": "main"}}, "only calls have one"),
     ):
         assert text in wire.bad("debug_query", sessionId=session, **arguments)
     wire.good("debug_stop", sessionId=session)
@@ -233,7 +237,8 @@ def test_an_answer_is_never_over_12_kb_unless_asked_for(wire: Wire, build_progra
     result = wire.call("debug_query", sessionId=session, verbose=True)
     assert len(result["content"][0]["text"]) <= 12_000
     answer = result["structuredContent"]
-    assert (answer["truncated"], answer["hasMore"]) == (True, True)
+    assert (next(iter(answer)), answer["truncated"], answer["hasMore"]) == ("truncated", True, True)
+    assert answer["shown"] == len(answer["events"]) < 50
     rest = wire.good("debug_query", sessionId=session, verbose=True, afterEventId=answer["cursor"])
     following = wire.good("debug_query", sessionId=session, verbose=True, offset=answer["nextOffset"])
     assert rest["events"] == following["events"]

@@ -43,6 +43,25 @@ def test_staged_watches_hold_from_main_on(wire: Wire, build_program: Build) -> N
     assert (node["to"]["value"], node["to"]["next"]["to"]["next"]["to"]["name"]) == (1, "made")
 
 
+def test_a_launch_says_which_staged_watches_are_not_read(wire: Wire, build_program: Build) -> None:
+    """A short program has ended before anybody could ask."""
+    watches = {"add": [{"variable": "node->name", "on": ["play"]}, {"expr": "1 +"}, {"variable": "gTempo"}]}
+    wire.good("debug_trace", projectRoot=ROOT, add=["play"], watches=watches)
+    launched = wire.good("debug_launch", command=str(build_program("watched", "-O0")), projectRoot=ROOT)
+    found = [text for text in launched["warnings"] if text.startswith("Watch ")]
+    assert len(found) == 2
+    assert found[0].startswith("Watch 'node->name' was not added: Variable 'node' not found")
+    assert found[1].startswith("Watch '1 +' was not added: ") and "SyntaxError" in found[1]
+    ended(wire, launched["sessionId"])
+
+
+def test_scripts_say_whose_times_they_are_part_of(wire: Wire, build_program: Build) -> None:
+    wire.good("debug_trace", projectRoot=ROOT, add=["play"], watches={"add": [{"expr": "1 + 1", "label": "sum"}]})
+    launched = wire.good("debug_launch", command=str(build_program("watched", "-O0")), projectRoot=ROOT)
+    assert any(text.startswith("Watches in JavaScript (sum) take microseconds") for text in launched["warnings"])
+    ended(wire, launched["sessionId"])
+
+
 def test_a_running_session(wire: Wire, build_program: Build) -> None:
     command = str(build_program("watched", "-O0"))
     launched = wire.good("debug_launch", command=command, args=["loop"], projectRoot=ROOT)

@@ -6,6 +6,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import pytest
+from _pytest.mark import ParameterSet
+
 IS_BIG = os.environ.get("STROBE_BIG_DIFFERENTIAL") == "1"
 NATIVE, PORTABLE = "native", "portable"
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
@@ -191,10 +194,14 @@ IN_TURN = [
 ]
 
 
-def cases() -> list[tuple[Program, Variant]]:
-    """Each program with the ways to build it."""
-    chosen = ((item, ways(index, item)) for index, item in enumerate(PROGRAMS))
-    return [(item, way) for item, all_ways in chosen for way in all_ways if can_be_built(item, way)]
+def cases() -> list[ParameterSet]:
+    """Each program with the ways to build it. The last one, which differs from program to program, is always tested."""
+    found = []
+    for index, item in enumerate(PROGRAMS):
+        possible = [way for way in ways(index, item) if can_be_built(item, way)]
+        found += [pytest.param(item, way, marks=pytest.mark.long) for way in possible[:-1]]
+        found += [pytest.param(item, way) for way in possible[-1:]]
+    return found
 
 
 def ways(index: int, item: Program) -> list[Variant]:

@@ -15,6 +15,7 @@ from typing import NoReturn
 import pytest
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
+SETS = ("differential", "symbols", "torture")  # may have programs of the same name as others
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 
 
@@ -47,16 +48,22 @@ def lack(reason: str) -> NoReturn:
 
 
 def source_of(name: str) -> Path:
-    """The source file of the program called `name`."""
-    for suffix in LANGUAGES:
-        if (path := PROGRAMS / (name + suffix)).exists():
-            return path
-    raise FileNotFoundError(f"no program {name!r} in {PROGRAMS}")
+    """The source file of the program called `name`; of those in SETS `set/name`."""
+    found = [path for suffix in LANGUAGES for path in file_called(name + suffix)]
+    if len(found) != 1:
+        raise FileNotFoundError(f"{len(found) or 'no'} programs {name!r} in {PROGRAMS}")
+    return found[0]
+
+
+def file_called(name: str) -> list[Path]:
+    """The files of that name, in whatever folder of the programs; in SETS only where it is named."""
+    elsewhere = [path for path in PROGRAMS.glob(f"*/{name}") if path.parent.name not in SETS]
+    return [path for path in (PROGRAMS / name, *elsewhere) if path.exists()]
 
 
 def generate(arguments: Sequence[str], cache: Path) -> Path:
     """Run a generator of C or C++ sources (`many_functions.py 5000`), return the file it wrote."""
-    script = PROGRAMS / arguments[0]
+    (script,) = file_called(arguments[0])
     key = hashlib.sha256(script.read_bytes() + repr(list(arguments)).encode()).hexdigest()[:16]
     target = cache / key / f"{script.stem}{'.cpp' if 'c++' in arguments else '.c'}"
     if not target.exists():
@@ -73,7 +80,7 @@ def build(source: Path, flags: Sequence[str], compiler: str | None, cache: Path)
     language = LANGUAGES[source.suffix]
     tool = require(compiler or language.compiler)
     command = [tool, *language.flags, f"-I{PROGRAMS}" if source.suffix != ".rs" else "-Cprefer-dynamic=no", *flags]
-    headers = b"".join(path.read_bytes() for path in sorted(PROGRAMS.glob("*.h")))
+    headers = b"".join(path.read_bytes() for path in sorted(PROGRAMS.rglob("*.h")))
     more = b"".join(Path(flag).read_bytes() for flag in flags if flag.endswith(tuple(LANGUAGES)))  # other sources
     identity = repr([command, str(source), Path(tool).stat().st_mtime_ns]).encode()
     target = cache / hashlib.sha256(identity + headers + more + source.read_bytes()).hexdigest()[:16] / source.stem

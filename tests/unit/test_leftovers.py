@@ -16,7 +16,9 @@ from strobe.timeline.store import Store
 def test_child_is_found_and_cleared(strobe_home: Path) -> None:
     before = leftovers.observe(strobe_home)
     with subprocess.Popen(["sleep", "30"]) as child:
-        assert leftovers.leftovers(before, strobe_home) == [f"process {child.pid}: sleep 30"]
+        found = [f"process {child.pid}: sleep 30"]
+        # in the middle of exec it has no command line
+        wait_until(lambda: leftovers.leftovers(before, strobe_home) == found, "the child to be found")
         leftovers.clear(before, strobe_home)
         assert child.wait(timeout=60) == -9
     assert leftovers.leftovers(before, strobe_home) == []

@@ -8,16 +8,17 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import frida
 
-from strobe import _abi, resources, threads
+from strobe import resources, threads
 from strobe._abi import Refusal
 from strobe.capture import task_status
 from strobe.capture.agent.extras_request import ExtrasRequest
+from strobe.capture.probes import Plan, ProbeSpec, Trampoline
 from strobe.errors import StrobeError, failure
 from strobe.model import LoadedModule, Removal
 
@@ -44,22 +45,6 @@ class Unresponsive(StrobeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What the recorder does for a function. `layout`: counts and captures as strobe_agent_set_plans takes them."""
-
-    flags: int  # STROBE_PLAN_*
-    layout: bytes = bytes(3)
-    extras: int = 0  # the number of the set of what else is recorded, where the flags say that there is more
-
-    @property
-    def is_enabled(self) -> bool:
-        return bool(self.flags & _abi.PLAN_ENABLED)
-
-    def disabled(self) -> Plan:
-        return replace(self, flags=self.flags & ~_abi.PLAN_ENABLED)
-
-
-@dataclass(frozen=True, slots=True)
 class LeftChange:
     """Code that an agent before this one has left: what stands there, and what is to."""
 
@@ -83,19 +68,6 @@ class Setup:
     left: tuple[LeftChange, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Trampoline:
-    """`address`: where the jump leads. It lies `skip` bytes behind the function's entry; `displaced`: bytes of the
-    instructions that it replaces; `copies`: where copies lie of those that begin one to four bytes behind its first, 0
-    where there is none. `mark`: an address, and the number that is there for as long as the trampoline is."""
-
-    address: int
-    skip: int
-    displaced: int
-    copies: tuple[int, int, int, int]
-    mark: tuple[int, int]
-
-
 class AgentLink:
     """The agent of one process. Its methods raise agent_unresponsive, agent_failed, and ProcessLookupError when the
     process is gone."""
@@ -112,6 +84,7 @@ class AgentLink:
         self._loads_lock = threading.Lock()
         self._loads: set[str] = set()  # what threads that load a library wait for
         self._is_leaving = False
+        self.removals = 0  # of libraries: the number of the last one that was dealt with
         source = resources.AGENT.read_text()
         self._script = self._call(lambda: session.create_script(source, name="strobe", runtime="qjs"))
         self._receiver = threads.guarded("a message of the agent", self._receive, failed)
@@ -175,26 +148,29 @@ class AgentLink:
     def register_unwinder(self, addresses: list[int]) -> None:
         self._ask(self._script.exports_sync.register_unwinder, [hex(address) for address in addresses])
 
-    def prepare_hooks(
-        self, ids: list[int], addresses: list[int], sizes: list[int], plans: list[Plan], removals: int
-    ) -> list[Trampoline | Refusal]:
-        """Makes trampolines and changes nothing yet; for a function that cannot be hooked, why not. `removals`: the
-        last one that was dealt with; UNLOADED is the answer for what lay in a library that has gone since.
+    def make_trampolines(self, specs: Sequence[ProbeSpec]) -> list[Trampoline | Refusal]:
+        """Changes no code yet; for a function that cannot be hooked, why not: UNLOADED for what lay in a library that
+        has gone since the last of `removals`.
 
         Where Interceptor writes the hooks they are placed when this returns, and NOTHING stands for such a one.
         """
-        request = {"ids": ids, "addresses": [hex(item) for item in addresses], "sizes": sizes, "removals": removals}
-        layouts = b"".join(bytes([plan.flags]) + plan.layout for plan in plans)
-        answers = self._ask(self._script.exports_sync.prepare_hooks, request, layouts, seconds=INSTALL_S)
+        request = {
+            "ids": [spec.function_id for spec in specs],
+            "addresses": [hex(spec.address) for spec in specs],
+            "sizes": [spec.size for spec in specs],
+            "removals": self.removals,
+        }
+        layouts = b"".join(bytes([spec.plan.flags]) + spec.plan.layout for spec in specs)
+        answers = self._ask(self._script.exports_sync.make_trampolines, request, layouts, seconds=INSTALL_S)
         if self._interceptor_writes:
             return [Refusal(answer["refusal"]) for answer in answers]
-        return [_trampoline(answer) for answer in answers]
+        return [_trampoline(spec.address, answer) for spec, answer in zip(specs, answers, strict=True)]
 
-    def prepare_observers(self) -> list[tuple[str, int, Trampoline | Refusal]]:
-        """Functions of the C library that the recorder has to know the calls of: name, address, and the trampoline that
-        a jump is to lead to, or why there is none. Nothing is changed yet."""
-        answers = self._ask(self._script.exports_sync.prepare_observers)
-        return [(answer["name"], int(answer["address"], 16), _trampoline(answer)) for answer in answers]
+    def observer_trampolines(self) -> list[tuple[str, Trampoline | Refusal]]:
+        """Functions of the C library that the recorder has to know the calls of: name, and the trampoline that a jump
+        is to lead to, or why there is none. Changes no code yet."""
+        answers = self._ask(self._script.exports_sync.observer_trampolines)
+        return [(answer["name"], _trampoline(int(answer["entry"], 16), answer)) for answer in answers]
 
     def begin_observing(self, may_be_blocked: bool) -> None:
         """Their jumps are there. `may_be_blocked`: a thread may have SIGSEGV or SIGBUS blocked."""
@@ -295,7 +271,7 @@ class AgentLink:
         since = time.monotonic()
         threads.start(f"strobe-limit-{self._pid}", watch, threads.logged_only)
         try:
-            with cancellable, self._told():
+            with cancellable, self._translate_errors():
                 return function(*arguments)
         except frida.OperationCancelledError as error:
             raise self._unresponsive(since) from error
@@ -323,7 +299,7 @@ class AgentLink:
             self._given_up = answered
             raise self._unresponsive(since)
         answer, error = outcome[0]
-        with self._told():
+        with self._translate_errors():
             if error is not None:
                 raise error
         return answer
@@ -341,7 +317,7 @@ class AgentLink:
         return Unresponsive(told.code, told.message, told.next_step)
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except (frida.InvalidOperationError, frida.TransportError, frida.ProcessNotFoundError) as error:
@@ -373,7 +349,7 @@ class AgentLink:
                 return
             self._loads.discard(ticket)
         with contextlib.suppress(frida.InvalidOperationError):  # the process is gone
-            self._script.post({"type": ticket})
+            self._script.post({"type": ticket, "removals": self.removals})
 
 
 def _library() -> str:
@@ -383,16 +359,16 @@ def _library() -> str:
     return str(resources.NATIVE_RECORDER)
 
 
-def _trampoline(answer: dict[str, Any]) -> Trampoline | Refusal:
+def _trampoline(entry: int, answer: dict[str, Any]) -> Trampoline | Refusal:
     if refusal := Refusal(answer["refusal"]):
         return refusal
-    address = int(answer["trampoline"], 16)
+    address = int(answer["address"], 16)
     if not address:  # Interceptor makes none for a function that it hooks already
         return Refusal.IN_USE
-    copy, distances = int(answer["copy"], 16), answer["copies"].to_bytes(4, "little")
-    first, second, third, fourth = (copy + distance if copy and distance else 0 for distance in distances)
+    distances = answer["copies"].to_bytes(4, "little")
+    first, second, third, fourth = (address + distance if distance else 0 for distance in distances)
     mark = int(answer["mark"], 16), answer["number"]
-    return Trampoline(address, answer["skip"], answer["displaced"], (first, second, third, fourth), mark)
+    return Trampoline(entry, address, answer["skip"], answer["displaced"], (first, second, third, fourth), mark)
 
 
 def _module(item: dict[str, Any]) -> LoadedModule:

@@ -94,12 +94,14 @@ class FridaSession:
             guard = _guard(self._pid, 0, not self._goes_on)
             before = agent_count(self._pid)
             guard.hold_threads(sorted(threads))
+            until = time.monotonic() + _UNLOADING_S
             try:
-                if not self._socket.close() or not self._is_detached():
-                    self.session.detach()
-                self._wait_until_fewer(before)
+                is_detached = self._is_detached(until) if self._socket.close() else self._detach()
+                self._wait_until_fewer(before, until)
             finally:
                 guard.release_threads()
+            if not is_detached and not self._is_detached(time.monotonic() + _LEAVING_S):
+                self._detach()
         finally:
             if not self._injection.wait_for_end(waits_while_stopped):
                 log.warning("Frida's agent in process %d does not end", self._pid)
@@ -107,18 +109,22 @@ class FridaSession:
             if guard is not None:
                 guard.end()
 
-    def _wait_until_fewer(self, agents: int) -> None:
-        deadline = time.monotonic() + _UNLOADING_S
-        while agent_count(self._pid) >= agents > 0 and time.monotonic() < deadline:
+    def _wait_until_fewer(self, agents: int, until: float) -> None:
+        while agent_count(self._pid) >= agents > 0 and time.monotonic() < until:
             time.sleep(_POLL_S)
 
-    def _is_detached(self) -> bool:
+    def _is_detached(self, until: float) -> bool:
         """Whether Frida here knows it, too: until then an attach is given the session that has ended."""
-        deadline = time.monotonic() + _LEAVING_S
         while not self.session.is_detached:
-            if time.monotonic() > deadline:
+            if time.monotonic() > until:
                 return False
             time.sleep(_POLL_S)
+        return True
+
+    def _detach(self) -> bool:
+        """By Frida's own way. Raises what Frida raises."""
+        with _cancelled_after(_LEAVING_S):
+            self.session.detach()
         return True
 
     def _enter(self) -> Any:
@@ -134,15 +140,8 @@ class FridaSession:
             raise self._silent() from error
 
     def _attach(self) -> Any:
-        cancellable = frida.Cancellable()  # type: ignore[no-untyped-call]
-        timer = threading.Timer(ATTACH_S, cancellable.cancel)
-        timer.daemon = True
-        timer.start()
-        try:
-            with cancellable:
-                return self._attach_safely() if self._goes_on else self._device.attach(self._pid, **_LEFT_OUT)
-        finally:
-            timer.cancel()
+        with _cancelled_after(ATTACH_S):
+            return self._attach_safely() if self._goes_on else self._device.attach(self._pid, **_LEFT_OUT)
 
     def _attach_safely(self) -> Any:
         """Into a program that runs. Frida has its main thread call functions of the C library where it stands."""
@@ -185,6 +184,20 @@ class FridaSession:
         if is_blocked(self._pid):
             return failure("process_blocked", pid=self._pid, seconds=f"{ATTACH_S:g}")
         return failure("agent_silent", pid=self._pid, reason=f"no answer within {ATTACH_S:g} s")
+
+
+@contextlib.contextmanager
+def _cancelled_after(seconds: float) -> Iterator[None]:
+    """Frida raises OperationCancelledError for what it has not done by then."""
+    cancellable = frida.Cancellable()  # type: ignore[no-untyped-call]
+    timer = threading.Timer(seconds, cancellable.cancel)
+    timer.daemon = True
+    timer.start()
+    try:
+        with cancellable:
+            yield
+    finally:
+        timer.cancel()
 
 
 def _is_traced_here(pid: int) -> bool:

@@ -100,13 +100,12 @@ def _events(page: EventPage, wanted: EventFilter, verbose: bool, budget: int) ->
     text_limit = budget // 4 if verbose else budget // 8
     events = [event_json.event(item, verbose, text_limit, budget // 2) for item in page.events]
     shown = results.fitting(events, budget)
-    answer: dict[str, Any] = {
+    answer: dict[str, Any] = _cut(shown, len(events))
+    answer |= {
         "events": events[:shown],
         "totalCount": page.total_count,
         "hasMore": page.has_more or shown < len(events),
     }
-    if shown < len(events):
-        answer["truncated"] = True
     if answer["hasMore"]:
         answer |= {"cursor": page.events[shown - 1].id, "nextOffset": wanted.offset + shown}
     if len(page.pids) > 1:
@@ -122,12 +121,18 @@ def _groups(totals: list[Totals], loss: Loss, group_by: str, wanted: EventFilter
     groups = [event_json.group(item, group_by) for item in page]
     shown = results.fitting(groups, budget)
     end = wanted.offset + shown
-    answer: dict[str, Any] = {"groups": groups[:shown], "totalGroups": len(totals), "hasMore": end < len(totals)}
-    if shown < len(groups):
-        answer["truncated"] = True
+    answer: dict[str, Any] = _cut(shown, len(groups))
+    answer |= {"groups": groups[:shown], "totalGroups": len(totals), "hasMore": end < len(totals)}
     if answer["hasMore"]:
         answer["nextOffset"] = end
     return answer | _loss(loss)
+
+
+def _cut(shown: int, asked: int) -> dict[str, Any]:
+    """At the beginning of the answer: who pages by the limit asked for would skip what did not fit."""
+    if shown == asked:
+        return {}
+    return {"truncated": True, "shown": shown}
 
 
 def _loss(loss: Loss) -> dict[str, Any]:
@@ -149,8 +154,9 @@ TOOL = Tool(
     title="Query the timeline",
     description="Read what a session recorded, oldest first: calls, output, snapshots of variables, with filters; or "
     "totals with groupBy (count, total, min, mean, p50, p99, max). Works while it runs and after, when `ended` says "
-    "how the program ended (exitCode or signal). An answer is cut at about 12 KB unless limit is given: `cursor` goes "
-    "on as afterEventId, or nextOffset as offset. `absence` says whether an empty answer proves that nothing happened.",
+    "how the program ended (exitCode or signal). `truncated`: the answer was full at 12 KB, or 48 KB where limit is "
+    "given; `cursor` goes on as afterEventId, nextOffset as offset. `absence` says whether an empty answer proves that "
+    "nothing happened.",
     parameters=_PARAMETERS,
     run=run,
     read_only=True,

@@ -82,7 +82,7 @@ class Writer:
         self._reader = reader
 
     def write(self, targets: Sequence[WriteTarget], scope: Scope, maps: str, store: Store) -> list[WriteResult]:
-        """A result for each target. What is wrong with one spoils no other, and nothing of that one is written.
+        """A result for each target. What is wrong with one does not affect the others, and nothing of it is written.
 
         `maps`: /proc/PID/maps. Raises OSError where the process is gone (ESRCH) or may not be read (EPERM).
         """

@@ -56,6 +56,19 @@ def test_vector_registers_are_put_back(manager: SessionManager, build_program: B
 
 
 @scenario
+def test_no_signal_is_lost(manager: SessionManager, build_program: Build) -> None:
+    """Frida, after a failure, would let go of the thread without the signal in whose delivery it stands."""
+    for _ in rounds(1):
+        with running(build_program("raises", "-O2")) as process:
+            for _ in range(8):
+                session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["turn"])
+                session.trace(remove=["turn"])
+                session.trace(add=["turn"])
+                session.stop()
+            assert says(process) == "right\n"
+
+
+@scenario
 @pytest.mark.parametrize("arguments", [(), ("interrupted",)], ids=["plain", "interrupted"])
 def test_the_allocator_is_not_entered_twice(
     manager: SessionManager, build_program: Build, arguments: tuple[str, ...]

@@ -44,6 +44,7 @@ def test_the_main_thread_is_loading_a_library(manager: SessionManager, build_pro
         processes.end(process)
 
 
+@pytest.mark.long
 def test_the_program_gets_little_of_the_processors(manager: SessionManager, build_program: Build) -> None:
     """The agent takes seconds for each step, which is no reason to give up."""
     process = subprocess.Popen([build_program("steady")], stdout=subprocess.PIPE, text=True)

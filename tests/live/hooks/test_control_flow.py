@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.sessions import Build, Launch, counts, outcome, status, totals, untraced
 
-HANDLED = 600  # calls of the handler that tests/programs/signals.c waits for
+HANDLED = 600  # calls of the handler that tests/programs/signals/signals.c waits for
 
 # Traced with everything of theirs, and with everything there is.
 PROGRAMS = [

@@ -17,6 +17,7 @@ from support.wait import wait_until
 
 from strobe.session import Session
 from strobe.session.live import LiveSession
+from strobe.timeline.store import Store
 
 CHANGES = 10_000 if IS_LONG else 100
 LOADS = 1000 if IS_LONG else 300
@@ -74,6 +75,7 @@ def change(session: Session, count: int) -> None:
         session.trace(remove=[pattern])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["native", "portable"])
 def test_libraries_that_come_and_go(
     launch: Launch,
@@ -93,6 +95,26 @@ def test_libraries_that_come_and_go(
     assert (outcome(session).stdout, outcome(session).status) == ("right\n", 0)
 
 
+@pytest.mark.long
+def test_libraries_that_no_pattern_matches(
+    launch: Launch, build_program: Build, build_plugin: Build, strobe_home: Path
+) -> None:
+    """Nothing is hooked any more while they come and go."""
+    session = launch(build_program("loads_always"), str(build_plugin()), patterns=["main"])
+    store = Store(strobe_home)
+
+    def wait_for(loads: int) -> None:
+        wait_until(lambda: len(store.loads(session.id)) >= loads, f"{loads} libraries", 100)
+
+    wait_for(500)
+    before = own_kb(session.pid)
+    wait_for(6000)
+    assert own_kb(session.pid) < before + 1024  # 450 bytes for each are 2.4 MB
+    os.kill(session.pid, signal.SIGUSR1)
+    assert outcome(session).status == 0
+    store.close()
+
+
 def wait_for_loads(session: Session, count: int) -> None:
     def loads() -> int:
         found = totals(session).get("plugin_run")
@@ -101,6 +123,7 @@ def wait_for_loads(session: Session, count: int) -> None:
     wait_until(lambda: loads() >= count, f"the library to be loaded {count} times", 1800 if IS_LONG else 120)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["native", "portable"])
 def test_tables_of_callers_that_are_replaced(
     launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str

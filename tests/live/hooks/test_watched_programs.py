@@ -21,7 +21,7 @@ SLOW = {"churn", "million", "differential/short_threads", "differential/library_
 # a script that fails takes 50 to 120 us, at each of their many calls; they have the other watches alone
 INTERRUPTED = {f"differential/{name}" for name in ("handlers_on_the_stack", "handlers_that_jump", "deep")}
 CASES = [
-    (item, way)
+    pytest.param(item, way, marks=[pytest.mark.long] if index % 3 else [])
     for index, item in enumerate(PROGRAMS)
     if item.name not in SLOW
     for way in (WAYS[index % len(WAYS)],)

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.programs import PROGRAMS
+from support.programs import PROGRAMS, source_of
 from support.sessions import Build, Launch, outcome
 
 from strobe.errors import Code, StrobeError
@@ -36,9 +36,9 @@ def refused(manager: SessionManager, spec: LaunchSpec, patterns: tuple[str, ...]
         ("no-such-program-here", Code.VALIDATION_ERROR, "No such program"),
         ("./no/such/program", Code.VALIDATION_ERROR, "No such program"),
         (str(PROGRAMS), Code.VALIDATION_ERROR, "is a directory"),
-        (str(PROGRAMS / "hello.c"), Code.VALIDATION_ERROR, "is not executable"),
-        (str(PROGRAMS / "text_file"), Code.VALIDATION_ERROR, "neither an ELF program nor a script"),
-        (str(PROGRAMS / "lost_interpreter.sh"), Code.VALIDATION_ERROR, "/nonexistent/interpreter"),
+        (str(source_of("hello")), Code.VALIDATION_ERROR, "is not executable"),
+        (str(PROGRAMS / "files/text_file"), Code.VALIDATION_ERROR, "neither an ELF program nor a script"),
+        (str(PROGRAMS / "files/lost_interpreter.sh"), Code.VALIDATION_ERROR, "/nonexistent/interpreter"),
     ],
 )
 def test_files_that_are_no_programs(manager: SessionManager, path: str, code: Code, said: str) -> None:
@@ -111,7 +111,7 @@ def test_bare_name_is_looked_up_in_path(launch: Launch) -> None:
 
 @pytest.mark.parametrize("arguments", [("3",), ("0", "two words"), ()])
 def test_script_runs_under_its_interpreter(launch: Launch, arguments: tuple[str, ...]) -> None:
-    ended = outcome(launch(PROGRAMS / "script.sh", *arguments))
+    ended = outcome(launch(PROGRAMS / "files/script.sh", *arguments))
     assert ended.stdout == f"script {len(arguments)} arguments\n"
     assert ended.status == int(arguments[0] if arguments else 0)
 

@@ -134,6 +134,7 @@ def check(command: str, outcome: tuple[int, str, str], error_is_open: bool = Tru
             json.loads(line)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit", SHELL_LIMITS)
 def test_limits(run: Run, limit: str) -> None:
     for command, outcome in outcomes(run, limit=SHELL_LIMITS[limit]):
@@ -149,6 +150,7 @@ def test_streams_that_are_closed_or_full(run: Run, streams: str) -> None:
             assert outcome[0] == 1, f"{command}: what it has to say was not written, but it ended well"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("which", ["full", "read-only"])
 def test_file_systems(run: Run, which: str, strobe_home: Path, tmp_path: Path) -> None:
     with ExitStack() as mounted:

@@ -117,6 +117,7 @@ def test_a_database_that_another_process_writes_for_seconds(
     assert program.session.failures == ()
 
 
+@pytest.mark.long
 def test_a_function_that_is_untraced_while_the_database_is_locked(
     strobe_home: Path, launch: Launch, build_program: Build, build_plugin: Build
 ) -> None:
@@ -143,6 +144,7 @@ def test_a_function_that_is_untraced_while_the_database_is_locked(
     assert status is not None and status.code == 0
 
 
+@pytest.mark.long
 def test_a_program_that_ends_while_another_process_writes_the_database(
     strobe_home: Path, cat: Callable[[], Cat]
 ) -> None:

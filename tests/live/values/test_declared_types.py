@@ -17,7 +17,7 @@ Build = Callable[..., Path]
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_what_another_module_defines(compiler: str, program_cache: Path, build_program: Build, launch: Launch) -> None:
-    source = programs.PROGRAMS / "declared_library.cpp"
+    source = programs.source_of("declared_library")
     library = programs.build(source, ("-shared", "-fPIC"), compiler, program_cache)
     linked = ("-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{library.parent}")
     session = ready(launch(build_program("declared", *linked, compiler=compiler)))
@@ -35,7 +35,7 @@ def test_what_another_module_defines(compiler: str, program_cache: Path, build_p
 def test_strings_that_nobody_describes(
     compiler: str, program_cache: Path, build_program: Build, launch: Launch
 ) -> None:
-    source = programs.PROGRAMS / "declared_library.cpp"
+    source = programs.source_of("declared_library")
     library = programs.build(source, ("-shared", "-fPIC"), compiler, program_cache)
     linked = ("-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{library.parent}")
     session = ready(launch(build_program("declared", *linked, compiler=compiler)))

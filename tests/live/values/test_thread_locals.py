@@ -20,7 +20,7 @@ from strobe.values.lookup.thread_blocks import GlibcThreads
 from strobe.values.memory.process_memory import ProcessMemory
 
 Build = Callable[..., Path]
-PLUGIN = programs.PROGRAMS / "thread_local_plugin.c"
+PLUGIN = programs.source_of("thread_local_plugin")
 
 
 def told(session: Session, variable: str, thread: int | None = None) -> str:

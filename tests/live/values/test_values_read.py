@@ -143,7 +143,7 @@ def test_what_is_wrong_is_told(values: Session) -> None:
     assert error(values, "gWild->value") == "Address not readable: 0x10, for gWild->value."
     assert error(values, "gState.voices[4]") == "'gState.voices' has no element 4: it has 4."
     assert error(values, "gState.voices[-1]") == "'gState.voices' has no element -1: it has 4."
-    assert error(values, "calls").startswith("'calls' means 2 variables.")
+    assert error(values, "calls").startswith("'calls' is ambiguous: 2 variables.")
     assert error(values, "*gTempo").endswith("it is int, not a pointer.")
     assert error(values, "gTempo->x").endswith("it is int, not a pointer; use '.'.")
     assert error(values, "gOpaque->x").endswith("Opaque is only declared: its fields are not known.")

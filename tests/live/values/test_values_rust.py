@@ -167,7 +167,7 @@ def test_expressions(program: Session) -> None:
 
 
 def test_names_that_are_not_clear(program: Session) -> None:
-    assert error(program, "GAIN").startswith("'GAIN' means 2 variables.")
+    assert error(program, "GAIN").startswith("'GAIN' is ambiguous: 2 variables.")
     assert error(program, "audio::NONE").startswith("Variable 'audio::NONE' not found")
     assert error(program, "EVERYTHING.pair.2").startswith("(i32, &str) has no field")
 

@@ -1,4 +1,4 @@
-"""Reads that a program must not notice: at addresses where nothing is, and of what it writes at full speed."""
+"""Reads that a program must not notice: at unmapped addresses, and of what it writes at full speed."""
 
 from __future__ import annotations
 

@@ -152,12 +152,12 @@ static uint64_t strobe_jump_target(const cs_insn* instruction) {
     return strobe_code_read(place, (uint8_t*)&target, sizeof target) == sizeof target ? target : 0;
 }
 
-static void strobe_emit_function(struct strobe_output* out, csh decoder, struct strobe_hook* hook,
+static void strobe_emit_function(struct strobe_output* out, csh decoder, struct strobe_trampoline* one,
                                  const struct strobe_code* function) {
-    uint64_t jump = hook->entry + hook->skip;
-    const uint8_t* code = function->copy + hook->skip;
+    uint64_t jump = one->entry + one->skip;
+    const uint8_t* code = function->copy + one->skip;
     uint64_t address = jump;
-    size_t left = function->copied - hook->skip;
+    size_t left = function->copied - one->skip;
     int ended = 0;
     cs_insn* instruction = cs_malloc(decoder);
     while (!ended && !out->failed && address < jump + STROBE_JUMP_BYTES) {
@@ -166,9 +166,9 @@ static void strobe_emit_function(struct strobe_output* out, csh decoder, struct 
             break;
         }
         if (instruction->address == jump) {
-            hook->leads_to = strobe_jump_target(instruction);
+            one->leads_to = strobe_jump_target(instruction);
         } else {
-            hook->copies[instruction->address - jump - 1] = (uint8_t)((uint64_t)out->at - hook->trampoline);
+            one->copies[instruction->address - jump - 1] = (uint8_t)((uint64_t)out->at - one->address);
         }
         ended = strobe_emit_moved(out, decoder, instruction, jump);
     }
@@ -176,46 +176,46 @@ static void strobe_emit_function(struct strobe_output* out, csh decoder, struct 
     if (!ended) strobe_emit_jump(out, address);
 }
 
-static void strobe_write_trampoline(csh decoder, struct strobe_hook* hook, uint8_t* memory, uint8_t* place,
+static void strobe_write_trampoline(csh decoder, struct strobe_trampoline* one, uint8_t* memory, uint8_t* place,
                                     uint8_t* copy) {
     struct strobe_output out;
     struct strobe_code function;
     uint32_t index;
     int result;
-    uint64_t behind = (0 - (hook->entry + hook->size)) % STROBE_PAGE_BYTES; /* what is beyond may not be there */
-    function.entry = hook->entry;
-    function.bytes = hook->size;
+    uint64_t behind = (0 - (one->entry + one->size)) % STROBE_PAGE_BYTES; /* what is beyond may not be there */
+    function.entry = one->entry;
+    function.bytes = one->size;
     function.copy = copy;
     if (behind > STROBE_CODE_BEHIND) behind = STROBE_CODE_BEHIND;
-    function.copied = strobe_code_read(hook->entry, copy, hook->size + behind);
-    hook->skip = (uint32_t)strobe_jump_offset(&function);
-    result = strobe_patchable(decoder, &function, hook->skip);
-    hook->displaced = (uint32_t)result >> STROBE_ENTRY_DISPLACED_SHIFT;
-    for (index = 0; index < STROBE_JUMP_BYTES; index++) hook->original[index] = copy[hook->skip + index];
+    function.copied = strobe_code_read(one->entry, copy, one->size + behind);
+    one->skip = (uint32_t)strobe_jump_offset(&function);
+    result = strobe_patchable(decoder, &function, one->skip);
+    one->displaced = (uint32_t)result >> STROBE_ENTRY_DISPLACED_SHIFT;
+    for (index = 0; index < STROBE_JUMP_BYTES; index++) one->original[index] = copy[one->skip + index];
     out.at = place;
     out.failed = result & 0xff;
-    strobe_emit(&out, hook->function, 4);
-    hook->trampoline = (uint64_t)out.at;
+    strobe_emit(&out, one->function, 4);
+    one->address = (uint64_t)out.at;
     strobe_emit(&out, 0x50, 1);     /* push rax */
     strobe_emit(&out, 0x058d48, 3); /* lea rax, [rip + 6]: behind the jump */
     strobe_emit(&out, 6, 4);
     strobe_emit(&out, 0x25ff, 2); /* jmp [memory] */
     strobe_emit_distance(&out, (uint64_t)memory);
-    if (!out.failed) strobe_emit_function(&out, decoder, hook, &function);
-    hook->result = (uint32_t)((result & 0xff00) | out.failed);
+    if (!out.failed) strobe_emit_function(&out, decoder, one, &function);
+    one->result = (uint32_t)((result & 0xff00) | out.failed);
 }
 
-/* `memory`: 16 bytes, and STROBE_TRAMPOLINE_BYTES for each hook. `copy`: room for the longest function and
+/* `memory`: 16 bytes, and STROBE_TRAMPOLINE_BYTES for each of them. `copy`: room for the longest function and
    STROBE_CODE_BEHIND bytes. 0, or -1 where there is no decoder. */
-int strobe_agent_write_trampolines(uint32_t count, struct strobe_hook* hooks, uint8_t* memory, uint64_t enter,
-                                   uint8_t* copy) {
+int strobe_agent_write_trampolines(uint32_t count, struct strobe_trampoline* trampolines, uint8_t* memory,
+                                   uint64_t enter, uint8_t* copy) {
     csh decoder = strobe_decoder_open();
     uint32_t index;
     if (decoder == 0) return -1;
     *(uint64_t*)memory = enter;
     for (index = 0; index < count; index++)
-        strobe_write_trampoline(decoder, &hooks[index], memory, memory + 16 + (uint64_t)index * STROBE_TRAMPOLINE_BYTES,
-                                copy);
+        strobe_write_trampoline(decoder, &trampolines[index], memory,
+                                memory + 16 + (uint64_t)index * STROBE_TRAMPOLINE_BYTES, copy);
     cs_close(&decoder);
     return 0;
 }

@@ -1,0 +1,384 @@
+#include "patch/injection/injection_guard.h"
+
+#include <elf.h>
+#include <poll.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "patch/injection/imports.h"
+#include "patch/injection/safe_point.h"
+#include "patch/threads/held_threads.h"
+#include "patch/threads/task_state.h"
+#include "patch/threads/tracer.h"
+
+namespace strobe {
+
+// Used by the thread of Frida that traces the process, but for `refusal`.
+struct InjectionGuard::Injection {
+    std::chrono::milliseconds limit{};
+    std::atomic<int> refusal{0};
+    bool is_taken = false;            // the thread stands at a safe point
+    std::uint64_t pc = 0, stack = 0;  // of that
+    std::vector<char> vectors;        // as PTRACE_GETREGSET has them
+    std::uint64_t blocked = 0;        // signals, bit n - 1 for signal n
+    bool is_blocking = false;         // nearly all of them
+    bool is_calling = false;          // the thread is about to run what Frida calls
+    std::uint64_t called = 0;         // what Frida has had it call last
+    bool is_launched = false;         // the loader has been called
+    std::mutex holding;
+    std::unique_ptr<HeldThreads> others;  // of `holding`
+    bool is_standing = false;             // as well: the main thread, which Frida has let go of
+    std::condition_variable runs;         // that it does not stand any more
+    std::chrono::steady_clock::time_point stands_until{};
+    bool is_released = false;  // of `holding` as well
+};
+
+namespace {
+
+constexpr auto kLongestHeld = std::chrono::seconds(4);     // some tenths of a second mostly, but machines are busy
+constexpr auto kLongestRelease = std::chrono::seconds(2);  // Frida has only to be given a processor
+
+}  // namespace
+
+#ifdef __x86_64__
+
+namespace {
+
+using Injection = InjectionGuard::Injection;
+
+constexpr std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1); }
+// Frida's calls end in one.
+constexpr std::uint64_t kFaults = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGTRAP) | bit(SIGSYS);
+constexpr std::uint64_t kOfLibrary = bit(32) | bit(33);  // of glibc, for pthread_cancel and setuid
+constexpr auto kLongestCall = std::chrono::milliseconds(20);
+constexpr auto kLongestStanding = std::chrono::seconds(2);  // no other thread waits for it
+constexpr auto kBetweenLooks = std::chrono::milliseconds(1);
+constexpr std::size_t kMostVectors = 1 << 14;  // bytes; 11 KB with all of today's extensions
+
+std::mutex lock;
+std::map<pid_t, std::shared_ptr<Injection>> injections;  // by process
+std::map<pid_t, std::uint64_t> running_before;           // when they started; by process
+
+std::shared_ptr<Injection> injection_into(pid_t thread) {
+    const std::lock_guard<std::mutex> own(lock);
+    const auto found = injections.find(thread);
+    return found == injections.end() ? nullptr : found->second;
+}
+
+// Frida traces it for some time after its agent has come, and after that has gone.
+void remember_running(pid_t process) {
+    const std::lock_guard<std::mutex> own(lock);
+    std::erase_if(running_before, [](const auto& one) { return start_ticks(one.first) != one.second; });
+    running_before[process] = start_ticks(process);
+}
+
+bool was_running(pid_t process) {
+    const std::lock_guard<std::mutex> own(lock);
+    const auto found = running_before.find(process);
+    return found != running_before.end() && start_ticks(process) == found->second;
+}
+
+void keep_vectors(Injection& injection, pid_t thread) {
+    injection.vectors.resize(kMostVectors);
+    iovec all{injection.vectors.data(), injection.vectors.size()};
+    const bool is_kept = ptrace(PTRACE_GETREGSET, thread, NT_X86_XSTATE, &all) == 0;
+    injection.vectors.resize(is_kept ? all.iov_len : 0);
+}
+
+void put_vectors_back(Injection& injection, pid_t thread) {
+    if (injection.vectors.empty()) return;
+    iovec all{injection.vectors.data(), injection.vectors.size()};
+    ptrace(PTRACE_SETREGSET, thread, NT_X86_XSTATE, &all);
+}
+
+bool set_blocked(pid_t thread, std::uint64_t signals) {
+    return ptrace(PTRACE_SETSIGMASK, thread, sizeof signals, &signals) == 0;
+}
+
+// A handler that left by siglongjmp would leave in the middle of what Frida calls. Threads that are created there take
+// no signals of the program's.
+void block_signals(Injection& injection, pid_t thread) {
+    if (injection.is_blocking) return;
+    std::uint64_t before = 0;
+    if (ptrace(PTRACE_GETSIGMASK, thread, sizeof before, &before) != 0) return;
+    injection.blocked = before;
+    injection.is_blocking = set_blocked(thread, ~(kFaults | kOfLibrary));
+}
+
+void unblock_signals(Injection& injection, pid_t thread) {
+    if (injection.is_blocking && set_blocked(thread, injection.blocked)) injection.is_blocking = false;
+}
+
+// Until a call has ended, which takes some microseconds. Frida would look a millisecond later, and if this process were
+// killed meanwhile the program would have to do with the fault that the call ends in.
+void await_stop(pid_t thread) {
+    const auto deadline = std::chrono::steady_clock::now() + kLongestCall;
+    siginfo_t stop{};
+    while (waitid(P_PID, static_cast<id_t>(thread), &stop, WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+           stop.si_pid == 0 && std::chrono::steady_clock::now() < deadline) {
+        std::this_thread::yield();
+    }
+}
+
+int reach(pid_t thread, std::chrono::milliseconds limit) {
+    try {
+        return reach_safe_point(thread, limit);
+    } catch (const std::system_error&) {
+        return ESRCH;
+    }
+}
+
+// What Frida has asked the kernel to write or to read; nullptr for other registers than the general ones.
+user_regs_struct* registers_in(enum __ptrace_request request, const void* address, void* data) {
+    if (request == PTRACE_GETREGS || request == PTRACE_SETREGS) return static_cast<user_regs_struct*>(data);
+    if (reinterpret_cast<std::uintptr_t>(address) != NT_PRSTATUS) return nullptr;
+    const auto& place = *static_cast<const iovec*>(data);
+    return place.iov_len < sizeof(user_regs_struct) ? nullptr : static_cast<user_regs_struct*>(place.iov_base);
+}
+
+// Whether the thread is Frida's from here on.
+bool take(Injection& injection, pid_t thread) {
+    if (const int before = injection.refusal; before != 0) {  // Frida asks once more, in another way
+        errno = before;
+        return false;
+    }
+    const bool calls_functions = injection.limit.count() > 0;
+    if (const int error = calls_functions ? reach(thread, injection.limit) : 0; error != 0) {
+        injection.refusal = error;
+        errno = error;
+        return false;
+    }
+    keep_vectors(injection, thread);
+    injection.is_taken = true;
+    return true;
+}
+
+void hold_others(Injection& injection, pid_t main_thread) {
+    std::vector<pid_t> threads = task_ids(main_thread);
+    std::erase(threads, main_thread);
+    const std::lock_guard<std::mutex> own(injection.holding);
+    if (!injection.is_released && !threads.empty()) {
+        injection.others = std::make_unique<HeldThreads>(std::move(threads), kLongestHeld);
+    }
+}
+
+// Frida has the thread call mmap, then what it has written there, once or more, and then the loader, which it writes to
+// the same place; at last, where it gives up, munmap of that place.
+bool removes_loader(Injection& injection, pid_t thread, const user_regs_struct& registers) {
+    if (registers.rip == injection.called) {
+        if (!std::exchange(injection.is_launched, true)) hold_others(injection, thread);
+    } else if (injection.is_launched && registers.rdi == injection.called) {
+        return true;
+    }
+    injection.called = registers.rip;
+    return false;
+}
+
+// Main threads that Frida has let go of on this thread, which goes on tracing them: until they are to run again they
+// stand where Frida has taken them, with no lock of their own.
+thread_local std::vector<std::pair<pid_t, std::shared_ptr<Injection>>> standing;
+thread_local bool polls_here = false;  // as Frida's main loop does
+
+// The kernel takes the request from this thread alone. False where it is to be tried again: it was killed, and its
+// parent waits until we have seen its end, which comes after that of its other threads.
+bool let_run(pid_t main_thread, Injection& injection) {
+    const bool is_over = ptrace(PTRACE_DETACH, main_thread, nullptr, nullptr) == 0 ||
+                         wait_for_tracee(main_thread, nullptr, __WALL | WNOHANG) != 0;
+    const std::lock_guard<std::mutex> own(injection.holding);
+    injection.is_standing = false;
+    injection.runs.notify_all();
+    return is_over;
+}
+
+void let_run_those_released() {
+    const auto now = std::chrono::steady_clock::now();
+    std::erase_if(standing, [now](const auto& one) {
+        auto& [main_thread, injection] = one;
+        {
+            const std::lock_guard<std::mutex> own(injection->holding);
+            if (!injection->is_released && now < injection->stands_until) return false;
+        }
+        return let_run(main_thread, *injection);
+    });
+}
+
+// In the place of ppoll, in Frida, whose main loop waits there.
+int guarded_ppoll(pollfd* files, nfds_t count, const timespec* timeout, const sigset_t* mask) {
+    using std::chrono::nanoseconds;
+    auto left = timeout == nullptr ? nanoseconds::max()
+                                   : nanoseconds(std::chrono::seconds(timeout->tv_sec)) + nanoseconds(timeout->tv_nsec);
+    polls_here = true;
+    while (!standing.empty()) {
+        const nanoseconds now = std::min<nanoseconds>(left, kBetweenLooks);
+        const timespec until{0, static_cast<long>(now.count())};
+        const int found = ppoll(files, count, &until, mask);
+        const int error = errno;
+        let_run_those_released();
+        errno = error;
+        if (timeout != nullptr) left -= now;
+        if (found != 0 || left.count() == 0) return found;
+    }
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+    const timespec rest{seconds.count(), static_cast<long>((left - seconds).count())};
+    return ppoll(files, count, timeout == nullptr ? nullptr : &rest, mask);
+}
+
+// Whether the main thread stands on, though Frida is told that it has let go of it: the loader is at work by now, on a
+// thread of its own.
+bool keeps_standing(const std::shared_ptr<Injection>& injection, pid_t main_thread) {
+    const std::lock_guard<std::mutex> own(injection->holding);
+    if (!polls_here || !injection->is_launched || injection->is_released) return false;
+    injection->is_standing = true;
+    injection->stands_until = std::chrono::steady_clock::now() + kLongestStanding;
+    standing.emplace_back(main_thread, injection);
+    return true;
+}
+
+long guarded(Injection& injection, enum __ptrace_request request, pid_t thread, void* address, void* data) {
+    const bool reads = request == PTRACE_GETREGS || request == PTRACE_GETREGSET;
+    const bool writes = request == PTRACE_SETREGS || request == PTRACE_SETREGSET;
+    const user_regs_struct* registers = reads || writes ? registers_in(request, address, data) : nullptr;
+    const bool is_first = reads && registers != nullptr && !injection.is_taken;
+    const bool is_end =
+        writes && registers != nullptr && registers->rip == injection.pc && registers->rsp == injection.stack;
+    const bool is_call = writes && registers != nullptr && !is_end;
+    if (is_call && removes_loader(injection, thread, *registers)) {
+        errno = EBUSY;
+        return -1;
+    }
+    if (is_call) block_signals(injection, thread);
+    user_regs_struct running{};
+    if (is_first && ptrace(PTRACE_GETREGS, thread, nullptr, &running) == 0 && !take(injection, thread)) return -1;
+    errno = 0;
+    const long result = ptrace(request, thread, address, data);
+    const int error = errno;
+    if (is_first && injection.is_taken && result == 0) {
+        injection.pc = registers->rip;
+        injection.stack = registers->rsp;
+    }
+    if (writes && registers != nullptr) injection.is_calling = is_call && result == 0;
+    if (request == PTRACE_CONT && result == 0 && std::exchange(injection.is_calling, false)) await_stop(thread);
+    if (is_end && result == 0) {
+        put_vectors_back(injection, thread);
+        unblock_signals(injection, thread);
+        stand_still(thread);  // it stands at the fault that ends Frida's calls
+    }
+    if (request == PTRACE_SEIZE && result != 0) injection.refusal = error;
+    // Frida would go another way in, by a jump that it writes over code of the program
+    errno = request == PTRACE_SEIZE && error == EPERM ? EACCES : error;
+    return result;
+}
+
+// A signal of the program's in whose delivery the thread stands: it would be lost where Frida, after a failure, lets go
+// of the thread without it. Faults are those that Frida's calls end in.
+void* signal_on_its_way(pid_t thread) {
+    siginfo_t stop{};
+    if (ptrace(PTRACE_GETSIGINFO, thread, nullptr, &stop) != 0 || stop.si_code >> 8 == PTRACE_EVENT_STOP)
+        return nullptr;
+    const auto number = static_cast<std::uintptr_t>(stop.si_signo);
+    return (bit(stop.si_signo) & kFaults) != 0 ? nullptr : reinterpret_cast<void*>(number);
+}
+
+// In the place of ptrace, in Frida. What Frida asks of a thread it asks on the one that traces that.
+long guarded_ptrace(enum __ptrace_request request, pid_t thread, void* address, void* data) {
+    const auto injection = injection_into(thread);
+    // Frida tries for ever to let go of a process that has ended, until the kernel does not know it any more.
+    if (request == PTRACE_INTERRUPT && was_running(thread) && has_ended(thread)) {
+        errno = ESRCH;
+        return -1;
+    }
+    if (request == PTRACE_DETACH) {
+        clear_breakpoints(thread);
+        if (data == nullptr) data = signal_on_its_way(thread);
+        errno = 0;
+        if (injection && keeps_standing(injection, thread)) return 0;
+    }
+    if (request == PTRACE_SEIZE) {
+        if (injection) {  // the agent has gone, and its loader is to be removed
+            const std::lock_guard<std::mutex> own(injection->holding);
+            injection->others.reset();
+        }
+        std::erase_if(standing,
+                      [thread](const auto& one) { return one.first == thread && let_run(thread, *one.second); });
+    }
+    return injection ? guarded(*injection, request, thread, address, data) : ptrace(request, thread, address, data);
+}
+
+// In the place of waitpid, in Frida, which is to learn the end of those children alone that it has started.
+pid_t guarded_waitpid(pid_t process, int* status, int options) {
+    return was_running(process) ? wait_for_tracee(process, status, options) : waitpid(process, status, options);
+}
+
+}  // namespace
+
+InjectionGuard::InjectionGuard(pid_t process, const std::string& library, std::chrono::milliseconds limit,
+                               bool is_fridas)
+    : process_(process), injection_(std::make_shared<Injection>()) {
+    injection_->limit = limit;
+    if (!replace_import(library, "ptrace", reinterpret_cast<void*>(&guarded_ptrace))) {
+        throw std::runtime_error("this version of Frida does not call ptrace from its table of relocations");
+    }
+    replace_import(library, "waitpid", reinterpret_cast<void*>(&guarded_waitpid));  // else it takes the end of a child
+    if (!is_fridas) remember_running(process);
+    replace_import(library, "ppoll", reinterpret_cast<void*>(&guarded_ppoll));  // else the main thread runs on earlier
+    const std::lock_guard<std::mutex> own(lock);
+    injections[process] = injection_;
+}
+
+void InjectionGuard::end() {
+    const std::lock_guard<std::mutex> own(lock);
+    const auto found = injections.find(process_);
+    if (found != injections.end() && found->second == injection_) injections.erase(found);
+}
+
+#else
+
+InjectionGuard::InjectionGuard(pid_t process, const std::string&, std::chrono::milliseconds, bool)
+    : process_(process), injection_(std::make_shared<Injection>()) {}
+
+void InjectionGuard::end() {}
+
+#endif
+
+InjectionGuard::~InjectionGuard() {
+    end();
+    release_threads();
+}
+
+void InjectionGuard::hold_threads(std::vector<pid_t> threads) {
+    const std::lock_guard<std::mutex> own(injection_->holding);
+    if (!threads.empty()) injection_->others = std::make_unique<HeldThreads>(std::move(threads), kLongestHeld);
+}
+
+void InjectionGuard::release_threads() {
+    std::unique_lock<std::mutex> own(injection_->holding);
+    injection_->is_released = true;
+    injection_->others.reset();
+    injection_->runs.wait_for(own, kLongestRelease, [this] { return !injection_->is_standing; });
+}
+
+bool InjectionGuard::holds_main_thread() const {
+    const std::lock_guard<std::mutex> own(injection_->holding);
+    return injection_->is_standing;
+}
+
+int InjectionGuard::refusal() const { return injection_->refusal; }
+
+}  // namespace strobe

@@ -1,0 +1,34 @@
+// The locks of a process's dynamic loader.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "patch/process_memory.h"
+
+namespace strobe {
+
+// Those of glibc's loader; none where another one, or none, is at work.
+class LoaderLocks {
+  public:
+    // `thread`: any of the process. `memory`: the process's, which outlives this.
+    LoaderLocks(pid_t thread, const ProcessMemory& memory);
+
+    // The threads that hold one at this moment, as in the middle of dlopen, dlclose or dl_iterate_phdr; others that
+    // load a library wait for them. By their numbers in the process's own PID namespace: see `own_number`.
+    std::vector<pid_t> owners() const;
+
+  private:
+    const ProcessMemory& memory_;
+    std::uint64_t address_ = 0, size_ = 0;  // of the loader's data, which has its locks
+};
+
+// The thread's number in its own PID namespace.
+pid_t own_number(pid_t thread);
+
+// Whether the thread holds one.
+bool holds_loader_lock(pid_t thread, const ProcessMemory& memory);
+
+}  // namespace strobe
