@@ -17,7 +17,7 @@ __attribute__((noinline)) long turn(long value) {
 
 /* Most of its time it is where an agent may be let in. */
 __attribute__((noinline)) static void compute(void) {
-    for (volatile int number = 0; number < 10000; number++) continue;
+    for (volatile int number = 0; number < 300000; number++) continue;
 }
 
 int main(void) {
