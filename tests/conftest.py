@@ -42,7 +42,7 @@ def program_cache(pytestconfig: pytest.Config) -> Path:
 
 @pytest.fixture(scope="session")
 def build_program(program_cache: Path) -> Callable[..., Path]:
-    """`build_program("throws", "-O2", compiler="clang++")` compiles the program of that name in tests/programs, returns the program."""
+    """`build_program("throws", "-O2", compiler="clang++")` compiles that one of tests/programs, returns the program."""
 
     def build(name: str, *flags: str, compiler: str | None = None) -> Path:
         return programs.build(programs.source_of(name), flags, compiler, program_cache)

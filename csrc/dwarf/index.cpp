@@ -8,7 +8,7 @@
 #include <thread>
 #include <unordered_map>
 
-#include "dwarf/units/unit_rows.h"
+#include "dwarf/unit_rows.h"
 
 namespace strobe::dwarf {
 namespace {

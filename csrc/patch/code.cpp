@@ -10,10 +10,10 @@
 #include <thread>
 #include <utility>
 
-#include "patch/process_memory.h"
-#include "patch/signal_frames.h"
-#include "patch/thread_stop.h"
-#include "patch/threads/tracer.h"
+#include "patch/target/process_memory.h"
+#include "patch/target/signal_frames.h"
+#include "patch/target/tracer.h"
+#include "patch/threads/thread_stop.h"
 
 namespace strobe {
 

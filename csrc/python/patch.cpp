@@ -13,8 +13,8 @@
 #include "bindings.h"
 #include "patch/code.h"
 #include "patch/injection/injection_guard.h"
+#include "patch/injection/left_stops.h"
 #include "patch/threads/held_threads.h"
-#include "patch/threads/left_stops.h"
 #include "patch/threads/signal_mask.h"
 #include "patch/threads/thread_pointer.h"
 

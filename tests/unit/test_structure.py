@@ -154,6 +154,40 @@ def test_no_module_imports_itself_through_others() -> None:
     assert cycles({module: imported_modules(path, set(paths)) for module, path in paths.items()}) == []
 
 
+def test_no_file_of_the_agent_imports_itself_through_others() -> None:
+    """Types alone make no cycle: nothing of their import is left when the script is made."""
+    imported = re.compile(r'import (type )?(?:\{([^}]*)\}|\*[^;]*) from "\./(\w+)\.js"')
+    graph: dict[str, set[str]] = {}
+    for path in (ROOT / "agent").glob("*.ts"):
+        found = graph.setdefault(path.stem, set())
+        for is_type, names, module in imported.findall(path.read_text()):
+            given = [name.strip() for name in names.split(",") if name.strip()]
+            if not is_type and (not given or any(not name.startswith("type ") for name in given)):
+                found.add(module)
+    assert len(graph) > 10
+    assert cycles(graph) == []
+
+
+def test_no_folder_of_csrc_includes_itself_through_others() -> None:
+    """The recorder is compiled as one file, by whichever of its forms."""
+    csrc = ROOT / "csrc"
+    graph: dict[str, set[str]] = {}
+
+    def folder(path: Path) -> str:
+        parts = path.relative_to(csrc).parts[:-1]
+        return "recorder" if parts[0] == "recorder" else "/".join(parts)
+
+    for path in sources():
+        if path.suffix in (".c", ".h", ".cpp") and path.is_relative_to(csrc):
+            for name in re.findall(r'#include "([^"]+)"', path.read_text()):
+                found = next((place for place in (path.parent / name, csrc / name) if place.exists()), None)
+                if found is None:  # of the form's own folder, by the compiler's search path
+                    assert folder(path) == "recorder", f"{path}: {name}"
+                else:
+                    graph.setdefault(folder(path), set()).add(folder(found.resolve()))
+    assert cycles(graph) == []
+
+
 @pytest.mark.parametrize(
     ("graph", "found"),
     [

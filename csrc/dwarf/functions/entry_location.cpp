@@ -1,6 +1,6 @@
 #include "dwarf/functions/entry_location.h"
 
-#include "dwarf/functions/expression.h"
+#include "dwarf/units/expression.h"
 
 namespace strobe::dwarf {
 namespace {

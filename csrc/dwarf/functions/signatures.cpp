@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "dwarf/functions/expression.h"
 #include "dwarf/units/children.h"
+#include "dwarf/units/expression.h"
 
 namespace strobe::dwarf {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "dwarf/functions/expression.h"
+#include "dwarf/units/expression.h"
 
 namespace strobe::dwarf {
 namespace {

@@ -24,9 +24,9 @@
 
 #include "patch/injection/imports.h"
 #include "patch/injection/safe_point.h"
+#include "patch/target/task_state.h"
+#include "patch/target/tracer.h"
 #include "patch/threads/held_threads.h"
-#include "patch/threads/task_state.h"
-#include "patch/threads/tracer.h"
 
 namespace strobe {
 

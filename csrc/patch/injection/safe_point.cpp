@@ -20,12 +20,12 @@
 #include <thread>
 #include <vector>
 
-#include "patch/injection/exports.h"
-#include "patch/injection/loader_locks.h"
-#include "patch/process_memory.h"
-#include "patch/signal_frames.h"
-#include "patch/threads/task_state.h"
-#include "patch/threads/tracer.h"
+#include "patch/target/exports.h"
+#include "patch/target/loader_locks.h"
+#include "patch/target/process_memory.h"
+#include "patch/target/signal_frames.h"
+#include "patch/target/task_state.h"
+#include "patch/target/tracer.h"
 
 namespace strobe {
 

@@ -11,10 +11,10 @@
 #include <system_error>
 #include <utility>
 
-#include "patch/injection/loader_locks.h"
-#include "patch/process_memory.h"
-#include "patch/threads/task_state.h"
-#include "patch/threads/tracer.h"
+#include "patch/target/loader_locks.h"
+#include "patch/target/process_memory.h"
+#include "patch/target/task_state.h"
+#include "patch/target/tracer.h"
 
 namespace strobe {
 

@@ -12,7 +12,7 @@
 #include <system_error>
 #include <thread>
 
-#include "patch/threads/tracer.h"
+#include "patch/target/tracer.h"
 
 namespace strobe {
 

@@ -1,4 +1,4 @@
-#include "patch/injection/exports.h"
+#include "patch/target/exports.h"
 
 #include <elf.h>
 

@@ -1,4 +1,4 @@
-#include "patch/threads/left_stops.h"
+#include "patch/injection/left_stops.h"
 
 #include <sys/ptrace.h>
 #include <sys/syscall.h>

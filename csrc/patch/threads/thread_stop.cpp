@@ -1,4 +1,4 @@
-#include "patch/thread_stop.h"
+#include "patch/threads/thread_stop.h"
 
 #include <elf.h>
 #include <sys/ptrace.h>
@@ -12,8 +12,8 @@
 #include <system_error>
 #include <thread>
 
-#include "patch/threads/task_state.h"
-#include "patch/threads/tracer.h"
+#include "patch/target/task_state.h"
+#include "patch/target/tracer.h"
 
 namespace strobe {
 

@@ -1,4 +1,4 @@
-#include "patch/injection/loader_locks.h"
+#include "patch/target/loader_locks.h"
 
 #include <elf.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "patch/injection/exports.h"
+#include "patch/target/exports.h"
 
 namespace strobe {
 

@@ -1,4 +1,4 @@
-#include "dwarf/functions/expression.h"
+#include "dwarf/units/expression.h"
 
 namespace strobe::dwarf {
 namespace {

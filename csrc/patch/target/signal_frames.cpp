@@ -1,4 +1,4 @@
-#include "patch/signal_frames.h"
+#include "patch/target/signal_frames.h"
 
 #include <algorithm>
 #include <array>

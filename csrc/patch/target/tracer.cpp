@@ -1,4 +1,4 @@
-#include "patch/threads/tracer.h"
+#include "patch/target/tracer.h"
 
 #include <sys/ptrace.h>
 #include <sys/user.h>
@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "patch/threads/task_state.h"
+#include "patch/target/task_state.h"
 
 namespace strobe {
 

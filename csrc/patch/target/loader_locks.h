@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "patch/process_memory.h"
+#include "patch/target/process_memory.h"
 
 namespace strobe {
 

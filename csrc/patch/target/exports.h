@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "patch/process_memory.h"
+#include "patch/target/process_memory.h"
 
 namespace strobe {
 

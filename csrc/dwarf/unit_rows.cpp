@@ -1,8 +1,8 @@
-#include "dwarf/units/unit_rows.h"
+#include "dwarf/unit_rows.h"
 
 #include <algorithm>
 
-#include "dwarf/functions/expression.h"
+#include "dwarf/units/expression.h"
 
 namespace strobe::dwarf {
 namespace {

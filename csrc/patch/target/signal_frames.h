@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "patch/process_memory.h"
+#include "patch/target/process_memory.h"
 
 namespace strobe {
 
