@@ -81,21 +81,15 @@ def select(reader: SessionReader, wanted: EventFilter, until_number: int | None 
 
 
 def _check_possible(wanted: EventFilter) -> None:
-    """Raises `bad_value` for what no event can be: that there is none would not say that nothing happened."""
-    if wanted.event_type is None or wanted.event_type == "function_exit":
+    """Raises `bad_value` for what no event of a call can be: that there is none would not say that nothing happened. Of
+    the host's events `host_absence` says so."""
+    if wanted.event_type != "function_enter":
         return
-    of_calls = {"function": wanted.function, "sourceFile": wanted.source_file}
-    of_exits = {"returnValue": wanted.return_value, "minDurationNs": wanted.min_duration_ns}
-    asked = of_exits if wanted.event_type in CALL_EVENTS else of_calls | of_exits
-    for field_name, value in asked.items():
+    for field_name, value in (("returnValue", wanted.return_value), ("minDurationNs", wanted.min_duration_ns)):
         if value is not None:
-            where, valid = (
-                ("only the exit of a call has one", "function_exit, or leave eventType out")
-                if field_name in of_exits
-                else ("only calls have one", "function_enter, function_exit, or leave eventType out")
-            )
-            reason = f"it goes together with {field_name}, and {where}"
-            raise failure("bad_value", field="eventType", value=f"'{wanted.event_type}'", reason=reason, valid=valid)
+            reason = f"it goes together with {field_name}, and only the exit of a call has one"
+            valid = "function_exit, or leave eventType out"
+            raise failure("bad_value", field="eventType", value="'function_enter'", reason=reason, valid=valid)
 
 
 def id_blob(ids: Iterable[int]) -> bytes:

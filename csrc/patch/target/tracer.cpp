@@ -70,6 +70,19 @@ void avoid_restart_syscall(pid_t) {}
 
 #endif
 
+int status_of_stop(pid_t thread) {
+    siginfo_t stop{};
+    if (ptrace(PTRACE_GETSIGINFO, thread, nullptr, &stop) != 0) return 0;
+    const int event = stop.si_code >> 8;  // of a signal's own code, 0 or less
+    return (event > 0 ? event << 8 | (stop.si_code & 0xff) : stop.si_signo) << 8 | kStopped;
+}
+
+bool let_go(pid_t thread) {
+    const int status = status_of_stop(thread);
+    const std::intptr_t signal = status >> 16 == 0 ? WSTOPSIG(status) : 0;
+    return status != 0 && ptrace(PTRACE_DETACH, thread, nullptr, signal) == 0;
+}
+
 bool has_ended(pid_t thread) {
     siginfo_t found{};
     constexpr int kOptions = WEXITED | WNOWAIT | WNOHANG | __WALL;  // of its stops the tracer is told nevertheless

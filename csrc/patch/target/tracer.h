@@ -35,6 +35,14 @@ void avoid_restart_syscall(pid_t thread);
 // left for who waits for it.
 pid_t wait_for_tracee(pid_t thread, int* status, int options);
 
+// The status of the ptrace stop that the thread stands in, as waitpid has it; 0 where it does not. Another thread of
+// this process may have waited for it: one that waits for the end of its child is told of that child's stops.
+int status_of_stop(pid_t thread);
+
+// Detaches from a thread that stands in a stop, in whatever. A signal in whose delivery it stands is delivered. False
+// where it does not stand.
+bool let_go(pid_t thread);
+
 // Whether the thread, which the calling thread traces, has ended, and nobody has waited for that yet.
 bool has_ended(pid_t thread);
 

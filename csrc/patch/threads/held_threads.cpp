@@ -48,10 +48,14 @@ Stop wait_stopped(pid_t thread, Clock::time_point deadline) {
         if (found == 0) {
             if (Clock::now() > next_look) {
                 next_look = Clock::now() + kBetweenLooks;
-                if (Clock::now() > patience && task_state(thread, thread) == 'D') return Stop::kNone;
+                const char state = task_state(thread, thread);
+                if (Clock::now() > patience && state == 'D') return Stop::kNone;
+                if (state == 't') status = status_of_stop(thread);
             }
-            std::this_thread::sleep_for(std::chrono::microseconds(20));
-            continue;
+            if (status == 0) {
+                std::this_thread::sleep_for(std::chrono::microseconds(20));
+                continue;
+            }
         }
         if (!WIFSTOPPED(status)) return Stop::kNone;
         if (status >> 16 == PTRACE_EVENT_STOP) return WSTOPSIG(status) == SIGTRAP ? Stop::kOurs : Stop::kProgramsOwn;
@@ -59,6 +63,7 @@ Stop wait_stopped(pid_t thread, Clock::time_point deadline) {
         // were killed while it kept the signal.
         ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);  // any stop answers the one before
         ptrace(PTRACE_CONT, thread, nullptr, status >> 16 == 0 ? WSTOPSIG(status) : 0);
+        status = 0;
     }
     return Stop::kNone;
 }
@@ -107,7 +112,8 @@ class Stopping {
     Stopping(const Stopping&) = delete;
     Stopping& operator=(const Stopping&) = delete;
     ~Stopping() {
-        for (const pid_t thread : stopped_) ptrace(PTRACE_DETACH, thread, nullptr, nullptr);
+        for (const pid_t thread : stopped_) let_go(thread);
+        for (const pid_t thread : seized_) let_go(thread);  // those that could not be held
     }
 
     // Holds all, none of them with a lock of the dynamic loader, if such a moment comes before `until`.
@@ -122,7 +128,13 @@ class Stopping {
 
     // `is_end`: they are traced no more.
     void let_run(bool is_end) {
-        for (const pid_t thread : held_) ptrace(is_end ? PTRACE_DETACH : PTRACE_CONT, thread, nullptr, nullptr);
+        for (const pid_t thread : held_) {
+            if (is_end) {
+                let_go(thread);
+            } else {
+                ptrace(PTRACE_CONT, thread, nullptr, nullptr);
+            }
+        }
         held_.clear();
     }
 

@@ -60,8 +60,7 @@ std::uint64_t thread_pointer(pid_t thread) {
         const int status = wait_stopped(thread);
         if (status == 0) fail(ETIMEDOUT);
         pointer = pointer_of_stopped(thread);
-        const int signal = status >> 16 == 0 ? WSTOPSIG(status) : 0;
-        ptrace(PTRACE_DETACH, thread, nullptr, signal);
+        let_go(thread);
     });
     return pointer;
 }

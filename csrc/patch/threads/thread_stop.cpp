@@ -70,7 +70,7 @@ ThreadStop::ThreadStop(pid_t process, std::chrono::milliseconds limit, Others ot
 }
 
 ThreadStop::~ThreadStop() {
-    for (const pid_t thread : threads_) ptrace(PTRACE_DETACH, thread, nullptr, nullptr);
+    for (const pid_t thread : threads_) let_go(thread);  // after a failure, in any stop
 }
 
 bool ThreadStop::seize_new() {
@@ -116,6 +116,7 @@ int ThreadStop::next_stop(pid_t& thread) {
         if (now > next_look) {
             next_look = now + kBetweenLooks;
             const char state = task_state(process_, thread);
+            if (state == kTracingStop && (status = status_of_stop(thread)) != 0) return status;
             if (now > (state == kRunnable ? last_ : deadline_)) {
                 fail(ETIMEDOUT, "a thread does not stop");
             }
