@@ -235,6 +235,12 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "Build it with -g (gcc, clang) or in the dev profile (cargo), do not strip it, or install its -dbg or -dbgsym "
         "package; exported functions of a library can be traced with @lib:NAME.",
     ),
+    "no_source_files": (
+        Code.NO_DEBUG_SYMBOLS,
+        "'{path}' has no debug information, and so no source files that a pattern could match.",
+        "Trace its functions by name, or build it with -g (gcc, clang) or in the dev profile (cargo); exported "
+        "functions of a library can be traced with @lib:NAME.",
+    ),
     "no_debug_information": (Code.NO_DEBUG_SYMBOLS, "'{path}' has no debug information.", "{hint}"),
     "debug_info_unreadable": (
         Code.READ_FAILED,

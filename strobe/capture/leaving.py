@@ -66,5 +66,6 @@ def wait_until_left(pid: int) -> None:
         left = _leaving.get(pid)
     deadline = time.monotonic() + _LONGEST_S
     while left is not None and not left.wait(_LOOK_S):
-        if time.monotonic() > deadline or task_status.is_stopped(pid):
+        is_stopped = task_status.is_stopped(pid) and not task_status.is_traced_here(pid)
+        if time.monotonic() > deadline or is_stopped:
             return

@@ -60,6 +60,11 @@ def task_ids(pid: int) -> set[int]:
     return {int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()}
 
 
+def is_traced_here(pid: int) -> bool:
+    """Whether this process traces its main thread."""
+    return bool(is_traced(pid, [pid])) and not tracer(pid)
+
+
 def is_stopped(pid: int) -> bool:
     """Whether every thread of it is, by a signal or by a debugger. False when the process is gone."""
     states = set()

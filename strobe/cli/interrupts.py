@@ -12,6 +12,7 @@ import signal
 import time
 from collections.abc import Iterator
 from types import FrameType
+from typing import NoReturn
 
 _NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _AGAIN_S = 0.01
@@ -26,6 +27,8 @@ def raised() -> Iterator[None]:
         for number in taken:
             signal.signal(number, _on_signal)
         yield
+        for number in tuple(_postponed):  # the last import was interrupted, and nothing was left to do behind it
+            _raise(number)
     finally:
         # the interpreter's own end takes time as well, and has nobody to catch an exception
         for number in taken:
@@ -44,6 +47,10 @@ def is_importing(frame: FrameType | None) -> bool:
 def _on_signal(number: int, frame: FrameType | None) -> None:
     if is_importing(frame) and _postpone(number):
         return
+    _raise(number)
+
+
+def _raise(number: int) -> NoReturn:
     if number == signal.SIGINT:
         raise KeyboardInterrupt
     raise SystemExit(128 + number)

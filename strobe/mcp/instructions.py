@@ -12,15 +12,15 @@ Usual order:
 2. debug_query {sessionId, eventType: "stderr"} first: the output often says enough, and \
 `ended` says how the program ended: {exitCode} or {signal: "SIGSEGV"}; it is missing while the program runs.
 3. debug_trace {sessionId, add: ["ns::*"]} adds traces while the program runs. For a short program stage them before \
-the launch: debug_trace {projectRoot, add: [...]}, then debug_launch with the same projectRoot.
+the launch: debug_trace {projectRoot, add: [...]}, then debug_launch with the same projectRoot, which uses them up.
 4. debug_query {sessionId, groupBy: "function"} shows exact totals per function; then narrow by function, thread, \
 minDurationNs, returnValue or time. Nothing matched? `absence` says whether that proves that it was not called.
 5. debug_read {sessionId, targets: [{variable: "gState.tempo"}]} shows variables while the program runs; with poll \
 they become variable_snapshot events.
 6. debug_stop {sessionId, retain: true} to keep the recording, without retain to drop it.
 
-Patterns: foo::bar exact, foo::* one level, foo::** all below, *::name, @usercode (all code under projectRoot), \
-@file:parser.cpp, @lib:libz.so. Begin narrow or with @usercode; thousands of functions are fine.
+Patterns: foo::bar exact, foo::* one level, foo::** all below, ** everything, *::name, @usercode (all code under \
+projectRoot), @file:parser.cpp, @lib:libz.so. Begin narrow or with @usercode; thousands of functions are fine.
 
 Every tool names its session; sessions outlive this connection (debug_list_sessions finds them again). Times are \
 nanoseconds since session start. Addresses and integers beyond 2^53 are strings. A failure's text begins with a code \

@@ -48,7 +48,10 @@ def test_it_says_what_its_threads_do(strobe_home: Path) -> None:
     pid = daemon.start(strobe_home).pid
     assert pid is not None
     os.kill(pid, signal.SIGQUIT)
-    wait_until(lambda: re.search(r'^Current thread .*\n  File ".*/strobe/', log(strobe_home), re.M), "its stacks")
+    wait_until(
+        lambda: re.search(r'^Current thread .*\n(?:  File .*\n)*?  File ".*/strobe/', log(strobe_home), re.M),
+        "its stacks",
+    )
     assert daemon.status(strobe_home).pid == pid  # which is no end
 
 

@@ -29,6 +29,7 @@ _POLL_S = 0.002
 _LOOKING_S = 5.0  # for a safe point of the main thread
 _LOOKING_MS = 25  # at a time, and up to as much again: no session here hears from Frida meanwhile
 _PAUSE_S = 0.01
+_LET_GO_S = 0.3  # for what this process traces still to be let go of
 _UNSAFE = (
     "its main thread was in the memory allocator, in fork or in the dynamic loader whenever it was looked at for"
     f" {_LOOKING_S:g} s"
@@ -145,7 +146,7 @@ class FridaSession:
 
     def _attach_safely(self) -> Any:
         """Into a program that runs. Frida has its main thread call functions of the C library where it stands."""
-        deadline = time.monotonic() + _LOOKING_S
+        began = time.monotonic()
         while True:
             self._guard = _guard(self._pid, _LOOKING_MS, False)
             self._injection = Injection(self._pid)
@@ -153,14 +154,17 @@ class FridaSession:
                 with AttachAttempt(self._pid), self._released_on_failure():
                     return self._device.attach(self._pid, **_LEFT_OUT)
             except FRIDA_ERRORS as error:
-                is_left = self._guard.refusal == errno.EPERM and _is_traced_here(self._pid)  # by the attempt before
-                if self._guard.refusal == errno.EPERM and not is_left:
+                passed = time.monotonic() - began
+                is_refused = self._guard.refusal == errno.EPERM
+                # by the attempt before, or by the session before, which may have ended it in this moment
+                is_left = is_refused and (task_status.is_traced_here(self._pid) or passed < _LET_GO_S)
+                if is_refused and (not is_left or task_status.tracer(self._pid)):
                     raise refused(self._pid, error, is_permission=True) from error
                 if self._guard.refusal == errno.EBUSY:
                     raise refused(self._pid, _CHANGED, is_permission=False) from error
                 if self._guard.refusal != errno.ETIMEDOUT and not is_left:
                     raise
-                if time.monotonic() > deadline:
+                if passed > _LOOKING_S:
                     raise failure("attach_refused", pid=self._pid, reason=_UNSAFE, hint=_UNSAFE_HINT) from error
             time.sleep(_PAUSE_S)
 
@@ -198,10 +202,6 @@ def _cancelled_after(seconds: float) -> Iterator[None]:
             yield
     finally:
         timer.cancel()
-
-
-def _is_traced_here(pid: int) -> bool:
-    return bool(task_status.is_traced(pid, [pid])) and not task_status.tracer(pid)
 
 
 def _guard(pid: int, looking_ms: int, is_fridas: bool) -> _core.InjectionGuard:

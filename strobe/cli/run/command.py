@@ -28,11 +28,12 @@ _EPILOG = """\b
 Examples:
   strobe run ./server --port 8080          functions whose sources lie in this folder
   strobe run -t 'audio::**' ./player a.mid functions of a namespace
-  strobe run -t '*' --summary ./solve      only totals, no call tree
+  strobe run -t '**' --summary ./solve     every function; only totals, no call tree
   strobe run -t play -w gTempo ./player    with a variable at each call and return
 """
 _TRACE_HELP = (
-    "Functions to trace: foo::bar, foo::*, foo::**, *, @file:NAME, @lib:NAME, @usercode; may be repeated. "
+    "Functions to trace: foo::bar, foo::* (one level), foo::** (all below), ** (all), @file:NAME, @lib:NAME, "
+    "@usercode; may be repeated. "
     "Default: @usercode, every function whose source file lies in the project root."
 )
 

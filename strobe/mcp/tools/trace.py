@@ -45,7 +45,12 @@ _PARAMETERS = Record(
                             "variable": Text(min_length=1, max_length=256),
                             "address": Address(),
                             "type": Text(choices=_TYPES),
-                            "expr": Text(description="JavaScript; args[0], retval", min_length=1, max_length=2048),
+                            "expr": Text(
+                                description="JavaScript with args[0], …, at the return retval: addresses, with "
+                                "readU32(), readPointer(), readUtf8String(), add(8), equals(ptr('0x…')) …",
+                                min_length=1,
+                                max_length=2048,
+                            ),
                             "label": Text(min_length=1, max_length=256),
                             "on": patterns("only in these functions"),
                         }

@@ -159,9 +159,10 @@ def _debug_warnings(
     main = modules[0]
     if main.has_debug_info:
         return
-    by_file = any(pattern.kind in ("usercode", "file") for pattern in patterns)
-    if by_file or not selection.functions or not main.functions:
+    if not main.functions:
         yield str(failure("no_debug_symbols", path=main.path))
+    elif any(pattern.kind in ("usercode", "file") for pattern in patterns):
+        yield str(failure("no_source_files", path=main.path))
     else:
         kind = "names" if main.has_symtab else "exported names"
         yield (
