@@ -27,8 +27,8 @@ def raised() -> Iterator[None]:
         for number in taken:
             signal.signal(number, _on_signal)
         yield
-        for number in tuple(_postponed):  # the last import was interrupted, and nothing was left to do behind it
-            _raise(number)
+        for late in tuple(_postponed):  # the last import was interrupted, and nothing was left to do behind it
+            _raise(late)
     finally:
         # the interpreter's own end takes time as well, and has nobody to catch an exception
         for number in taken:
