@@ -17,6 +17,7 @@ from typing import NoReturn
 _NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _AGAIN_S = 0.01
 _postponed: set[int] = set()
+_due: set[int] = set()  # those whose thread is about to interrupt the main one
 
 
 @contextlib.contextmanager
@@ -27,7 +28,7 @@ def raised() -> Iterator[None]:
         for number in taken:
             signal.signal(number, _on_signal)
         yield
-        for late in tuple(_postponed):  # the last import was interrupted, and nothing was left to do behind it
+        for late in (*_postponed, *_due):  # the last import was interrupted, and nothing was left to do behind it
             _raise(late)
     finally:
         # the interpreter's own end takes time as well, and has nobody to catch an exception
@@ -47,6 +48,7 @@ def is_importing(frame: FrameType | None) -> bool:
 def _on_signal(number: int, frame: FrameType | None) -> None:
     if is_importing(frame) and _postpone(number):
         return
+    _due.discard(number)
     _raise(number)
 
 
@@ -69,5 +71,6 @@ def _postpone(number: int) -> bool:
 
 def _again(number: int) -> None:
     time.sleep(_AGAIN_S)
+    _due.add(number)
     _postponed.discard(number)
     _thread.interrupt_main(signal.Signals(number))
