@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from strobe.model import Event
@@ -19,8 +19,7 @@ def page_of(reader: SessionReader, selection: Selection, limit: int, offset: int
     if selection.passes is not None:
         return _tested_page(reader, decoder, selection, limit, offset)
     rows = _merged_rows(reader, selection, limit, offset, "total")
-    total = int(rows[0][-1]) if rows else _total(reader, selection) if offset else 0
-    return decoder.page(rows), total
+    return decoder.page(rows), int(rows[0][-1]) if rows else _before(offset, lambda: _total(reader, selection))
 
 
 def _tested_page(
@@ -75,9 +74,19 @@ def _host_page(
 ) -> tuple[list[Event], int]:
     if hosts is None:
         return [], 0
-    statement = f"select {HOST_COLUMNS} from host_events where {hosts.sql()} order by number limit ? offset ?"
-    events = [decoder.host(row) for row in reader.rows(statement, (*hosts.values, limit, offset))]
-    return events, _count_hosts(reader, hosts)
+    # in one statement: a line that comes between two would be counted and not given
+    counted = f"(select count(*) from host_events where {hosts.sql()})"
+    statement = (
+        f"select {HOST_COLUMNS}, {counted} from host_events where {hosts.sql()} order by number limit ? offset ?"
+    )
+    rows = reader.rows(statement, (*hosts.values, *hosts.values, limit, offset))
+    total = int(str(rows[0][-1])) if rows else _before(offset, lambda: _count_hosts(reader, hosts))
+    return [decoder.host(row[:-1]) for row in rows], total
+
+
+def _before(offset: int, total: Callable[[], int]) -> int:
+    """How many there are where the page from `offset` on is empty: what has come since is not among them."""
+    return min(total(), offset) if offset else 0
 
 
 def _count_hosts(reader: SessionReader, hosts: Conditions) -> int:

@@ -14,6 +14,7 @@ from strobe.errors import StrobeError
 from strobe.model import EventFilter
 from strobe.timeline.decode.call_values import plain
 from strobe.timeline.query import SETTLE_S, Timeline
+from strobe.timeline.store import Store
 
 MakeSession = Callable[..., WrittenSession]
 
@@ -157,6 +158,33 @@ def test_plain_sql_sees_what_queries_see(make_session: MakeSession) -> None:
         for name in ("app::main", "app::parse", "app::find")
     }
     assert session.timeline.sql("select id from events where timestamp_ns < 0") == (["id"], [])
+
+
+def test_what_is_counted_of_output_is_given(make_session: MakeSession) -> None:
+    """Also while lines come: a page and its count are of one moment."""
+    session = make_session()
+    over = threading.Event()
+
+    def write() -> None:
+        store = Store(session.store.home)
+        for line in range(1500):
+            store.add_host_event(
+                session.session_id, "stdout", f"line {line}\n", lambda: session.host_number(session.tick())
+            )
+        store.close()
+        over.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    while not over.is_set():
+        beyond = EventFilter(
+            event_type="stdout",
+            limit=10,
+            offset=session.timeline.query(EventFilter(event_type="stdout", limit=1)).total_count,
+        )
+        page = session.timeline.query(beyond)
+        assert page.has_more == (bool(page.events) and page.total_count > beyond.offset + len(page.events))
+    writer.join()
 
 
 REFUSED = [
