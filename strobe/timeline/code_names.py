@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 
 from strobe.model import FunctionSymbol
 from strobe.timeline.store import Load
@@ -33,7 +35,7 @@ class CodeNames:
             for function_id, item in by_module.get(load.module, ()) if load.module in link_bases else ():
                 if load.from_ticks == 0 and load.to_ticks is None:
                     self._staying[item.address + offset] = item.name
-                elif any(_overlap(load, span) for span in spans.get(function_id, ())):
+                elif _overlaps(load, spans.get(function_id, ())):
                     self._passing.setdefault(item.address + offset, []).append((load, item.name))
 
     def at(self, ticks: int) -> NameAt:
@@ -50,6 +52,11 @@ class CodeNames:
         return name_at
 
 
-def _overlap(load: Load, span: Span) -> bool:
-    begin, end = span
-    return (end is None or load.from_ticks < end) and (load.to_ticks is None or begin < load.to_ticks)
+def _overlaps(load: Load, spans: Sequence[Span]) -> bool:
+    """`spans`: in order, none within another; there may be as many of them as loads."""
+    until = inf if load.to_ticks is None else load.to_ticks
+    last = bisect_left(spans, until, key=lambda span: span[0]) - 1  # of those that begin before the load's end
+    if last < 0:
+        return False
+    end = spans[last][1]
+    return end is None or end > load.from_ticks
