@@ -27,9 +27,12 @@ def raised() -> Iterator[None]:
     try:
         for number in taken:
             signal.signal(number, _on_signal)
-        yield
-        for late in (*_postponed, *_due):  # the last import was interrupted, and nothing was left to do behind it
-            _raise(late)
+        try:
+            yield
+        except SystemExit:  # also how a command gives its status
+            _raise_late()
+            raise
+        _raise_late()
     finally:
         # the interpreter's own end takes time as well, and has nobody to catch an exception
         for number in taken:
@@ -50,6 +53,12 @@ def _on_signal(number: int, frame: FrameType | None) -> None:
         return
     _due.discard(number)
     _raise(number)
+
+
+def _raise_late() -> None:
+    """Raises what came within the last import, where nothing was left to do behind it."""
+    for number in (*_postponed, *_due):
+        _raise(number)
 
 
 def _raise(number: int) -> NoReturn:
