@@ -37,7 +37,7 @@ from strobe.model import (
     Watch,
 )
 from strobe.session import Session, SessionManager
-from strobe.session.polling import Polling, Sample
+from strobe.session.variables.polling import Polling, Sample
 from strobe.symbols import Pattern
 from strobe.symbols.select.nearest import nearest_names
 from strobe.timeline.selection import text_test
@@ -272,8 +272,8 @@ class ProgramSession:
         within each other are read. `thread`: whose thread-local variable, by its id; None: the main thread's.
         Raises READ_FAILED with the reason, VALIDATION_ERROR, PROCESS_EXITED.
         """
-        (result,) = self._session.read([ReadTarget(variable, thread=thread)], _checked_depth(depth))
-        for warning in self._session.read_warnings():
+        (result,) = self._session.reader.read([ReadTarget(variable, thread=thread)], _checked_depth(depth))
+        for warning in self._session.reader.warnings():
             warnings.warn(warning, stacklevel=2)
         if result.error is not None:
             raise result.error
@@ -287,7 +287,7 @@ class ProgramSession:
         within what they hold now. `thread`: as `read` has it. Raises WRITE_FAILED, READ_FAILED with the reason,
         PROCESS_EXITED; then nothing is written.
         """
-        (result,) = self._session.write([WriteTarget(variable, value, thread=thread)])
+        (result,) = self._session.writer.write([WriteTarget(variable, value, thread=thread)])
         if result.error is not None:
             raise result.error
         return result.previous

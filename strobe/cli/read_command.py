@@ -9,9 +9,8 @@ import click
 from strobe.cli.output.json_form import dumps
 from strobe.cli.output.progress import telling
 from strobe.session import SessionManager
-from strobe.values import ReadResult, ReadTarget
 from strobe.values.decode import text
-from strobe.values.reading import MAX_DEPTH, MAX_TARGETS
+from strobe.values.reading import MAX_DEPTH, MAX_TARGETS, ReadResult, ReadTarget
 
 
 @click.command()
@@ -35,8 +34,8 @@ def read(
     targets = [ReadTarget(variable, thread=thread) for variable in variables]
     with closing(SessionManager()) as manager, telling("reading"):
         session = manager.get(session_id)
-        results = session.read(targets, depth)
-        for warning in session.read_warnings():
+        results = session.reader.read(targets, depth)
+        for warning in session.reader.warnings():
             click.echo(f"Warning: {warning}", err=True)
     if as_json:
         click.echo(dumps({"results": [_json(result) for result in results]}, indent=True))

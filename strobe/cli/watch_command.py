@@ -17,9 +17,8 @@ from strobe.cli.output.progress import telling
 from strobe.cli.output.watch_table import Lines, Table
 from strobe.errors import Code, StrobeError
 from strobe.session import Session, SessionManager
-from strobe.session.reads import RepeatedRead
-from strobe.values import ReadTarget
-from strobe.values.reading import MAX_DEPTH, MAX_TARGETS
+from strobe.session.variables.reads import RepeatedRead
+from strobe.values.reading import MAX_DEPTH, MAX_TARGETS, ReadTarget
 
 _LEAST_NS, _MOST_NS = 50_000_000, 5_000_000_000
 _END_KNOWN_S = 3.0  # the Strobe that observes the program notes how it ended within this time
@@ -64,13 +63,13 @@ def watch(
         session = manager.get(session_id)
         targets = [ReadTarget(variable, thread=thread) for variable in dict.fromkeys(variables)]
         with telling("reading"):
-            refused = session.read_repeatedly(targets, depth).refused
+            refused = session.reader.repeated(targets, depth).refused
         for error in refused.values():
             click.echo(f"strobe: {error}", err=True)
         if len(refused) == len(targets):
             context.exit(1)
         known = [target for target in targets if target not in refused]
-        _follow(session, session.read_repeatedly(known, depth), interval)
+        _follow(session, session.reader.repeated(known, depth), interval)
 
 
 def _follow(session: Session, source: RepeatedRead, interval: float) -> None:

@@ -11,9 +11,8 @@ import click
 from strobe.cli.output.json_form import dumps
 from strobe.cli.output.progress import telling
 from strobe.session import SessionManager
-from strobe.values import WriteResult, WriteTarget
 from strobe.values.decode import text
-from strobe.values.write.writing import MAX_TARGETS
+from strobe.values.write.writing import MAX_TARGETS, WriteResult, WriteTarget
 
 
 @click.command()
@@ -34,7 +33,7 @@ def write(
         raise click.UsageError(f"{len(assignments)} variables; {MAX_TARGETS} are written at once")
     targets = [_target(assignment, thread) for assignment in assignments]
     with closing(SessionManager()) as manager, telling("writing"):
-        results = manager.get(session_id).write(targets)
+        results = manager.get(session_id).writer.write(targets)
     if as_json:
         click.echo(dumps({"results": [_json(result) for result in results]}, indent=True))
     else:

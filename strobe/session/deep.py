@@ -47,6 +47,8 @@ _Known = tuple[bytes, int, int, int, str]  # code to described of a Followed
 class Following:
     """What is followed to one depth; each type is looked at once."""
 
+    most_bytes = MAX_BYTES  # of one value
+
     def __init__(self, depth: int, printers: Printers) -> None:
         self._depth = depth
         self._printers = printers

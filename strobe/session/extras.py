@@ -10,22 +10,23 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from strobe import _abi
 from strobe.capture.agent.agent_link import Unresponsive
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.errors import StrobeError, command_names, failure
 from strobe.model import FunctionSymbol, Watch
-from strobe.session.deep import MAX_BYTES, Followed, Following
-from strobe.session.watches import MAX_WATCHES, CompiledWatch, compiled
 from strobe.symbols import ModuleSymbols
-from strobe.symbols.calls.signature import SignatureTypes
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.select.patterns import parse_all
 from strobe.symbols.select.selection import matching
-from strobe.values.lookup.scope import Scope
-from strobe.values.memory.recipes import NOWHERE
-from strobe.values.printers.known import ProjectPrinters
+
+if TYPE_CHECKING:  # only where something is watched or followed
+    from strobe.session.deep import Followed, Following
+    from strobe.session.watches import CompiledWatch
+    from strobe.symbols.calls.signature import SignatureTypes
+    from strobe.values.lookup.scope import Scope
 
 _MAX_WORDS = 800  # of a record's 1,023, beside what its function's own captures take; what finds no room says so
 _LAST_ID = 65_534
@@ -61,7 +62,6 @@ class Extras:
     def __init__(self, project_root: str | None, send: Callable[[Pending], list[int]]) -> None:
         """`send`: makes what is pending known to the store and the target, and gives the numbers of the sets."""
         self._project_root = project_root
-        self._printers = ProjectPrinters(project_root)
         self._send = send
         self._next_id = 1
         self._recipes: dict[tuple[bytes, str], int] = {}
@@ -84,11 +84,13 @@ class Extras:
         if depth != self.depth:
             self.depth = depth
             self._followed_functions = 0
-            self._following = Following(depth, self._printers.current()) if depth else None
+            self._following = _following(depth, self._project_root) if depth else None
             self.generation += 1
 
     def add(self, spec: Watch, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
         """One of the same name is replaced. Raises what a read of it raises, watch_failed, too_many_watches."""
+        from strobe.session.watches import MAX_WATCHES, compiled
+
         if spec.name not in self._watches and len(self._watches) >= MAX_WATCHES:
             raise failure("too_many_watches", count=len(self._watches), limit=MAX_WATCHES)
         pending = Pending()
@@ -116,6 +118,8 @@ class Extras:
 
     def forget(self, base: int) -> None:
         """A library was unloaded: what it had is read no more. The agent has seen to that where it was told."""
+        from strobe.values.memory.recipes import NOWHERE
+
         pending = Pending()
         for name, watch in self._watches.items():
             if watch.library is not None and watch.library.base == base and name not in self._gone:
@@ -141,6 +145,9 @@ class Extras:
                 del self._gone[name]
 
     def _find_again(self, before: CompiledWatch, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
+        from strobe.session.watches import compiled
+        from strobe.values.memory.recipes import NOWHERE
+
         pending = Pending()
         found = compiled(before.spec, before.number, scope, ExtrasRequest())
         if found.library is not None and found.is_read_like(before):
@@ -196,7 +203,7 @@ class Extras:
             large = ", ".join(f"{name} ({size:,} bytes)" for name, size in self._following.too_large.items())
             found.append(
                 f"Of arguments and results that lead to {large}, the address alone is recorded: a value has "
-                f"{MAX_BYTES:,} bytes. {command_names()['read']} reads its members, and a watch can."
+                f"{self._following.most_bytes:,} bytes. {command_names()['read']} reads its members, and a watch can."
             )
         for name, reason in self._gone.items():
             library = self._watches[name].library
@@ -274,6 +281,13 @@ class Extras:
             self._pending.request.add_recipe(known, item.code, item.bytes, item.items)
             self._pending.descriptions[known] = described
         return known
+
+
+def _following(depth: int, project_root: str | None) -> Following:
+    from strobe.session.deep import Following
+    from strobe.values.printers.known import ProjectPrinters
+
+    return Following(depth, ProjectPrinters(project_root).current())
 
 
 def recipe_words(size: int, items: int) -> int:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from strobe._abi import Refusal
 from strobe.capture.probes import Plan, ProbeSpec
@@ -19,10 +20,12 @@ from strobe.session.function_ids import FunctionIds
 from strobe.session.modules import Modules, TracedModule
 from strobe.session.plans import Returns, plan_of, recorded
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
-from strobe.symbols.calls.signature import SignatureTypes
 from strobe.symbols.select.hooking import is_system_runtime
 from strobe.symbols.select.selection import called
 from strobe.timeline.store import Store
+
+if TYPE_CHECKING:
+    from strobe.symbols.calls.signature import SignatureTypes
 
 _SHOWN = 5  # names in one warning
 _INLINED_NOTED = 5_000

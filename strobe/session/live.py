@@ -8,16 +8,16 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from strobe import _core, threads
 from strobe.capture.agent.agent_link import BUSY_ANSWER_S, Unresponsive
 from strobe.capture.children import RecordedChildren
 from strobe.capture.limits import limits_memory
 from strobe.capture.target import Departure, Target
-from strobe.capture.task_status import filters_calls
+from strobe.capture.task_status import is_stopped
 from strobe.errors import Code, StrobeError, failure
 from strobe.model import ExitStatus, LoadedModule, Removal, Sampling, TraceAnswer, Watch
 from strobe.session.answers import hook_notes, how_it_ended, runtime_answer
@@ -26,13 +26,15 @@ from strobe.session.endings import end_columns, end_fields, open_warnings
 from strobe.session.hooks import Hooks
 from strobe.session.libraries import Libraries, ModuleChange
 from strobe.session.session import Session
-from strobe.session.session_memory import Inside
-from strobe.session.writes import Rows, is_stopped
 from strobe.symbols import SymbolResolver
 from strobe.symbols.select.patterns import parse_all
 from strobe.timeline.output import HostEventSource
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
+
+if TYPE_CHECKING:
+    from strobe.session.variables.session_memory import Inside
+    from strobe.values.lookup.scope import Scope
 
 log = logging.getLogger(__name__)
 
@@ -78,18 +80,18 @@ class LiveSession(Session):
         self._going: Counter[int] = Counter()  # by base: removals in that queue
         self._going_lock = threading.Lock()
         self._target: Target
-        self._hooks: Hooks
+        self.hooks: Hooks
         self._libraries: Libraries
 
     def begin(self, target: Target) -> None:
         """Takes over a target that has not been resumed yet."""
         self._target = target
         options = (self._text_bytes, self._now_ticks, self._is_going)
-        self._hooks = Hooks(self._store, self.id, target, self._resolver, *options)
-        self._libraries = Libraries(self._store, self.id, target, self._hooks, self._now_ticks)
+        self.hooks = Hooks(self._store, self.id, target, self._resolver, *options)
+        self._libraries = Libraries(self._store, self.id, target, self.hooks, self._now_ticks)
         record = self._store.update_session(self.id, pid=target.pid)
         self._store.add_notes(self.id, {"form": target.setup.form})
-        watched = (target, self._hooks, self._lock, self._start_ticks, str(record.segment_path))
+        watched = (target, self.hooks, self._lock, self._start_ticks, str(record.segment_path))
         self._confirmation = Confirmation(
             self._store, self.id, *watched, lambda: self._stopping or self._exited.is_set()
         )
@@ -121,6 +123,14 @@ class LiveSession(Session):
         self._begun.set()
 
     @property
+    def resolver(self) -> SymbolResolver:
+        return self._resolver
+
+    @property
+    def inside(self) -> Inside | None:
+        return self._target
+
+    @property
     def warnings(self) -> list[str]:
         return list(dict.fromkeys([*super().warnings, *self._failures]))
 
@@ -130,7 +140,7 @@ class LiveSession(Session):
 
     @property
     def depth(self) -> int:
-        return self._hooks.extras.depth
+        return self.hooks.extras.depth
 
     def resume(self) -> None:
         if not self._target.attached:
@@ -157,34 +167,34 @@ class LiveSession(Session):
         unwatch: Sequence[str] = (),
         depth: int | None = None,
     ) -> TraceAnswer:
-        project_root = self._record().project_root
+        project_root = self.record().project_root
         added = {pattern.text: pattern for pattern in parse_all(add, project_root)}
         with self._lock:
             self._check_running()
-            warnings = [f"'{text}' was not active." for text in remove if text not in self._hooks.patterns]
+            warnings = [f"'{text}' was not active." for text in remove if text not in self.hooks.patterns]
             if any(pattern.kind != "lib" for pattern in added.values()):
                 self._check_program()
-            kept = {text: item for text, item in self._hooks.patterns.items() if text not in remove}
-            self._hooks.patterns = {**kept, **added}
-            self._hooks.sampling = sampling or self._hooks.sampling
+            kept = {text: item for text, item in self.hooks.patterns.items() if text not in remove}
+            self.hooks.patterns = {**kept, **added}
+            self.hooks.sampling = sampling or self.hooks.sampling
             if depth is not None:
-                self._hooks.extras.follow(depth)
+                self.hooks.extras.follow(depth)
             warnings += self._change_watches(watch, unwatch, is_all=not (add or remove or unwatch))
             self._apply()
-            found = [*warnings, *self._hooks.warnings()]
-            self._store.add_warnings(self.id, self._hooks.warnings())
-            return runtime_answer(self._hooks, list(dict.fromkeys(found)), self._record().event_limit)
+            found = [*warnings, *self.hooks.warnings()]
+            self._store.add_warnings(self.id, self.hooks.warnings())
+            return runtime_answer(self.hooks, list(dict.fromkeys(found)), self.record().event_limit)
 
     def _change_watches(self, watch: Sequence[Watch], unwatch: Sequence[str], is_all: bool) -> list[str]:
         """What is wrong with some of them. Raises it where nothing else was asked for, and none of them is right."""
-        extras = self._hooks.extras
+        extras = self.hooks.extras
         problems = [f"Watch '{name}' was not active." for name in unwatch if not extras.remove(name)]
         failed = []
         for one in watch:
             try:
-                extras.add(one, lambda: self._reads().scope())
+                extras.add(one, self._scope)
             except ProcessLookupError as error:
-                raise self._gone() from error
+                raise self.gone() from error
             except StrobeError as error:
                 failed.append(error)
                 told = f"{error.message} {error.next_step}".strip()
@@ -196,6 +206,9 @@ class LiveSession(Session):
             raise failure("watch_failed", what=watch[0].name, reason=first.message.rstrip("."), hint=first.next_step)
         return problems
 
+    def _scope(self) -> AbstractContextManager[Scope]:
+        return self.reader.scope()
+
     def wait(self, timeout: float | None = None) -> ExitStatus | None:
         self._exited.wait(timeout)
         return self._status
@@ -206,7 +219,7 @@ class LiveSession(Session):
     def add_event(self, event_type: str, text: str) -> int:
         number = None if self._source is None else self._source.event(event_type, text)
         if number is None:
-            raise self._gone()
+            raise self.gone()
         return number
 
     def stop(self, retain: bool = False) -> int:
@@ -295,36 +308,21 @@ class LiveSession(Session):
 
     def _apply(self, arrived: dict[int, int] | None = None) -> None:
         try:
-            self._hooks.apply(self._libraries.all(), arrived or {})
+            self.hooks.apply(self._libraries.all(), arrived or {})
         except ProcessLookupError as error:
-            raise self._gone() from error
-        if found := hook_notes(self._hooks, self._record().notes):
+            raise self.gone() from error
+        if found := hook_notes(self.hooks, self.record().notes):
             self._store.add_notes(self.id, found)
 
     def _check_program(self) -> None:
         try:
-            self._hooks.check_program(self._libraries.listed)
+            self.hooks.check_program(self._libraries.listed)
         except ProcessLookupError as error:
-            raise self._gone() from error
+            raise self.gone() from error
 
-    def _agent(self) -> Callable[[], Inside]:
-        return lambda: self._target
-
-    def _store_inside(self, rows: Rows) -> list[str] | None:
-        if is_stopped(self._target.pid) or filters_calls(self._target.pid):  # it could not answer, or must not
-            return None
-        try:
-            return self._target.store(rows)
-        except StrobeError as error:  # stopped by a signal, held by a debugger, or between fork and exec
-            log.warning("session %s: the agent did not write: %s", self.id, error)
-            return None
-
-    def _symbols(self) -> SymbolResolver:
-        return self._resolver
-
-    def _gone(self) -> StrobeError:
+    def gone(self) -> StrobeError:
         self._exited.wait(5)
-        return failure("process_exited", session_id=self.id, how=how_it_ended(self._record()))
+        return failure("process_exited", session_id=self.id, how=how_it_ended(self.record()))
 
     def _now_ticks(self) -> int:
         return _core.ticks() - self._start_ticks
@@ -334,7 +332,7 @@ class LiveSession(Session):
 
     def _check_running(self) -> None:
         if self._exited.is_set():
-            raise failure("process_exited", session_id=self.id, how=how_it_ended(self._record()))
+            raise failure("process_exited", session_id=self.id, how=how_it_ended(self.record()))
 
     def _follow_modules(self) -> None:
         """Libraries that are loaded later are matched as well; the thread that loads one waits meanwhile."""
@@ -380,8 +378,8 @@ class LiveSession(Session):
             return True
         since = time.monotonic()
         try:
-            self._hooks.extras.find_again(lambda: self._reads().scope())
-            if self._hooks.patterns:
+            self.hooks.extras.find_again(self._scope)
+            if self.hooks.patterns:
                 self._apply(arrived)
         except Unresponsive:
             if not is_stopped(self._target.pid) and time.monotonic() - since >= BUSY_ANSWER_S:

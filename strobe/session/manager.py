@@ -21,7 +21,6 @@ from strobe.session.attaching import wait_until_unrecorded
 from strobe.session.live import LiveSession
 from strobe.session.recovery import INHERITS, RESUMED, recover
 from strobe.session.session import Session
-from strobe.session.watches import staged_watches
 from strobe.symbols import ElfResolver
 from strobe.symbols.select.patterns import parse_all
 from strobe.timeline import placement, retention
@@ -171,6 +170,8 @@ class SessionManager:
         before = list(staged.patterns) if staged else []
         warnings = [f"'{text}' was not staged." for text in remove if text not in before]
         patterns = list(dict.fromkeys([*(text for text in before if text not in remove), *add]))
+        from strobe.session.watches import staged_watches
+
         watches, problems = staged_watches(staged.watches if staged else (), watch, unwatch)
         kept_depth = depth if depth is not None else staged.depth if staged else None
         kept_sampling = sampling or (_sampling(staged) if staged else "auto")

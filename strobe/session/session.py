@@ -6,6 +6,8 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from strobe.errors import StrobeError, failure
 from strobe.model import (
@@ -23,21 +25,26 @@ from strobe.model import (
 )
 from strobe.session.answers import Ending, ending_of, going_on, how_it_ended
 from strobe.session.endings import signal_number
-from strobe.session.polls import Listener, Poll, Polls, check_bounds, expected_samples
-from strobe.session.writes import Writable
+from strobe.session.variables.polls import Listener, Poll, Polls, check_bounds, expected_samples
+from strobe.symbols import ElfResolver, SymbolResolver
 from strobe.timeline import retention
 from strobe.timeline.polls import PollEnd, PollRecord, note_poll, polls_of
 from strobe.timeline.query import Timeline
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.sql import TIMEOUT_S
 from strobe.timeline.store import Store
-from strobe.values.decode.recorded import Recorded
-from strobe.values.reading import ReadTarget
+
+if TYPE_CHECKING:  # most runs ask for no variable, and these take longer to import than such a run
+    from strobe.session.variables.reader import VariableReader
+    from strobe.session.variables.session_memory import Inside
+    from strobe.session.variables.writer import VariableWriter
+    from strobe.values.decode.recorded import Recorded
+    from strobe.values.reading import ReadTarget
 
 log = logging.getLogger(__name__)
 
 
-class Session(Writable):
+class Session:
     """A stored session: what was recorded can be read. `LiveSession` adds what needs the program. For any thread."""
 
     def __init__(self, store: Store, record: SessionRecord, on_end: Callable[[Session], None]) -> None:
@@ -45,18 +52,40 @@ class Session(Writable):
         self._store = store
         self._on_end = on_end
         self._timeline = Timeline(store, record.id, record.segment_path, self.written_until)
-        self._recorded = Recorded(lambda: store.extras(record.id), self._timeline.name_at)
         self._polls = Polls(self)
         self.pending_patterns_applied: list[str] = []
         self.launch_answer: TraceAnswer | None = None  # to the patterns of the launch
 
+    @cached_property
+    def reader(self) -> VariableReader:
+        """Reads of the program's variables and memory."""
+        from strobe.session.variables.reader import VariableReader
+
+        return VariableReader(self)
+
+    @cached_property
+    def writer(self) -> VariableWriter:
+        """Writes of them."""
+        from strobe.session.variables.writer import VariableWriter
+
+        return VariableWriter(self, self.reader)
+
+    @property
+    def resolver(self) -> SymbolResolver:
+        return ElfResolver()
+
+    @property
+    def inside(self) -> Inside | None:
+        """The agent in the program; None where it is another process's."""
+        return None
+
     @property
     def pid(self) -> int:
-        return self._record().pid
+        return self.record().pid
 
     @property
     def warnings(self) -> list[str]:
-        return [*self._record().warnings, *self._timeline.own_limits()]
+        return [*self.record().warnings, *self._timeline.own_limits()]
 
     @property
     def failures(self) -> tuple[str, ...]:
@@ -66,7 +95,7 @@ class Session(Writable):
     @property
     def children(self) -> tuple[int, ...]:
         """Process ids of forked children that are recorded on, though the program itself has ended."""
-        return self._record().children
+        return self.record().children
 
     @property
     def depth(self) -> int:
@@ -75,7 +104,7 @@ class Session(Writable):
 
     def going_on(self) -> str | None:
         """A sentence about these children; None where there are none."""
-        return going_on(self._record())
+        return going_on(self.record())
 
     def ending(self) -> str | None:
         """How the program itself ended, in words; None while it runs."""
@@ -84,10 +113,10 @@ class Session(Writable):
 
     def ended(self) -> Ending | None:
         """How the program itself ended; None while it runs."""
-        return ending_of(self._record())
+        return ending_of(self.record())
 
     def summary(self) -> SessionSummary:
-        return self._record().summary()
+        return self.record().summary()
 
     def trace(
         self,
@@ -104,11 +133,11 @@ class Session(Writable):
 
         Raises invalid_pattern, process_exited, agent_unresponsive, owned_elsewhere.
         """
-        raise self._not_here()
+        raise self.not_here()
 
     def query(self, wanted: EventFilter) -> EventPage:
         page = self._timeline.query(wanted, self.confirm)
-        return replace(page, events=[self._recorded.filled(event) for event in page.events])
+        return replace(page, events=[self._filled(event) for event in page.events])
 
     def totals(self, wanted: EventFilter, group_by: GroupBy) -> list[Totals]:
         return self._timeline.totals(wanted, group_by)
@@ -133,7 +162,7 @@ class Session(Writable):
         return self._timeline.loss()
 
     def tail(self, after: int, limit: int = 10_000) -> list[Event]:
-        return [self._recorded.filled(event) for event in self._timeline.tail(after, limit)]
+        return [self._filled(event) for event in self._timeline.tail(after, limit)]
 
     def cursor(self) -> int:
         return self._timeline.cursor()
@@ -145,7 +174,7 @@ class Session(Writable):
         """
         number = self._store.add_host_event(self.id, event_type, text, self._timeline.cursor)
         if number is None:
-            raise self._not_here()
+            raise self.not_here()
         return number
 
     def poll(
@@ -158,20 +187,20 @@ class Session(Writable):
     ) -> Poll:
         """Reads the targets at once and then every `interval_ms`, each time as one variable_snapshot event.
 
-        Those that nothing can be made of (no such variable) are told in `first` and left out; with none left nothing is
-        polled. Raises what `read` does, bad_value, too_many_polls.
+        Those that nothing can be made of (no such variable) have an error in `first` and are left out; with none left
+        nothing is polled. Raises what `reader.read` does, bad_value, too_many_polls.
         """
         check_bounds(interval_ms, duration_ms)
-        first = self.read_repeatedly(targets, depth)
+        first = self.reader.repeated(targets, depth)
         results = first.read()
         polled = [target for target in dict.fromkeys(targets) if target not in first.refused]
-        source = self.read_repeatedly(polled, depth)
+        source = self.reader.repeated(polled, depth)
         expected = expected_samples(interval_ms, duration_ms) if polled else 0
         return self._polls.begin(source, polled, results, interval_ms, expected, listener)
 
     def polls(self) -> list[PollRecord]:
         """Those of the session, oldest first: which there were, how many samples they gave, how they ended."""
-        noted = {poll.number: poll for poll in polls_of(self._record())}
+        noted = {poll.number: poll for poll in polls_of(self.record())}
         return list((noted | {poll.number: poll for poll in self._polls.records()}).values())
 
     def note_poll(self, poll: PollRecord) -> None:
@@ -180,7 +209,7 @@ class Session(Writable):
     def poll_end(self) -> PollEnd:
         """Why a poll ends that cannot go on: by another process the session is stopped, or dropped, at any time."""
         try:
-            return "stopped" if self._record().status == "stopped" else "program"
+            return "stopped" if self.record().status == "stopped" else "program"
         except StrobeError:
             return "stopped"
 
@@ -204,15 +233,15 @@ class Session(Writable):
 
         Children that it has forked may be recorded on: see `children`, `wait_for_children`.
         """
-        record = self._record()
+        record = self.record()
         if record.status == "running":
-            raise self._not_here()
+            raise self.not_here()
         return ExitStatus(record.exit_code, None if record.signal is None else signal_number(record.signal))
 
     def wait_for_children(self, timeout: float | None = None) -> bool:
         """Waits until neither the program nor a child of it is recorded any more; False after `timeout` seconds."""
-        if self._record().status == "running":
-            raise self._not_here()
+        if self.record().status == "running":
+            raise self.not_here()
         return True
 
     def stop(self, retain: bool = False) -> int:
@@ -220,9 +249,9 @@ class Session(Writable):
 
         Children of the program that still live go on, unrecorded.
         """
-        record = self._record()
+        record = self.record()
         if record.status == "running":
-            raise self._not_here()
+            raise self.not_here()
         return self._finish(retain)
 
     def close(self) -> None:
@@ -233,7 +262,7 @@ class Session(Writable):
     def _finish(self, retain: bool) -> int:
         try:
             collected = self._count()
-            record = self._record()
+            record = self.record()
             if not retain:
                 retention.drop_session(self._store, record)
             elif not record.retained:
@@ -252,11 +281,26 @@ class Session(Writable):
         finally:
             self._timeline.close()
 
-    def _record(self) -> SessionRecord:
+    @cached_property
+    def _recorded(self) -> Recorded:
+        from strobe.values.decode.recorded import Recorded
+
+        return Recorded(lambda: self._store.extras(self.id), self._timeline.name_at)
+
+    def _filled(self, event: Event) -> Event:
+        """With the values of watches, and of what arguments lead to."""
+        return self._recorded.filled(event) if event.extras else event
+
+    def record(self) -> SessionRecord:
         return self._store.get_session(self.id)
 
-    def _not_here(self) -> StrobeError:
-        record = self._record()
+    def gone(self) -> StrobeError:
+        """What to raise where its program has just ended."""
+        return failure("process_exited", session_id=self.id, how="it has just ended")
+
+    def not_here(self) -> StrobeError:
+        """What to raise where its program does not run, or is another process's."""
+        record = self.record()
         if record.status == "running" and record.owner_pid == os.getpid():
             return failure("still_starting", session_id=self.id)
         if record.status == "running":

@@ -12,7 +12,7 @@ from support.mcp_wire import Wire
 from support.programs import PROGRAMS
 from support.wait import wait_until
 
-from strobe.session.polls import MAX_POLLS
+from strobe.session.variables.polls import MAX_POLLS
 
 ROOT = str(PROGRAMS)
 TEMPO = {"variable": "gTempo"}

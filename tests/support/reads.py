@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from strobe.session import Session
-from strobe.values import ReadTarget
 from strobe.values.decode import text as values_text
+from strobe.values.reading import ReadTarget
 from support.sessions import text
 from support.wait import wait_until
 
@@ -19,7 +19,7 @@ def ready(session: Session) -> Session:
 
 def value(session: Session, variable: str, depth: int = 1) -> Any:
     """The value, which must be readable."""
-    (result,) = session.read([ReadTarget(variable)], depth)
+    (result,) = session.reader.read([ReadTarget(variable)], depth)
     assert result.error is None, str(result.error)
     return result.value
 
@@ -31,6 +31,6 @@ def shown(session: Session, variable: str, depth: int = 1) -> str:
 
 def error(session: Session, variable: str) -> str:
     """The message of a read that must fail."""
-    (result,) = session.read([ReadTarget(variable)], 1)
+    (result,) = session.reader.read([ReadTarget(variable)], 1)
     assert result.error is not None, values_text.shown(result.value)
     return result.error.message

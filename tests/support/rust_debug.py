@@ -11,8 +11,7 @@ import re
 from typing import Any
 
 from strobe.model import Enumerator, Text
-from strobe.values import Char, PointerTo, Problem, Record
-from strobe.values.model import Pairs, Tuple, Variant
+from strobe.values.model import Char, Pairs, PointerTo, Problem, Record, Tuple, Variant
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<text>\"(?:[^\"\\]|\\.)*\")|(?P<char>'(?:[^'\\]|\\[^u]|\\u\{\w+\})')"

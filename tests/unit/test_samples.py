@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from strobe.model import Text
-from strobe.session.samples import MAX_TICK_BYTES, document, labels_of
+from strobe.session.variables.samples import MAX_TICK_BYTES, document, labels_of
 from strobe.timeline.snapshots import load
-from strobe.values import ReadResult, ReadTarget
+from strobe.values.reading import ReadResult, ReadTarget
 
 AROUND = len('{"values":{"a":""}}')
 

@@ -11,8 +11,9 @@ from typing import IO
 from strobe.cli.output import wording
 from strobe.cli.output.palette import Palette
 from strobe.cli.output.tables import table
-from strobe.values import PointerTo, ReadResult, Record
 from strobe.values.decode import text
+from strobe.values.model import PointerTo, Record
+from strobe.values.reading import ReadResult
 
 _FRESH_S = 1.0  # a change is marked so long
 _HEADINGS = ("", "variable", "value", "min", "max", "changes", "last change")

@@ -16,7 +16,7 @@ from strobe.cli.output.palette import Palette
 from strobe.cli.output.progress import telling
 from strobe.cli.run.forwarding import Forwarding
 from strobe.cli.run.live import LiveRun
-from strobe.cli.run.report import JsonReport, Report, RunEnd, Sink, TextReport, exit_code, how_it_ended, missing_lines
+from strobe.cli.run.report import Report, RunEnd, Sink, TextReport, exit_code, how_it_ended, missing_lines
 from strobe.errors import Code, StrobeError
 from strobe.model import LaunchSpec, Sampling, Watch
 from strobe.session import Session, SessionManager
@@ -84,7 +84,7 @@ def run(
     spec = LaunchSpec(program[0], tuple(program[1:]), cwd=str(Path.cwd()), project_root=root, stdio="inherit")
     stream = output or sys.stderr
     sink = Sink(stream.fileno())
-    report: Report = JsonReport(sink) if as_json else TextReport(sink, Palette.of(stream))
+    report = _json_report(sink) if as_json else TextReport(sink, Palette.of(stream))
     # a file of ours can be read later, so it gets everything; who watches, or redirects, gets what is happening now
     complete = as_json or output is not None
     with Forwarding() as signals, closing(SessionManager()) as manager:
@@ -99,6 +99,12 @@ def run(
             click.echo(f"strobe: {hint}", err=True)
         ending = LiveRun(session, report, signals, complete).follow(not summary, keep)
     sys.exit(_finish(ending, sink, None if output is None else output.name))
+
+
+def _json_report(sink: Sink) -> Report:
+    from strobe.cli.run.json_report import JsonReport
+
+    return JsonReport(sink)
 
 
 def _finish(ending: RunEnd, sink: Sink, file: str | None) -> int:

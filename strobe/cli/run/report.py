@@ -12,12 +12,9 @@ from typing import Protocol
 
 from strobe.cli.output import wording
 from strobe.cli.output.calltree import CallTree
-from strobe.cli.output.json_form import dumps, event_json, loss_json, totals_json
 from strobe.cli.output.palette import Palette
 from strobe.cli.output.tables import totals_table
-from strobe.model import CALL_EVENTS, Event, ExitStatus, Loss, Totals, TraceAnswer
-
-_TOLD = (*CALL_EVENTS, "variable_snapshot")
+from strobe.model import Event, ExitStatus, Loss, Totals, TraceAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,33 +124,6 @@ class TextReport:
         self._warned.update(warnings)
 
 
-class JsonReport:
-    """Events as they are, one object per line, then one object with "summary": true."""
-
-    def __init__(self, sink: Sink) -> None:
-        self._sink = sink
-        self._status: str | None = None
-
-    @property
-    def is_broken(self) -> bool:
-        return self._sink.error is not None
-
-    def begin(self, answer: TraceAnswer | None, warnings: Sequence[str]) -> None:
-        self._status = None if answer is None else answer.status
-
-    def events(self, events: Sequence[Event]) -> None:
-        self._sink.lines(dumps(event_json(event)) for event in events if event.event_type in _TOLD)
-
-    def idle(self) -> None:
-        pass
-
-    def gap(self) -> None:
-        pass
-
-    def end(self, ending: RunEnd) -> None:
-        self._sink.lines([dumps(_summary_json(ending) | {"status": self._status})])
-
-
 def missing_lines(ending: RunEnd) -> list[str]:
     """What the listing has not, one line each."""
     lines = [*ending.failures]
@@ -206,19 +176,3 @@ def exit_code(status: ExitStatus) -> int:
     if status.signal is not None:
         return 128 + status.signal
     return 1 if status.code is None else status.code
-
-
-def _summary_json(ending: RunEnd) -> dict[str, object]:
-    return {
-        "summary": True,
-        "sessionId": ending.session_id,
-        "kept": ending.kept,
-        "exitCode": ending.status.code,
-        "signal": None if ending.status.signal is None else signal_name(ending.status.signal),
-        "totals": [totals_json(group, "function") for group in ending.totals],
-        "eventsRecorded": ending.events_recorded,
-        "eventsNotPrinted": ending.events_not_printed,
-        "loss": loss_json(ending.loss),
-        "warnings": list(ending.warnings),
-        "failures": list(ending.failures),
-    }

@@ -1,7 +1,1 @@
-"""The tools, one file each, in the order in which they are listed."""
-
-from __future__ import annotations
-
-from strobe.mcp.tools import delete_session, launch, list_sessions, query, read, stop, trace, write
-
-TOOLS = (launch.TOOL, trace.TOOL, query.TOOL, read.TOOL, write.TOOL, stop.TOOL, list_sessions.TOOL, delete_session.TOOL)
+"""The tools, one file each."""

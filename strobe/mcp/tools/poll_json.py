@@ -9,7 +9,7 @@ from strobe.mcp.tools.parameters import MAX_WARNING_CHARACTERS
 
 if TYPE_CHECKING:
     from strobe.session import Session
-    from strobe.session.polls import Poll
+    from strobe.session.variables.polls import Poll
     from strobe.timeline.polls import PollRecord
 
 PARAMETERS = Record(
@@ -31,7 +31,7 @@ _ENDS = {
 
 def begun(session_id: str, poll: Poll) -> dict[str, Any]:
     """What debug_read answers: what is polled, what is not and why, and where the samples are to be found."""
-    from strobe.session.samples import told
+    from strobe.session.variables.samples import told
 
     targets: list[dict[str, Any]] = []
     for result in poll.first:

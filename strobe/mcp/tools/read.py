@@ -65,9 +65,9 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         wanted_poll = arguments["poll"]
         poll = session.poll(targets, wanted_poll["intervalMs"], wanted_poll["durationMs"], depth)
         return poll_json.begun(session.id, poll)
-    results = session.read(targets, depth)
-    warnings = session.read_warnings()
-    answer = {"results": _bounded([_wire(result, session.keep_bytes) for result in results])}
+    results = session.reader.read(targets, depth)
+    warnings = session.reader.warnings()
+    answer = {"results": _bounded([_wire(result, session.reader.keep_bytes) for result in results])}
     return answer | ({"warnings": warnings} if warnings else {})
 
 

@@ -79,7 +79,7 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         for one in wanted
     ]
     session = context.sessions().get(arguments["sessionId"])
-    return {"results": [_wire(result) for result in session.write(targets)]}
+    return {"results": [_wire(result) for result in session.writer.write(targets)]}
 
 
 def _check(target: dict[str, Any], path: str) -> None:

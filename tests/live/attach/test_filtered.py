@@ -13,7 +13,7 @@ from support.wait import wait_until
 from strobe.capture.task_status import task_ids
 from strobe.model import LaunchSpec
 from strobe.session import Session, SessionManager
-from strobe.values import ReadTarget
+from strobe.values.reading import ReadTarget
 
 
 def filter_calls(process: subprocess.Popen[str]) -> None:
@@ -28,7 +28,7 @@ def stop_its_threads(session: Session, times: int) -> None:
         session.trace(remove=["wait_once"])
         session.trace(add=["wait_once"])
         threads = sorted(task_ids(session.pid))[:4]
-        results = session.read([ReadTarget("tWaits", thread=thread) for thread in threads])
+        results = session.reader.read([ReadTarget("tWaits", thread=thread) for thread in threads])
         assert [result.error for result in results] == [None] * len(threads)
 
 

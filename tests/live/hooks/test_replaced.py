@@ -224,17 +224,17 @@ def test_a_library_that_comes_back_rebuilt_is_read_by_its_new_types(
     prepared = None
     for number, kind in enumerate(rounds, 1):
         wait_until(lambda number=number: len(text(session, "stdout").splitlines()) == number, f"round {number}", 20)
-        (now,) = session.read([ReadTarget("level")])
+        (now,) = session.reader.read([ReadTarget("level")])
         assert (now.error, now.value) == (None, expected[kind])
         if prepared is None:
-            prepared = session.read_repeatedly([ReadTarget("level")])
+            prepared = session.reader.repeated([ReadTarget("level")])
             assert session.trace(watch=[Watch("level")]).active_watches == ["level"]
         assert [result.value for result in prepared.read()] == [expected[kind]]
         if number == len(rounds):
             break
         if how == "renamed over":
             copied(built[rounds[number]], library)
-            (before,) = session.read([ReadTarget("level")])  # what is mapped is the old file still
+            (before,) = session.reader.read([ReadTarget("level")])  # what is mapped is the old file still
             assert before.value == expected[kind]
         else:
             os.kill(session.pid, signal.SIGSTOP)  # its code changes under its feet

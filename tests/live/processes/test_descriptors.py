@@ -19,7 +19,7 @@ from support.wait import wait_until
 from strobe.errors import StrobeError
 from strobe.model import EventFilter, LaunchSpec, Watch
 from strobe.session import SessionManager
-from strobe.values import ReadTarget
+from strobe.values.reading import ReadTarget
 
 ROUNDS = 5
 FAILURES = 25
@@ -50,7 +50,7 @@ def test_nor_do_those_that_were_stopped(launch: Launch, build_program: Build) ->
     counts = []
     for _ in range(ROUNDS):
         session = launch(program, "loop", patterns=["step"])
-        assert session.read([ReadTarget("gTempo")])[0].error is None
+        assert session.reader.read([ReadTarget("gTempo")])[0].error is None
         session.stop()
         counts.append(open_files())
     goes_back(counts)

@@ -244,15 +244,15 @@ def test_what_a_library_has_is_known_at_once(
     own = [ReadTarget("own_number")]
     says(session, "ready", 1)
     if reads:
-        assert session.read(own)[0].value == 7
+        assert session.reader.read(own)[0].value == 7
     os.kill(session.pid, signal.SIGUSR1)
     says(session, "loaded", 1)
-    assert session.read([ReadTarget("plugin_rounds")])[0].value == 5
+    assert session.reader.read([ReadTarget("plugin_rounds")])[0].value == 5
     session.trace(watch=[Watch("plugin_rounds")])
     os.kill(session.pid, signal.SIGUSR1)
     says(session, "gone", 1)
     if reads:
-        assert session.read(own)[0].value == 7
+        assert session.reader.read(own)[0].value == 7
     os.kill(session.pid, signal.SIGUSR1)
     says(session, "loaded", 2)
     os.kill(session.pid, signal.SIGTERM)

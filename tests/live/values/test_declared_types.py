@@ -10,7 +10,7 @@ from support import programs
 from support.reads import ready, shown
 from support.sessions import Launch
 
-from strobe.values import WriteTarget
+from strobe.values.write.writing import WriteTarget
 
 Build = Callable[..., Path]
 
@@ -26,7 +26,7 @@ def test_what_another_module_defines(compiler: str, program_cache: Path, build_p
     assert shown(session, "gHidden->value") == "31"
     assert shown(session, "gHidden->next->value") == "31"
     assert shown(session, "((Hidden*)gHidden)->value") == "31"
-    results = session.write([WriteTarget("gHidden->value", 5), WriteTarget("gShape->number", 8)])
+    results = session.writer.write([WriteTarget("gHidden->value", 5), WriteTarget("gShape->number", 8)])
     assert [result.previous for result in results] == [31, 7]
     assert [shown(session, name) for name in ("gHidden->value", "gShape->number")] == ["5", "8"]
 
@@ -43,7 +43,7 @@ def test_strings_that_nobody_describes(
     assert shown(session, "gWide") == '"wide"'
     assert shown(session, "gNamed") == '{name = "a name", number = 4}'
     assert shown(session, "gTexts") == '["one", "a text that is longer than fifteen"]'
-    (result,) = session.write([WriteTarget("gNamed.name", "other")])
+    (result,) = session.writer.write([WriteTarget("gNamed.name", "other")])
     assert (result.error, result.previous, shown(session, "gNamed.name")) == (None, "a name", '"other"')
-    (result,) = session.write([WriteTarget("gText", "sixteen letters.")])
+    (result,) = session.writer.write([WriteTarget("gText", "sixteen letters.")])
     assert result.error is not None and "has room for 15" in result.error.message

@@ -17,8 +17,8 @@ from support.wait import wait_until
 
 from strobe.model import EventFilter, LaunchSpec, TextMatch, Watch
 from strobe.session import Session, SessionManager
-from strobe.values import PointerTo, Problem, Rows
 from strobe.values.decode.text import shown
+from strobe.values.model import PointerTo, Problem, Rows
 from strobe.values.reading import ReadTarget
 
 PRINTERS = """
@@ -163,7 +163,7 @@ def test_they_are_followed_on_when_the_program_was_rebuilt(
     shutil.copy2(build_program("measures", "-O1"), program)
     session = launch(program, patterns=["measure"], depth=1, sampling="off")
     wait_until(lambda: arguments(session, "measure"), "a call", 20)
-    session.read([ReadTarget("measured")])
+    session.reader.read([ReadTarget("measured")])
     shutil.copy2(build_program("measures", "-O1", "-DMORE"), tmp_path / "new")
     (tmp_path / "new").rename(program)
     answer = session.trace(watch=[Watch("measured")])

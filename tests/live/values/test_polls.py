@@ -21,9 +21,9 @@ from strobe import StrobeError
 from strobe.errors import Code
 from strobe.model import Event, EventFilter
 from strobe.session import Session, SessionManager
-from strobe.session.polls import MAX_POLLS, Poll
+from strobe.session.variables.polls import MAX_POLLS, Poll
 from strobe.timeline.store import Store
-from strobe.values import ReadTarget
+from strobe.values.reading import ReadTarget
 
 SECONDS = 60.0
 Build = Callable[..., Path]
@@ -228,7 +228,7 @@ def test_sql_has_the_text(session: Session) -> None:
 def test_a_library_that_comes_and_goes(launch: Launch, build_program: Build, build_plugin: Build) -> None:
     """A value, or an error, and never a crash; and nothing of what else comes to lie there."""
     session = launch(build_program("dlopens"), str(build_plugin()), "reload")
-    wait_until(lambda: session.read([ReadTarget("plugin_rounds")])[0].error is None, "the library", 20)
+    wait_until(lambda: session.reader.read([ReadTarget("plugin_rounds")])[0].error is None, "the library", 20)
     running = wait_until(lambda: (one := poll(session, "plugin_rounds", duration_ms=1500)).record.expected and one)
     done(running)
     seen = [((event.values or {}).get("plugin_rounds"), event.errors) for event in snapshots(session)]
@@ -259,12 +259,12 @@ def test_a_program_that_becomes_itself_again(launch: Launch, build_program: Buil
 def test_reads_of_a_program_that_becomes_itself_all_the_time(launch: Launch, build_program: Build) -> None:
     """In exec there are moments without its file, and such with other memory at the old addresses."""
     session = ready(launch(build_program("execs_often")))
-    repeated = session.read_repeatedly([ReadTarget("gMark")])
+    repeated = session.reader.repeated([ReadTarget("gMark")])
     os.kill(session.pid, signal.SIGUSR1)
     seen: Counter[object] = Counter()
     with suppress(ProcessLookupError, StrobeError):  # at its end
         while True:
-            for result in [*session.read([ReadTarget("gMark")]), *repeated.read()]:
+            for result in [*session.reader.read([ReadTarget("gMark")]), *repeated.read()]:
                 seen[result.value if result.error is None else result.error.message] += 1
     assert status(session) == 3
     assert list(seen) == [70707], seen

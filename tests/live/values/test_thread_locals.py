@@ -14,10 +14,11 @@ from support.wait import wait_until
 import strobe
 from strobe import _core
 from strobe.session import Session
-from strobe.values import ReadTarget, WriteTarget
 from strobe.values.decode import text as values_text
 from strobe.values.lookup.thread_blocks import GlibcThreads
 from strobe.values.memory.process_memory import ProcessMemory
+from strobe.values.reading import ReadTarget
+from strobe.values.write.writing import WriteTarget
 
 Build = Callable[..., Path]
 PLUGIN = programs.source_of("thread_local_plugin")
@@ -25,13 +26,13 @@ PLUGIN = programs.source_of("thread_local_plugin")
 
 def told(session: Session, variable: str, thread: int | None = None) -> str:
     """A value as it is shown, or why there is none."""
-    (result,) = session.read([ReadTarget(variable, thread=thread)])
+    (result,) = session.reader.read([ReadTarget(variable, thread=thread)])
     return values_text.shown(result.value) if result.error is None else result.error.message
 
 
 def of_all(session: Session, variable: str) -> list[str]:
     """What the program's four threads, then the main one have."""
-    (tids,) = session.read([ReadTarget("gTids")])
+    (tids,) = session.reader.read([ReadTarget("gTids")])
     return [told(session, variable, thread) for thread in [*tids.value, None]]
 
 
@@ -56,9 +57,11 @@ def test_each_thread_has_its_own(
 
 def test_a_write_is_for_one_thread(build_program: Build, launch: Launch) -> None:
     session = ready(launch(build_program("thread_locals", "-O0")))
-    (tids,) = session.read([ReadTarget("gTids")])
+    (tids,) = session.reader.read([ReadTarget("gTids")])
     targets = [WriteTarget("gLocal", 1000 + at, thread=tid) for at, tid in enumerate(tids.value[:2])]
-    results = session.write([*targets, WriteTarget("gLocal", 7), WriteTarget("gName", "written", thread=tids.value[3])])
+    results = session.writer.write(
+        [*targets, WriteTarget("gLocal", 7), WriteTarget("gName", "written", thread=tids.value[3])]
+    )
     assert [result.previous for result in results] == [100, 101, 5, "thread 3"]
     assert of_all(session, "gLocal") == ["1000", "1001", "102", "103", "7"]
     assert of_all(session, "gName")[2:] == ['"thread 2"', '"written"', '"main"']
@@ -68,14 +71,14 @@ def test_a_write_is_for_one_thread(build_program: Build, launch: Launch) -> None
 def test_a_thread_that_is_not_there(build_program: Build, launch: Launch) -> None:
     session = ready(launch(build_program("thread_locals", "-O0")))
     assert told(session, "gLocal", 1) == f"Process {session.pid} has no thread 1."
-    (result,) = session.read([ReadTarget("gLocal", thread=1)])
+    (result,) = session.reader.read([ReadTarget("gLocal", thread=1)])
     assert result.error is not None and str(session.pid) in result.error.next_step
 
 
 def test_repeated_reads_find_it_anew(build_program: Build, launch: Launch) -> None:
     session = ready(launch(build_program("thread_locals", "-O0")))
-    (tids,) = session.read([ReadTarget("gTids")])
-    repeated = session.read_repeatedly([ReadTarget("gLocal", thread=tids.value[2]), ReadTarget("gTids[2]")])
+    (tids,) = session.reader.read([ReadTarget("gTids")])
+    repeated = session.reader.repeated([ReadTarget("gLocal", thread=tids.value[2]), ReadTarget("gTids[2]")])
     for _ in range(3):
         assert [result.value for result in repeated.read()] == [102, tids.value[2]]
 
@@ -83,9 +86,9 @@ def test_repeated_reads_find_it_anew(build_program: Build, launch: Launch) -> No
 def test_threads_are_where_the_kernel_says(build_program: Build, launch: Launch) -> None:
     """The control block of each, from the C library's lists, is what its thread pointer holds."""
     session = ready(launch(build_program("thread_locals", "-O0")))
-    (tids,) = session.read([ReadTarget("gTids")])
-    session.read([ReadTarget("gLocal")])
-    reads = session._reads()
+    (tids,) = session.reader.read([ReadTarget("gTids")])
+    session.reader.read([ReadTarget("gLocal")])
+    reads = session.reader.reads()
     threads = GlibcThreads(ProcessMemory(session.pid), lambda: reads._mapped_now().modules)
     known = threads._find_structures()
     assert known is not None
@@ -96,7 +99,7 @@ def test_threads_are_where_the_kernel_says(build_program: Build, launch: Launch)
 def test_a_thread_that_the_c_library_did_not_make(build_program: Build, launch: Launch) -> None:
     """It is asked of the kernel; this one was made with the main thread's block."""
     session = ready(launch(build_program("raw_thread", "-O0")))
-    (tid,) = session.read([ReadTarget("gTid")])
+    (tid,) = session.reader.read([ReadTarget("gTid")])
     assert tid.value not in (0, session.pid)
     assert told(session, "gLocal", tid.value) == told(session, "gLocal") == "6"
 
@@ -110,7 +113,7 @@ def test_a_library_that_was_loaded_again(build_program: Build, program_cache: Pa
 
 def test_classes(build_program: Build, launch: Launch) -> None:
     session = ready(launch(build_program("thread_locals_classes", "-O0")))
-    (tids,) = session.read([ReadTarget("gTids")])
+    (tids,) = session.reader.read([ReadTarget("gTids")])
 
     def each(variable: str) -> list[str]:
         return [told(session, variable, thread) for thread in [*tids.value, None]]
@@ -118,14 +121,14 @@ def test_classes(build_program: Build, launch: Launch) -> None:
     assert each("Clock::ticks") == ["30", "31", "3"]
     assert each("audio::level") == ["1.5", "2.5", "0.5"]
     assert each("counted::calls") == ["41", "42", "41"]
-    results = session.write([WriteTarget("audio::title", "one", thread=tids.value[0])])
+    results = session.writer.write([WriteTarget("audio::title", "one", thread=tids.value[0])])
     assert results[0].error is None
     assert [told(session, "audio::title._M_string_length", tid) for tid in tids.value] == ["3", "8"]
 
 
 def test_rust(build_program: Build, launch: Launch) -> None:
     session = ready(launch(build_program("thread_locals_rust")))
-    (tids,) = session.read([ReadTarget("TIDS")])
+    (tids,) = session.reader.read([ReadTarget("TIDS")])
     found = [told(session, "LOCAL", tid) for tid in [*tids.value, None]]
     assert ["100" in found[0], "101" in found[1], "5" in found[2]] == [True, True, True], found
 

@@ -17,7 +17,8 @@ from support.reads import ready
 from support.sessions import Launch
 
 from strobe.model import Enumerator
-from strobe.values import Char, PointerTo, Problem, ReadTarget, Record
+from strobe.values.model import Char, PointerTo, Problem, Record
+from strobe.values.reading import ReadTarget
 
 SCRIPT = Path(__file__).resolve().parents[2] / "oracle" / "gdb_values.py"
 # `values` and `values_more` are one program, so are `values_classes` and `values_more_classes`. Where gdb wants another
@@ -146,7 +147,7 @@ def test_values_are_those_of_gdb(
     for first in range(0, len(every), 16):
         wanted = every[first : first + 16]
         for depth in range(1, 6):
-            results = session.read([ReadTarget(name) for name, _ in wanted], depth)
+            results = session.reader.read([ReadTarget(name) for name, _ in wanted], depth)
             for (name, other), result in zip(wanted, results, strict=True):
                 assert result.error is None, f"{name}: {result.error}"
                 assert_same(as_gdb(result.value), expected[other or name][depth - 1], f"{name} at depth {depth}")

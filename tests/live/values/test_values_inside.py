@@ -65,7 +65,7 @@ def test_the_last_element_and_the_one_behind_it(library: Session) -> None:
 
 
 def test_what_they_hold_is_written(library: Session) -> None:
-    assert library.write([WriteTarget("gVector[1]", 7)])[0].error is None
+    assert library.writer.write([WriteTarget("gVector[1]", 7)])[0].error is None
     assert shown(library, "gVector") == "[1, 7, 3]"
 
 

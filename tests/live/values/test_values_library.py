@@ -18,9 +18,10 @@ from support.sessions import Launch
 
 from strobe.model import Enumerator
 from strobe.session import Session
-from strobe.values import Char, ReadTarget, Record, WriteTarget
 from strobe.values.decode import text as values_text
-from strobe.values.model import Mapping, Pairs, Rows
+from strobe.values.model import Char, Mapping, Pairs, Record, Rows
+from strobe.values.reading import ReadTarget
+from strobe.values.write.writing import WriteTarget
 
 SCRIPT = Path(__file__).resolve().parents[2] / "oracle" / "gdb_library.py"
 STDLIB = ["g++ -O0", "g++ -O2", "clang++ -O2"]
@@ -238,7 +239,7 @@ def test_containers_that_the_program_changes_meanwhile(build_program: Callable[.
     names = [ReadTarget(name) for name in ("gMap", "gTable", "gList", "gDeque", "gVector", "gShared", "gStill")]
     before = value(session, "gRounds")
     for _ in range(60):
-        results = session.read(names, 3)
+        results = session.reader.read(names, 3)
         assert [result.error for result in results] == [None] * len(names)
         assert results[-1].value == {number: 10 * number for number in range(100)}
         assert all(values_text.shown(result.value) for result in results)
@@ -251,18 +252,18 @@ def test_containers_that_the_program_changes_meanwhile(build_program: Callable[.
 def test_what_memory_holds_by_chance_is_never_followed_into_a_fault(library: Session) -> None:
     """Containers whose bytes are anything: pointers to anywhere, counts of any size."""
     chance = random.Random(5)
-    places = library.read([ReadTarget("gVector"), ReadTarget("gMap"), ReadTarget("gText"), ReadTarget("gList")])
+    places = library.reader.read([ReadTarget("gVector"), ReadTarget("gMap"), ReadTarget("gText"), ReadTarget("gList")])
     heap = [place.address for place in places if place.address is not None]
     for name in AS_GDB.split():
-        (place,) = library.read([ReadTarget(name)])
+        (place,) = library.reader.read([ReadTarget(name)])
         assert place.address is not None
         for _ in range(6):
             words = [chance.choice((0, 1, 7, chance.choice(heap), chance.getrandbits(64))) for _ in range(10)]
             for at in range(0, (place.size or 0) - 7, 8):
                 target = WriteTarget(address=place.address + at, type="u64", value=words[at // 8 % 10])
-                (written,) = library.write([target])
+                (written,) = library.writer.write([target])
                 assert written.error is None
-            (result,) = library.read([ReadTarget(name)], 3)
+            (result,) = library.reader.read([ReadTarget(name)], 3)
             assert result.error is None
             assert values_text.shown(result.value)
             json.dumps(values_text.plain(result.value))

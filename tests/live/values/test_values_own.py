@@ -97,7 +97,7 @@ def test_a_projects_own_types(own: Session, tmp_path: Path) -> None:
     assert {name: shown(own, name) for name in expected} == expected
     assert shown(own, "gSelf", 5).endswith("<circular ref to gSelf>")
     assert value(own, "gOwner").twice == 10
-    assert own.read_warnings() == []
+    assert own.reader.warnings() == []
 
 
 def test_the_file_is_read_again_when_it_has_changed(own: Session, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_type_that_is_not_as_described_shows_its_members(own: Session, tmp_pat
 def test_a_mistake_is_told_and_reading_goes_on(own: Session, tmp_path: Path, mistake: str, told: str) -> None:
     describe(tmp_path, mistake)
     assert shown(own, "gHandle") == "{index = 77, generation = 3}"
-    (warning,) = own.read_warnings()
+    (warning,) = own.reader.warnings()
     assert str(tmp_path / ".strobe" / "printers.toml") in warning
     assert told in warning
     assert warning.endswith("descriptions of types are left out.")
@@ -149,4 +149,4 @@ def test_a_file_that_cannot_be_read_is_told(own: Session, tmp_path: Path) -> Non
     path.parent.mkdir()
     path.symlink_to("/")
     assert shown(own, "gFixed") == "{raw = 384}"
-    assert "cannot be read" in own.read_warnings()[0]
+    assert "cannot be read" in own.reader.warnings()[0]

@@ -13,7 +13,7 @@ from support.sessions import Launch
 import strobe
 from strobe.errors import StrobeError
 from strobe.session import Session
-from strobe.values import ReadTarget
+from strobe.values.reading import ReadTarget
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_what_is_wrong_is_told(values: Session) -> None:
 
 
 def test_names_like_it_are_suggested(values: Session) -> None:
-    results = values.read([ReadTarget("gTemp"), ReadTarget("gState.heed"), ReadTarget("calls")])
+    results = values.reader.read([ReadTarget("gTemp"), ReadTarget("gState.heed"), ReadTarget("calls")])
     steps = [result.error.next_step for result in results if result.error is not None]
     assert steps[0] == "Names like it: gTempo."
     assert steps[1] == "Names like it: head."
@@ -161,7 +161,9 @@ def test_names_like_it_are_suggested(values: Session) -> None:
 
 
 def test_one_bad_target_spoils_no_other(values: Session) -> None:
-    results = values.read([ReadTarget(name) for name in ("gTempo", "gFoo", "gNull->value", "gWild->value", "gShort")])
+    results = values.reader.read(
+        [ReadTarget(name) for name in ("gTempo", "gFoo", "gNull->value", "gWild->value", "gShort")]
+    )
     assert [result.value for result in results] == [120, None, None, None, -1234]
     assert [result.error is None for result in results] == [True, False, False, False, True]
 
@@ -185,7 +187,7 @@ def test_raw_memory(values: Session) -> None:
         ReadTarget(address=0x10, size=8, type="pointer"),
         ReadTarget(address=(1 << 64) - 4, size=65536, type="bytes"),
     ]
-    results = values.read(targets)
+    results = values.reader.read(targets)
     assert [result.value for result in results[:3]] == [120, 120, [1, 2, 3]]
     assert results[3].content == b"\1\0\0\0\2"
     errors = [result.error.message for result in results[4:] if result.error is not None]
@@ -224,7 +226,7 @@ def test_a_program_that_has_ended_cannot_be_read(build_program: Callable[..., Pa
     session = launch(build_program("hello"))
     session.wait(30)
     with pytest.raises(StrobeError, match="PROCESS_EXITED"):
-        session.read([ReadTarget("gTempo")])
+        session.reader.read([ReadTarget("gTempo")])
 
 
 def test_from_python(build_program: Callable[..., Path], strobe_home: Path) -> None:

@@ -16,8 +16,8 @@ from support.sessions import Launch, text
 
 from strobe.session import Session
 from strobe.symbols import ElfResolver
-from strobe.values import ReadTarget
 from strobe.values.decode import text as values_text
+from strobe.values.reading import ReadTarget
 
 LIBRARY_TYPE = re.compile(r"(?:std|alloc|core|hashbrown)::[\w:<>, ]{1,200}")
 ONCE_LOCK = (1, 70)  # where the library has it
@@ -46,7 +46,7 @@ def test_values_are_what_debug_shows(program: Session) -> None:
     names = list(expected)
     for first in range(0, len(names), 16):
         wanted = names[first : first + 16]
-        for name, result in zip(wanted, program.read([ReadTarget(one) for one in wanted], 5), strict=True):
+        for name, result in zip(wanted, program.reader.read([ReadTarget(one) for one in wanted], 5), strict=True):
             assert result.error is None, f"{name}: {result.error}"
             found = rust_debug.of_ours(result.value)
             assert found == rust_debug.of_debug(expected[name]), f"{name} = {expected[name]}"
@@ -182,7 +182,7 @@ def test_memory_of_other_types_is_no_danger(build_program: Callable[..., Path], 
     assert len(named) > 300
     start, chance, good = int(value(session, "&EVERYTHING.small")), random.Random(9), 0
     for name in named:
-        (result,) = session.read([ReadTarget(f"*({name}*){start + 8 * chance.randrange(500):#x}")], 3)
+        (result,) = session.reader.read([ReadTarget(f"*({name}*){start + 8 * chance.randrange(500):#x}")], 3)
         assert result.error is not None or values_text.shown(result.value)
         good += result.error is None
     assert good > 100

@@ -10,8 +10,8 @@ from support.reads import ready
 from support.sessions import Launch
 
 from strobe.session import Session
-from strobe.values import ReadTarget
 from strobe.values.decode import text as values_text
+from strobe.values.reading import ReadTarget
 
 NAMES = ("gState", "gFirst", "gBits", "gVoice", "gTitles", "gMany", "gStatePointer", "gFlags", "*gTitles", "gCallback")
 ROUNDS = 12
@@ -19,7 +19,7 @@ ROUNDS = 12
 
 def all_values(session: Session) -> list[str]:
     """Without the addresses, which differ."""
-    results = session.read([ReadTarget(name) for name in NAMES], 5)
+    results = session.reader.read([ReadTarget(name) for name in NAMES], 5)
     shown = [values_text.shown(result.value) for result in results if result.error is None]
     return [" ".join(word for word in text.split() if "0x" not in word) for text in shown]
 
@@ -36,6 +36,6 @@ def test_sessions_do_not_wait_for_each_other(build_program: Callable[..., Path],
 def test_a_read_goes_on_while_another_session_is_held(build_program: Callable[..., Path], launch: Launch) -> None:
     program = build_program("values", "-O0")
     held, free = (ready(launch(program)) for _ in range(2))
-    assert held.read([ReadTarget("gTempo")])[0].value == 120
-    with held._reads().lock, ThreadPoolExecutor(1) as pool:
+    assert held.reader.read([ReadTarget("gTempo")])[0].value == 120
+    with held.reader.reads().lock, ThreadPoolExecutor(1) as pool:
         assert pool.submit(free.read, [ReadTarget("gTempo")]).result(20)[0].value == 120

@@ -19,7 +19,7 @@ from support.wait import wait_until
 from strobe import StrobeError
 from strobe.errors import Code
 from strobe.session import Session
-from strobe.values import ReadTarget
+from strobe.values.reading import ReadTarget
 
 WILD = 10_000
 BATCH = 500
@@ -46,7 +46,7 @@ def test_wild_addresses_are_errors_and_the_program_lives(values: Session) -> Non
         addresses = [chance.getrandbits(64) for _ in range(BATCH)]
         sizes = [chance.choice((1, 2, 4, 8, 4096, 65536)) for _ in addresses]
         targets = [ReadTarget(address=at, size=size, type="bytes") for at, size in zip(addresses, sizes, strict=True)]
-        failed += sum(result.error is not None for result in values.read(targets))
+        failed += sum(result.error is not None for result in values.reader.read(targets))
     assert failed == WILD
     assert value(values, "gTempo") == 120
     assert values.wait(0) is None
@@ -56,7 +56,7 @@ def test_a_good_target_among_wild_ones_is_read(values: Session) -> None:
     tempo = int(value(values, "&gTempo"))
     wild = [ReadTarget(address=address, size=8, type="u64") for address in (0, 8, (1 << 47) + 8, (1 << 64) - 8)]
     good = [ReadTarget(address=tempo, size=4, type="i32"), ReadTarget("gShort")]
-    results = values.read([wild[0], good[0], *wild[1:], good[1]])
+    results = values.reader.read([wild[0], good[0], *wild[1:], good[1]])
     assert [result.error is None for result in results] == [False, True, False, False, False, True]
     assert (results[1].value, results[-1].value) == (120, -1234)
 
@@ -72,7 +72,7 @@ def test_what_is_written_meanwhile_is_not_torn(values: Session) -> None:
     ]
     allowed = ({0, -1}, {0, 2**32 - 1}, {0, 2**32 - 1}, {0, 2**16 - 1})
     for _ in range(FLIPS):
-        for result, whole in zip(values.read(targets), allowed, strict=True):
+        for result, whole in zip(values.reader.read(targets), allowed, strict=True):
             assert result.value in whole
 
 
@@ -105,7 +105,7 @@ def test_pointers_out_of_any_memory_are_followed_or_refused(polled: Session) -> 
         addresses = [chance.randrange(start, end) for start, end in places]
         forms = ("((Link*){:#x})->next->next->value", "(Link*){:#x}", "((Voice*){:#x})->name", "*(Link*){:#x}")
         targets = [ReadTarget(chance.choice(forms).format(address)) for address in addresses]
-        answers += len(polled.read(targets, 5))
+        answers += len(polled.reader.read(targets, 5))
     assert answers == CASTS
     assert value(polled, "gTempo") == 120
     os.kill(polled.pid, signal.SIGUSR1)
@@ -115,9 +115,9 @@ def test_pointers_out_of_any_memory_are_followed_or_refused(polled: Session) -> 
 def test_reads_while_libraries_come_and_go(launch: Launch, build_program: Build, build_plugin: Build) -> None:
     session = launch(build_program("dlopens"), str(build_plugin()), "reload")
     targets = [ReadTarget("plugin_rounds"), ReadTarget("told")]
-    wait_until(lambda: session.read(targets)[0].error is None, "the library", 20)
+    wait_until(lambda: session.reader.read(targets)[0].error is None, "the library", 20)
     for _ in range(RELOADS_READ):
-        library, own = session.read(targets)
+        library, own = session.reader.read(targets)
         assert library.error is not None or library.value == 5
         assert own.value == 0
     os.kill(session.pid, signal.SIGUSR1)
@@ -128,11 +128,11 @@ def test_reads_while_libraries_come_and_go(launch: Launch, build_program: Build,
 def test_reads_while_the_program_ends(polled: Session, end: int, expected: int) -> None:
     """Each gives values, or says that the program has ended, and no read spoils how it ends."""
     targets = [ReadTarget("gTempo"), ReadTarget("gLinks[0]"), ReadTarget("gFlips")]
-    polled.read(targets, 5)
+    polled.reader.read(targets, 5)
     ending = threading.Timer(0.05, os.kill, (polled.pid, end))
     with pytest.raises(StrobeError) as caught:
         for reads in itertools.count():
-            tempo, *_ = polled.read(targets, 5)
+            tempo, *_ = polled.reader.read(targets, 5)
             assert tempo.value == 120
             if reads == 0:
                 ending.start()

@@ -19,8 +19,9 @@ import strobe
 from strobe.errors import StrobeError
 from strobe.model import EventFilter
 from strobe.session import Session, SessionManager
-from strobe.values import ReadTarget, WriteResult, WriteTarget
 from strobe.values.decode import text as values_text
+from strobe.values.reading import ReadTarget
+from strobe.values.write.writing import WriteResult, WriteTarget
 
 Build = Callable[..., Path]
 FLIPS = 400
@@ -33,14 +34,14 @@ def written(build_program: Build, launch: Launch) -> Session:
 
 
 def write(session: Session, variable: str, new: Any) -> WriteResult:
-    (result,) = session.write([WriteTarget(variable, new)])
+    (result,) = session.writer.write([WriteTarget(variable, new)])
     assert result.error is None, str(result.error)
     return result
 
 
 def refusal(session: Session, variable: str, new: Any) -> str:
     """What is told of a write that must fail."""
-    (result,) = session.write([WriteTarget(variable, new)])
+    (result,) = session.writer.write([WriteTarget(variable, new)])
     assert result.error is not None, f"{variable} became {new}"
     return f"{result.error.message} {result.error.next_step}".strip()
 
@@ -122,7 +123,7 @@ def test_the_program_has_what_was_written(written: Session) -> None:
         "gCallback": "&twice",
         "gExtended": -0.5,
     }
-    results = written.write([WriteTarget(name, new) for name, new in expected.items()])
+    results = written.writer.write([WriteTarget(name, new) for name, new in expected.items()])
     assert [str(result.error) for result in results if result.error is not None] == []
     assert printed(written) == "141 fifteen letters 15 40 was 77 1.5 alto 730 1 42 -0.5"
 
@@ -223,7 +224,7 @@ def test_neighbours_of_a_bit_field_stay(written: Session) -> None:
 
 def test_one_bad_target_spoils_no_other(written: Session) -> None:
     targets = [WriteTarget("gTempo", 1), WriteTarget("gByte", 300), WriteTarget("gNope", 1), WriteTarget("gSmall", 2)]
-    results = written.write(targets)
+    results = written.writer.write(targets)
     assert [result.error is None for result in results] == [True, False, False, True]
     assert [value(written, name) for name in ("gTempo", "gByte", "gSmall")] == [1, 200, 2]
 
@@ -242,7 +243,7 @@ def test_what_was_read_can_be_written_back(written: Session) -> None:
 def test_raw_memory(written: Session) -> None:
     tempo, huge = (int(value(written, name)) for name in ("&gTempo", "&gHuge"))
     code = int(write(written, "gCallback", "&twice").value)
-    results = written.write(
+    results = written.writer.write(
         [
             WriteTarget(value=77, address=tempo, type="i32"),
             WriteTarget(value="0xff", address=huge + 1, type="u8"),
@@ -263,7 +264,7 @@ def test_raw_memory(written: Session) -> None:
 
 def test_each_write_is_an_event(written: Session) -> None:
     targets = [WriteTarget("gTempo", 140), WriteTarget("gByte", 300), WriteTarget("gDouble", "inf")]
-    written.write(targets)
+    written.writer.write(targets)
     refusal(written, "gByte", 300)
     (event,) = all_events(written, EventFilter(event_type="variable_snapshot"))
     assert event.values == {"gTempo": 140, "gDouble": "inf"}
@@ -279,7 +280,7 @@ def test_aligned_words_are_never_seen_half_written(build_program: Build, launch:
     for turn in range(FLIPS):
         new: list[Any] = [(1 << bits) - 1 if turn % 2 else 0 for bits in sizes]
         targets = [WriteTarget(name, item) for name, item in zip(names, new, strict=True)]
-        results = session.write([*targets, WriteTarget("gDouble", 12.34 if turn % 2 else 0)])
+        results = session.writer.write([*targets, WriteTarget("gDouble", 12.34 if turn % 2 else 0)])
         assert all(result.error is None and result.is_atomic for result in results)
     counts = {name: value(session, name) for name in ("gTorn", "gLost", "gReads", "gCounts")}
     assert counts["gTorn"] == counts["gLost"] == 0
@@ -291,7 +292,9 @@ def test_another_process_claims_no_more_than_is_true(written: Session, strobe_ho
     with closing(SessionManager()) as manager:
         other = manager.get(written.id)
         try:
-            results = other.write([WriteTarget("gTempo", 150), WriteTarget("gLetter", "x"), WriteTarget("gByte", 300)])
+            results = other.writer.write(
+                [WriteTarget("gTempo", 150), WriteTarget("gLetter", "x"), WriteTarget("gByte", 300)]
+            )
         except StrobeError as error:
             pytest.skip(f"one process may not read another here: {error.message}")
     assert [result.error is None for result in results] == [True, True, False]
@@ -306,7 +309,7 @@ def test_a_stopped_program_gets_a_value_once(written: Session) -> None:
     os.kill(written.pid, signal.SIGSTOP)
     try:
         assert not write(written, "gTempo", 5).is_atomic
-        (result,) = written.read([ReadTarget("gTempo")])
+        (result,) = written.reader.read([ReadTarget("gTempo")])
         assert result.value == 5
         os.kill(written.pid, signal.SIGCONT)
         assert write(written, "gTempo", 6).is_atomic
@@ -351,7 +354,7 @@ def test_rust(build_program: Build, launch: Launch) -> None:
         "HUGE": str(1 << 100),
         "CALLS": 9,
     }
-    results = session.write([WriteTarget(name, item) for name, item in new.items()])
+    results = session.writer.write([WriteTarget(name, item) for name, item in new.items()])
     assert [str(result.error) for result in results if result.error is not None] == []
     expected = f"7 255 false 1.5 \u00e4 Blue Point {{ x: 5, y: -1.0 }} [7, 8, 65535] {1 << 100} 9 9"
     assert printed(session, "ASKED") == expected

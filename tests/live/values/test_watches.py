@@ -16,7 +16,7 @@ from support.wait import wait_until
 from strobe.errors import StrobeError
 from strobe.model import Event, EventFilter, TextMatch, Watch
 from strobe.session import Session
-from strobe.values import PointerTo
+from strobe.values.model import PointerTo
 from strobe.values.write.writing import WriteTarget
 
 FORMS = pytest.mark.parametrize("form", ["native", "portable"])
@@ -131,7 +131,7 @@ def test_each_step_is_there_once_with_the_value_before_it(
         session.trace(watch=[Watch("gCounter", label=f"counter {turn}")])
         session.trace(unwatch=[f"counter {turn}"])
     with suppress(StrobeError):  # the program may end before it is told that it was done
-        session.write([WriteTarget("gStop", value=1)])
+        session.writer.write([WriteTarget("gStop", value=1)])
     assert status(session) == 0
     enters = [event for event in events(session, "step") if event.event_type == "function_enter"]
     steps = [event.arguments[0].value for event in enters if event.arguments]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -22,6 +22,7 @@ _EXEC_S = 1.0
 _AUXILIARY_BYTES = 4096  # it has some 400
 _POLL_S = 0.001
 
+Rows = Sequence[tuple[int, bytes, bytes]]  # address, bytes, mask
 Program = tuple[int, int, bytes]  # device and inode of its file, and its auxiliary vector
 
 
@@ -32,12 +33,13 @@ class Inside(Protocol):
     def allow_tracer(self, pid: int) -> bool: ...
     def read_memory(self, address: int, size: int) -> bytes: ...
     def memory_map(self) -> str: ...
+    def store(self, rows: Rows) -> list[str]: ...
 
 
 class SessionMemory(ProcessMemory):
     """Read from outside where that is permitted; else by `inside`, the agent, where it is ours."""
 
-    def __init__(self, pid: int, inside: Callable[[], Inside] | None) -> None:
+    def __init__(self, pid: int, inside: Inside | None) -> None:
         super().__init__(pid)
         self._inside = inside
         self._has_asked = False
@@ -106,7 +108,7 @@ class SessionMemory(ProcessMemory):
 
     def _helper(self) -> Inside | None:
         """None where the program restricts its own calls of the kernel: one of ours might end it."""
-        return None if self._inside is None or filters_calls(self.pid) else self._inside()
+        return None if self._inside is None or filters_calls(self.pid) else self._inside
 
     def _is_permitted(self, inside: Inside, recipe: Code) -> bool:
         """After the program has been asked to permit it, which is done once."""

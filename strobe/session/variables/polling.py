@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from strobe.errors import StrobeError
-from strobe.session.polls import Poll
 from strobe.session.session import Session
+from strobe.session.variables.polls import Poll
 from strobe.timeline.polls import PollEnd
 from strobe.values.reading import ReadResult, ReadTarget
 
@@ -39,7 +39,7 @@ class Polling(Iterator[Sample]):
         """Raises what Session.poll raises, and what is wrong with a target that can never be read. No target twice."""
         self._session = session
         self._waiting: queue.SimpleQueue[tuple[int, list[ReadResult]] | None] = queue.SimpleQueue()
-        refused = session.read_repeatedly(targets, depth).refused
+        refused = session.reader.repeated(targets, depth).refused
         for error in refused.values():
             raise error
         self._poll: Poll = session.poll(targets, interval_ms, duration_ms, depth, self)

@@ -1,25 +1,19 @@
-"""Reads of variables and memory of a session's program: from outside, without the agent, while the program runs."""
+"""Reads of one process's variables and memory: from outside, without the agent, while the program runs."""
 
 from __future__ import annotations
 
-import os
-import tempfile
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from strobe.capture.mapped_elf import unlisted
 from strobe.errors import StrobeError, failure
 from strobe.model import LoadedModule
 from strobe.session.modules import FileState, Modules, TracedModule, file_state
-from strobe.session.session_memory import Inside, Program, SessionMemory
-from strobe.symbols import ElfResolver, ModuleSymbols, SymbolResolver
+from strobe.session.variables.session_memory import Inside, Program, SessionMemory
+from strobe.symbols import ModuleSymbols, SymbolResolver
 from strobe.symbols.details import ModuleDetails
-from strobe.timeline import placement
-from strobe.timeline.records import SessionRecord
 from strobe.values.lookup.scope import Module, Scope
 from strobe.values.lookup.thread_blocks import GlibcThreads
 from strobe.values.printers.known import ProjectPrinters
@@ -30,67 +24,6 @@ from strobe.values.write.writing import Store, Writer, WriteResult, WriteTarget
 _LOADING = threading.Lock()  # what sessions share of debug information is made by one thread
 _EXECS = 100  # that a read is begun anew for
 _MAX_NAMES = 4096  # of addresses, that are kept for one repeated read
-
-
-class Readable(ABC):
-    """A session whose program's variables can be read while it runs, whichever process observes it."""
-
-    id: str
-    _reader: Reads | None = None
-
-    def read(self, targets: Sequence[ReadTarget], depth: int = 1) -> list[ReadResult]:
-        """Variables and memory at one moment; an error for each that fails.
-
-        Raises process_exited, read_refused, replaced_on_disk.
-        """
-        try:
-            return self._reads().read(targets, depth)
-        except ProcessLookupError as error:
-            raise self._gone() from error
-
-    def read_repeatedly(self, targets: Sequence[ReadTarget], depth: int = 1) -> RepeatedRead:
-        """Prepares reads of the same targets. Raises as `read`."""
-        try:
-            return RepeatedRead(self._reads(), targets, depth)
-        except ProcessLookupError as error:
-            raise self._gone() from error
-
-    def _reads(self) -> Reads:
-        record = self._record()
-        if record.status != "running":
-            raise self._not_here()
-        if self._reader is None:
-            self._reader = Reads(record.pid, self._symbols(), record.project_root, self._agent())
-        return self._reader
-
-    def read_warnings(self) -> list[str]:
-        """What is wrong with the project's descriptions of types, as the last read found."""
-        return [] if self._reader is None else self._reader.warnings
-
-    def keep_bytes(self, content: bytes) -> Path:
-        """Puts what was read into a new file of the session's folder."""
-        folder = placement.make_folder(self._record()) / "reads"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        descriptor, path = tempfile.mkstemp(".bin", "", folder)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        return Path(path)
-
-    def _symbols(self) -> SymbolResolver:
-        return ElfResolver()
-
-    def _agent(self) -> Callable[[], Inside] | None:
-        """How to reach the agent; None where it is another process's."""
-        return None
-
-    def _gone(self) -> StrobeError:
-        return failure("process_exited", session_id=self.id, how="it has just ended")
-
-    @abstractmethod
-    def _not_here(self) -> StrobeError: ...
-
-    @abstractmethod
-    def _record(self) -> SessionRecord: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +90,7 @@ class Reads:
         pid: int,
         resolver: SymbolResolver,
         project_root: str | None = None,
-        inside: Callable[[], Inside] | None = None,
+        inside: Inside | None = None,
     ) -> None:
         """`inside`: the agent, where this process has it."""
         self.pid = self._pid = pid

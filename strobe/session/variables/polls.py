@@ -12,14 +12,15 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from strobe import threads
 from strobe.errors import StrobeError, failure
-from strobe.session.samples import document, labels_of
 from strobe.timeline import snapshots
 from strobe.timeline.polls import PollEnd, PollRecord
-from strobe.values.reading import ReadResult, ReadTarget
+
+if TYPE_CHECKING:  # only where something is polled
+    from strobe.values.reading import ReadResult, ReadTarget
 
 log = logging.getLogger(__name__)
 
@@ -112,6 +113,8 @@ class Polls:
         listener: Listener | None,
     ) -> Poll:
         """Polls `targets`, which `source` reads, from this moment on. Raises too_many_polls."""
+        from strobe.session.variables.samples import labels_of
+
         with self._changed:
             if len(self._active) >= MAX_POLLS:
                 raise failure("too_many_polls", count=MAX_POLLS)
@@ -170,6 +173,8 @@ class Polls:
             return None
 
     def _tick(self, poll: Poll) -> None:
+        from strobe.session.variables.samples import document
+
         late = int((time.monotonic() - poll.due_s) / poll.interval_s)
         left = poll.record.expected - poll.record.samples - poll.record.missed
         if late >= left:
@@ -212,6 +217,8 @@ class Polls:
 
 def _read(poll: Poll) -> list[ReadResult]:
     """Errors of this tick alone where nothing can be read, as when the process has become a program without symbols."""
+    from strobe.values.reading import ReadResult
+
     try:
         return poll.source.read()
     except StrobeError as error:

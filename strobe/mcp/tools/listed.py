@@ -1,0 +1,7 @@
+"""All tools, in the order in which clients see them."""
+
+from __future__ import annotations
+
+from strobe.mcp.tools import delete_session, launch, list_sessions, query, read, stop, trace, write
+
+TOOLS = (launch.TOOL, trace.TOOL, query.TOOL, read.TOOL, write.TOOL, stop.TOOL, list_sessions.TOOL, delete_session.TOOL)

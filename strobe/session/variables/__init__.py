@@ -1,0 +1,1 @@
+"""Variables and memory of a session's program: read, written, and polled."""
