@@ -1,6 +1,6 @@
 """An ELF file as it lies on disk and as a process has it in memory, read in the same terms, to be compared.
 
-Reads /proc/PID/mem and /proc/PID/maps from outside; the process notices nothing. System V gABI, chapter 5.
+Reads /proc/PID/mem and /proc/PID/maps from outside; the process notices nothing.
 """
 
 from __future__ import annotations
@@ -13,33 +13,24 @@ from pathlib import Path
 
 from strobe.model import LoadedModule
 from strobe.resources import NATIVE_RECORDER
+from strobe.symbols.objects.elf_headers import (
+    PF_X,
+    PT_DYNAMIC,
+    PT_LOAD,
+    PT_NOTE,
+    ElfHeaders,
+    Read,
+    Segment,
+    build_id,
+    dynamic_entries,
+)
 
-_MAGIC = b"\x7fELF"
-_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-_SEGMENT = struct.Struct("<IIQQQQQQ")  # Elf64_Phdr: type, flags, offset, vaddr, paddr, filesz, memsz, align
-_NOTE = struct.Struct("<III")
-_PT_LOAD, _PT_DYNAMIC, _PT_NOTE = 1, 2, 4
-_PF_X = 1
-_NT_GNU_BUILD_ID = 3
 _DT_TEXTREL = 22
-_PAGE = 4096
 _MOST_SEGMENTS = 256
 _MOST_NOTE_BYTES = 1 << 16
 _CHUNK = 1 << 20
 
 Peek = Callable[[int, int], bytes | None]  # (address, size) -> bytes, None where not all can be read
-Read = Callable[[int, int], bytes]  # (offset or address, size) -> bytes, fewer where there are no more
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A program header. `address` is link-time, `size` in bytes of what the file holds."""
-
-    kind: int
-    flags: int
-    offset: int
-    address: int
-    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +38,8 @@ class Layout:
     """What tells one build from another: where what is loaded, and the build id, where there is one."""
 
     loads: tuple[Segment, ...]
+    link_base: int
     build_id: str | None
-
-    @property
-    def link_base(self) -> int:
-        """The lowest address that is loaded, on a page boundary."""
-        return min((load.address for load in self.loads), default=0) // _PAGE * _PAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +78,17 @@ class MappedElf:
 
     def layout(self) -> Layout | None:
         """None where no ELF header lies at the base."""
-        header = self._read(self._base, _HEADER.size)
-        segments = _segments(header, lambda offset, size: self._read(self._base + offset, size))
-        if segments is None:
+        headers = _headers(lambda offset, size: self._read(self._base + offset, size))
+        if headers is None:
             return None
-        lowest = min((item.address for item in segments if item.kind == _PT_LOAD), default=0) // _PAGE * _PAGE
-        return _layout(segments, lambda note: self._read(self._base + note.address - lowest, note.size))
+        slide = self._base - headers.link_base
+        return _layout(headers, lambda note: self._read(note.address + slide, note.size))
 
     def has_code_of(self, file: ElfFile) -> bool:
         """Whether all code of the file stands in memory, byte by byte."""
         lowest = file.layout.link_base
         for load in file.layout.loads:
-            if load.flags & _PF_X:
+            if load.flags & PF_X:
                 for start in range(0, load.size, _CHUNK):
                     size = min(_CHUNK, load.size - start)
                     here = self._read(self._base + load.address - lowest + start, size)
@@ -143,12 +129,12 @@ class ElfFile:
     def __init__(self, path: str) -> None:
         """Raises OSError where it cannot be opened, ValueError where it is no 64-bit ELF file."""
         self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        segments = _segments(self.read(0, _HEADER.size), self.read)
-        if segments is None:
+        headers = _headers(self.read)
+        if headers is None:
             self.close()
             raise ValueError(f"{path} is no ELF file")
-        self.layout = _layout(segments, lambda note: self.read(note.offset, note.size))
-        self.relocates_code = _has_text_relocations(segments, self.read)
+        self.layout = _layout(headers, lambda note: self.read(note.offset, note.size))
+        self.relocates_code = _has_text_relocations(headers, self.read)
         self.status = os.fstat(self._descriptor)
 
     def close(self) -> None:
@@ -231,41 +217,24 @@ def _parsed(text: str) -> Iterator[Mapping]:
         yield Mapping(start, end, int(fields[2], 16), "x" in fields[1], device, int(fields[4]), path)
 
 
-def _segments(header: bytes, read: Read) -> list[Segment] | None:
-    if len(header) < _HEADER.size or not header.startswith(_MAGIC) or header[4] != 2:
+def _headers(read: Read) -> ElfHeaders | None:
+    """None where no header of a program lies there."""
+    try:
+        headers = ElfHeaders(read)
+        return headers if len(headers.segments) <= _MOST_SEGMENTS and headers.cpu else None
+    except (ValueError, struct.error):
         return None
-    fields = _HEADER.unpack(header)
-    offset, entry_size, count = fields[5], fields[9], fields[10]
-    if entry_size != _SEGMENT.size or count > _MOST_SEGMENTS:
-        return None
-    table = read(offset, entry_size * count)
-    if len(table) < entry_size * count:
-        return None
-    return [Segment(row[0], row[1], row[2], row[3], row[5]) for row in _SEGMENT.iter_unpack(table)]
 
 
-def _layout(segments: list[Segment], read: Callable[[Segment], bytes]) -> Layout:
-    notes = (item for item in segments if item.kind == _PT_NOTE and item.size <= _MOST_NOTE_BYTES)
-    build_id = next(filter(None, (_build_id(read(item)) for item in notes)), None)
-    return Layout(tuple(item for item in segments if item.kind == _PT_LOAD), build_id)
+def _layout(headers: ElfHeaders, read: Callable[[Segment], bytes]) -> Layout:
+    notes = (item for item in headers.segments if item.kind == PT_NOTE and item.size <= _MOST_NOTE_BYTES)
+    loads = tuple(item for item in headers.segments if item.kind == PT_LOAD)
+    return Layout(loads, headers.link_base, build_id(read(item) for item in notes))
 
 
-def _build_id(notes: bytes) -> str | None:
-    position = 0
-    while position + _NOTE.size <= len(notes):
-        name_size, size, kind = _NOTE.unpack_from(notes, position)
-        name = position + _NOTE.size
-        content = name + (name_size + 3) // 4 * 4
-        if kind == _NT_GNU_BUILD_ID and notes[name : name + name_size] == b"GNU\0":
-            return notes[content : content + size].hex()
-        position = content + (size + 3) // 4 * 4
-    return None
-
-
-def _has_text_relocations(segments: list[Segment], read: Read) -> bool:
+def _has_text_relocations(headers: ElfHeaders, read: Read) -> bool:
     """Whether the loader writes into the code, which then differs from the file's."""
-    dynamic = next((item for item in segments if item.kind == _PT_DYNAMIC), None)
+    dynamic = next((item for item in headers.segments if item.kind == PT_DYNAMIC), None)
     if dynamic is None or dynamic.size > _MOST_NOTE_BYTES:
         return False
-    table = read(dynamic.offset, dynamic.size // 16 * 16)
-    return any(tag == _DT_TEXTREL for tag, _ in struct.iter_unpack("<QQ", table[: len(table) // 16 * 16]))
+    return any(tag == _DT_TEXTREL for tag, _ in dynamic_entries(read(dynamic.offset, dynamic.size)))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,15 +15,11 @@ from strobe.capture.attachable import refused
 from strobe.capture.sanitizers import has_thread_sanitizer
 from strobe.errors import failure
 from strobe.model import LaunchSpec
+from strobe.symbols.objects.damage import UNREADABLE
+from strobe.symbols.objects.elf_headers import ET_DYN, ET_EXEC, MAGIC, PT_INTERP, ElfHeaders, reader_of
 from strobe.symbols.objects.macho import is_macho
 
-_ELF_MAGIC = b"\x7fELF"
-_HEADER_BYTES = 64
-_CLASS_64, _LITTLE_ENDIAN = 2, 1
-_TYPES_THAT_RUN = (2, 3)  # ET_EXEC, ET_DYN
-_PT_INTERP = 3
-_MACHINES = {3: "x86 (32 bit)", 40: "ARM (32 bit)", 62: "x86-64", 183: "aarch64", 243: "RISC-V"}
-_HOST_MACHINES = {"x86_64": 62, "aarch64": 183}
+_TYPES_THAT_RUN = (ET_EXEC, ET_DYN)
 _MAX_INTERPRETERS = 4  # as the kernel: a script's interpreter may itself be a script
 
 
@@ -80,8 +75,8 @@ def _hint(command: str, folders: Sequence[Path]) -> str:
 def _behind_scripts(path: str, argv: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
     for _ in range(_MAX_INTERPRETERS):
         head = _read_head(path)
-        if head.startswith(_ELF_MAGIC):
-            _check_elf(path, head, path)
+        if head.startswith(MAGIC):
+            _check_elf(path, path)
             return path, argv
         if is_macho(head):
             raise failure("macho_program", path=path)
@@ -123,31 +118,23 @@ def _interpreter(script: str, words: list[str], env: Mapping[str, str]) -> tuple
     return str(Path(found).absolute()), tuple(option.strip() for option in options)
 
 
-def _check_elf(path: str, head: bytes, opened_by: str) -> None:
-    """ELF header as in the System V ABI, chapter 4. `opened_by`: another path of the file, `path` is for the user."""
-    if len(head) < _HEADER_BYTES:
-        raise failure("not_a_program", path=path)
+def _check_elf(path: str, opened_by: str) -> None:
+    """`opened_by`: another path of the file, `path` is for the user."""
+    try:
+        with Path(opened_by).open("rb") as file:
+            headers = ElfHeaders(reader_of(file))
+            has_interpreter = any(segment.kind == PT_INTERP for segment in headers.segments)
+    except UNREADABLE as error:
+        raise failure("not_a_program", path=path) from error
     host = os.uname().machine
-    (kind, machine) = struct.unpack_from("<HH", head, 16)
-    if head[4] != _CLASS_64 or head[5] != _LITTLE_ENDIAN or machine != _HOST_MACHINES.get(host):
-        named = _MACHINES.get(machine, f"machine {machine}")
-        raise failure("wrong_architecture", path=path, machine=named, host=host)
-    if kind not in _TYPES_THAT_RUN:
+    if headers.cpu.replace("-", "_") != host:
+        raise failure("wrong_architecture", path=path, machine=headers.machine, host=host)
+    if headers.file_type not in _TYPES_THAT_RUN:
         raise failure("not_a_program", path=path)
-    if not _has_interpreter(opened_by, head):
+    if not has_interpreter:
         raise failure("static_program", path=path)
     if has_thread_sanitizer(opened_by):
         raise failure("thread_sanitizer", path=path)
-
-
-def _has_interpreter(path: str, head: bytes) -> bool:
-    (table,) = struct.unpack_from("<Q", head, 32)
-    entry_bytes, entries = struct.unpack_from("<HH", head, 54)
-    with Path(path).open("rb") as file:
-        file.seek(table)
-        rows = file.read(entry_bytes * entries)
-    starts = range(0, len(rows) - 3, entry_bytes) if entry_bytes else ()
-    return any(struct.unpack_from("<I", rows, start)[0] == _PT_INTERP for start in starts)
 
 
 def check_running(pid: int) -> str:
@@ -162,5 +149,6 @@ def check_running(pid: int) -> str:
         raise refused(pid, error.strerror, is_permission=True) from error
     with program:  # the process may end meanwhile
         opened_by = f"/proc/self/fd/{program.fileno()}"
-        _check_elf(path, _read_head(opened_by), opened_by)
+        _read_head(opened_by)
+        _check_elf(path, opened_by)
     return path

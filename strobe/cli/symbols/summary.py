@@ -22,6 +22,7 @@ from strobe.model import FunctionSymbol
 from strobe.symbols import unsafe_reason
 from strobe.symbols.names import SCOPE
 from strobe.symbols.objects.debug_files import CompleteImage
+from strobe.symbols.objects.elf_headers import ET_CORE, ET_DYN, ET_EXEC, ET_REL, MAGIC, ElfHeaders, reader_of
 from strobe.symbols.objects.formats import open_image
 from strobe.symbols.objects.image import Image
 
@@ -53,8 +54,6 @@ _LANGUAGES = {
 }
 _GO_PACKAGE = re.compile(r"((?:[^/(\[]+/)*[^./(\[]+)\.")
 _HEADER_BYTES = 32
-_ELF_LINKED = (2, 3)  # ET_EXEC, ET_DYN
-_ET_DYN = 3
 _MACHO = b"\xcf\xfa\xed\xfe"
 _MACHO_KINDS = {1: "object file", 2: "program", 6: "shared library", 8: "plugin", 10: "debug information (dSYM)"}
 
@@ -113,21 +112,21 @@ def _kind(program: Image) -> str:
     """Format, machine and kind: "ELF x86-64 program"."""
     with Path(program.path).open("rb") as file:
         head = file.read(_HEADER_BYTES)
+        headers = ElfHeaders(reader_of(file)) if head.startswith(MAGIC) else None
     sections = {section.name for section in program.sections()}
-    if head[:4] != b"\x7fELF":
+    if headers is None:
         number = struct.unpack_from("<I", head, 12)[0] if head[:4] == _MACHO else 0
         return f"Mach-O {program.machine} {_MACHO_KINDS.get(number, 'part of a universal file')}"
     if ".text" not in sections and ".debug_info" in sections:
         return f"ELF {program.machine} debug information, apart from its program"
-    return f"ELF {program.machine} {_elf_kind(head, '.interp' in sections, Path(program.path).name)}"
+    return f"ELF {program.machine} {_elf_kind(headers, '.interp' in sections, Path(program.path).name)}"
 
 
-def _elf_kind(head: bytes, has_interpreter: bool, name: str) -> str:
+def _elf_kind(headers: ElfHeaders, has_interpreter: bool, name: str) -> str:
     """libc.so.6 can be run, too, and static programs that may lie anywhere are shared objects by their type."""
-    number, entry = struct.unpack_from("<H6xQ", head, 16)
-    if number not in _ELF_LINKED:
-        return {1: "object file", 4: "core file"}.get(number, "file")
-    if number == _ET_DYN and (".so" in name or not entry):
+    if headers.file_type not in (ET_EXEC, ET_DYN):
+        return {ET_REL: "object file", ET_CORE: "core file"}.get(headers.file_type, "file")
+    if headers.file_type == ET_DYN and (".so" in name or not headers.entry):
         return "shared library"
     return "program" if has_interpreter else "program, statically linked: cannot be traced"
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from elftools.dwarf.die import DIE
 from elftools.dwarf.typeunit import TypeUnit
 
+from strobe.symbols.objects.damage import of_pyelftools
+
 QUALIFIERS = {
     "DW_TAG_const_type": "const",
     "DW_TAG_volatile_type": "volatile",
@@ -25,9 +27,16 @@ class Doubt(ValueError):
     """What is known does not settle how a value is passed."""
 
 
+@of_pyelftools
 def target(die: DIE, attribute: str = "DW_AT_type") -> DIE | None:
     """The DIE that an attribute refers to; None where it is missing (void, for a type)."""
     return die.get_DIE_from_attribute(attribute) if attribute in die.attributes else None
+
+
+@of_pyelftools
+def _at(beside: DIE, offset: int) -> DIE:
+    """The DIE at an offset in the same unit."""
+    return beside.cu.get_DIE_from_refaddr(offset)
 
 
 def number(die: DIE, attribute: str) -> int | None:
@@ -82,7 +91,7 @@ def _listed(die: DIE, known: dict[int, list[DIE]]) -> Iterator[DIE]:
         if depth == 0:
             known[die.offset] = listed
             return
-        child = die.cu.get_DIE_from_refaddr(offset)
+        child = _at(die, offset)
         offset += child.size
         if child.is_null():
             depth -= 1
@@ -106,7 +115,7 @@ def around(die: DIE) -> list[DIE]:
     scopes: list[DIE] = []
     offset = top.offset + top.size
     while offset < die.offset:
-        found = die.cu.get_DIE_from_refaddr(offset)
+        found = _at(top, offset)
         offset += found.size
         if found.is_null():
             if not scopes:

@@ -17,6 +17,7 @@ from elftools.dwarf.dwarfinfo import DWARFInfo
 from elftools.dwarf.typeunit import TypeUnit
 
 from strobe.symbols.dwarf.abbreviations import LazyAbbreviations
+from strobe.symbols.objects.damage import of_pyelftools
 
 _LONG_FORMAT, _RESERVED = 0xFFFFFFFF, 0xFFFFFFF0  # DWARF 5, section 7.4
 _UNIT_TYPES = (0x02, 0x06)  # DW_UT_type, DW_UT_split_type
@@ -43,11 +44,16 @@ class QuickUnit(CompileUnit):
         self.known_children: dict[int, list[DIE]] = {}
         self._known_dies: dict[int, DIE] = {}
 
+    @of_pyelftools
     def get_DIE_from_refaddr(self, refaddr: int) -> DIE:
         found = self._known_dies.get(refaddr)
         if found is None:
             found = self._known_dies[refaddr] = super().get_DIE_from_refaddr(refaddr)
         return found
+
+    @of_pyelftools
+    def get_top_DIE(self) -> DIE:
+        return super().get_top_DIE()
 
     def forget(self) -> None:
         """Lets go DIEs that nobody else has: they are read again when they are asked for."""
@@ -76,13 +82,24 @@ class UnitFinder(DWARFInfo):
             self._abbreviations[offset] = LazyAbbreviations(self.debug_abbrev_sec.stream, offset)
         return self._abbreviations[offset]
 
+    @of_pyelftools
     def get_CU_containing(self, refaddr: int) -> CompileUnit:
         """The unit of .debug_info at an offset, without a look at those before it."""
         return self._cached_CU_at_offset(_holding(self._info_heads, refaddr).start)
 
+    @of_pyelftools
+    def get_CU_at(self, offset: int) -> CompileUnit:
+        return super().get_CU_at(offset)
+
+    @of_pyelftools
+    def get_addr(self, cu: CompileUnit | TypeUnit, addr_index: int) -> int:
+        """The address with this index in .debug_addr."""
+        return int(super().get_addr(cu, addr_index))
+
     def _parse_CU_at_offset(self, offset: int) -> CompileUnit:
         return QuickUnit(super()._parse_CU_at_offset(offset))
 
+    @of_pyelftools
     def get_DIE_from_refaddr(self, refaddr: int, cu: CompileUnit | None = None) -> DIE:
         """The DIE at an offset of .debug_info, of the alternate file where the offset says so."""
         if not self._base and refaddr & ALTERNATE and self.supplementary_dwarfinfo is not None:
@@ -94,6 +111,7 @@ class UnitFinder(DWARFInfo):
         in_types, head = self._signatures[sig8]
         return self.types_die(head.type_offset) if in_types else self.get_DIE_from_refaddr(head.type_offset)
 
+    @of_pyelftools
     def types_die(self, offset: int) -> DIE:
         """The DIE at an offset of .debug_types (DWARF 4)."""
         start = _holding(self._types_heads, offset).start

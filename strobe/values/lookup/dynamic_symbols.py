@@ -1,6 +1,6 @@
 """Symbols that a loaded library exports, looked up in the process's own memory: its file may be another by now.
 
-System V gABI, chapter 5 (program header, dynamic section); the hash table is GNU's.
+System V gABI, chapter 5 (dynamic section); the hash table is GNU's.
 """
 
 from __future__ import annotations
@@ -8,12 +8,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-_SEGMENT = struct.Struct("<IIQQQQQQ")
-_PT_LOAD, _PT_DYNAMIC = 1, 2
+from strobe.symbols.objects.elf_headers import PT_DYNAMIC, ElfHeaders, dynamic_entries
+
 _DT_STRTAB, _DT_SYMTAB, _DT_GNU_HASH = 5, 6, 0x6FFFFEF5
 _SYMBOL_BYTES = 24
 _MOST_ENTRIES = 512  # of a dynamic section, and symbols in one chain
-_MOST_SEGMENTS = 64
 _MOST_NAME = 128
 
 Peek = Callable[[int, int], bytes | None]
@@ -63,21 +62,19 @@ class DynamicSymbols:
         return self._peek(self._tables[_DT_STRTAB] + offset, len(name) + 1) == name + b"\0"
 
     def _read_headers(self, base: int) -> None:
-        header = self._peek(base, 64)
-        if header is None or header[:5] != b"\x7fELF\x02":
+        try:
+            headers = ElfHeaders(lambda offset, size: self._peek(base + offset, size) or b"")
+            segments = headers.segments
+        except (ValueError, struct.error):
             return
-        offset, count = int.from_bytes(header[32:40], "little"), int.from_bytes(header[56:58], "little")
-        table = self._peek(base + offset, _SEGMENT.size * min(count, _MOST_SEGMENTS))
-        segments = [] if table is None else list(_SEGMENT.iter_unpack(table))
-        lowest = min((row[3] for row in segments if row[0] == _PT_LOAD), default=0) // 4096 * 4096
-        self._slide = base - lowest
-        dynamic = next((row for row in segments if row[0] == _PT_DYNAMIC), None)
+        self._slide = base - headers.link_base
+        dynamic = next((segment for segment in segments if segment.kind == PT_DYNAMIC), None)
         if dynamic is not None:
-            self._read_dynamic(dynamic[3] + self._slide, min(dynamic[6], 16 * _MOST_ENTRIES) // 16 * 16, base)
+            self._read_dynamic(dynamic.address + self._slide, min(dynamic.memory_size, 16 * _MOST_ENTRIES), base)
 
     def _read_dynamic(self, address: int, size: int, base: int) -> None:
         content = self._peek(address, size)
-        for tag, value in () if content is None else struct.iter_unpack("<QQ", content):
+        for tag, value in dynamic_entries(content or b""):
             if tag in (_DT_STRTAB, _DT_SYMTAB, _DT_GNU_HASH):  # some loaders move these to where they are
                 self._tables.setdefault(tag, value if value >= base else value + self._slide)
         if len(self._tables) == 3:

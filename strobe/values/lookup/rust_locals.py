@@ -6,17 +6,17 @@ not used, whose place debug information then gives as 0, as it may be of the oth
 
 from __future__ import annotations
 
-from elftools.elf.elffile import ELFFile
+from contextlib import closing
 
+from strobe.errors import StrobeError
 from strobe.symbols.objects.damage import UNREADABLE
+from strobe.symbols.objects.elf import ElfImage
 from strobe.symbols.variables import Variable, Variables
 
 _NAMES = tuple(
     f"{{constant#0}}::{{closure#{n}}}::{name}" for name in ("__RUST_STD_INTERNAL_VAL", "VAL") for n in (1, 0)
 )
 _OLDER = ("__getit::VAL", "__getit::__KEY")  # before 1.77
-_SYMBOL_BYTES = 24
-_TLS = 6  # STT_TLS
 
 
 def thread_locals(name: str, variables: Variables, path: str) -> list[Variable]:
@@ -32,16 +32,9 @@ def thread_locals(name: str, variables: Variables, path: str) -> list[Variable]:
 def _defined(path: str) -> set[bytes]:
     """Names of the thread-local symbols that a file has; none where it has been stripped."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - elftools wants a file
-            table = ELFFile(file).get_section_by_name(".symtab")
-            if table is None:
-                return set()
-            data, names = table.data(), table.stringtable.data()  # type: ignore[attr-defined]
+        with closing(ElfImage(path)) as image:
+            return image.thread_locals()
+    except StrobeError:
+        return set()
     except UNREADABLE:
         return set()
-    except OSError:
-        return set()
-    rows = (data[at : at + _SYMBOL_BYTES] for at in range(0, len(data) - _SYMBOL_BYTES + 1, _SYMBOL_BYTES))
-    wanted = (row for row in rows if row[4] & 15 == _TLS and row[6:8] != bytes(2))
-    offsets = (int.from_bytes(row[:4], "little") for row in wanted)
-    return {names[offset : names.find(b"\0", offset)] for offset in offsets}
