@@ -19,7 +19,6 @@ class Settings:
     """Limits and retention; the keys and ranges of the file are in `KEYS`. Sizes in bytes, times as named."""
 
     events_max_per_session: int = 4_000_000
-    test_status_retry_ms: int = 5_000
     daemon_idle_minutes: int = 30
     storage_retain_days: int = 7
     storage_max_bytes: int = 10 << 30
@@ -30,7 +29,6 @@ class Settings:
 KEYS: dict[str, tuple[str, int, int]] = {
     "events.maxPerSession": ("events_max_per_session", 1_000, 1_000_000_000),
     "events.textBytes": ("events_text_bytes", 8, 1_024),
-    "test.statusRetryMs": ("test_status_retry_ms", 500, 60_000),
     "daemon.idleMinutes": ("daemon_idle_minutes", 1, 1_440),
     "storage.retainDays": ("storage_retain_days", 0, 365),
     "storage.maxBytes": ("storage_max_bytes", 10 << 20, 1 << 40),

@@ -101,6 +101,7 @@ py::dict named_steps() {
     steps["DROP"] = static_cast<int>(STROBE_RECIPE_DROP);
     steps["CALC"] = static_cast<int>(STROBE_RECIPE_CALC);
     steps["GO"] = static_cast<int>(STROBE_RECIPE_GO);
+    steps["REQUIRE"] = static_cast<int>(STROBE_RECIPE_REQUIRE);
     steps["WHEN"] = static_cast<int>(STROBE_RECIPE_WHEN);
     steps["REPEAT"] = static_cast<int>(STROBE_RECIPE_REPEAT);
     steps["REPEAT_MANY"] = static_cast<int>(STROBE_RECIPE_REPEAT_MANY);

@@ -143,6 +143,19 @@ static uint32_t recipe_go(struct recipe_run* run) {
     return STROBE_RECIPE_OK;
 }
 
+static uint32_t recipe_require(struct recipe_run* run) {
+    struct recipe_word number;
+    if (!strobe_recipe_pop(run, &number)) return STROBE_RECIPE_MALFORMED;
+    if (run->place.status != STROBE_RECIPE_OK) return STROBE_RECIPE_OK;
+    if (number.status != STROBE_RECIPE_OK) {
+        run->place = number;
+    } else if (!number.value) {
+        run->place.status = STROBE_RECIPE_BROKEN;
+        run->place.step = run->at;
+    }
+    return STROBE_RECIPE_OK;
+}
+
 static uint32_t recipe_when(struct recipe_run* run, const struct strobe_recipe_step* step) {
     struct recipe_word number;
     if (!strobe_recipe_pop(run, &number) || step->count >= run->count - run->at) return STROBE_RECIPE_MALFORMED;
@@ -166,6 +179,8 @@ uint32_t strobe_recipe_count(struct recipe_run* run, const struct strobe_recipe_
             return step->width == STROBE_RECIPE_SELECT ? recipe_select(run) : recipe_calculate(run, step->width);
         case STROBE_RECIPE_GO:
             return recipe_go(run);
+        case STROBE_RECIPE_REQUIRE:
+            return recipe_require(run);
         case STROBE_RECIPE_WHEN:
             return recipe_when(run, step);
         case STROBE_RECIPE_NOTE:

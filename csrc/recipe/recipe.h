@@ -47,6 +47,7 @@ enum {
     STROBE_RECIPE_DROP,     /* takes the top number away */
     STROBE_RECIPE_CALC,     /* takes two numbers, pushes what operation width makes of them; SELECT takes three */
     STROBE_RECIPE_GO,       /* takes a number: place = that */
+    STROBE_RECIPE_REQUIRE,  /* takes a number: the place is bad where it is 0, or bad */
     STROBE_RECIPE_WHEN,     /* takes a number: leaves out the count steps that follow where it is 0, or bad */
     /* loops: what follows up to NEXT, count times at most; then the place is what it was before */
     STROBE_RECIPE_REPEAT,      /* count times, operand bytes further each time */
@@ -99,7 +100,8 @@ enum {
     STROBE_RECIPE_UNREADABLE, /* `address` could not be read, by `step` */
     STROBE_RECIPE_FULL,       /* no room for its bytes */
     STROBE_RECIPE_CUT,        /* a text that goes on, or ends where nothing can be read; a loop with more turns */
-    STROBE_RECIPE_BROKEN,     /* what memory holds contradicts itself: a tree's node at `address`; divided by 0 */
+    STROBE_RECIPE_BROKEN,     /* what memory holds contradicts itself: a tree's node at `address`; divided by 0; what
+                                 REQUIRE needs */
     STROBE_RECIPE_MALFORMED,  /* of a recipe: an unknown step, a loop or a place without its counterpart */
     STROBE_RECIPE_ENDLESS     /* of a recipe: more steps than are allowed */
 };

@@ -114,6 +114,20 @@ void numbers_are_calculated() {
     CHECK_EQUAL(run(memory, {base(0x1000), constant(0), step(STROBE_RECIPE_GO), bytes(1), kEnd}).items, "1000 1 2:;");
 }
 
+void what_is_required_decides_whether_the_place_is_good() {
+    Memory memory;
+    memory.put(0x1000, 0x80);
+    const strobe_recipe_step require = step(STROBE_RECIPE_REQUIRE);
+    CHECK_EQUAL(run(memory, {base(0x1000), constant(7), require, bytes(1), kEnd}).items, "1000 0 3: 80;");
+    CHECK_EQUAL(run(memory, {base(0x1000), constant(0), require, bytes(1), kEnd}).items, "1000 5 2:;");
+    CHECK_EQUAL(run(memory, {base(0x4000), number(8), base(0x1000), require, bytes(1), kEnd}).items, "4000 2 1:;");
+    CHECK_EQUAL(
+        run(memory, {base(0x1000), constant(0), require, constant(0x1000), step(STROBE_RECIPE_GO), bytes(1), kEnd})
+            .items,
+        "1000 5 2:;");  // a place that is bad stays so
+    CHECK_EQUAL(run(memory, {require, kEnd}).status, static_cast<std::uint32_t>(STROBE_RECIPE_MALFORMED));
+}
+
 void virtual_bases() {
     Memory memory;
     memory.put(0x1000, 0x1040);  // the vtable pointer
@@ -209,6 +223,7 @@ int main() {
     texts_end_at_zero_or_are_cut();
     loops_and_conditions();
     numbers_are_calculated();
+    what_is_required_decides_whether_the_place_is_good();
     virtual_bases();
     nonsense_is_refused();
     random_recipes_end();

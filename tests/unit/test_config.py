@@ -76,7 +76,7 @@ def test_a_home_that_is_a_link_to_one_of_ours(strobe_home: Path, tmp_path: Path)
 
 
 def test_without_files_the_defaults_hold(strobe_home: Path, tmp_path: Path) -> None:
-    assert load_settings(str(tmp_path)) == (Settings(4_000_000, 5_000, 30, 7, 10 << 30), [])
+    assert load_settings(str(tmp_path)) == (Settings(4_000_000, 30, 7, 10 << 30), [])
 
 
 def test_project_overrides_home_overrides_defaults(strobe_home: Path, tmp_path: Path) -> None:
@@ -89,10 +89,10 @@ def test_project_overrides_home_overrides_defaults(strobe_home: Path, tmp_path: 
 
 
 def test_settings_are_read_again_at_each_call(strobe_home: Path) -> None:
-    write_settings(strobe_home, {"test.statusRetryMs": 600})
-    assert load_settings(None)[0].test_status_retry_ms == 600
-    write_settings(strobe_home, {"test.statusRetryMs": 700})
-    assert load_settings(None)[0].test_status_retry_ms == 700
+    write_settings(strobe_home, {"daemon.idleMinutes": 6})
+    assert load_settings(None)[0].daemon_idle_minutes == 6
+    write_settings(strobe_home, {"daemon.idleMinutes": 7})
+    assert load_settings(None)[0].daemon_idle_minutes == 7
 
 
 @pytest.mark.parametrize("key", KEYS)

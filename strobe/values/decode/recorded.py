@@ -16,6 +16,7 @@ from strobe.values.memory.recipes import BROKEN, FULL, NULL, OK, UNREADABLE, Ite
 from strobe.values.model import PointerTo, Problem
 
 _WORD = 8
+_OTHER_VERSION = Problem("<recorded by another version of Strobe>")
 NameAt = Callable[[int], str | None]
 
 
@@ -33,8 +34,9 @@ class _Block:
 @dataclass(frozen=True, slots=True)
 class _Description:
     """What blocks of one number are. `label`: of a watch; `text`: what it is read of. `is_pointer`: the argument is a
-    pointer to it. `pointers`: by the step that follows them; by the step that finds it out, what is
-    not there. `library`: the file that has it, where that may be unloaded."""
+    pointer to it. `shape`: None of a script's, and of what another version of Strobe has recorded. `pointers`: by the
+    step that follows them; by the step that finds it out, what is not there. `library`: the file that has it, where
+    that may be unloaded."""
 
     shape: Shape | None
     label: str = ""
@@ -99,16 +101,20 @@ def _watched(block: _Block, known: _Description, name_at: NameAt) -> Any:
         return Problem("Null pointer")
     if block.status == UNREADABLE and known.library and is_nowhere(block.words[0]):
         return _not_loaded(known)
-    if block.status != OK or known.shape is None:
+    if block.status != OK:
         return Problem(f"Address not readable: {block.words[0]:#x}")
+    if known.shape is None:
+        return _OTHER_VERSION
     part = Part(block.words[0].to_bytes(_WORD, "little"), 0, 0, known.text)
     return known.shape.value(part, Decoding(iter(()), name_at, {}))
 
 
 def _structure(block: _Block, known: _Description, name: str, name_at: NameAt) -> Any:
     items = _items(block.words)
-    if known.shape is None or not items:
+    if not items:
         return Problem("<not recorded>")
+    if known.shape is None:
+        return _OTHER_VERSION
     first = items[0]
     if known.library and any(not item.is_there and is_nowhere(item.address) for item in items):
         return _not_loaded(known)
@@ -195,7 +201,10 @@ def _script(block: _Block) -> Any:
 @lru_cache(maxsize=1 << 10)
 def _described(text: str) -> _Description:
     row = json.loads(text)
-    shape = stored.load(json.dumps(row["shape"])) if "shape" in row else None
+    try:
+        shape = stored.load(json.dumps(row["shape"])) if "shape" in row else None
+    except ValueError:
+        shape = None
     pointers = tuple((int(step), name) for step, name in row.get("pointers", {}).items())
     return _Description(
         shape,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from strobe.symbols.types.model import Base, Field, Record, Variant
 from strobe.values.decode.structures import Form, Forms
 from strobe.values.lookup.place import Place
-from strobe.values.memory.recipes import Steps
 from strobe.values.printers.inside import Inside
 
 
@@ -37,7 +36,7 @@ def into_variant(place: Place, record: Record, variant: Variant, text: str) -> N
     if told.is_told:
         chosen = forms[variants.variants.index(variant)]
         place.recipe.numbers((("NUMBER", width, 0, at), *told.is_there(chosen)))
-        _go_where(place, (("PLACE", 0, 0, 0),), f"{text} is not {variant.name}")
+        place.refused[place.recipe.require()] = f"{text} is not {variant.name}"
         place.recipe.drop()
     step_into(place, variant.field)
 
@@ -55,22 +54,10 @@ def go_inside(place: Place, inside: Inside, text: str, absent: str) -> None:
     """To a value in one of a library, which was reached as `text`. `absent`: why there is none, where there is none."""
     if inside.condition:
         place.recipe.numbers(inside.condition)
-        step = _go_where(place, inside.address, absent)
-    else:
-        place.recipe.numbers(inside.address)
-        step = place.recipe.go()
+        place.refused[place.recipe.require()] = absent
+    place.recipe.numbers(inside.address)
+    step = place.recipe.go()
     place.is_const = place.is_const and not inside.is_away
     place.type = inside.type
     if inside.is_away:
         place.dereferenced[step] = text
-
-
-def _go_where(place: Place, address: Steps, refusal: str) -> int:
-    """Where the top number, which is taken away, is not 0; else the place is bad, divided by 0. The step that goes."""
-    is_zero: Steps = (("CONSTANT", 0, 0, 0), ("EQUAL", 0, 0, 0))
-    place.recipe.numbers((*is_zero, *is_zero, *address, ("PICK", 0, 1, 0)))
-    place.refused[len(place.recipe.code)] = refusal
-    place.recipe.numbers((("DIVIDED", 0, 0, 0),))
-    step = place.recipe.go()
-    place.recipe.drop()
-    return step

@@ -8,12 +8,11 @@ from strobe.errors import StrobeError, failure
 from strobe.symbols.dwarf.locations import AtAddress, ThreadLocal
 from strobe.symbols.later import Later
 from strobe.symbols.select.nearest import nearest_names
+from strobe.symbols.types.fields import field_names, path_to
 from strobe.symbols.types.model import (
     VOID,
     Array,
-    Base,
     Encoding,
-    Field,
     Pointer,
     Qualified,
     Record,
@@ -260,41 +259,8 @@ def pointer_to(target: Type) -> Pointer:
     return Pointer("", 8, None, Later(lambda: target, nullcontext()))
 
 
-def path_to(record: Record, name: str, depth: int = 0) -> list[Field | Base] | None:
-    """Through anonymous records and base classes; its own fields come before those of its bases."""
-    parts = record.parts
-    for item in parts.fields:
-        if item.name == name and item.bit_offset is not None:
-            return [item]
-    for inner in _spread(record):
-        plain = inner.type.bare
-        if isinstance(plain, Record) and depth < _MAX_NESTING:
-            if isinstance(inner, Base) and name in (plain.name, plain.name.rpartition("::")[2]):
-                return [inner]
-            below = path_to(plain, name, depth + 1)
-            if below is not None:
-                return [inner, *below]
-    return None
-
-
 def _has(record: Record, name: str) -> bool:
     return record.is_declaration or variant_of(record, name) is not None or path_to(record, name) is not None
-
-
-def _spread(record: Record) -> list[Field | Base]:
-    """What has fields that belong to the record."""
-    unnamed = [item for item in record.parts.fields if not item.name and item.bit_offset is not None]
-    return [*unnamed, *record.parts.bases]
-
-
-def field_names(record: Record, depth: int = 0) -> list[str]:
-    """Those that `path_to` finds."""
-    names = [item.name for item in record.parts.fields if item.name and not item.is_vtable_pointer]
-    for inner in _spread(record):
-        plain = inner.type.bare
-        if isinstance(plain, Record) and depth < _MAX_NESTING:
-            names += field_names(plain, depth + 1)
-    return names
 
 
 def _size(type_: Type, of: Expression, array: Array | None = None) -> int:

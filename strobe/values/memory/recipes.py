@@ -112,6 +112,10 @@ class Recipe:
         """The step's index: items of a bad place name it."""
         return self._add("GO")
 
+    def require(self) -> int:
+        """The place is bad where the top number, which is taken away, is 0. The step's index, as `go`."""
+        return self._add("REQUIRE")
+
     def pick(self, depth: int) -> None:
         self._add("PICK", count=depth)
 

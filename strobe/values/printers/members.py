@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from strobe.symbols.types import model as types
+from strobe.symbols.types.fields import path_to
 from strobe.symbols.types.model import Base, Field, TemplateParameter
 from strobe.values.decode.elements import row_of
 from strobe.values.memory.recipes import Steps
@@ -246,33 +247,12 @@ def _element(found: Found, index: int) -> Found:
     return replace(led, offsets=(*led.offsets[:-1], index * size_of(led.type)))
 
 
-def _path_to(record: types.Record, name: str, depth: int = 0) -> Sequence[Field | Base]:
+def _path_to(record: types.Record, name: str) -> Sequence[Field | Base]:
     """To a field or base class, through unnamed fields and base classes. Raises Missing."""
-    found = _search(record, name, depth)
+    found = path_to(record, name, _is_called, with_variants=True)
     if found is None:
         raise Missing(f"{record.name} has no member '{name}'")
     return found
-
-
-def _search(record: types.Record, name: str, depth: int) -> list[Field | Base] | None:
-    for field in record.parts.fields:
-        if field.name == name and field.bit_offset is not None:
-            return [field]
-    variants = () if record.parts.variants is None else record.parts.variants.variants
-    for variant in variants:
-        if variant.name == name and variant.field is not None:
-            return [variant.field]
-    spread: list[Field | Base] = [one for one in record.parts.fields if not one.name and one.bit_offset is not None]
-    for inner in [*spread, *record.parts.bases]:
-        plain = inner.type.bare
-        if not isinstance(plain, types.Record) or depth >= _MAX_NESTING:
-            continue
-        if isinstance(inner, Base) and _is_called(plain, name):
-            return [inner]
-        below = _search(plain, name, depth + 1)
-        if below is not None:
-            return [inner, *below]
-    return None
 
 
 def _is_called(base: types.Record, name: str) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from strobe.symbols.types.fields import field_names
 from strobe.symbols.types.model import Array, Base, Field, Function, Pointer, Record, Type, Void
 from strobe.values.decode.elements import row_of
-from strobe.values.lookup.places import field_names
 
 _LIBRARIES = ("std::", "alloc::", "core::", "hashbrown::")
 # Classes of the libraries that hold one value and nothing else

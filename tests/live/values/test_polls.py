@@ -297,7 +297,7 @@ def test_a_thread_local_variable(launch: Launch, build_program: Build) -> None:
 POLLER = """
 import sys
 from strobe.session import SessionManager
-from strobe.values import ReadTarget
+from strobe.values.reading import ReadTarget
 manager = SessionManager()
 poll = manager.get(sys.argv[1]).poll([ReadTarget("gTempo"), ReadTarget("gCount")], 50, int(sys.argv[2]))
 print("polling", flush=True)
