@@ -21,6 +21,7 @@ from typing import Any
 
 from strobe.calls import Call, pair, pair_unlinked
 from strobe.errors import StrobeError, failure
+from strobe.limits import READ_DEPTH, READ_TARGETS
 from strobe.model import (
     Event,
     EventFilter,
@@ -41,7 +42,7 @@ from strobe.session.variables.polling import Polling, Sample
 from strobe.symbols import Pattern
 from strobe.symbols.select.nearest import nearest_names
 from strobe.timeline.selection import text_test
-from strobe.values.reading import MAX_DEPTH, MAX_TARGETS, ReadTarget
+from strobe.values.reading import ReadTarget
 from strobe.values.write.writing import WriteTarget
 
 __all__ = ["Call", "Polling", "ProgramSession", "Sample", "Watch", "launch"]
@@ -310,8 +311,8 @@ class ProgramSession:
         later is in the sample's `errors`.
         """
         wanted = [variables] if isinstance(variables, str) else list(dict.fromkeys(variables))
-        if not 1 <= len(wanted) <= MAX_TARGETS:
-            reason, valid = "it is out of range", f"1 to {MAX_TARGETS} variables"
+        if not 1 <= len(wanted) <= READ_TARGETS:
+            reason, valid = "it is out of range", f"1 to {READ_TARGETS} variables"
             raise failure("bad_value", field="variables", value=len(wanted), reason=reason, valid=valid)
         targets = [ReadTarget(variable, thread=thread) for variable in wanted]
         return Polling(self._session, targets, round(interval * 1000), round(duration * 1000), _checked_depth(depth))
@@ -345,8 +346,8 @@ class ProgramSession:
 
 
 def _checked_depth(depth: int) -> int:
-    if not 1 <= depth <= MAX_DEPTH:
-        valid = f"1 to {MAX_DEPTH}"
+    if not 1 <= depth <= READ_DEPTH:
+        valid = f"1 to {READ_DEPTH}"
         raise failure("bad_value", field="depth", value=depth, reason="it is out of range", valid=valid)
     return depth
 

@@ -8,16 +8,17 @@ import click
 
 from strobe.cli.output.json_form import dumps
 from strobe.cli.output.progress import telling
+from strobe.limits import READ_DEPTH, READ_TARGETS
 from strobe.session import SessionManager
 from strobe.values.decode import text
-from strobe.values.reading import MAX_DEPTH, MAX_TARGETS, ReadResult, ReadTarget
+from strobe.values.reading import ReadResult, ReadTarget
 
 
 @click.command()
 @click.argument("session_id", metavar="SESSION")
 @click.argument("variables", metavar="VARIABLE...", nargs=-1, required=True)
 @click.option(
-    "--depth", type=click.IntRange(1, MAX_DEPTH), default=1, show_default=True, help="Structs within structs."
+    "--depth", type=click.IntRange(1, READ_DEPTH), default=1, show_default=True, help="Structs within structs."
 )
 @click.option("--thread", type=click.IntRange(1), help="Of thread-local variables: whose, by thread id.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
@@ -29,8 +30,8 @@ def read(
 
     Exit status 1 when one of them could not be read.
     """
-    if len(variables) > MAX_TARGETS:
-        raise click.UsageError(f"{len(variables)} variables; {MAX_TARGETS} are read at once")
+    if len(variables) > READ_TARGETS:
+        raise click.UsageError(f"{len(variables)} variables; {READ_TARGETS} are read at once")
     targets = [ReadTarget(variable, thread=thread) for variable in variables]
     with closing(SessionManager()) as manager, telling("reading"):
         session = manager.get(session_id)

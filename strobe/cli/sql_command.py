@@ -11,8 +11,8 @@ from strobe.cli.output.json_form import dumps
 from strobe.cli.output.palette import Palette
 from strobe.cli.output.progress import telling
 from strobe.cli.output.tables import table
+from strobe.limits import SQL_SECONDS
 from strobe.session import SessionManager
-from strobe.timeline.sql import TIMEOUT_S
 
 
 @click.command()
@@ -21,7 +21,7 @@ from strobe.timeline.sql import TIMEOUT_S
 @click.option(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
-    default=TIMEOUT_S,
+    default=SQL_SECONDS,
     show_default=True,
     metavar="SECONDS",
     help="Give up after so long.",

@@ -16,9 +16,10 @@ from strobe.cli.output.palette import Palette
 from strobe.cli.output.progress import telling
 from strobe.cli.output.watch_table import Lines, Table
 from strobe.errors import Code, StrobeError
+from strobe.limits import READ_DEPTH, READ_TARGETS
 from strobe.session import Session, SessionManager
 from strobe.session.variables.reads import RepeatedRead
-from strobe.values.reading import MAX_DEPTH, MAX_TARGETS, ReadTarget
+from strobe.values.reading import ReadTarget
 
 _LEAST_NS, _MOST_NS = 50_000_000, 5_000_000_000
 _END_KNOWN_S = 3.0  # the Strobe that observes the program notes how it ended within this time
@@ -40,7 +41,7 @@ def _interval(context: click.Context, param: click.Parameter, given: str) -> flo
 @click.argument("variables", metavar="VARIABLE...", nargs=-1, required=True)
 @click.option("--interval", callback=_interval, default="200ms", show_default=True, metavar="TIME")
 @click.option(
-    "--depth", type=click.IntRange(1, MAX_DEPTH), default=1, show_default=True, help="Structs within structs."
+    "--depth", type=click.IntRange(1, READ_DEPTH), default=1, show_default=True, help="Structs within structs."
 )
 @click.option("--thread", type=click.IntRange(1), help="Of thread-local variables: whose, by thread id.")
 @click.pass_context
@@ -57,8 +58,8 @@ def watch(
     On a terminal it is a table, with what has just changed marked; elsewhere one line for each change. The program is
     not stopped, and nothing is recorded. Exit status 1 when there is none of the variables.
     """
-    if len(variables) > MAX_TARGETS:
-        raise click.UsageError(f"{len(variables)} variables; {MAX_TARGETS} are read at once")
+    if len(variables) > READ_TARGETS:
+        raise click.UsageError(f"{len(variables)} variables; {READ_TARGETS} are read at once")
     with closing(SessionManager()) as manager:
         session = manager.get(session_id)
         targets = [ReadTarget(variable, thread=thread) for variable in dict.fromkeys(variables)]

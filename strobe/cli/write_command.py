@@ -10,9 +10,10 @@ import click
 
 from strobe.cli.output.json_form import dumps
 from strobe.cli.output.progress import telling
+from strobe.limits import WRITE_TARGETS
 from strobe.session import SessionManager
 from strobe.values.decode import text
-from strobe.values.write.writing import MAX_TARGETS, WriteResult, WriteTarget
+from strobe.values.write.writing import WriteResult, WriteTarget
 
 
 @click.command()
@@ -29,8 +30,8 @@ def write(
 
     Exit status 1 when one of them could not be written.
     """
-    if len(assignments) > MAX_TARGETS:
-        raise click.UsageError(f"{len(assignments)} variables; {MAX_TARGETS} are written at once")
+    if len(assignments) > WRITE_TARGETS:
+        raise click.UsageError(f"{len(assignments)} variables; {WRITE_TARGETS} are written at once")
     targets = [_target(assignment, thread) for assignment in assignments]
     with closing(SessionManager()) as manager, telling("writing"):
         results = manager.get(session_id).writer.write(targets)

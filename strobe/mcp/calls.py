@@ -8,10 +8,10 @@ from typing import Any
 
 from strobe import threads
 from strobe.errors import failure
+from strobe.limits import CALLS_AT_ONCE
 from strobe.mcp import endpoint, results
 
 LIMIT_SECONDS = 45.0  # opencode gives up at 60 s
-MAX_RUNNING = 64
 
 Result = dict[str, Any]
 
@@ -46,7 +46,7 @@ class Call:
 class Calls:
     """The calls of all clients."""
 
-    def __init__(self, limit_s: float = LIMIT_SECONDS, max_running: int = MAX_RUNNING) -> None:
+    def __init__(self, limit_s: float = LIMIT_SECONDS, max_running: int = CALLS_AT_ONCE) -> None:
         self.limit_s = limit_s
         self._max_running = max_running
         self._running = threading.BoundedSemaphore(max_running)

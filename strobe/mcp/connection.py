@@ -10,6 +10,7 @@ import struct
 import threading
 from typing import Protocol
 
+from strobe.limits import LINE_BYTES
 from strobe.mcp import endpoint, jsonrpc, protocol
 from strobe.mcp.calls import Call, Calls, Result
 from strobe.mcp.debugger import Debugger
@@ -89,7 +90,7 @@ class Connection:
         message = None
         try:
             if line is None:
-                raise ProtocolError(jsonrpc.INVALID_REQUEST, f"A message has at most {jsonrpc.MAX_LINE_BYTES} bytes")
+                raise ProtocolError(jsonrpc.INVALID_REQUEST, f"A message has at most {LINE_BYTES} bytes")
             message = jsonrpc.parse(line)
             if message is not None:
                 self._serve(message)

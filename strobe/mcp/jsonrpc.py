@@ -8,13 +8,14 @@ from typing import Any, Protocol
 
 import orjson
 
+from strobe.limits import LINE_BYTES
+
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
-MAX_LINE_BYTES = 16 << 20
 _READ_BYTES = 65536
 
 RequestId = str | int | None
@@ -49,7 +50,7 @@ class Readable(Protocol):
 
 
 def lines(stream: Readable) -> Iterator[bytes | None]:
-    """Complete lines without their end, empty ones left out; None for one longer than MAX_LINE_BYTES."""
+    """Complete lines without their end, empty ones left out; None for one longer than LINE_BYTES."""
     held = bytearray()
     skipping = False
     while part := stream.recv(_READ_BYTES):
@@ -63,7 +64,7 @@ def lines(stream: Readable) -> Iterator[bytes | None]:
             held.clear()
             skipping = False
         held += rest
-        if len(held) > MAX_LINE_BYTES:
+        if len(held) > LINE_BYTES:
             skipping = True
         if skipping:
             held.clear()

@@ -9,7 +9,6 @@ from typing import Any
 import orjson
 
 # Codex keeps 14 KB of a result and Claude Code moves 50 KB to a file: under these nothing is cut behind our back.
-DEFAULT_BYTES = 12_000
 ASKED_BYTES = 48_000
 
 _MAX_EXACT = 1 << 53  # beyond it, a JavaScript client rounds

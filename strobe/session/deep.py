@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from strobe import _abi
+from strobe.limits import RECORDED_BYTES
 from strobe.model import Capture, CaptureKind, FunctionSymbol, ValueKind
 from strobe.symbols.calls.signature import SignatureTypes
 from strobe.symbols.objects.damage import UNREADABLE
@@ -16,9 +17,7 @@ from strobe.values.decode.shaping import Shaping
 from strobe.values.memory.recipes import Recipe
 from strobe.values.printers.known import Printers
 
-MAX_DEPTH = 10
 RETURN = _abi.ROLE_RETURN
-MAX_BYTES = 3072  # of one value
 _MOST_STATED = 1 << 16  # if each text had its greatest length
 _MAX_ITEMS = 64
 _MAX_SHAPES = 500  # parts of one value; what has more is followed less deep
@@ -47,7 +46,7 @@ _Known = tuple[bytes, int, int, int, str]  # code to described of a Followed
 class Following:
     """What is followed to one depth; each type is looked at once."""
 
-    most_bytes = MAX_BYTES  # of one value
+    most_bytes = RECORDED_BYTES  # of one value
 
     def __init__(self, depth: int, printers: Printers) -> None:
         self._depth = depth
@@ -95,14 +94,14 @@ class Following:
         )
         if isinstance(shape, Nothing):
             return None
-        if shape.size > MAX_BYTES:
+        if shape.size > RECORDED_BYTES:
             self.too_large[record.name] = shape.size
             return None
         recipe = Recipe()
         add_read(recipe, shape)
         code, size, items = recipe.finished()
         self._records.append(record)
-        return code, min(size, MAX_BYTES), min(items, _MAX_ITEMS), id(record), stored.dump(shape)
+        return code, min(size, RECORDED_BYTES), min(items, _MAX_ITEMS), id(record), stored.dump(shape)
 
 
 def _is_address(captures: tuple[Capture, ...]) -> bool:

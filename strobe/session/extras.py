@@ -16,6 +16,7 @@ from strobe import _abi
 from strobe.capture.agent.agent_link import Unresponsive
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.errors import StrobeError, command_names, failure
+from strobe.limits import WATCHES
 from strobe.model import FunctionSymbol, Watch
 from strobe.symbols import ModuleSymbols
 from strobe.symbols.objects.damage import UNREADABLE
@@ -89,10 +90,10 @@ class Extras:
 
     def add(self, spec: Watch, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
         """One of the same name is replaced. Raises what a read of it raises, watch_failed, too_many_watches."""
-        from strobe.session.watches import MAX_WATCHES, compiled
+        from strobe.session.watches import compiled
 
-        if spec.name not in self._watches and len(self._watches) >= MAX_WATCHES:
-            raise failure("too_many_watches", count=len(self._watches), limit=MAX_WATCHES)
+        if spec.name not in self._watches and len(self._watches) >= WATCHES:
+            raise failure("too_many_watches", count=len(self._watches), limit=WATCHES)
         pending = Pending()
         patterns = tuple(parse_all(spec.on, self._project_root))
         watch = replace(compiled(spec, self._new_id(), scope, pending.request), patterns=patterns)

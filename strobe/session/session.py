@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from strobe.errors import StrobeError, failure
+from strobe.limits import SQL_SECONDS
 from strobe.model import (
     Event,
     EventFilter,
@@ -31,7 +32,6 @@ from strobe.timeline import retention
 from strobe.timeline.polls import PollEnd, PollRecord, note_poll, polls_of
 from strobe.timeline.query import Timeline
 from strobe.timeline.records import SessionRecord
-from strobe.timeline.sql import TIMEOUT_S
 from strobe.timeline.store import Store
 
 if TYPE_CHECKING:  # most runs ask for no variable, and these take longer to import than such a run
@@ -221,7 +221,7 @@ class Session:
         """When the event with this number was, in ns since session start."""
         return self._timeline.moment_ns(number)
 
-    def sql(self, statement: str, timeout_s: float = TIMEOUT_S) -> tuple[list[str], list[tuple[object, ...]]]:
+    def sql(self, statement: str, timeout_s: float = SQL_SECONDS) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows, at most a million, of a read-only statement over the view `events`.
 
         Raises bad_sql, sql_too_long after `timeout_s`, sql_too_much.

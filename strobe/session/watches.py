@@ -11,6 +11,7 @@ from pathlib import PurePath
 from strobe import _abi
 from strobe.capture.agent.extras_request import MAX_WATCH_DEREFERENCES, ExtrasRequest, WatchedPlace
 from strobe.errors import command_names, failure
+from strobe.limits import WATCHES
 from strobe.model import Watch
 from strobe.symbols import Pattern
 from strobe.values.decode import raw, shapes, stored
@@ -22,7 +23,6 @@ from strobe.values.lookup.places import place_of
 from strobe.values.lookup.scope import Module, Scope
 from strobe.values.memory.recipes import NOWHERE, STEP_BYTES, Recipe, decoded_steps
 
-MAX_WATCHES = 32
 _WIDTHS = (1, 2, 4, 8)
 _SCRIPT_WORDS = 2 + _abi.SCRIPT_BYTES // 8
 _MAX_BYTES = 1032  # of one value that is no number: 1,024 characters
@@ -198,8 +198,8 @@ def staged_watches(
     names = {one.name for one in before}
     problems = [f"Watch '{name}' was not staged." for name in unwatch if name not in names]
     kept = {one.name: one for one in before if one.name not in unwatch} | {one.name: one for one in watch}
-    if len(kept) > MAX_WATCHES:
-        raise failure("too_many_watches", count=len(kept), limit=MAX_WATCHES)
+    if len(kept) > WATCHES:
+        raise failure("too_many_watches", count=len(kept), limit=WATCHES)
     for one in watch:
         if one.variable is not None:
             parse(one.variable)

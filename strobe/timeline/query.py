@@ -10,6 +10,7 @@ from typing import get_args
 
 from strobe import _core
 from strobe.errors import StrobeError, failure
+from strobe.limits import SQL_SECONDS
 from strobe.model import Event, EventFilter, EventPage, EventType, FunctionLoss, GroupBy, Loss, Totals
 from strobe.timeline import sql
 from strobe.timeline.absence import absence_of
@@ -189,7 +190,7 @@ class Timeline:
         spans = self._reader.store.hook_spans(self._reader.session_id)
         return list(dict.fromkeys(functions[item].name for item in spans if item in functions))
 
-    def sql(self, statement: str, timeout_s: float = sql.TIMEOUT_S) -> tuple[list[str], list[tuple[object, ...]]]:
+    def sql(self, statement: str, timeout_s: float = SQL_SECONDS) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of a read-only statement over the view `events`. Raises as sql.run."""
         self._reader.store.flush()
         found = sql.run(self._reader, statement, timeout_s)

@@ -16,13 +16,12 @@ import apsw
 
 from strobe import _abi, _core
 from strobe.errors import failure
+from strobe.limits import SQL_ROWS
 from strobe.model import FunctionSymbol, Value
 from strobe.timeline.decode.call_values import decode_arguments, decode_return, named, plain, words_of
 from strobe.timeline.events import decode_text
 from strobe.timeline.reader import SessionReader, open_reader
 
-TIMEOUT_S = 60.0
-MAX_ROWS = 1_000_000
 _STEPS = 20_000  # of SQLite's machine between two looks at the clock: about a millisecond
 _ALLOWED = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
 
@@ -53,7 +52,7 @@ from main.host_events where session = {key}
 
 
 def run(reader: SessionReader, statement: str, timeout_s: float) -> tuple[list[str], list[tuple[object, ...]]]:
-    """Column names and rows of the last statement, of at most MAX_ROWS.
+    """Column names and rows of the last statement, of at most SQL_ROWS.
 
     Raises `bad_sql`, also for anything that would change something; `sql_too_long`, `sql_too_much`. Ctrl-C ends it.
     """
@@ -72,7 +71,7 @@ def run(reader: SessionReader, statement: str, timeout_s: float) -> tuple[list[s
         deadline = time.monotonic() + timeout_s
         # it is Python: signals are handled there, too
         connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
-        rows = list(itertools.islice(cursor.execute(statement), MAX_ROWS + 1))
+        rows = list(itertools.islice(cursor.execute(statement), SQL_ROWS + 1))
     except apsw.InterruptError as error:
         raise failure("sql_too_long", seconds=f"{timeout_s:g}") from error
     except apsw.NoMemError as error:
@@ -81,8 +80,8 @@ def run(reader: SessionReader, statement: str, timeout_s: float) -> tuple[list[s
         raise failure("bad_sql", reason=error) from error
     finally:
         connection.close()
-    if len(rows) > MAX_ROWS:
-        raise failure("sql_too_much", rows=f"{MAX_ROWS:,}")
+    if len(rows) > SQL_ROWS:
+        raise failure("sql_too_much", rows=f"{SQL_ROWS:,}")
     return columns, rows
 
 

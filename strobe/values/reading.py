@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from strobe.errors import StrobeError, failure
+from strobe.limits import RAW_BYTES
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.types.model import Function
 from strobe.values.decode import raw
@@ -20,8 +21,6 @@ from strobe.values.memory.process_memory import ProcessMemory
 from strobe.values.memory.recipes import BROKEN, NULL, Item, Recipe
 from strobe.values.model import Mapping, Rows, Shown
 
-MAX_TARGETS = 16
-MAX_DEPTH = 5
 _MAX_KNOWN = 512  # plans that are kept
 
 
@@ -178,8 +177,8 @@ def _plan_of_value(place: Place, text: str, shaping: Shaping, depth: int) -> _Pl
 def _plan_of_address(target: ReadTarget) -> _Plan:
     name = target.type or raw.BYTES
     size = target.size if target.size is not None else raw.width_of(name)
-    if not 1 <= size <= raw.MAX_BYTES:
-        valid = f"1 to {raw.MAX_BYTES}"
+    if not 1 <= size <= RAW_BYTES:
+        valid = f"1 to {RAW_BYTES}"
         raise failure("bad_value", field="size", value=size, reason="it is out of range", valid=valid)
     is_bytes = raw.width_of(name) == 1 and name == raw.BYTES
     shape = Nothing("", size) if is_bytes else raw.raw_shape(name, size)

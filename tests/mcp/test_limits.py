@@ -12,7 +12,7 @@ from support.mcp_wire import Wire
 from support.programs import PROGRAMS
 from support.wait import wait_until
 
-from strobe.session.variables.polls import MAX_POLLS
+from strobe.limits import POLLS
 
 ROOT = str(PROGRAMS)
 TEMPO = {"variable": "gTempo"}
@@ -326,9 +326,9 @@ def test_a_preview_of_thirty_two_bytes(wire: Wire, session: str) -> None:
 
 def test_polls_at_once(wire: Wire, session: str) -> None:
     poll = {"sessionId": session, **polled(5000, 30000)}
-    for _ in range(MAX_POLLS):
+    for _ in range(POLLS):
         assert wire.good("debug_read", **poll)["expectedSamples"] == 6
-    assert wire.bad("debug_read", **poll).startswith(f"LIMIT_REACHED: {MAX_POLLS} polls of this session are already")
+    assert wire.bad("debug_read", **poll).startswith(f"LIMIT_REACHED: {POLLS} polls of this session are already")
     assert values(wire, session, TEMPO)[0]["value"] == 120
 
 

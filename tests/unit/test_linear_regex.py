@@ -7,8 +7,9 @@ import re
 import pytest
 
 from strobe.errors import Code, StrobeError
+from strobe.limits import REGEX_CHARACTERS
 from strobe.symbols import Pattern
-from strobe.symbols.select.linear_regex import MAX_LENGTH, LinearRegex, RegexError
+from strobe.symbols.select.linear_regex import LinearRegex, RegexError
 
 NAMES = ["audio::tick", "midi::tick", "main", "std::vector<int, 3>::at", "größe", "", "a\udcffb"]
 EXPRESSIONS = [
@@ -53,7 +54,7 @@ def test_no_expression_takes_for_ever(expression: str) -> None:
         ("a{1001}", "repetition"),
         ("((a{99}){99}){99}", "repetition"),
         (r"(\pL{500}|\pN{500}){2}", "large|repetition"),
-        ("a" * (MAX_LENGTH + 1), "longer than 1,000"),
+        ("a" * (REGEX_CHARACTERS + 1), "longer than 1,000"),
     ],
 )
 def test_what_it_does_not_know_is_refused_with_a_reason(

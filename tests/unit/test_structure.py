@@ -17,6 +17,7 @@ RANKS = {
     "": 0,  # strobe/__init__.py: imports lazily, for a client waits on it
     "_abi": 0,
     "errors": 0,
+    "limits": 0,
     "model": 0,
     "threads": 1,
     "private_folder": 0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from strobe.limits import ANSWER_BYTES
 from strobe.mcp import results
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Record
@@ -15,7 +16,7 @@ _ENVELOPE_BYTES = 100
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     newest_first = sorted(context.sessions().list(), key=lambda item: item.started_at, reverse=True)
     sessions = [_wire(item) for item in newest_first]
-    shown = results.fitting(sessions, results.DEFAULT_BYTES - _ENVELOPE_BYTES)
+    shown = results.fitting(sessions, ANSWER_BYTES - _ENVELOPE_BYTES)
     answer: dict[str, Any] = {"sessions": sessions[:shown]}
     if shown < len(sessions):
         answer |= {"truncated": True, "totalSessions": len(sessions)}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from strobe.errors import failure
+from strobe.limits import PATTERNS, WARNING_CHARACTERS, WARNINGS
 from strobe.mcp.registry import Client
 from strobe.mcp.schema import Array, Field, Integer, Text
 
@@ -30,13 +31,10 @@ class Address(Field):
 
 SESSION_ID = Text(description="from debug_launch or debug_list_sessions", min_length=1)
 THREAD_ID = Integer(description="1 or more: whose thread-local; default the main thread", low=1)
-MAX_PATTERNS = 1000
-MAX_WARNINGS = 20
-MAX_WARNING_CHARACTERS = 400
 
 
 def patterns(description: str) -> Array:
-    return Array(description=description, items=Text(min_length=1), max_items=MAX_PATTERNS)
+    return Array(description=description, items=Text(min_length=1), max_items=PATTERNS)
 
 
 def folder(name: str, path: str, client: Client, *bases: str) -> str:
@@ -57,7 +55,7 @@ def home_expanded(path: str, client: Client) -> str:
 
 
 def bounded(warnings: list[str]) -> list[str]:
-    """The first MAX_WARNINGS, shortened, and how many more there are."""
-    shown = [text if len(text) <= MAX_WARNING_CHARACTERS else text[:MAX_WARNING_CHARACTERS] + "…" for text in warnings]
-    left_out = len(shown) - MAX_WARNINGS
-    return [*shown[:MAX_WARNINGS], f"… and {left_out} more"] if left_out > 0 else shown
+    """The first WARNINGS, shortened, and how many more there are."""
+    shown = [text if len(text) <= WARNING_CHARACTERS else text[:WARNING_CHARACTERS] + "…" for text in warnings]
+    left_out = len(shown) - WARNINGS
+    return [*shown[:WARNINGS], f"… and {left_out} more"] if left_out > 0 else shown

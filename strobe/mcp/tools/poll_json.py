@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from strobe.limits import POLL_DURATION_MS, POLL_INTERVAL_MS, WARNING_CHARACTERS
 from strobe.mcp.schema import Integer, Record
-from strobe.mcp.tools.parameters import MAX_WARNING_CHARACTERS
 
 if TYPE_CHECKING:
     from strobe.session import Session
     from strobe.session.variables.polls import Poll
     from strobe.timeline.polls import PollRecord
 
+
+def _between(bounds: tuple[int, int]) -> Integer:
+    low, high = bounds
+    return Integer(description=f"{low} to {high}", low=low, high=high)
+
+
 PARAMETERS = Record(
     fields={
-        "intervalMs": Integer(description="50 to 5000", low=50, high=5000),
-        "durationMs": Integer(description="100 to 30000", low=100, high=30000),
+        "intervalMs": _between(POLL_INTERVAL_MS),
+        "durationMs": _between(POLL_DURATION_MS),
     },
     required=("intervalMs", "durationMs"),
     description="read again and again instead, each tick one variable_snapshot event of all targets; answers at once",
@@ -36,7 +42,7 @@ def begun(session_id: str, poll: Poll) -> dict[str, Any]:
     targets: list[dict[str, Any]] = []
     for result in poll.first:
         shown = {"target": result.target, "type": result.type, "size": result.size}
-        shown |= {"error": None if result.error is None else told(result.error)[:MAX_WARNING_CHARACTERS]}
+        shown |= {"error": None if result.error is None else told(result.error)[:WARNING_CHARACTERS]}
         targets.append({name: value for name, value in shown.items() if value is not None})
     expected = poll.record.expected
     query = f'debug_query {{"sessionId":"{session_id}","eventType":"variable_snapshot"'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
+from strobe.limits import ANSWER_BYTES
 from strobe.mcp import results
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Boolean, Integer, Record, Text
@@ -45,7 +46,7 @@ _PARAMETERS = Record(
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     session = context.sessions().get(arguments["sessionId"])
     wanted = event_filter(arguments)
-    budget = (results.ASKED_BYTES if "limit" in arguments else results.DEFAULT_BYTES) - _ENVELOPE_BYTES
+    budget = (results.ASKED_BYTES if "limit" in arguments else ANSWER_BYTES) - _ENVELOPE_BYTES
     going_on = session.going_on()
     note = ended_json.of(session.ended())  # before the query: where it had ended then, the answer is complete
     note |= {} if going_on is None else {"note": going_on}

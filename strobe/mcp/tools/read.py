@@ -9,15 +9,13 @@ from typing import Any
 import orjson
 
 from strobe.errors import StrobeError, failure
+from strobe.limits import RAW_BYTES, READ_DEPTH, READ_TARGETS
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.results import ASKED_BYTES
 from strobe.mcp.schema import Array, Integer, Record, Text
 from strobe.mcp.tools import poll_json
 from strobe.mcp.tools.parameters import SESSION_ID, THREAD_ID, Address
 
-_MAX_TARGETS = 16
-_MAX_DEPTH = 5
-_MAX_BYTES = 65536
 _PREVIEW_BYTES = 32
 _TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer", "bytes")
 
@@ -26,7 +24,7 @@ _PARAMETERS = Record(
     fields={
         "sessionId": SESSION_ID,
         "targets": Array(
-            description="1 to 16 of {variable} or {address, size, type}; all are read at one instant",
+            description=f"1 to {READ_TARGETS} of {{variable}} or {{address, size, type}}; all are read at one instant",
             items=Record(
                 fields={
                     "variable": Text(
@@ -35,14 +33,14 @@ _PARAMETERS = Record(
                         max_length=256,
                     ),
                     "address": Address(description="0x…"),
-                    "size": Integer(description="1 to 65536 bytes", low=1, high=_MAX_BYTES),
+                    "size": Integer(description="1 to 65536 bytes", low=1, high=RAW_BYTES),
                     "type": Text(choices=_TYPES),
                     "threadId": THREAD_ID,
                 }
             ),
-            max_items=_MAX_TARGETS,
+            max_items=READ_TARGETS,
         ),
-        "depth": Integer(description="1 to 5 structs within each other", low=1, high=_MAX_DEPTH, default=1),
+        "depth": Integer(description=f"1 to {READ_DEPTH} structs within each other", low=1, high=READ_DEPTH, default=1),
         "poll": poll_json.PARAMETERS,
     },
     required=("sessionId", "targets"),
@@ -54,7 +52,9 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
 
     wanted = arguments["targets"]
     if not wanted:
-        raise failure("bad_value", field="targets", value="[]", reason="it is empty", valid="1 to 16 targets")
+        raise failure(
+            "bad_value", field="targets", value="[]", reason="it is empty", valid=f"1 to {READ_TARGETS} targets"
+        )
     for place, one in enumerate(wanted):
         _check(one, f"targets[{place}]")
     session = context.sessions().get(arguments["sessionId"])
@@ -83,7 +83,7 @@ def _check(target: dict[str, Any], path: str) -> None:
     if "type" not in target:
         raise failure("missing_field", field=f"{path}.type", valid=", ".join(_TYPES))
     if target["type"] == "bytes" and "size" not in target:
-        raise failure("missing_field", field=f"{path}.size", valid=f"1 to {_MAX_BYTES} bytes")
+        raise failure("missing_field", field=f"{path}.size", valid=f"1 to {RAW_BYTES} bytes")
 
 
 def _wire(result: Any, keep: Callable[[bytes], Path]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from strobe.errors import failure
+from strobe.limits import RECORDED_DEPTH, WATCHES
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Array, Integer, Record, Text
 from strobe.mcp.tools.parameters import SESSION_ID, Address, bounded, folder, patterns
@@ -12,8 +13,6 @@ from strobe.model import TraceAnswer, Watch
 
 _MAX_PATTERNS_SHOWN = 100
 _DEFAULT_DEPTH = 3
-_MAX_DEPTH = 10
-_MAX_WATCHES = 32
 _TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer")
 
 _PARAMETERS = Record(
@@ -32,7 +31,7 @@ _PARAMETERS = Record(
         "serializationDepth": Integer(
             description="1 to 10 (3): structs within structs recorded of what arguments and results point to",
             low=1,
-            high=_MAX_DEPTH,
+            high=RECORDED_DEPTH,
             default=_DEFAULT_DEPTH,
         ),
         "watches": Record(
@@ -55,7 +54,7 @@ _PARAMETERS = Record(
                             "on": patterns("only in these functions"),
                         }
                     ),
-                    max_items=_MAX_WATCHES,
+                    max_items=WATCHES,
                 ),
                 "remove": Array(description="labels", items=Text(min_length=1, max_length=2048)),
             },

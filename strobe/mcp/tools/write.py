@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from strobe.errors import failure
+from strobe.limits import WRITE_TARGETS
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Array, Field, Record, Text
 from strobe.mcp.tools.parameters import SESSION_ID, THREAD_ID, Address
 
-_MAX_TARGETS = 16
 _MAX_VALUE_BYTES = 65536
 _TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer")
 
@@ -42,7 +42,8 @@ _PARAMETERS = Record(
     fields={
         "sessionId": SESSION_ID,
         "targets": Array(
-            description="1 to 16 of {variable, value} or {address, type, value}; all are checked, then written",
+            description=f"1 to {WRITE_TARGETS} of {{variable, value}} or {{address, type, value}}; all are checked, "
+            "then written",
             items=_Target(
                 fields={
                     "variable": Text(
@@ -59,7 +60,7 @@ _PARAMETERS = Record(
                     "threadId": THREAD_ID,
                 },
             ),
-            max_items=_MAX_TARGETS,
+            max_items=WRITE_TARGETS,
         ),
     },
     required=("sessionId", "targets"),
@@ -71,7 +72,9 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
 
     wanted = arguments["targets"]
     if not wanted:
-        raise failure("bad_value", field="targets", value="[]", reason="it is empty", valid="1 to 16 targets")
+        raise failure(
+            "bad_value", field="targets", value="[]", reason="it is empty", valid=f"1 to {WRITE_TARGETS} targets"
+        )
     for place, one in enumerate(wanted):
         _check(one, f"targets[{place}]")
     targets = [

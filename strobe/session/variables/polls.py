@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from strobe import threads
 from strobe.errors import StrobeError, failure
+from strobe.limits import POLL_DURATION_MS, POLL_INTERVAL_MS, POLLS
 from strobe.timeline import snapshots
 from strobe.timeline.polls import PollEnd, PollRecord
 
@@ -23,10 +24,6 @@ if TYPE_CHECKING:  # only where something is polled
     from strobe.values.reading import ReadResult, ReadTarget
 
 log = logging.getLogger(__name__)
-
-MIN_INTERVAL_MS, MAX_INTERVAL_MS = 50, 5_000
-MIN_DURATION_MS, MAX_DURATION_MS = 100, 30_000
-MAX_POLLS = 8  # of one session at once
 
 
 class Source(Protocol):
@@ -86,8 +83,8 @@ def expected_samples(interval_ms: int, duration_ms: int) -> int:
 def check_bounds(interval_ms: int, duration_ms: int) -> None:
     """Raises VALIDATION_ERROR."""
     for name, value, low, high in (
-        ("intervalMs", interval_ms, MIN_INTERVAL_MS, MAX_INTERVAL_MS),
-        ("durationMs", duration_ms, MIN_DURATION_MS, MAX_DURATION_MS),
+        ("intervalMs", interval_ms, *POLL_INTERVAL_MS),
+        ("durationMs", duration_ms, *POLL_DURATION_MS),
     ):
         if not low <= value <= high:
             valid = f"{low} to {high}"
@@ -116,8 +113,8 @@ class Polls:
         from strobe.session.variables.samples import labels_of
 
         with self._changed:
-            if len(self._active) >= MAX_POLLS:
-                raise failure("too_many_polls", count=MAX_POLLS)
+            if len(self._active) >= POLLS:
+                raise failure("too_many_polls", count=POLLS)
             number, start_ns = self._journal.moment()
             labels = labels_of(targets)
             record = PollRecord(number, tuple(dict.fromkeys(labels)), interval_ms, expected, start_ns)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from strobe.errors import StrobeError, failure
+from strobe.limits import SAMPLE_BYTES
 from strobe.timeline import snapshots
 from strobe.values.decode import text
 from strobe.values.reading import ReadResult, ReadTarget
 
-MAX_TICK_BYTES = 48_000  # of an event; a value that does not fit any more is an error in it
 _PREVIEW_BYTES = 32
 
 
@@ -34,7 +34,7 @@ def document(labels: Sequence[str], results: Sequence[ReadResult]) -> str:
     """The text of a tick's event."""
     values: dict[str, Any] = {}
     errors: dict[str, str] = {}
-    left = MAX_TICK_BYTES
+    left = SAMPLE_BYTES
     for label, result in zip(labels, results, strict=True):
         if result.error is None:
             value = _plain(result)
@@ -44,7 +44,7 @@ def document(labels: Sequence[str], results: Sequence[ReadResult]) -> str:
                 values[label] = value
                 continue
             hint = "Poll a part of it, or with less depth."
-            errors[label] = told(failure("too_much_read", bytes=size, limit=MAX_TICK_BYTES, hint=hint))
+            errors[label] = told(failure("too_much_read", bytes=size, limit=SAMPLE_BYTES, hint=hint))
         else:
             errors[label] = told(result.error)
     return snapshots.dump(values, errors)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re2
 
-MAX_LENGTH = 1000  # characters of an expression
+from strobe.limits import REGEX_CHARACTERS
+
 _MAX_MEMORY_BYTES = 1 << 20  # of one compiled: what is larger (nested repetitions) is refused
 
 
@@ -18,8 +19,8 @@ class LinearRegex:
 
     def __init__(self, text: str) -> None:
         """Raises RegexError."""
-        if len(text) > MAX_LENGTH:
-            raise RegexError(f"it is longer than {MAX_LENGTH:,} characters")
+        if len(text) > REGEX_CHARACTERS:
+            raise RegexError(f"it is longer than {REGEX_CHARACTERS:,} characters")
         options = re2.Options()
         options.log_errors = False  # to standard error
         options.max_mem = _MAX_MEMORY_BYTES

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Literal
 
 from strobe.errors import StrobeError, failure
+from strobe.limits import PATTERN_CHARACTERS
 from strobe.symbols.names import SCOPE, Unbalanced, check_brackets, scoped
 from strobe.symbols.select.linear_regex import LinearRegex, RegexError
 
-MAX_LENGTH = 1000
 _SELECTORS = "@usercode, @file:TEXT, @lib:NAME"
 _WILDCARD = re.compile(r"\*+")
 # `**` as a whole name with the `::` behind it; any other run of `*`; text
@@ -52,9 +52,10 @@ class Pattern:
         text = text.strip()
         if not text:
             raise _invalid(text, "it is empty", "Give a function name such as 'ns::*', or @usercode.")
-        if len(text) > MAX_LENGTH:
+        if len(text) > PATTERN_CHARACTERS:
             shown = f"{text[:40]}…"
-            raise _invalid(shown, f"it is longer than {MAX_LENGTH:,} characters", "Use wildcards: 'ns::*', 'ns::**'.")
+            reason = f"it is longer than {PATTERN_CHARACTERS:,} characters"
+            raise _invalid(shown, reason, "Use wildcards: 'ns::*', 'ns::**'.")
         if any(not letter.isprintable() for letter in text):
             raise _invalid(ascii(text), "it contains characters that cannot be printed")
         if text.startswith("@"):

@@ -8,7 +8,6 @@ from strobe.values.decode import shapes
 from strobe.values.decode.shapes import Shape
 from strobe.values.decode.structures import Elements
 
-MAX_BYTES = 65536
 BYTES = "bytes"
 _NUMBERS = {
     "i8": (ValueKind.SIGNED, 1),

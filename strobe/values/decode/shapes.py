@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from strobe.limits import TEXT_CHARACTERS
 from strobe.model import Text, ValueKind, ValueType
 from strobe.timeline.decode import floats
 from strobe.timeline.decode.captured import value_of_bytes
 from strobe.values.memory.recipes import BROKEN, CUT, FULL, MISSING, NULL, OK, Item, Recipe
 from strobe.values.model import Char, PointerTo, Problem, Shown
 
-MAX_CHARACTERS = 1024
 _ENCODINGS = {1: "utf-8", 2: "utf-16-le", 4: "utf-32-le"}
 _CUT = "…"
 _TOO_MUCH = "<too much to read at once>"
@@ -148,7 +148,7 @@ class TextPointer(Leading):
     size: int = 8
 
     def add_target(self, recipe: Recipe) -> None:
-        recipe.text(MAX_CHARACTERS + 1, self.width)
+        recipe.text(TEXT_CHARACTERS + 1, self.width)
 
     def value(self, part: Part, decoding: Decoding) -> Shown:
         item = decoding.next()
@@ -229,8 +229,8 @@ def problem(item: Item) -> Problem:
 
 
 def text_of(data: bytes, width: int, is_cut: bool = False) -> Text:
-    """Characters of `width` bytes; what has more than MAX_CHARACTERS is cut. `is_cut`: there was more already."""
-    is_cut = is_cut or len(data) > MAX_CHARACTERS * width
-    whole = data[: min(len(data) // width, MAX_CHARACTERS) * width]
+    """Characters of `width` bytes; what has more than TEXT_CHARACTERS is cut. `is_cut`: there was more already."""
+    is_cut = is_cut or len(data) > TEXT_CHARACTERS * width
+    whole = data[: min(len(data) // width, TEXT_CHARACTERS) * width]
     text = whole.decode(_ENCODINGS[width], "backslashreplace" if width == 1 else "replace")
     return Text(text + _CUT if is_cut else text)

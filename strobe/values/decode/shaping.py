@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
+from strobe.limits import TEXT_CHARACTERS, VALUE_BYTES
 from strobe.symbols.types import model as types
 from strobe.symbols.types.model import Base, Field, RecordParts, Variant
 from strobe.symbols.types.value_types import value_type
 from strobe.values.decode import shapes, structures
 from strobe.values.decode.elements import row_of
-from strobe.values.decode.shapes import MAX_CHARACTERS, Shape
+from strobe.values.decode.shapes import Shape
 from strobe.values.decode.structures import Form, Member
 from strobe.values.printers import Printers, built_in
 from strobe.values.printers.layouts import Building
@@ -19,7 +20,6 @@ from strobe.values.printers.names import short, without_arguments
 from strobe.values.printers.texts import EndedText
 
 MAX_ELEMENTS = 100
-MAX_BYTES = 4 << 20  # that are read at once
 _MAX_ITEMS = 4096
 _BEYOND = "<struct>"
 _MAX_HOPS = 16
@@ -41,7 +41,7 @@ class Shaping:
         self,
         printers: Printers | None = None,
         max_items: int = _MAX_ITEMS,
-        max_bytes: int = MAX_BYTES,
+        max_bytes: int = VALUE_BYTES,
         max_shapes: int = _MAX_SHAPES,
         names_types: bool = False,
     ) -> None:
@@ -129,7 +129,7 @@ class Shaping:
             return shapes.Nothing(f"<incomplete {record.name}>")
         if depth < 1:
             return self._beyond(record)
-        if size > MAX_BYTES:
+        if size > VALUE_BYTES:
             return shapes.Nothing(f"<{size} bytes: read a part of it>")
         parts = record.parts
         if parts.variants is not None:
@@ -188,10 +188,10 @@ class Shaping:
             text = None if width is None else EndedText(width, (), (("PLACE", 0, 0, 0),), 0)
             return text or shapes.Nothing("<length not known>")
         if width is not None:
-            return shapes.Characters(width, min(count * width, MAX_CHARACTERS * width + width))
+            return shapes.Characters(width, min(count * width, TEXT_CHARACTERS * width + width))
         shown = min(count, MAX_ELEMENTS)
         stride = (array.stride if len(array.dimensions) == 1 else row.size) or 0
-        if shown * stride > MAX_BYTES:
+        if shown * stride > VALUE_BYTES:
             return shapes.Nothing(f"<{count * stride} bytes: read elements of it>")
         self._turns *= max(shown, 1)
         element = self.shape(row, depth)
@@ -205,7 +205,7 @@ class Shaping:
             is_shown = target.size and self._count(target.size)
             return shapes.Followed(self.shape(target, depth), id(target)) if is_shown else shapes.Pointer()
         if width is not None:
-            return shapes.TextPointer(width) if self._count(MAX_CHARACTERS * width) else shapes.Pointer()
+            return shapes.TextPointer(width) if self._count(TEXT_CHARACTERS * width) else shapes.Pointer()
         if depth < 1 or not isinstance(target, types.Record) or target.is_declaration:
             return shapes.Pointer()
         if not self._count(target.size or 0):

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from strobe.errors import StrobeError, failure
+from strobe.limits import EXPRESSION_CHARACTERS
 
-MAX_CHARACTERS = 256
-MAX_DEREFERENCES = 4
 VALID = "gTempo, gClock->counter, gState.voices[3].freq, *p, &x, (Node*)p, ns::Class::member, file.cpp::gFoo"
 
 _FILE = re.compile(r"[\w./+@-]*\.\w+(?=::)")
@@ -74,8 +73,8 @@ Expression: TypeAlias = Name | Number | Member | Index | Dereference | AddressOf
 
 def parse(text: str) -> Expression:
     """Raises VALIDATION_ERROR, saying where it goes wrong."""
-    if len(text) > MAX_CHARACTERS:
-        raise _invalid(text[:40] + "…", f"it has {len(text)} characters, {MAX_CHARACTERS} are allowed")
+    if len(text) > EXPRESSION_CHARACTERS:
+        raise _invalid(text[:40] + "…", f"it has {len(text)} characters, {EXPRESSION_CHARACTERS} are allowed")
     return _Parser(text).whole()
 
 

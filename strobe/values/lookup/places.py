@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from strobe.errors import StrobeError, failure
+from strobe.limits import EXPRESSION_DEREFERENCES
 from strobe.symbols.dwarf.locations import AtAddress, ThreadLocal
 from strobe.symbols.later import Later
 from strobe.symbols.select.nearest import nearest_names
@@ -23,7 +24,6 @@ from strobe.symbols.types.model import (
 )
 from strobe.values.decode.elements import row_of
 from strobe.values.lookup.expression import (
-    MAX_DEREFERENCES,
     AddressOf,
     Cast,
     Dereference,
@@ -122,8 +122,8 @@ class _Compiler:
         self._check_dereferences(place)
 
     def _check_dereferences(self, place: Place) -> None:
-        if len(place.dereferenced) > MAX_DEREFERENCES:
-            raise failure("too_many_dereferences", limit=MAX_DEREFERENCES, hint="Read it in steps.")
+        if len(place.dereferenced) > EXPRESSION_DEREFERENCES:
+            raise failure("too_many_dereferences", limit=EXPRESSION_DEREFERENCES, hint="Read it in steps.")
 
     def _dereferenced(self, place: Place, of: Expression) -> Place:
         plain = place.type.bare

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 
+from strobe.limits import NODES_COUNTED
 from strobe.values.decode.shapes import Decoding, Part, Shape, add_read, problem, read_value
 from strobe.values.decode.structures import add_apart
 from strobe.values.memory.recipes import CUT, OK, Item, Recipe, Steps
@@ -15,7 +16,6 @@ from strobe.values.model import Problem, Rows, Shown, mapping
 from strobe.values.printers.conditions import MOST, add_if, none_of, refusal
 
 MAX_ELEMENTS = 100
-MAX_COUNTED = 10_000  # nodes of a list that does not know how many it has
 _PLACE, _TURN = ("PLACE", 0, 0, 0), ("TURN", 0, 0, 0)
 _PLUS, _TIMES, _DIVIDED, _MODULO = ((name, 0, 0, 0) for name in ("PLUS", "TIMES", "DIVIDED", "MODULO"))
 
@@ -152,7 +152,7 @@ class Chain(Container):
     at: int
 
     def add_walk(self, recipe: Recipe) -> None:
-        recipe.numbers((_constant(MAX_ELEMENTS if self.count else MAX_COUNTED),))
+        recipe.numbers((_constant(MAX_ELEMENTS if self.count else NODES_COUNTED),))
         recipe.numbers(self.end or (_constant(0),))
         recipe.numbers(self.first)
         recipe.go()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from strobe.values.decode.shapes import MAX_CHARACTERS, Decoding, Part, Shape, problem, text_of
+from strobe.limits import TEXT_CHARACTERS
+from strobe.values.decode.shapes import Decoding, Part, Shape, problem, text_of
 from strobe.values.memory.recipes import Recipe, Steps
 from strobe.values.model import Bits, Rows, Shown
 from strobe.values.printers.conditions import MOST, add_if, none_of, refusal
@@ -33,7 +34,7 @@ class CountedText(Shape):
         recipe.save()
         recipe.numbers(self.start)
         recipe.go()
-        recipe.read_many(MAX_CHARACTERS + 1, self.width)
+        recipe.read_many(TEXT_CHARACTERS + 1, self.width)
         recipe.restore()
         recipe.drop()
 
@@ -65,7 +66,7 @@ class EndedText(Shape):
         recipe.save()
         recipe.numbers(self.start)
         recipe.go()
-        recipe.text(MAX_CHARACTERS + 1, self.width)
+        recipe.text(TEXT_CHARACTERS + 1, self.width)
         recipe.restore()
 
     def value(self, part: Part, decoding: Decoding) -> Shown:
@@ -92,7 +93,7 @@ class BitRow(Shape):
         add_if(recipe, self.valid, lambda: self._add_bits(recipe))
 
     def _add_bits(self, recipe: Recipe) -> None:
-        most = MAX_CHARACTERS if self.is_number else _MAX_ELEMENTS
+        most = TEXT_CHARACTERS if self.is_number else _MAX_ELEMENTS
         for number in (self.count, self.first):
             recipe.numbers(number)
             recipe.note()
@@ -116,6 +117,6 @@ class BitRow(Shape):
             return problem(bad)
         whole = int.from_bytes(data.data, "little") >> first.number
         if self.is_number:
-            return Bits(whole, min(count.number, MAX_CHARACTERS))
+            return Bits(whole, min(count.number, TEXT_CHARACTERS))
         bits = [bool(whole >> at & 1) for at in range(min(count.number, _MAX_ELEMENTS))]
         return Rows(bits, count.number)

@@ -24,7 +24,6 @@ from strobe.values.model import PointerTo, Shown
 from strobe.values.reading import Reader, ReadResult, ReadTarget
 from strobe.values.write.changes import Change, Memory, changes_of
 
-MAX_TARGETS = 16
 _DEPTH = 2  # to which a struct is shown as it was
 _WORDS = (1, 2, 4, 8)
 _ENCODINGS = {"i": Encoding.SIGNED, "u": Encoding.UNSIGNED, "f": Encoding.FLOAT}

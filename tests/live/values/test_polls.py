@@ -19,9 +19,10 @@ from support.wait import wait_until
 
 from strobe import StrobeError
 from strobe.errors import Code
+from strobe.limits import POLLS
 from strobe.model import Event, EventFilter
 from strobe.session import Session, SessionManager
-from strobe.session.variables.polls import MAX_POLLS, Poll
+from strobe.session.variables.polls import Poll
 from strobe.timeline.store import Store
 from strobe.values.reading import ReadTarget
 
@@ -158,12 +159,12 @@ def test_nothing_is_left_of_a_dropped_session(session: Session, strobe_home: Pat
 
 
 def test_several_at_once_up_to_a_bound(session: Session) -> None:
-    polls = [poll(session, "gTempo", "gCount", duration_ms=30_000) for _ in range(MAX_POLLS - 1)]
+    polls = [poll(session, "gTempo", "gCount", duration_ms=30_000) for _ in range(POLLS - 1)]
     polls.append(poll(session, "gVoice.note", interval_ms=100, duration_ms=30_000))
     with pytest.raises(StrobeError) as caught:
         poll(session, "gTempo")
     assert caught.value.code is Code.LIMIT_REACHED
-    assert [record.ended_by for record in session.polls()] == [None] * MAX_POLLS
+    assert [record.ended_by for record in session.polls()] == [None] * POLLS
     wait_until(lambda: all(record.samples > 2 for record in session.polls()), "samples of all")
     polls[0].stop()
     polls.append(poll(session, "gTempo"))
@@ -174,8 +175,8 @@ def test_several_at_once_up_to_a_bound(session: Session) -> None:
     for event in snapshots(session):
         names = tuple(event.values or ())
         by_targets[names] = by_targets.get(names, 0) + 1
-    assert by_targets[("gVoice.note",)] == polls[MAX_POLLS - 1].record.samples
-    assert by_targets[("gTempo", "gCount")] == sum(one.record.samples for one in polls[: MAX_POLLS - 1])
+    assert by_targets[("gVoice.note",)] == polls[POLLS - 1].record.samples
+    assert by_targets[("gTempo", "gCount")] == sum(one.record.samples for one in polls[: POLLS - 1])
     assert by_targets[("gTempo",)] == polls[-1].record.samples
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from strobe.limits import SAMPLE_BYTES
 from strobe.model import Text
-from strobe.session.variables.samples import MAX_TICK_BYTES, document, labels_of
+from strobe.session.variables.samples import document, labels_of
 from strobe.timeline.snapshots import load
 from strobe.values.reading import ReadResult, ReadTarget
 
@@ -30,7 +31,7 @@ def test_targets_that_would_be_called_the_same() -> None:
 
 
 def test_a_value_that_fits_just_and_one_that_does_not() -> None:
-    for length, fits in ((MAX_TICK_BYTES - AROUND, True), (MAX_TICK_BYTES - AROUND + 1, False)):
+    for length, fits in ((SAMPLE_BYTES - AROUND, True), (SAMPLE_BYTES - AROUND + 1, False)):
         snapshot = load(document(["a", "b"], [ReadResult("a", value=Text("x" * length)), ReadResult("b")]).encode())
         assert snapshot is not None
         assert ("a" in snapshot.values) == fits
