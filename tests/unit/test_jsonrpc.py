@@ -30,7 +30,7 @@ def test_lines_are_put_together_from_any_parts() -> None:
 
 
 def test_a_line_too_long_is_reported_once_and_the_next_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonrpc, "MAX_LINE_BYTES", 10)
+    monkeypatch.setattr(jsonrpc, "LINE_BYTES", 10)
     assert lines(b"x" * 8, b"x" * 8, b"x" * 8, b"x\nnext\n") == [None, b"next"]
 
 

@@ -51,7 +51,7 @@ def test_a_statement_has_a_time_limit(session: WrittenSession) -> None:
 
 
 def test_rows_have_a_limit(session: WrittenSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sql, "MAX_ROWS", 1000)
+    monkeypatch.setattr(sql, "SQL_ROWS", 1000)
     with pytest.raises(StrobeError, match=r"LIMIT_REACHED: The statement has more than 1,000 rows\."):
         session.timeline.sql(ENDLESS_ROWS)
     assert len(session.timeline.sql(f"{ENDLESS_ROWS} limit 1000")[1]) == 1000

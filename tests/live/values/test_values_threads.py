@@ -38,4 +38,4 @@ def test_a_read_goes_on_while_another_session_is_held(build_program: Callable[..
     held, free = (ready(launch(program)) for _ in range(2))
     assert held.reader.read([ReadTarget("gTempo")])[0].value == 120
     with held.reader.reads().lock, ThreadPoolExecutor(1) as pool:
-        assert pool.submit(free.read, [ReadTarget("gTempo")]).result(20)[0].value == 120
+        assert pool.submit(free.reader.read, [ReadTarget("gTempo")]).result(20)[0].value == 120
