@@ -12,6 +12,7 @@ from typing import IO, NoReturn
 
 import click
 
+from strobe.cli import completion
 from strobe.cli.output.palette import Palette
 from strobe.cli.output.progress import telling
 from strobe.cli.run.forwarding import Forwarding
@@ -58,7 +59,14 @@ _WATCH_HELP = (
 )
 @click.option("--no-sampling", is_flag=True, help="Keep every event of hot functions too.")
 @click.option("--keep", is_flag=True, help="Keep what was recorded, for `strobe query` and `strobe sql`.")
-@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGS]...")
+@click.argument(
+    "program",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+    metavar="[--] PROGRAM [ARGS]...",
+    shell_complete=completion.files,
+)
 def run(
     patterns: Sequence[str],
     watches: Sequence[str],
