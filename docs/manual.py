@@ -39,7 +39,7 @@ class Page:
 
 def pages() -> Iterator[Page]:
     """One for each command, that of the whole group first."""
-    top = click.Context(commands, info_name="strobe")
+    top = click.Context(commands, info_name="strobe", **commands.context_settings)
     yield _page(top, commands.help or "")
     for name, short in COMMANDS.items():
         command = commands.get_command(top, name)

@@ -247,9 +247,7 @@ def parts() -> str:
             30, 130, 260, 66, "trampoline", ("saves registers, calls the recorder,", "runs the displaced instructions")
         ),
         Box(30, 226, 260, 66, "recorder (csrc/recorder)", ("one record per call and return,", "exact totals, no lock")),
-        Box(
-            30, 380, 260, 66, "agent (agent/, in Frida)", ("makes trampolines, tells of libraries", "that come and go")
-        ),
+        Box(30, 380, 260, 66, "agent (agent/, in Frida)", ("makes trampolines, reports libraries", "that come and go")),
         Box(390, 226, 160, 66, "segment", ("a file in /dev/shm,", "mapped by both sides"), "#eaf4f7"),
         Box(640, 10, 350, 480, "host: daemon, command or test", fill="#f6f8fa"),
         Box(660, 50, 310, 50, "mcp/ tools, cli/ commands, api.py", ("what is asked, what is answered",)),
