@@ -52,8 +52,8 @@ def terminal(lines: Sequence[Sequence[Run]]) -> str:
         for text, colour in runs:  # each at its column, whatever font there is
             body.append(_written(_EDGE + column * _CHARACTER, _EDGE + _LINE * row + 13, text, colour))
             column += len(text)
-    font = 'font-family="Menlo,Consolas,\'DejaVu Sans Mono\',monospace" font-size="13" xml:space="preserve"'
-    return _svg(width, height, body, font)
+    font = 'font-family="Menlo,Consolas,\'DejaVu Sans Mono\',monospace" font-size="13"'
+    return _svg(width, height, body, f'{font} style="white-space:pre" xml:space="preserve"')
 
 
 def _written(x: float, y: int, text: str, colour: str) -> str:

@@ -23,6 +23,7 @@ README = ROOT / "README.md"
 CLONE = "/home/me/strobe"  # what stands in README.md for the folder of the clone
 BEGIN, END = "<!-- examples -->", "<!-- end of examples -->"
 SECONDS = 90
+_OF_PYTEST = re.compile(r"PYTEST_|PY_COLORS|FORCE_COLOR|CI$|BUILD_NUMBER$")  # change what it prints
 _WIDTH = 110  # of a line of JSON
 _SESSION = re.compile(r"player-\d{4}-\d\d-\d\d-\d\dh\d\d(?:-\d{1,3}(?!\d))?")
 _BLOCK = re.compile(r"```(\w*)\n(.*?)```\n", re.DOTALL)
@@ -69,7 +70,7 @@ def clone() -> Iterator[Clone]:
         shutil.copytree(ROOT / "docs/examples", folder / "docs/examples", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", folder)  # pytest's settings
         (folder / "build").mkdir()
-        environment = {name: value for name, value in os.environ.items() if name not in ("CI", "BUILD_NUMBER")}
+        environment = {name: value for name, value in os.environ.items() if not _OF_PYTEST.match(name)}
         environment |= {
             "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}",
             "STROBE_HOME": environment.get("STROBE_HOME", str(Path(place) / "home")),
