@@ -9,7 +9,7 @@ PARALLEL ?= -n auto --maxprocesses 4 --dist worksteal
 # What goes into the native build; a change of Python code needs none, the installation is editable.
 NATIVE := pyproject.toml CMakeLists.txt \
   $(shell find csrc agent strobe/demo -type f -not -path '*/node_modules/*' -not -path '*/__pycache__/*')
-FORMATTED := $(shell find csrc strobe/demo tests/programs -name '*.[ch]' -o -name '*.cpp' -o -name '*.hpp')
+FORMATTED := $(shell find csrc strobe/demo tests/programs docs/examples -name '*.[ch]' -o -name '*.cpp' -o -name '*.hpp')
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # The steps share .venv and build/, and ninja runs compilers in parallel by itself, whatever -j says.
@@ -17,6 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 unexport MAKEFLAGS
 .DELETE_ON_ERROR:
 .PHONY: abi help demo test test-all scenarios lint bench sanitize sanitize-threads package clean install check-aarch64
+.PHONY: site man examples
 .PHONY: lint-format lint-python lint-types lint-native lint-agent
 
 help:
@@ -29,6 +30,9 @@ help:
 	@echo "make scenarios  what programs do under Strobe, 1,000 rounds or ten minutes each: hours"
 	@echo "make bench     the figures of docs/performance.md, measured here"
 	@echo "make package   source archive -> wheel -> clean venv -> demo"
+	@echo "make site      the pages of docs/ as a site with a search: build/site/index.html"
+	@echo "make man       a manual page for each command: build/man"
+	@echo "make examples  README.md's examples and pictures anew, from real runs"
 	@echo "make check-aarch64  csrc built for AArch64, its tests run under qemu"
 	@echo "make abi       strobe/_abi.py and agent/abi.ts anew, from csrc/abi"
 	@echo "make install   what the others do first: .venv with Strobe in it"
@@ -73,6 +77,19 @@ sanitize: $(VENV)/build-tools
 sanitize-threads: $(VENV)/test-tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/sanitize-threads
 
+# All links have to lead somewhere: strict in docs/mkdocs.yml.
+site: $(VENV)/site-tools man
+	$(BIN)/python docs/assemble.py build/pages
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --config-file docs/mkdocs.yml
+	@echo "build/site/index.html"
+
+man: $(VENV)/installed
+	$(BIN)/python docs/manual.py build/man
+
+examples: $(VENV)/test-tools
+	$(BIN)/python docs/replay.py
+	$(BIN)/python docs/pictures.py
+
 check-aarch64: $(VENV)/build-tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/aarch64
 
@@ -108,4 +125,9 @@ $(VENV)/test-tools: $(VENV)/installed
 $(VENV)/lint-tools: $(VENV)/test-tools
 	$(BIN)/python .ci/requirements.py dev > $(VENV)/lint-requirements
 	$(PIP) install -r $(VENV)/lint-requirements
+	touch $@
+
+$(VENV)/site-tools: $(VENV)/installed
+	$(BIN)/python .ci/requirements.py docs > $(VENV)/site-requirements
+	$(PIP) install -r $(VENV)/site-requirements
 	touch $@

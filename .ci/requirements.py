@@ -1,4 +1,4 @@
-"""Print requirements out of pyproject.toml, one per line: `build`, or the name of an optional group (`test`, `dev`)."""
+"""Print requirements out of pyproject.toml, one per line: `build`, or an optional group (`test`, `dev`, `docs`)."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from typing import IO, NoReturn
 
 import click
 
+from strobe.cli import completion
 from strobe.cli.output.palette import Palette
 from strobe.cli.output.progress import telling
 from strobe.cli.run.forwarding import Forwarding
@@ -58,7 +59,14 @@ _WATCH_HELP = (
 )
 @click.option("--no-sampling", is_flag=True, help="Keep every event of hot functions too.")
 @click.option("--keep", is_flag=True, help="Keep what was recorded, for `strobe query` and `strobe sql`.")
-@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGS]...")
+@click.argument(
+    "program",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+    metavar="[--] PROGRAM [ARGS]...",
+    shell_complete=completion.files,
+)
 def run(
     patterns: Sequence[str],
     watches: Sequence[str],
@@ -74,8 +82,8 @@ def run(
 ) -> NoReturn:
     """Run PROGRAM and print its calls, with arguments, results and times, while it runs.
 
-    The call tree and the totals go to standard error or FILE. The program has standard input, output and error to
-    itself, and its exit status becomes that of `strobe run`: 128 + N when signal N ended it, 127 when it was not found,
+    The call tree and the totals go to standard error or FILE. The program keeps its own stdin, stdout and
+    stderr, and its exit status becomes that of `strobe run`: 128 + N when signal N ended it, 127 when it was not found,
     126 when it cannot be executed. It is 125 when the report is incomplete because of an error, and that is said.
 
     Signals go to the program. The second SIGTERM, or the third Ctrl-C in a row, kills it and ends Strobe at once.
@@ -95,7 +103,7 @@ def run(
         session = _start(manager, signals, spec, chosen, "off" if no_sampling else "auto", wanted, depth)
         answer = session.launch_answer
         if not patterns and answer is not None and answer.matched_functions == 0:
-            hint = f"Without -t, only functions whose source files lie in {root} are traced; '-t *' traces every one."
+            hint = f"Without -t, only functions whose source files lie in {root} are traced; -t '**' traces every one."
             click.echo(f"strobe: {hint}", err=True)
         ending = LiveRun(session, report, signals, complete).follow(not summary, keep)
     sys.exit(_finish(ending, sink, None if output is None else output.name))

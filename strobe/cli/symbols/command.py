@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from strobe.cli import completion
 from strobe.cli.output.palette import Palette
 from strobe.cli.output.progress import telling
 from strobe.cli.symbols.addresses import address_json, address_lines, asked_addresses, find_address
@@ -45,7 +46,7 @@ class _Questions:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("binary")
+@click.argument("binary", shell_complete=completion.files)
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
 @click.option("--lines", multiple=True, metavar="FILE:LINE", help="Where the code of a source line is.")
 @click.option("--addr", "addresses", multiple=True, metavar="ADDRESS", help="What lies there; - reads them from stdin.")
