@@ -42,6 +42,7 @@ export class Hooks {
     }
 
     private makeOwn(specs: ProbeSpecs): Trampoline[] {
+        if (specs.addresses.length > 0) this.recorder.observers?.noteTraced(ptr(specs.addresses[0])); // all are of one module
         const { trampolines, loops } = makeTrampolines(this.recorder, specs);
         this.noteLoops(specs, loops);
         this.recorder.codeChanges.note(jumpsOf(specs.addresses, trampolines));

@@ -11,6 +11,7 @@ import { jumpsOf, makeTrampolines } from "./trampolines.js";
 
 const RESUME = 14; // bytes of a trampoline before the displaced instructions
 const ANCHOR = "gnu_get_libc_version"; // nobody interposes it, as sanitizers do sigaction
+const C_LIBRARY = /^(ld|libc|libpthread|librt|libanl)[-.]/;
 
 export interface ObservedFunction extends Trampoline {
     name: string;
@@ -57,6 +58,13 @@ export class Observers {
     /** The jumps are there. `mayBeBlocked`: see strobe_native_catch_faults. */
     begin(mayBeBlocked: boolean): void {
         new NativeFunction(this.form.strobe_native_catch_faults, "void", ["pointer", "int"])(this.real, mayBeBlocked ? 1 : 0);
+    }
+
+    /** Before the function is traced. */
+    noteTraced(entry: NativePointer): void {
+        const module = Process.findModuleByAddress(entry);
+        if (module === null || !C_LIBRARY.test(module.name)) return;
+        new NativeFunction(this.form.strobe_native_traces_library, "void", [])();
     }
 
     end(): void {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import resource
+from pathlib import Path
 
 from strobe.errors import failure
 
@@ -13,6 +14,9 @@ _ADDRESS_SPACE_BYTES = 2 << 30
 _DATA_BYTES = 1 << 29
 # measured: with less, Frida waits for ever, or leaves the program running untraced
 _DESCRIPTORS = 30
+# measured: what an agent has at the most while it enters a process, and some more
+_AGENTS_DESCRIPTORS = 40
+_AGENTS_ADDRESS_SPACE = 2600 << 20
 
 
 def check_memory() -> None:
@@ -44,6 +48,27 @@ def limits_memory(pid: int) -> bool:
     except OSError:
         return False
     return any(limit != resource.RLIM_INFINITY for limit in limits)
+
+
+def check_room(pid: int) -> None:
+    """Before a running process is entered. Raises attach_refused where its limits leave no room for the agent, which
+    would then neither begin nor leave."""
+    try:
+        descriptors, addresses = (
+            resource.prlimit(pid, kind)[0] for kind in (resource.RLIMIT_NOFILE, resource.RLIMIT_AS)
+        )
+        used = len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return
+    if descriptors != resource.RLIM_INFINITY and descriptors - used < _AGENTS_DESCRIPTORS:
+        what = f"it may have {descriptors} open files, has {used}, and {_AGENTS_DESCRIPTORS} more are needed"
+        raise failure("attach_refused", pid=pid, reason=what, hint="Start it with a higher limit (ulimit -n).")
+    left = addresses - pages * resource.getpagesize()
+    if addresses != resource.RLIM_INFINITY and left < _AGENTS_ADDRESS_SPACE:
+        what = f"its address space is limited: {max(0, left) >> 20:,} MB are left"
+        hint = f"{_AGENTS_ADDRESS_SPACE >> 20:,} MB are needed, most of them only reserved: a higher limit (ulimit -v)."
+        raise failure("attach_refused", pid=pid, reason=what, hint=hint)
 
 
 def _refuse(what: str, option: str, limit: str, needed: str) -> None:

@@ -13,13 +13,15 @@ from pathlib import Path
 
 from strobe.capture.attachable import refused
 from strobe.capture.sanitizers import has_thread_sanitizer
-from strobe.errors import failure
+from strobe.errors import StrobeError, failure
 from strobe.model import LaunchSpec
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.objects.elf_headers import ET_DYN, ET_EXEC, MAGIC, PT_INTERP, ElfHeaders, reader_of
 from strobe.symbols.objects.macho import is_macho
 
 _TYPES_THAT_RUN = (ET_EXEC, ET_DYN)
+_WORD_BYTES = 128 << 10  # MAX_ARG_STRLEN: with the zero at its end
+_SHOWN = 40  # characters of a word in an error
 _MAX_INTERPRETERS = 4  # as the kernel: a script's interpreter may itself be a script
 
 
@@ -38,8 +40,9 @@ def resolve(spec: LaunchSpec) -> Program:
     """Finds and checks the program of a launch.
 
     Raises no_such_file, is_directory, not_executable, not_a_program, macho_program, interpreter_missing,
-    wrong_architecture, static_program, thread_sanitizer, bad_cwd.
+    wrong_architecture, static_program, thread_sanitizer, bad_cwd, bad_value.
     """
+    _check_words(spec)
     env = {**(os.environ if spec.base_env is None else spec.base_env), **spec.env}
     cwd = Path(spec.cwd or spec.project_root or ".").absolute()
     if not cwd.is_dir():
@@ -47,6 +50,27 @@ def resolve(spec: LaunchSpec) -> Program:
     named = _find(spec, cwd, env)
     path, argv = _behind_scripts(named, (spec.command, *spec.args), env)
     return Program(path, named, argv, env, str(cwd))
+
+
+def _check_words(spec: LaunchSpec) -> None:
+    """Raises bad_value for what Frida cannot pass on, or the kernel does not take."""
+    given = {"args": (spec.command, *spec.args), "env": [f"{name}={value}" for name, value in spec.env.items()]}
+    inherited = os.environ if spec.base_env is None else spec.base_env
+    given["the environment"] = [f"{name}={value}" for name, value in inherited.items() if name not in spec.env]
+    given["cwd"] = [spec.cwd or spec.project_root or ""]
+    for field, words in given.items():
+        for word in words:
+            if "\0" in word:
+                raise _bad_word(field, word, "it has a zero character, at which it would end", "text without it")
+            if any("\ud800" <= letter <= "\udfff" for letter in word):
+                raise _bad_word(field, word, "it is not UTF-8, which Frida needs to start a program", "UTF-8")
+            if len(word.encode()) >= _WORD_BYTES:
+                raise _bad_word(field, word, "the kernel takes none as long (E2BIG)", f"{_WORD_BYTES - 1:,} bytes")
+
+
+def _bad_word(field: str, word: str, reason: str, valid: str) -> StrobeError:
+    shown = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
+    return failure("bad_value", field=field, value=ascii(shown), reason=reason, valid=valid)
 
 
 def _find(spec: LaunchSpec, cwd: Path, env: Mapping[str, str]) -> str:

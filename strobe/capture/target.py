@@ -25,11 +25,12 @@ from strobe.capture.agent.agent_threads import held, keep_signals_from
 from strobe.capture.agent.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.capture.agent.frida_session import FridaSession
-from strobe.capture.attachable import refused, wait_until_attachable
+from strobe.capture.attachable import check_owner, refused, wait_until_attachable
 from strobe.capture.code_patches import CodePatches
 from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.leaving import leave
+from strobe.capture.limits import check_room
 from strobe.capture.observers import observe
 from strobe.capture.probes import Plan, ProbeSpec, Trampoline
 from strobe.capture.recorder_state import is_recording, written_until
@@ -136,6 +137,8 @@ class Target:
         program.check_running(pid)
         if filters_calls(pid):
             raise failure("attach_refused", pid=pid, reason=_FILTERED, hint="Start it under Strobe instead.")
+        check_room(pid)
+        check_owner(pid)
         wait_until_attachable(pid)
         target = Target(pid, True, segment_path, events)
         try:

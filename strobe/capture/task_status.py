@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+_STRICT = "1"
+
 
 def blocked_signals(pid: int, thread: int) -> int:
     """Of a thread: bit n - 1 for signal n. Raises OSError when it is gone."""
@@ -13,16 +15,20 @@ def blocked_signals(pid: int, thread: int) -> int:
 
 
 def filters_calls(pid: int) -> bool:
-    """Whether a filter that Strobe itself is not under decides which calls of the kernel the process may make
-    (seccomp). False when the process is gone."""
+    """Whether a filter that Strobe itself is not under decides which calls of the kernel a thread of the process may
+    make (seccomp). False when the process is gone."""
     try:
-        theirs, own = _fields(Path(f"/proc/{pid}/status")), _fields(Path("/proc/self/status"))
+        own = _filters(_fields(Path("/proc/self/status")))
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
     except OSError:
         return False
-    if theirs.get("Seccomp", "0") == "1":  # strict mode
-        return True
-    # Linux before 5.9 does not count the filters
-    return _filters(theirs) > _filters(own)
+    for task in tasks:
+        with suppress(OSError):  # this thread has ended
+            theirs = _fields(task / "status")
+            # Linux before 5.9 does not count the filters
+            if theirs.get("Seccomp", "0") == _STRICT or _filters(theirs) > own:
+                return True
+    return False
 
 
 def is_traced(pid: int, threads: Iterable[int] | None = None) -> bool | None:
@@ -75,6 +81,11 @@ def is_stopped(pid: int) -> bool:
             with suppress(FileNotFoundError, ProcessLookupError):
                 states.add(_fields(task / "status")["State"][0])
     return bool(states - {"Z", "X"}) and states <= {"T", "t", "Z", "X"}
+
+
+def fields(pid: int) -> dict[str, str]:
+    """All that it says of the process, by name. Raises OSError when it is gone."""
+    return _fields(Path(f"/proc/{pid}/status"))
 
 
 def _filters(fields: dict[str, str]) -> int:

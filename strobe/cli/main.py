@@ -34,6 +34,8 @@ def _run() -> int | None:
     from strobe.low_descriptors import reserve
 
     reserve()  # before anything is opened
+    # a program is stopped by it before its first step
+    _signal.pthread_sigmask(_signal.SIG_UNBLOCK, [_signal.SIGTRAP])
 
     from strobe.cli import interrupts
     from strobe.cli.group import load, strobe

@@ -202,5 +202,8 @@ def _become_daemon(home: str) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
-    program = f"import sys; sys.path.append({root!r}); from strobe.mcp.daemon import main; sys.exit(main())"
+    program = f"import sys; sys.path.append({root!r}); "
+    program += (
+        "from strobe.low_descriptors import reserve; reserve(); from strobe.mcp.daemon import main; sys.exit(main())"
+    )
     os.execve(sys.executable, [sys.executable, "-P", "-c", program], {**os.environ, "STROBE_HOME": home})

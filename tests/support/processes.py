@@ -1,4 +1,5 @@
-"""Ends processes that were attached to from this very process, where Popen cannot be trusted to.
+"""Processes of tests: finds them, and ends those that were attached to from this very process, where Popen cannot be
+trusted to.
 
 A wait in the process that debugs its own child is told of the child's ptrace stops whatever it asked for, and Popen
 takes a stop for the end: kill() looks first, sends nothing then, and the process is left over.
@@ -9,7 +10,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from pathlib import Path
 from typing import Any
+
+from support.wait import wait_until
 
 _ENDS = (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED)
 
@@ -30,3 +34,19 @@ def reaped(pid: int) -> int:
         state = os.waitid(os.P_PID, pid, os.WEXITED)
         if state is not None and state.si_code in _ENDS:
             return state.si_status if state.si_code == os.CLD_EXITED else -state.si_status
+
+
+def child_of(process: subprocess.Popen[Any], name: str) -> int:
+    """The process id of the program that Strobe has started."""
+
+    def find() -> int | None:
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                head, _, rest = stat.read_text().rpartition(")")
+            except OSError:
+                continue
+            if int(rest.split()[1]) == process.pid and head.partition("(")[2].startswith(name[:15]):
+                return int(stat.parent.name)
+        return None
+
+    return wait_until(find, f"{name} to be started")

@@ -27,6 +27,9 @@ void strobe_faults_may_be_blocked(void);
 /* From the agent. Once sigaction is observed: `sigaction` is the C library's, past the observer. `may_be_blocked`: a
    thread of the program has the signals blocked, or not everything is observed. */
 void strobe_native_catch_faults(void* sigaction, int may_be_blocked);
+/* Functions of the C library are about to be traced, which blocks all signals past any observer where it makes threads
+   and processes. */
+void strobe_native_traces_library(void);
 /* The program's handlers are its own again. */
 void strobe_native_leave_faults(void);
 

@@ -24,7 +24,9 @@ from strobe import threads
 FORCED_S = 3.0
 GRACE_S = 1.5  # to print the rest, where the program has ended before the signal came
 REPEAT_S = 10.0
-_TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_JOB_CONTROL = (signal.SIGTSTP, signal.SIGCONT)
+_NOT_IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)  # as Python does, and programs that it starts would inherit
 _INTERRUPTS_THAT_FORCE = 3
 _REQUESTS_THAT_FORCE = 2
 
@@ -59,7 +61,9 @@ class Forwarding:
         threads.start("strobe-signals", self._watch, threads.logged_only)
         signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
         # a handler that does nothing, and not SIG_IGN, which the program would inherit
-        self._before = {number: signal.signal(number, self._on_signal) for number in _TAKEN}
+        job_control = [number for number in _JOB_CONTROL if signal.getsignal(number) == signal.SIG_DFL]
+        taken = (*_ENDING, *_NOT_IGNORED, *job_control)
+        self._before = {number: signal.signal(number, self._on_signal) for number in taken}
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -95,7 +99,7 @@ class Forwarding:
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         """On the main thread, when that runs Python: a start that is given up is not waited for."""
-        if self._pid is None:
+        if self._pid is None and number in _ENDING:
             self._interrupts_before += 1
             if self._interrupts_before > 1:
                 raise KeyboardInterrupt
@@ -104,8 +108,12 @@ class Forwarding:
         with contextlib.closing(os.fdopen(self._read, "rb", buffering=0)) as numbers:
             while data := numbers.read(64):
                 for number in data:
-                    if number in _TAKEN:
+                    if number in _ENDING:
                         self._take(number)
+                    elif number == signal.SIGTSTP:
+                        self._suspend()
+                    elif number == signal.SIGCONT:
+                        self._send(signal.SIGCONT)
 
     def _take(self, number: int) -> None:
         with self._lock:
@@ -117,6 +125,15 @@ class Forwarding:
             self._force(number)
         elif not starting and not self._pass_on(number) and number != signal.SIGINT:
             self._force(number, GRACE_S)  # nothing is left to wait for but Strobe itself
+
+    def _suspend(self) -> None:
+        """Ctrl-Z: the program first, then Strobe, whom the shell waits for; `fg` lets both go on.
+
+        The program is in a session of its own, where the kernel lets SIGTSTP stop nobody who does not handle it.
+        """
+        if self._pid is not None:
+            self._send(signal.SIGTSTP if _handles(self._pid, signal.SIGTSTP) else signal.SIGSTOP)
+        os.kill(os.getpid(), signal.SIGSTOP)
 
     def _count(self, number: int) -> None:
         if number != signal.SIGINT:
@@ -169,6 +186,16 @@ class Forwarding:
                 os.kill(pid, signal.SIGKILL)
         threads.guarded("the last clean-up", self.at_last, threads.logged_only)()
         self._exit_now(128 + number)
+
+
+def _handles(pid: int, number: int) -> bool:
+    """Whether the program has a handler of the signal, or ignores it."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines():
+            name, _, mask = line.partition(":")
+            if name in ("SigCgt", "SigIgn") and int(mask, 16) >> (number - 1) & 1:
+                return True
+    return False
 
 
 def _has_ended(process: int) -> bool:

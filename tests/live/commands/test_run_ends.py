@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from support import filesystems, leftovers
+from support.processes import child_of
 from support.wait import wait_until
 
 STROBE = [sys.executable, "-m", "strobe"]
@@ -50,22 +51,6 @@ def start(*arguments: object, command: list[str] | None = None) -> subprocess.Po
 def wait_for_line(process: subprocess.Popen[bytes], line: bytes) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == line
-
-
-def child_of(process: subprocess.Popen[bytes], name: str) -> int:
-    """The process id of the program that Strobe has started."""
-
-    def find() -> int | None:
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                head, _, rest = stat.read_text().rpartition(")")
-            except OSError:
-                continue
-            if int(rest.split()[1]) == process.pid and head.partition("(")[2].startswith(name[:15]):
-                return int(stat.parent.name)
-        return None
-
-    return wait_until(find, f"{name} to be started")
 
 
 def is_alive(pid: int) -> bool:
