@@ -33,6 +33,7 @@
 #define STROBE_STATES_UNDER_FILTER 256u
 
 enum strobe_register { STROBE_RDI, STROBE_RSI, STROBE_RDX, STROBE_RCX, STROBE_R8, STROBE_R9 };
+enum { STROBE_RETURN_ADDRESS = 10 }; /* as x86_64/registers.h has it on the stack */
 
 /* For the host; the first moment counts. */
 static void strobe_note_moment(uint64_t* place) {
@@ -196,6 +197,22 @@ static void strobe_observe_prlimit(uint64_t* registers) {
 }
 static void strobe_observe_syscall_call(uint64_t* registers) { strobe_observe_syscall(registers); }
 
+/* The loader asks whose code calls it, for which it takes the return address. A traced function that jumps here has a
+   stub in its place (return dlsym(RTLD_NEXT, name)), and no library has that: it gets its own back, and its return is
+   not caught. */
+static void strobe_observe_caller(uint64_t* registers) {
+    uint64_t slot = (uint64_t)(registers + STROBE_RETURN_ADDRESS);
+    struct strobe_thread_state* state = strobe_recorder.control->alive ? strobe_thread_known(&strobe_recorder) : NULL;
+    if (state == NULL || state->busy_slot != state->idle) return;
+    while (state->depth > 0 && state->frames[state->depth - 1].slot == slot) {
+        struct strobe_totals* totals = state->frames[state->depth - 1].totals;
+        strobe_frame_drop(state);
+        if (totals == NULL) continue;
+        totals->unwound--;
+        totals->exits_missed++;
+    }
+}
+
 struct strobe_observed {
     const char* name;
     void (*observe)(uint64_t* registers);
@@ -218,6 +235,10 @@ static const struct strobe_observed strobe_observed[] = {
     {"clone", strobe_observe_clone_call},
     {"setrlimit", strobe_observe_setrlimit},
     {"prlimit", strobe_observe_prlimit},
+    {"dlsym", strobe_observe_caller},
+    {"dlvsym", strobe_observe_caller},
+    {"dlopen", strobe_observe_caller},
+    {"dlmopen", strobe_observe_caller},
 };
 
 #define STROBE_OBSERVED (sizeof strobe_observed / sizeof *strobe_observed)
