@@ -36,6 +36,8 @@ def test_start_status_stop(strobe_home: Path) -> None:
     assert started.running
     assert daemon.start(strobe_home).pid == started.pid
     with Wire.to(strobe_home):
+        # those that `start` had are noticed to be gone a moment later
+        wait_until(lambda: daemon.status(strobe_home).clients == 1, "no other client")
         status = daemon.status(strobe_home)
     assert (status.pid, status.clients, status.running_sessions) == (started.pid, 1, 0)
     assert daemon.stop(strobe_home)

@@ -42,7 +42,7 @@ def child_of(process: subprocess.Popen[Any], name: str) -> int:
     def find() -> int | None:
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:
-                head, _, rest = stat.read_text().rpartition(")")
+                head, _, rest = stat.read_text(errors="replace").rpartition(")")
             except OSError:
                 continue
             if int(rest.split()[1]) == process.pid and head.partition("(")[2].startswith(name[:15]):
