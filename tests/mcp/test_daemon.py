@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,8 +37,13 @@ def test_start_status_stop(strobe_home: Path) -> None:
     assert started.running
     assert daemon.start(strobe_home).pid == started.pid
     with Wire.to(strobe_home):
-        # those that `start` had are noticed to be gone a moment later
-        wait_until(lambda: daemon.status(strobe_home).clients == 1, "no other client")
+
+        def is_alone() -> bool:
+            time.sleep(0.2)  # whoever has asked before is noticed to be gone a moment later
+            return daemon.status(strobe_home).clients == 1
+
+        wait_until(is_alone, "no other client")
+        time.sleep(0.2)
         status = daemon.status(strobe_home)
     assert (status.pid, status.clients, status.running_sessions) == (started.pid, 1, 0)
     assert daemon.stop(strobe_home)
