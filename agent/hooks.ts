@@ -42,7 +42,10 @@ export class Hooks {
     }
 
     private makeOwn(specs: ProbeSpecs): Trampoline[] {
-        if (specs.addresses.length > 0) this.recorder.observers?.noteTraced(ptr(specs.addresses[0])); // all are of one module
+        const { addresses } = specs; // of one module, mostly; it may be asked for more at once
+        for (const entry of new Set([addresses.at(0), addresses.at(-1)])) {
+            if (entry !== undefined) this.recorder.observers?.noteTraced(ptr(entry));
+        }
         const { trampolines, loops } = makeTrampolines(this.recorder, specs);
         this.noteLoops(specs, loops);
         this.recorder.codeChanges.note(jumpsOf(specs.addresses, trampolines));

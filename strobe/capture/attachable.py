@@ -39,12 +39,14 @@ def wait_until_attachable(pid: int) -> None:
 
 def check_owner(pid: int) -> None:
     """Raises attach_refused where the process may not open the recording, which is a file of this user alone."""
-    with suppress(OSError, ValueError, KeyError):
+    try:
         theirs = int(task_status.fields(pid)["Uid"].split()[3])  # as whom it opens files
-        if theirs not in (0, os.geteuid()):
-            reason = f"it runs as user {theirs}, Strobe as {os.geteuid()}, and the recording is a file of one user"
-            hint = f"Run Strobe as that user: sudo -u '#{theirs}' …"
-            raise failure("attach_refused", pid=pid, reason=reason, hint=hint)
+    except (OSError, ValueError, LookupError):
+        return
+    if theirs not in (0, os.geteuid()):
+        reason = f"it runs as user {theirs}, Strobe as {os.geteuid()}, and the recording is a file of one user"
+        hint = f"Run Strobe as that user: sudo -u '#{theirs}' …"
+        raise failure("attach_refused", pid=pid, reason=reason, hint=hint)
 
 
 def _emptied(pid: int) -> str | None:

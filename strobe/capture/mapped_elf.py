@@ -220,8 +220,8 @@ def _parsed(text: str) -> Iterator[Mapping]:
 def _headers(read: Read) -> ElfHeaders | None:
     """None where no header of a program lies there."""
     try:
-        headers = ElfHeaders(read)
-        return headers if len(headers.segments) <= _MOST_SEGMENTS and headers.cpu else None
+        headers = ElfHeaders(read, _MOST_SEGMENTS)
+        return headers if headers.cpu and headers.segments is not None else None
     except (ValueError, struct.error):
         return None
 

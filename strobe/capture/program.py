@@ -69,6 +69,8 @@ def _check_words(spec: LaunchSpec) -> None:
 
 
 def _bad_word(field: str, word: str, reason: str, valid: str) -> StrobeError:
+    if "env" in field:
+        word = f"{word.partition('=')[0]}=…"  # values may be secrets
     shown = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
     return failure("bad_value", field=field, value=ascii(shown), reason=reason, valid=valid)
 
@@ -173,6 +175,6 @@ def check_running(pid: int) -> str:
         raise refused(pid, error.strerror, is_permission=True) from error
     with program:  # the process may end meanwhile
         opened_by = f"/proc/self/fd/{program.fileno()}"
-        _read_head(opened_by)
+        _read_head(opened_by)  # for what it raises
         _check_elf(path, opened_by)
     return path

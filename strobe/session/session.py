@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -52,18 +53,23 @@ class Session:
         self._store = store
         self._on_end = on_end
         self._timeline = Timeline(store, record.id, record.segment_path, self.written_until)
+        self._making = threading.Lock()
+        self._reader: VariableReader | None = None
         self._polls = Polls(self)
         self.pending_patterns_applied: list[str] = []
         self.launch_answer: TraceAnswer | None = None  # to the patterns of the launch
 
-    @cached_property
+    @property
     def reader(self) -> VariableReader:
         """Reads of the program's variables and memory."""
         from strobe.session.variables.reader import VariableReader
 
-        return VariableReader(self)
+        with self._making:
+            if self._reader is None:
+                self._reader = VariableReader(self)
+            return self._reader
 
-    @cached_property
+    @property
     def writer(self) -> VariableWriter:
         """Writes of them."""
         from strobe.session.variables.writer import VariableWriter

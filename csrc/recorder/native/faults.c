@@ -281,6 +281,8 @@ static void strobe_install(int signal) {
     strobe_note_fault_handler(own);
 }
 
+void strobe_native_traces_library(void) { strobe_faults_may_be_blocked(); }
+
 void strobe_native_catch_faults(void* sigaction, int may_be_blocked) {
     strobe_faults.sigaction = (strobe_sigaction_function*)sigaction;
     strobe_faults.may_be_blocked = may_be_blocked != 0;
@@ -313,8 +315,6 @@ static void strobe_uninstall(int signal) {
 }
 
 /* The recorder is off, and nothing is observed any more. */
-void strobe_native_traces_library(void) { strobe_faults_may_be_blocked(); }
-
 void strobe_native_leave_faults(void) {
     if (!strobe_faults.installed || strobe_recorder.control->alive) return;
     strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;

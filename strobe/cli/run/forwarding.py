@@ -107,10 +107,10 @@ class Forwarding:
     def _watch(self) -> None:
         with contextlib.closing(os.fdopen(self._read, "rb", buffering=0)) as numbers:
             while data := numbers.read(64):
-                for number in data:
+                for at, number in enumerate(data):
                     if number in _ENDING:
                         self._take(number)
-                    elif number == signal.SIGTSTP:
+                    elif number == signal.SIGTSTP and signal.SIGCONT not in data[at:]:
                         self._suspend()
                     elif number == signal.SIGCONT:
                         self._send(signal.SIGCONT)
@@ -131,8 +131,11 @@ class Forwarding:
 
         The program is in a session of its own, where the kernel lets SIGTSTP stop nobody who does not handle it.
         """
-        if self._pid is not None:
-            self._send(signal.SIGTSTP if _handles(self._pid, signal.SIGTSTP) else signal.SIGSTOP)
+        pid = self._pid
+        if not _is_under_job_control():
+            return
+        if pid is not None:
+            self._send(signal.SIGTSTP if _handles(pid, signal.SIGTSTP) else signal.SIGSTOP)
         os.kill(os.getpid(), signal.SIGSTOP)
 
     def _count(self, number: int) -> None:
@@ -186,6 +189,18 @@ class Forwarding:
                 os.kill(pid, signal.SIGKILL)
         threads.guarded("the last clean-up", self.at_last, threads.logged_only)()
         self._exit_now(128 + number)
+
+
+def _is_under_job_control() -> bool:
+    """Whether a shell would let this process go on: where none does (`docker run`, `ssh host`), the kernel stops nobody
+    at Ctrl-Z either (an orphaned process group)."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        pid = os.getpid()
+        while os.getpgid(pid) == os.getpgrp():
+            stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+            pid = int(stat.rpartition(")")[2].split()[1])
+        return os.getsid(pid) == os.getsid(0)
+    return False
 
 
 def _handles(pid: int, number: int) -> bool:

@@ -76,9 +76,11 @@ class ElfHeaders:
     there is nothing else. `entry`: address of its first instruction, 0 where there is none.
     """
 
-    def __init__(self, read: Read) -> None:
-        """ValueError where there is no ELF header."""
+    def __init__(self, read: Read, most_segments: int = 1 << 16) -> None:
+        """ValueError where there is no ELF header. `most_segments`: what says to have more is damaged; in a process's
+        memory their number may be anything, as the loader leaves out sections."""
         self._read = read
+        self._most_segments = most_segments
         identification = self.read(0, _IDENTIFICATION_BYTES, "the file header")
         if not identification.startswith(MAGIC):
             raise ValueError("it does not begin as an ELF file")
@@ -108,6 +110,8 @@ class ElfHeaders:
             count = self._first_section[7]
         if not self._segments_at or not count:
             return []
+        if count > self._most_segments:
+            raise ValueError(f"it says to have {count:,} segments")
         _check_entry(self._segment_bytes, _SEGMENT.size, "program")
         table = self.read(self._segments_at, count * _SEGMENT.size, "the table of segments")
         rows = _SEGMENT.iter_unpack(table)

@@ -13,6 +13,7 @@ from strobe.symbols.objects.elf_headers import PT_DYNAMIC, ElfHeaders, dynamic_e
 _DT_STRTAB, _DT_SYMTAB, _DT_GNU_HASH = 5, 6, 0x6FFFFEF5
 _SYMBOL_BYTES = 24
 _MOST_ENTRIES = 512  # of a dynamic section, and symbols in one chain
+_MOST_SEGMENTS = 256
 _MOST_NAME = 128
 
 Peek = Callable[[int, int], bytes | None]
@@ -63,7 +64,7 @@ class DynamicSymbols:
 
     def _read_headers(self, base: int) -> None:
         try:
-            headers = ElfHeaders(lambda offset, size: self._peek(base + offset, size) or b"")
+            headers = ElfHeaders(lambda offset, size: self._peek(base + offset, size) or b"", _MOST_SEGMENTS)
             segments = headers.segments
         except (ValueError, struct.error):
             return

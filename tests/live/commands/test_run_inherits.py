@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -102,7 +103,8 @@ def test_what_a_client_cannot_pass_on_is_said(build_program: Build, home: Path, 
 
 def test_ctrl_z_stops_the_program_as_well(build_program: Build) -> None:
     words = [*STROBE, "run", "-t", "stay", "--", str(build_program("stays"))]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    quiet = {"stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, **quiet, process_group=0)  # as a shell does
     try:
         assert process.stdout is not None and process.stdout.readline() == b"ready\n"
         program = processes.child_of(process, "stays")
@@ -110,6 +112,23 @@ def test_ctrl_z_stops_the_program_as_well(build_program: Build) -> None:
         wait_until(lambda: (state(process.pid), state(program)) == ("T", "T"), "both to stop", SECONDS)
         process.send_signal(signal.SIGCONT)
         wait_until(lambda: {state(process.pid), state(program)}.isdisjoint("Tt"), "both to go on", SECONDS)
+        os.kill(program, signal.SIGKILL)
+        assert process.wait(SECONDS) == 128 + signal.SIGKILL
+    finally:
+        processes.end(process)
+
+
+def test_ctrl_z_stops_nobody_where_no_shell_would_let_it_go_on(build_program: Build) -> None:
+    words = [*STROBE, "run", "-t", "stay", "--", str(build_program("stays"))]
+    quiet = {"stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, **quiet, start_new_session=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        program = processes.child_of(process, "stays")
+        for _ in range(20):
+            process.send_signal(signal.SIGTSTP)
+            time.sleep(0.02)
+            assert {state(process.pid), state(program)}.isdisjoint("Tt")
         os.kill(program, signal.SIGKILL)
         assert process.wait(SECONDS) == 128 + signal.SIGKILL
     finally:
