@@ -18,8 +18,7 @@ from strobe.values.decode import raw, shapes, stored
 from strobe.values.decode.shapes import Shape, add_read
 from strobe.values.decode.shaping import Shaping
 from strobe.values.lookup.expression import parse
-from strobe.values.lookup.place import Place
-from strobe.values.lookup.places import place_of
+from strobe.values.lookup.places import Place, place_of
 from strobe.values.lookup.scope import Module, Scope
 from strobe.values.memory.recipes import NOWHERE, STEP_BYTES, Recipe, decoded_steps
 

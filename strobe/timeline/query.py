@@ -14,8 +14,8 @@ from strobe.limits import SQL_SECONDS
 from strobe.model import Event, EventFilter, EventPage, EventType, FunctionLoss, GroupBy, Loss, Totals
 from strobe.timeline import sql
 from strobe.timeline.absence import absence_of
+from strobe.timeline.events import first_events, page_of
 from strobe.timeline.moments import NUMBER_MAX, event_id, host_number
-from strobe.timeline.pages import first_events, page_of
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.selection import Selection, check_page, select
 from strobe.timeline.store import Store

@@ -16,7 +16,7 @@ from typing import Any
 
 from strobe.errors import failure
 from strobe.model import CALL_EVENTS, EventFilter, FunctionLoss, FunctionSymbol, GroupBy, Totals
-from strobe.timeline.pages import count_by_function
+from strobe.timeline.events import count_by_function
 from strobe.timeline.reader import SessionReader, Thread
 from strobe.timeline.selection import Conditions, Selection, id_blob, select
 

@@ -14,8 +14,7 @@ from strobe.values.decode import raw
 from strobe.values.decode.shapes import Decoding, Leading, Nothing, Part, Shape, add_read, read_value
 from strobe.values.decode.shaping import Shaping
 from strobe.values.lookup.expression import parse
-from strobe.values.lookup.place import Place
-from strobe.values.lookup.places import place_of, pointer_to
+from strobe.values.lookup.places import Place, place_of, pointer_to
 from strobe.values.lookup.scope import Scope
 from strobe.values.memory.process_memory import ProcessMemory
 from strobe.values.memory.recipes import BROKEN, NULL, Item, Recipe

@@ -7,8 +7,7 @@ import struct
 from collections.abc import Callable, Sequence
 
 from strobe.model import Argument, CodeAddress, Enumerator, FunctionSymbol, ReturnMatch, Text, Value
-from strobe.timeline.decode.captured import Words, captured_value
-from strobe.timeline.decode.scalars import decode
+from strobe.timeline.decode.captured import Words, captured_value, decode
 
 
 def words_of(blob: bytes) -> tuple[int, ...]:

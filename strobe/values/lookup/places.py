@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 
 from strobe.errors import StrobeError, failure
 from strobe.limits import EXPRESSION_DEREFERENCES
@@ -13,7 +14,9 @@ from strobe.symbols.types.fields import field_names, path_to
 from strobe.symbols.types.model import (
     VOID,
     Array,
+    Base,
     Encoding,
+    Field,
     Pointer,
     Qualified,
     Record,
@@ -21,8 +24,10 @@ from strobe.symbols.types.model import (
     Scalar,
     Type,
     Typedef,
+    Variant,
 )
 from strobe.values.decode.elements import row_of
+from strobe.values.decode.structures import Form, Forms
 from strobe.values.lookup.expression import (
     AddressOf,
     Cast,
@@ -34,11 +39,9 @@ from strobe.values.lookup.expression import (
     Number,
     spelled,
 )
-from strobe.values.lookup.inward import go_inside, into_only_field, into_variant, step_into, variant_of
-from strobe.values.lookup.place import Place
-from strobe.values.lookup.scope import Scope
+from strobe.values.lookup.scope import Module, Scope
 from strobe.values.memory.recipes import Recipe
-from strobe.values.printers.inside import element_of, value_in
+from strobe.values.printers.inside import Inside, element_of, value_in
 
 _MAX_NESTING = 32  # anonymous records and base classes within each other
 _SCALARS = {
@@ -52,6 +55,27 @@ _SCALARS = {
     "float": (4, Encoding.FLOAT),
     "double": (8, Encoding.FLOAT),
 }
+
+
+@dataclass
+class Place:
+    """`is_value`: the value is the address itself, as of `&x`; it lies nowhere. `dereferenced`: step -> which pointer.
+
+    `refused`: step -> why there is no value, of conditions: another variant, an element that is not there.
+    `is_const`: it is declared so, or what it is a part of is. `is_thread_local`: where it is was found for one thread,
+    and may be elsewhere at another moment. `root`: the module that has the variable; `module`: that has its type.
+    """
+
+    recipe: Recipe
+    type: Type
+    is_value: bool = False
+    module: Module | None = None
+    root: Module | None = None
+    bits: Field | None = None
+    dereferenced: dict[int, str] = field(default_factory=dict)
+    refused: dict[int, str] = field(default_factory=dict)
+    is_const: bool = False
+    is_thread_local: bool = False
 
 
 def place_of(expression: Expression, scope: Scope, thread: int | None = None) -> Place:
@@ -281,3 +305,58 @@ def _near(names: list[str]) -> str:
 def _all(record: Record) -> str:
     names = field_names(record)
     return f"It has: {', '.join(names[:20])}{' …' if len(names) > 20 else ''}." if names else "It has no fields."
+
+
+def step_into(place: Place, part: Field | Base) -> None:
+    """To a field or a base class."""
+    if isinstance(part, Base) and part.offset is None:
+        place.recipe.virtual_base(part.vtable_offset or 0)
+    elif isinstance(part, Field) and part.bit_size is not None:
+        place.bits = part
+    else:
+        place.recipe.add(part.offset or 0)
+    place.type = part.type
+
+
+def variant_of(record: Record, name: str) -> Variant | None:
+    """The one of that name, if it holds anything."""
+    variants = () if record.parts.variants is None else record.parts.variants.variants
+    return next((one for one in variants if one.name == name and one.field is not None), None)
+
+
+def into_variant(place: Place, record: Record, variant: Variant, text: str) -> None:
+    """Where it is the one that is there; else the place is bad. `text`: the enum, as it was reached."""
+    variants = record.parts.variants
+    assert variants is not None and variant.field is not None
+    tag = variants.discriminant
+    forms = tuple(Form(one.name, one.values, None) for one in variants.variants)
+    at, width = (0, 0) if tag is None else (tag.offset or 0, tag.type.size or 0)
+    told = Forms("", forms, at, width, 0)
+    if told.is_told:
+        chosen = forms[variants.variants.index(variant)]
+        place.recipe.numbers((("NUMBER", width, 0, at), *told.is_there(chosen)))
+        place.refused[place.recipe.require()] = f"{text} is not {variant.name}"
+        place.recipe.drop()
+    step_into(place, variant.field)
+
+
+def into_only_field(place: Place, record: Record) -> bool:
+    """Of a Rust struct or variant whose one field has no name: `next.Some.value`. False where there is no such."""
+    fields = record.parts.fields
+    if len(fields) != 1 or not record.parts.is_tuple or place.is_value:
+        return False
+    step_into(place, fields[0])
+    return True
+
+
+def go_inside(place: Place, inside: Inside, text: str, absent: str) -> None:
+    """To a value in one of a library, which was reached as `text`. `absent`: why there is none, where there is none."""
+    if inside.condition:
+        place.recipe.numbers(inside.condition)
+        place.refused[place.recipe.require()] = absent
+    place.recipe.numbers(inside.address)
+    step = place.recipe.go()
+    place.is_const = place.is_const and not inside.is_away
+    place.type = inside.type
+    if inside.is_away:
+        place.dereferenced[step] = text

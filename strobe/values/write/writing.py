@@ -15,8 +15,7 @@ from strobe.values.decode import raw
 from strobe.values.decode.shapes import Decoding, Part
 from strobe.values.decode.shaping import Shaping
 from strobe.values.lookup.expression import parse
-from strobe.values.lookup.place import Place
-from strobe.values.lookup.places import place_of, pointer_to
+from strobe.values.lookup.places import Place, place_of, pointer_to
 from strobe.values.lookup.scope import Scope, UnknownVariable
 from strobe.values.memory.memory_map import MemoryMap
 from strobe.values.memory.process_memory import ProcessMemory

@@ -20,8 +20,7 @@ from strobe.symbols.calls.abi import (
 )
 from strobe.timeline.decode import floats
 from strobe.timeline.decode.call_values import plain, shown
-from strobe.timeline.decode.captured import Words, captured_value, value_of_bytes
-from strobe.timeline.decode.scalars import decode, encode
+from strobe.timeline.decode.captured import Words, captured_value, decode, encode, value_of_bytes
 
 INT = ValueType(ValueKind.SIGNED, 4, "int")
 CHARS = ValueType(ValueKind.POINTER, 8, "const char*")
