@@ -1,7 +1,6 @@
 /** The agent's message table: what the host (strobe/capture) can ask of it. */
 
 import { type ExtrasRequest } from "./extras.js";
-import { Hooks } from "./hooks.js";
 import {
     allowTracer, bufferStandardOutputByLine, closeDescriptor, endProgram, keepLibrary, loadLibrary, readOwnMemory, redirectStandardInput,
 } from "./libc.js";
@@ -9,9 +8,8 @@ import { type AgentSocket, announce, connectedBy, describe, isCutOff, leave, typ
 import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
 import { prepareForks } from "./libc_locks.js";
-import { type ProbeSpecs, type Trampoline } from "./probe.js";
 import { guardLoaderAtOnce } from "./process_hooks.js";
-import { forgetTrampolines } from "./trampolines.js";
+import { forgetTrampolines, Hooks, type ProbeSpecs, type Trampoline } from "./trampolines.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest, STANDARD_UNWINDER } from "./recorder.js";
 
 const LEAVE_TURNS = 40;

@@ -5,9 +5,8 @@
 
 import { REFUSED_NOTHING } from "./abi.js";
 import { symbolSize } from "./libc.js";
-import { type Trampoline } from "./probe.js";
 import type { Recorder } from "./recorder.js";
-import { jumpsOf, makeTrampolines } from "./trampolines.js";
+import { jumpsOf, makeTrampolines, type Trampoline } from "./trampolines.js";
 
 const RESUME = 14; // bytes of a trampoline before the displaced instructions
 const ANCHOR = "gnu_get_libc_version"; // nobody interposes it, as sanitizers do sigaction

@@ -38,7 +38,7 @@ export interface RecorderRequest {
 export interface RecorderAnswer {
     form: "native" | "portable";
     catchesReturns: boolean;
-    /** Interceptor writes the jumps, not the host: see hooks.ts. */
+    /** Interceptor writes the jumps, not the host: see trampolines.ts. */
     interceptorWrites: boolean;
     /** Address of struct strobe_recorder. */
     recorder: string;

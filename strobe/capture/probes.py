@@ -1,11 +1,28 @@
-"""From a function to the jump in its code: what is to be recorded of it (ProbeSpec), where its calls go then
-(Trampoline), and what is written over its entry (CodePatch, in code_patches.py). Why there is none: Refusal."""
+"""From a function to the jump in its code: what is to be recorded of it (ProbeSpec, with the Plan that the recorder
+follows: struct strobe_function_plan and its captures), where its calls go then (Trampoline), and what is written over
+its entry (CodePatch, in code_patches.py). Why there is none: Refusal."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
+from functools import lru_cache
 
 from strobe import _abi
+from strobe.model import Capture, CaptureKind, FunctionSymbol, Parameter, Sampling
+
+_FEWEST_TEXT_WORDS = 2
+_MOST_WORDS = 200  # of a record's 255
+_R9 = _abi.SOURCE_RDI + _abi.REGISTERS - 1
+
+
+class Returns(IntEnum):
+    """Whether a function's return is recorded, which replaces its return address: STROBE_PLAN_*."""
+
+    ALWAYS = 0
+    NEVER = _abi.PLAN_ENTRY_ONLY
+    TO_KNOWN_CODE = _abi.PLAN_CALLER  # that unwinders know
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +68,96 @@ class Trampoline:
     displaced: int
     copies: tuple[int, int, int, int]
     mark: tuple[int, int]
+
+
+def recorded(function: FunctionSymbol, native: bool, text_words: int) -> FunctionSymbol:
+    """The function with those captures alone that the recorder will make: what its events are decoded with.
+
+    `native`: the form of the recorder that sees vector registers. `text_words`: what is kept of a text, less where a
+    record has no room for all. Values beyond a record's size are left out.
+    """
+    given = [parameter.captures for parameter in function.parameters or ()]
+    share = _text_share([capture for captures in given for capture in captures], text_words)
+    left = _MOST_WORDS
+    kept: list[Parameter] = []
+    for parameter in function.parameters or ():
+        captures = _with_room(parameter.captures, share)
+        if captures is not parameter.captures:
+            parameter = replace(parameter, captures=captures)
+        words = _most_words(parameter.captures)
+        fits = words <= left and _are_seen(parameter.captures, native)
+        left -= words if fits else 0
+        kept.append(parameter if fits else replace(parameter, captures=()))
+    returned = function.return_captures if _are_seen(function.return_captures, native) else ()
+    returned = _with_room(returned, text_words)
+    parameters = None if function.parameters is None else tuple(kept)
+    if parameters == function.parameters and returned == function.return_captures:
+        return function
+    return replace(function, parameters=parameters, return_captures=returned)
+
+
+def plan_of(function: FunctionSymbol, sampling: Sampling, extras: int, returns: Returns) -> Plan:
+    """Of a function as `recorded` gives it. `extras`: the number of its set, 0 for none."""
+    enter = tuple(capture for parameter in function.parameters or () for capture in parameter.captures)
+    plan = _plan(enter, function.return_captures, sampling)
+    if returns is not Returns.ALWAYS:
+        plan = replace(plan, flags=plan.flags & ~_abi.PLAN_WORDS | returns)
+    return replace(plan, flags=plan.flags & ~_abi.PLAN_WORDS | _abi.PLAN_EXTRAS, extras=extras) if extras else plan
+
+
+@lru_cache(maxsize=1 << 12)  # of thousands of functions many have the same
+def _plan(enter: tuple[Capture, ...], leave: tuple[Capture, ...], sampling: Sampling) -> Plan:
+    flags = _abi.PLAN_ENABLED | (_abi.PLAN_SAMPLE if sampling == "auto" else 0)
+    if (
+        _are_words(enter, _abi.SOURCE_RDI, _R9)
+        and _are_words(leave, _abi.SOURCE_RAX, _abi.SOURCE_RAX)
+        and len(leave) <= 1
+    ):
+        flags |= _abi.PLAN_WORDS
+    counts = bytes([len(enter), len(leave), max(_most_words(enter), _most_words(leave))])
+    return Plan(flags, counts + b"".join(_packed(item) for item in (*enter, *leave)))
+
+
+def _text_share(captures: Sequence[Capture], text_words: int) -> int:
+    """Words for each text."""
+    texts = sum(capture.is_text for capture in captures)
+    if not texts:
+        return text_words
+    fixed = _most_words([capture for capture in captures if not capture.is_text])
+    return min(text_words, max(_FEWEST_TEXT_WORDS, (_MOST_WORDS - fixed) // texts - 1))
+
+
+def _with_room(captures: tuple[Capture, ...], text_words: int) -> tuple[Capture, ...]:
+    if not any(capture.is_text for capture in captures):
+        return captures
+    return tuple(replace(item, text_words=text_words) if item.is_text else item for item in captures)
+
+
+def _are_seen(captures: Iterable[Capture], native: bool) -> bool:
+    return native or not any(
+        _abi.SOURCE_XMM0 <= source < _abi.SOURCE_ST0
+        for item in captures
+        for source in (item.source, item.second if item.kind is CaptureKind.PAIR else 0)
+    )
+
+
+def _are_words(captures: Iterable[Capture], first: int, last: int) -> bool:
+    return all(item.kind is CaptureKind.WORD and first <= item.source <= last for item in captures)
+
+
+def _most_words(captures: Sequence[Capture]) -> int:
+    return sum(_words(item) for item in captures)
+
+
+def _words(capture: Capture) -> int:
+    if capture.kind is CaptureKind.BYTES:
+        return 1 + (capture.other + 7) // 8
+    if capture.is_text:
+        return 1 + capture.text_words
+    return 1 if capture.kind is CaptureKind.WORD else 2
+
+
+def _packed(capture: Capture) -> bytes:
+    return _abi.CAPTURE.pack(
+        capture.source, capture.kind, capture.second, capture.text_words, capture.offset, capture.other
+    )

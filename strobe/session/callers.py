@@ -9,10 +9,10 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
+from strobe.capture.probes import Returns
 from strobe.capture.target import Target
 from strobe.model import FunctionSymbol, LoadedModule
 from strobe.session.modules import TracedModule
-from strobe.session.plans import Returns
 from strobe.symbols import ModuleSymbols, SymbolResolver
 from strobe.symbols.frames.unwinding import UnwindTables
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from strobe._abi import Refusal
-from strobe.capture.probes import Plan, ProbeSpec
+from strobe.capture.probes import Plan, ProbeSpec, Returns, plan_of, recorded
 from strobe.capture.refusals import PASSING, SENTENCES
 from strobe.capture.target import Target
 from strobe.model import FunctionSymbol, LoadedModule, Sampling
@@ -18,7 +18,6 @@ from strobe.session.callers import Callers
 from strobe.session.extras import Extras, Pending
 from strobe.session.function_ids import FunctionIds
 from strobe.session.modules import Modules, TracedModule
-from strobe.session.plans import Returns, plan_of, recorded
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
 from strobe.symbols.select.hooking import is_system_runtime
 from strobe.symbols.select.selection import called

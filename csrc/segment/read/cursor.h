@@ -1,12 +1,46 @@
-// Walks the records of one chunk: the inner loop of every scan, so it lives in a header.
+// Walks the records of one chunk and decodes them: the inner loop of every scan, so it lives in a header.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
+#include <optional>
+#include <span>
 
 #include "segment/file/segment.h"
 #include "segment/read/filter.h"
 
 namespace strobe {
+
+// A decoded ENTER or EXIT record. Plain and cheap to copy. `payload` points into the chunk that the event was read from
+// (a private copy), and is valid as long as the cursor that gave it stays where it is.
+struct Event {
+    uint64_t ticks;           // since session start
+    const uint64_t* payload;  // payload_words words
+    uint32_t function;        // 1 .. function_capacity - 1
+    uint32_t tid;
+    uint16_t thread_index;
+    uint16_t depth;
+    uint8_t kind;   // STROBE_RECORD_ENTER or STROBE_RECORD_EXIT
+    uint8_t flags;  // STROBE_FLAG_*
+    uint16_t payload_words;
+    uint16_t lane;
+    uint8_t number_shift;
+
+    uint64_t number() const { return STROBE_EVENT_NUMBER(ticks, lane, number_shift); }
+    bool is_enter() const { return kind == STROBE_RECORD_ENTER; }
+
+    // What was captured: of the arguments for an ENTER, of what is returned for an EXIT; then extras.
+    std::span<const uint64_t> values() const {
+        const size_t skipped = is_enter() || payload_words == 0 ? 0 : 1;
+        return {payload + skipped, payload_words - skipped};
+    }
+    // Of an EXIT; the decoder lets no EXIT pass that has none.
+    uint64_t duration_ticks() const { return is_enter() ? 0 : payload[0]; }
+    std::optional<uint64_t> return_word() const {
+        if (is_enter() || !(flags & STROBE_FLAG_HAS_RETURN) || payload_words < 2) return std::nullopt;
+        return payload[1];
+    }
+};
 
 // A stretch of a chunk that one thread wrote: a THREAD record begins a new one.
 struct Piece {
@@ -92,7 +126,7 @@ class RecordCursor {
                           words,
                           static_cast<uint16_t>(lane_),
                           static_cast<uint8_t>(view_.number_shift)};
-        if (filter_->returns && !filter_->returns->passes(found)) return false;
+        if (filter_->returns && !filter_->returns->passes(found.function, found.return_word())) return false;
         event = found;
         return true;
     }

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "segment/read/event.h"
+#include "abi/strobe_abi.h"
 
 namespace strobe {
 
@@ -37,10 +37,10 @@ class ReturnTests {
     };
     ReturnTests() = default;
     explicit ReturnTests(std::span<const Row> rows);
-    bool passes(const Event& event) const {
-        if (event.function >= rows_.size()) return false;
-        const Row& row = rows_[event.function];
-        const std::optional<uint64_t> word = event.return_word();
+    // `word`: what an EXIT of the function has; none where nothing was captured.
+    bool passes(uint32_t function, std::optional<uint64_t> word) const {
+        if (function >= rows_.size()) return false;
+        const Row& row = rows_[function];
         return row.mask != 0 && word && ((*word & row.mask) == row.value) == (row.equal != 0);
     }
 
