@@ -12,9 +12,9 @@ from io import FileIO
 
 from strobe import _core
 from strobe._abi import Refusal
-from strobe.capture.agent.agent_link import LeftChange
+from strobe.capture.agent.agent_link import AgentLink, LeftChange
 from strobe.capture.attachable import refused
-from strobe.capture.probes import Trampoline
+from strobe.capture.probes import Plan, ProbeSpec, Trampoline
 
 log = logging.getLogger(__name__)
 
@@ -146,6 +146,38 @@ class CodePatches:
             return FileIO(f"/proc/{self._pid}/mem")
         except FileNotFoundError as error:
             raise ProcessLookupError(str(error)) from error
+
+
+class Probes:
+    """The probes of one process: the agent makes trampolines, and jumps to them are written from outside."""
+
+    def __init__(self, agent: AgentLink, patches: CodePatches, interceptor_writes: bool) -> None:
+        """`interceptor_writes`: the jumps, as the agent makes the trampolines; only before the program runs."""
+        self._agent = agent
+        self._patches = patches
+        self._interceptor_writes = interceptor_writes
+
+    def install(self, specs: Sequence[ProbeSpec]) -> list[Refusal]:
+        """Places hooks in one batch; for each why it was not placed: UNLOADED where its library has gone since the last
+        that `note_removal` was told of, whatever lies there now. Raises as AgentLink and CodePatches do."""
+        if self._interceptor_writes and self._patches.running:
+            return [Refusal.ALREADY_RUNNING] * len(specs)
+        self._agent.assign_extras({spec.function_id: spec.plan for spec in specs})
+        made = self._agent.make_trampolines(specs)
+        answers = {spec.function_id: answer for spec, answer in zip(specs, made, strict=True)}
+        trampolines = {item: answer for item, answer in answers.items() if isinstance(answer, Trampoline)}
+        refused = {item: answer for item, answer in answers.items() if isinstance(answer, Refusal)}
+        refused |= self._patches.install(trampolines, {spec.function_id: spec.code for spec in specs})
+        return [refused.get(spec.function_id, Refusal.NOTHING) for spec in specs]
+
+    def change(self, plans: dict[int, Plan]) -> dict[int, Refusal]:
+        """Changes what placed hooks record; one whose plan is not enabled is taken out of the code. Returns those that
+        could not be placed again, and why. Raises as `install`."""
+        self._agent.assign_extras(plans)
+        self._agent.set_flags(plans)
+        refused = self._patches.place(item for item, plan in plans.items() if plan.is_enabled)
+        self._patches.take_out(item for item, plan in plans.items() if not plan.is_enabled)
+        return refused
 
 
 def _patch(trampoline: Trampoline, code: bytes, memory: FileIO, originals: dict[int, bytes]) -> CodePatch | Refusal:

@@ -18,7 +18,6 @@ from typing import Any, Literal
 import frida
 
 from strobe import threads
-from strobe._abi import Refusal
 from strobe.capture import program
 from strobe.capture.agent.agent_link import AgentLink
 from strobe.capture.agent.agent_threads import held, keep_signals_from
@@ -26,13 +25,12 @@ from strobe.capture.agent.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.capture.agent.frida_session import FridaSession
 from strobe.capture.attachable import check_owner, refused, wait_until_attachable
-from strobe.capture.code_patches import CodePatches
+from strobe.capture.code_patches import CodePatches, Probes
 from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.leaving import leave
 from strobe.capture.limits import check_room
 from strobe.capture.observers import observe
-from strobe.capture.probes import Plan, ProbeSpec, Trampoline
 from strobe.capture.recorder_state import is_recording, written_until
 from strobe.capture.spawning import ended_early, killed_on_failure, spawn_hint
 from strobe.capture.target_events import TargetEvents
@@ -184,6 +182,7 @@ class Target:
         self.setup = self._agent.setup(self._segment_path, not self.attached, self._session.loader)
         if self.attached:
             keep_signals_from(self._agent, self.pid)
+        self.probes = Probes(self._agent, self._patches, self.setup.interceptor_writes)
         self._patches.take_back(self.setup.left)
         self._agent.change_process()
         observe(self.pid, self._agent, self._patches)
@@ -223,19 +222,6 @@ class Target:
     def register_unwinder(self, addresses: list[int]) -> None:
         """Makes statically linked unwinders, by the address of their __register_frame, know the return stubs."""
         self._agent.register_unwinder(addresses)
-
-    def install(self, specs: Sequence[ProbeSpec]) -> list[Refusal]:
-        """Places hooks in one batch; for each why it was not placed: UNLOADED where its library has gone since the last
-        that `note_removal` was told of, whatever lies there now."""
-        if self.setup.interceptor_writes and self._patches.running:
-            return [Refusal.ALREADY_RUNNING] * len(specs)
-        self._agent.assign_extras({spec.function_id: spec.plan for spec in specs})
-        made = self._agent.make_trampolines(specs)
-        answers = {spec.function_id: answer for spec, answer in zip(specs, made, strict=True)}
-        trampolines = {item: answer for item, answer in answers.items() if isinstance(answer, Trampoline)}
-        refused = {item: answer for item, answer in answers.items() if isinstance(answer, Refusal)}
-        refused |= self._patches.install(trampolines, {spec.function_id: spec.code for spec in specs})
-        return [refused.get(spec.function_id, Refusal.NOTHING) for spec in specs]
 
     def look(self, start_ticks: int) -> set[int] | None:
         """Function ids of hooks that something has written over; None where the recorder is off, or records elsewhere
@@ -288,15 +274,6 @@ class Target:
     def prepare_extras(self, request: ExtrasRequest) -> list[int]:
         """As AgentLink.prepare_extras."""
         return self._agent.prepare_extras(request)
-
-    def change(self, plans: dict[int, Plan]) -> dict[int, Refusal]:
-        """Changes what placed hooks record; one whose plan is not enabled is taken out of the code. Returns those that
-        could not be placed again, and why."""
-        self._agent.assign_extras(plans)
-        self._agent.set_flags(plans)
-        refused = self._patches.place(item for item, plan in plans.items() if plan.is_enabled)
-        self._patches.take_out(item for item, plan in plans.items() if not plan.is_enabled)
-        return refused
 
     def allow_tracer(self, pid: int) -> bool:
         """Has the process let another read and write it, where Yama allows that to relatives alone."""

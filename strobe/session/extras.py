@@ -20,8 +20,7 @@ from strobe.limits import WATCHES
 from strobe.model import FunctionSymbol, Watch
 from strobe.symbols import ModuleSymbols
 from strobe.symbols.objects.damage import UNREADABLE
-from strobe.symbols.select.patterns import parse_all
-from strobe.symbols.select.selection import matching
+from strobe.symbols.select.patterns import matching, parse_all
 
 if TYPE_CHECKING:  # only where something is watched or followed
     from strobe.session.deep import Followed, Following

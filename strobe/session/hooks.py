@@ -20,7 +20,7 @@ from strobe.session.function_ids import FunctionIds
 from strobe.session.modules import Modules, TracedModule
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
 from strobe.symbols.select.hooking import is_system_runtime
-from strobe.symbols.select.selection import called
+from strobe.symbols.select.patterns import called
 from strobe.timeline.store import Store
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ class Hooks:
             self._store.add_functions(self._session_id, detailed)
             self._register_unwinder(module)
             hooks = self._planned(module, detailed)
-            answers = self._target.install([_spec(module, *one) for one in zip(hooks, codes, strict=True)])
+            answers = self._target.probes.install([_spec(module, *one) for one in zip(hooks, codes, strict=True)])
         except BaseException:
             self._ids.give_back(base, numbered)
             raise
@@ -381,12 +381,12 @@ class Hooks:
         self._store.close_spans(self._session_id, [self._hooks[key].function_id for key in keys], now_ticks)
 
     def _change(self, plans: Mapping[Key, Plan]) -> dict[int, Refusal]:
-        """As Target.change. Where it fails nothing more is claimed of these hooks, and the next `apply` sends them
+        """As Probes.change. Where it fails nothing more is claimed of these hooks, and the next `apply` sends them
         anew: the agent answers in the order in which it is asked, so that the last one holds."""
         now_ticks = self._now_ticks()
         hooks = [self._hooks[key] for key in plans]
         try:
-            refused = self._target.change({self._hooks[key].function_id: plan for key, plan in plans.items()})
+            refused = self._target.probes.change({self._hooks[key].function_id: plan for key, plan in plans.items()})
         except BaseException:
             for hook in hooks:
                 hook.is_known = hook.enabled = False

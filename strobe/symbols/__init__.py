@@ -3,7 +3,6 @@
 from strobe.symbols.module import ElfResolver, SymbolResolver
 from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.select.hooking import unsafe_reason
-from strobe.symbols.select.patterns import Pattern
-from strobe.symbols.select.selection import Selection, select
+from strobe.symbols.select.patterns import Pattern, Selection, select
 
 __all__ = ["ElfResolver", "ModuleSymbols", "Pattern", "Selection", "SymbolResolver", "select", "unsafe_reason"]

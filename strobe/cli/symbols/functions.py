@@ -15,7 +15,7 @@ from strobe.cli.symbols.subject import Subject
 from strobe.errors import failure
 from strobe.model import FunctionSymbol, ValueType
 from strobe.symbols import Pattern, select, unsafe_reason
-from strobe.symbols.select.selection import matching
+from strobe.symbols.select.patterns import matching
 
 _ALSO = "also inlined at"
 

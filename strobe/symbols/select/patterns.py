@@ -1,6 +1,7 @@
-"""Trace patterns: what they mean is fixed in one table of the documentation, `docs/` and the tools' contract.
+"""Trace patterns, and the functions that they select, with everything a user should know about what was left out.
 
-Names are compared in the form of `names.scoped`: a `::` inside of brackets belongs to the name around it.
+What patterns mean is fixed in one table of the documentation, `docs/` and the tools' contract. Names are compared in
+the form of `names.scoped`: a `::` inside of brackets belongs to the name around it.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress, count, repeat
@@ -17,9 +19,23 @@ from typing import Literal
 
 from strobe.errors import StrobeError, failure
 from strobe.limits import PATTERN_CHARACTERS
+from strobe.model import FunctionSymbol
+from strobe.symbols.function_table import FunctionTable
+from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.names import SCOPE, Unbalanced, check_brackets, scoped
+from strobe.symbols.select.hooking import is_system_runtime, unsafe_reason
+from strobe.symbols.select.left_out import (
+    debug_warning,
+    elsewhere,
+    inlined_everywhere,
+    partly_inlined,
+    partly_inlined_warning,
+    refusal_warnings,
+)
 from strobe.symbols.select.linear_regex import LinearRegex, RegexError
+from strobe.symbols.select.nearest import nearest_files, nearest_functions
 
+_SHOWN = 5  # names in one warning
 _SELECTORS = "@usercode, @file:TEXT, @lib:NAME"
 _WILDCARD = re.compile(r"\*+")
 # `**` as a whole name with the `::` behind it; any other run of `*`; text
@@ -120,6 +136,151 @@ class Pattern:
         if any(letter in self.argument for letter in "*?["):
             return LinearRegex(_glob_expression(self.argument)).fits
         return lambda path: self.argument in path
+
+
+@dataclass
+class Selection:
+    """What patterns match.
+
+    `functions`: every match once, without those that must not be hooked. `matches`: the same by pattern text, all
+    patterns included. `nearest`: for patterns that match nothing, names or patterns they may have meant.
+    `partly_inlined`: of the functions, those that were also inlined, by name, with the number of sites.
+    """
+
+    functions: list[FunctionSymbol] = field(default_factory=list)
+    matches: dict[str, list[FunctionSymbol]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    nearest: dict[str, list[str]] = field(default_factory=dict)
+    partly_inlined: dict[str, int] = field(default_factory=dict)
+
+
+def parse_all(texts: Iterable[str], project_root: str | None = None) -> list[Pattern]:
+    """Raises INVALID_PATTERN for the first that is not valid."""
+    return [Pattern.parse(text, project_root) for text in texts]
+
+
+def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Selection:
+    """Matches patterns against modules, the first of which is the main program.
+
+    Name and file patterns see all modules except for the system's runtime libraries, which only @lib: reaches.
+    """
+    searched = [module for index, module in enumerate(modules) if index == 0 or not is_system_runtime(module.path)]
+    sanitized = _with_sanitizer(searched)
+    selection = Selection()
+    refused: dict[FunctionSymbol, str] = {}
+    for pattern in patterns:
+        found = list(matching(pattern, modules if pattern.kind == "lib" else searched))
+        reasons = {
+            function: reason
+            for function in found
+            if (reason := unsafe_reason(function, function.module in sanitized)) is not None
+        }
+        refused.update(reasons)
+        selection.matches[pattern.text] = [function for function in found if function not in reasons]
+        selection.warnings.extend(inlined_everywhere(pattern.text, _inlined_sites(pattern, searched)))
+        if not found:
+            _explain_nothing(selection, pattern, searched, modules)
+    unique = {(f.module, f.address): f for functions in selection.matches.values() for f in functions}
+    selection.functions = list(unique.values())
+    selection.partly_inlined = partly_inlined(selection.functions, modules)
+    selection.warnings.extend(partly_inlined_warning(selection.partly_inlined))
+    named = {pattern.text for pattern in patterns if pattern.is_exact}
+    selection.warnings.extend(refusal_warnings(refused, named))
+    selection.warnings.extend(_debug_warnings(patterns, selection, modules))
+    selection.warnings = list(dict.fromkeys(selection.warnings))
+    return selection
+
+
+def matching(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[FunctionSymbol]:
+    """Every function that a pattern means, those that must not be hooked as well."""
+    for module in modules:
+        if pattern.kind == "name":
+            yield from (module.functions[index] for index in pattern.matching_names(module.scoped_names))
+        elif pattern.kind == "lib":
+            if pattern.matches_library(module.path):
+                yield from (function for function in module.functions if function.exported)
+        elif isinstance(module.functions, FunctionTable):
+            yield from (module.functions[index] for index in module.functions.in_files(pattern.matches_file))
+        else:
+            yield from (function for function in module.functions if pattern.matches_file(function.source_file))
+
+
+def called(names: Container[str], modules: Iterable[ModuleSymbols]) -> Iterator[FunctionSymbol]:
+    """Every function with one of these names."""
+    for module in modules:
+        if isinstance(module.functions, FunctionTable):
+            own = enumerate(module.functions.names)
+            yield from (module.functions[index] for index, name in own if name in names)
+        else:
+            yield from (function for function in module.functions if function.name in names)
+
+
+def _inlined_sites(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Counter[str]:
+    """Functions that a pattern means and that have no copy of their own: name -> sites."""
+    sites: Counter[str] = Counter()
+    for module in modules:
+        names = list(module.inlined_sites)
+        only = module.inlined_only
+        sites.update({names[i]: only[names[i]] for i in _meant(pattern, module) if names[i] in only})
+    return sites
+
+
+def _meant(pattern: Pattern, module: ModuleSymbols) -> Sequence[int]:
+    """Numbers of the module's inlined functions that a pattern means, by name or by where they are declared."""
+    if pattern.kind == "name":
+        return pattern.matching_names(module.scoped_inlined)
+    if pattern.kind == "lib":
+        return []
+    return [number for number, file in enumerate(module.inlined_files) if pattern.matches_file(file)]
+
+
+def _with_sanitizer(modules: Sequence[ModuleSymbols]) -> set[str]:
+    """Paths of those that contain AddressSanitizer, as clang links it, and have debug information besides."""
+    described = [module for module in modules if module.has_debug_info]
+    return {function.module for function in matching(Pattern.parse("__asan_init", None), described)}
+
+
+def _explain_nothing(
+    selection: Selection, pattern: Pattern, searched: Sequence[ModuleSymbols], modules: Sequence[ModuleSymbols]
+) -> None:
+    if pattern.kind == "lib":
+        names = [Path(module.path).name for module in modules]
+        selection.nearest[pattern.text] = nearest_files(pattern.argument, names) or names[:_SHOWN]
+    elif pattern.kind == "file":
+        files = {Path(path).name for module in searched for path in _source_paths(module)}
+        selection.nearest[pattern.text] = nearest_files(Path(pattern.argument).name, files)
+    elif pattern.kind == "usercode":
+        selection.warnings.extend(elsewhere(pattern.argument, _source_paths(searched[0]) if searched else ()))
+    elif pattern.kind == "name":
+        selection.nearest[pattern.text] = nearest_functions(pattern.text, searched)
+        selection.warnings.extend(_runtime_hint(pattern, modules))
+
+
+def _source_paths(module: ModuleSymbols) -> Iterable[str]:
+    if isinstance(module.functions, FunctionTable):
+        return module.functions.source_paths
+    return {function.source_file for function in module.functions if function.source_file}
+
+
+def _runtime_hint(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[str]:
+    if not pattern.literals:  # '*' says nothing about what is looked for
+        return
+    for module in modules:
+        if is_system_runtime(module.path) and pattern.matching_names(module.scoped_names):
+            name = Path(module.path).name
+            yield f"'{pattern.text}' is in {name}, a system library: trace that library's functions with @lib:{name}."
+            return
+
+
+def _debug_warnings(
+    patterns: Sequence[Pattern], selection: Selection, modules: Sequence[ModuleSymbols]
+) -> Iterator[str]:
+    for module in modules:
+        yield from module.warnings
+    if not modules or all(pattern.kind == "lib" for pattern in patterns):
+        return
+    if not modules[0].has_debug_info:
+        yield debug_warning(modules[0], any(pattern.kind in ("usercode", "file") for pattern in patterns))
 
 
 def _equal(names: Sequence[str], wanted: str) -> list[int]:
@@ -223,8 +384,3 @@ def _inside(root: str) -> Callable[[str], bool]:
         return path.startswith(prefixes) or os.path.realpath(path).startswith(prefixes)
 
     return test
-
-
-def parse_all(texts: Iterable[str], project_root: str | None = None) -> list[Pattern]:
-    """Raises INVALID_PATTERN for the first that is not valid."""
-    return [Pattern.parse(text, project_root) for text in texts]
