@@ -31,7 +31,7 @@ int strobe_thread_is_agents(const struct strobe_recorder* recorder) {
     uint64_t routine;
     if (recorder->routine_offset == 0 || !recorder->control->has_agent) return 0;
     /* a thread that is not glibc's may have a small block */
-    if (!strobe_read_number(recorder, NULL, strobe_may_touch(recorder),
+    if (!strobe_read_number(recorder, NULL, strobe_may_touch(recorder, NULL),
                             strobe_thread_pointer() + recorder->routine_offset, 8, &routine))
         return 0;
     return strobe_lies_in(recorder->agent_code, routine) || strobe_lies_in(recorder->loader_code, routine);

@@ -117,11 +117,15 @@ static uint64_t strobe_write_enter(struct strobe_recorder* recorder, struct stro
     struct strobe_record* record = strobe_record_begin(recorder, state, function, kind_flags, ticks, most);
     uint64_t* payload = (uint64_t*)(record + 1);
     uint32_t words = plan->enter_count;
+    struct strobe_held_signals held;
+    int must_hold = STROBE_MUST_HOLD(recorder) && (extras != NULL || !(plan->flags & STROBE_PLAN_WORDS));
     uint32_t index;
     if (record == NULL) {
         if (totals != NULL) totals->lost_enters++;
         return ticks;
     }
+    held.are_held = 0;
+    if (must_hold) strobe_reads_hold(recorder, state, &held);
     if (plan->flags & STROBE_PLAN_WORDS) {
         for (index = 0; index < words; index++) payload[index] = registers[captures[index].source];
     } else {
@@ -131,6 +135,7 @@ static uint64_t strobe_write_enter(struct strobe_recorder* recorder, struct stro
         words += strobe_capture_extras(recorder, state, extras, 0, registers, slot, payload + words);
         record->ticks = strobe_next_ticks(recorder, state);
     }
+    if (must_hold) strobe_reads_release(state, &held);
     strobe_record_end(state, record, words);
     return record->ticks;
 }
@@ -148,10 +153,14 @@ static void strobe_write_exit(struct strobe_recorder* recorder, struct strobe_th
         strobe_record_begin(recorder, state, frame->function, STROBE_RECORD_EXIT | (flags << 4), ticks, most);
     uint64_t* payload = (uint64_t*)(record + 1);
     uint32_t words = 1;
+    struct strobe_held_signals held;
+    int must_hold = STROBE_MUST_HOLD(recorder) && (extras != NULL || !(plan->flags & STROBE_PLAN_WORDS));
     if (record == NULL) {
         if (totals != NULL) totals->lost_exits++;
         return;
     }
+    held.are_held = 0;
+    if (must_hold) strobe_reads_hold(recorder, state, &held);
     payload[0] = ticks - frame->enter_ticks;
     if ((plan->flags & STROBE_PLAN_WORDS) && plan->exit_count == 1) {
         payload[words++] = returned[0];
@@ -162,6 +171,7 @@ static void strobe_write_exit(struct strobe_recorder* recorder, struct strobe_th
     if (extras != NULL)
         words += strobe_capture_extras(recorder, state, extras, 1, returned - STROBE_SOURCE_RAX,
                                        (const uint64_t*)frame->slot, payload + words);
+    if (must_hold) strobe_reads_release(state, &held);
     strobe_record_end(state, record, words);
 }
 

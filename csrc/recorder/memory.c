@@ -24,8 +24,10 @@ static STROBE_COLD int strobe_faults_are_unblocked(const struct strobe_recorder*
     return (mask & STROBE_FAULT_SIGNALS) == 0;
 }
 
-int strobe_may_touch(const struct strobe_recorder* recorder) {
+int strobe_may_touch(const struct strobe_recorder* recorder, const struct strobe_thread_state* state) {
     if (recorder->fault_catching == STROBE_FAULTS_CAUGHT) return 1;
+    if (recorder->fault_catching == STROBE_FAULTS_MASKED_IN_CONTEXTS)
+        return state != NULL && state->touching == STROBE_TOUCHING_ALLOWED;
     return recorder->fault_catching == STROBE_FAULTS_MASKED_AT_TIMES && strobe_faults_are_unblocked(recorder);
 }
 
@@ -100,7 +102,7 @@ static uint32_t strobe_load_word(uint64_t from, uint32_t width, uint64_t* value)
 }
 
 int strobe_touch_pages(const struct strobe_recorder* recorder, uint64_t from, uint64_t to) {
-    if (!strobe_may_touch(recorder)) return 0;
+    if (!strobe_may_touch(recorder, NULL)) return 0;
     for (; from < to; from += STROBE_PAGE_BYTES)
         if (!strobe_try_touch(from)) return 0;
     return 1;
@@ -111,8 +113,9 @@ int strobe_touch_pages(const struct strobe_recorder* recorder, uint64_t from, ui
     return from >= to;
 }
 
-int strobe_may_touch(const struct strobe_recorder* recorder) {
+int strobe_may_touch(const struct strobe_recorder* recorder, const struct strobe_thread_state* state) {
     (void)recorder;
+    (void)state;
     return 0;
 }
 #endif
@@ -121,7 +124,19 @@ int strobe_may_touch_here(const struct strobe_recorder* recorder, const struct s
     uint64_t here = (uint64_t)&state;
     int is_own = state != NULL && here >= state->stack_low && here < state->stack_high;
     if (recorder->may_call_kernel && !is_own) return 0;
-    return strobe_may_touch(recorder);
+    return strobe_may_touch(recorder, state);
+}
+
+STROBE_COLD void strobe_reads_hold(const struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                   struct strobe_held_signals* held) {
+    strobe_signals_hold(recorder, held);
+    state->touching =
+        held->are_held && !(held->before & STROBE_FAULT_SIGNALS) ? STROBE_TOUCHING_ALLOWED : STROBE_TOUCHING_FORBIDDEN;
+}
+
+STROBE_COLD void strobe_reads_release(struct strobe_thread_state* state, struct strobe_held_signals* held) {
+    state->touching = STROBE_TOUCHING_ASKS;
+    strobe_signals_release(held);
 }
 
 /* The part of the thread's own stack that is in use cannot go away: how much of it lies from `address` on. */

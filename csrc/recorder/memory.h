@@ -11,9 +11,22 @@
 #define STROBE_FAULTS_END_THE_PROGRAM 0u /* its end, so memory is read by the kernel */
 #define STROBE_FAULTS_CAUGHT 1u          /* our handler, always */
 #define STROBE_FAULTS_MASKED_AT_TIMES 2u /* the program's end where a thread has the signal blocked: it is asked */
+/* The same, and a handler that comes after the question may change the answer, in the context that it returns to. */
+#define STROBE_FAULTS_MASKED_IN_CONTEXTS 3u
 
-/* Whether memory may be touched directly, as each fault of ours is caught; asked once for what is read together. */
-int strobe_may_touch(const struct strobe_recorder* recorder);
+/* strobe_thread_state.touching */
+#define STROBE_TOUCHING_ASKS 0u
+#define STROBE_TOUCHING_ALLOWED 1u
+#define STROBE_TOUCHING_FORBIDDEN 2u
+
+/* Around a record that reads memory: handlers wait where they might change what strobe_may_touch has said. */
+#define STROBE_MUST_HOLD(recorder) STROBE_UNLIKELY((recorder)->fault_catching == STROBE_FAULTS_MASKED_IN_CONTEXTS)
+void strobe_reads_hold(const struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                       struct strobe_held_signals* held);
+void strobe_reads_release(struct strobe_thread_state* state, struct strobe_held_signals* held);
+/* Whether memory may be touched directly, as each fault of ours is caught; asked once for what is read together.
+   `state`: this thread's, or NULL. */
+int strobe_may_touch(const struct strobe_recorder* recorder, const struct strobe_thread_state* state);
 /* The same on the present stack. A fault is a signal, whose frame takes more than 3 KB where the CPU's registers are
    large: only the thread's own stack is sure to have them. Where the kernel may not be asked instead, it is touched. */
 int strobe_may_touch_here(const struct strobe_recorder* recorder, const struct strobe_thread_state* state);

@@ -111,8 +111,8 @@ struct strobe_thread_state {
     uint32_t name_interval;
     uint32_t end_rounds; /* times the thread-end destructor has run */
     uint32_t stubs_written;
-    uint32_t runs_script; /* what the thread calls meanwhile, the agent calls */
-    uint32_t reserved;
+    uint32_t runs_script;               /* what the thread calls meanwhile, the agent calls */
+    uint32_t touching;                  /* STROBE_TOUCHING_*, while signals are held for a record's reads */
     struct strobe_thread_state* nested; /* of the same thread: records while this one is busy, in signal handlers */
     uint32_t totals_chain;              /* first of this state's totals entries, 0 for none */
     uint32_t lane;                      /* of this process in this segment, kept to the session's end; 0 for none yet */
@@ -339,6 +339,7 @@ struct strobe_held_signals {
     uint64_t before; /* the mask */
     int are_held;
 };
+void strobe_signals_hold(const struct strobe_recorder* recorder, struct strobe_held_signals* held);
 void strobe_signals_release(struct strobe_held_signals* held);
 /* The state of this thread where it can be used at once, else NULL. */
 struct strobe_thread_state* strobe_thread_open(const struct strobe_recorder* recorder);

@@ -48,7 +48,7 @@ static int strobe_stack_by_block(const struct strobe_recorder* recorder, struct 
     uint64_t here = (uint64_t)&control_block;
     uint64_t words[3];
     if (recorder->stack_offset == 0 ||
-        strobe_read_bytes(recorder, state, strobe_may_touch(recorder), control_block + recorder->stack_offset,
+        strobe_read_bytes(recorder, state, strobe_may_touch(recorder, state), control_block + recorder->stack_offset,
                           (uint8_t*)words, sizeof words) != sizeof words)
         return 0;
     if (words[0] == 0) {

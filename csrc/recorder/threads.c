@@ -11,7 +11,7 @@
 
 /* To begin a state takes longer than it may take until a signal comes again: each handler would interrupt the one
    before it, and begin one more, until the stack is full. So signals wait until the first record is made. */
-static void strobe_signals_hold(const struct strobe_recorder* recorder, struct strobe_held_signals* held) {
+void strobe_signals_hold(const struct strobe_recorder* recorder, struct strobe_held_signals* held) {
     uint64_t all = ~STROBE_SYNCHRONOUS_SIGNALS;
     if (held->are_held || !recorder->may_call_kernel) return;
     held->are_held = strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_BLOCK, (int64_t)&all, (int64_t)&held->before,
@@ -86,7 +86,7 @@ static int strobe_thread_has_ended(const struct strobe_recorder* recorder, const
         return strobe_syscall(STROBE_SYS_TKILL, tid, 0, 0, 0, 0, 0) == -STROBE_ESRCH;
     if (recorder->may_call_kernel)
         return strobe_syscall(STROBE_SYS_TGKILL, recorder->pid, tid, 0, 0, 0, 0) == -STROBE_ESRCH;
-    if (recorder->tid_offset == 0 || !strobe_may_touch(recorder)) return 0;
+    if (recorder->tid_offset == 0 || !strobe_may_touch(recorder, NULL)) return 0;
     return !strobe_read_number(recorder, state, 1, state->thread_pointer + recorder->tid_offset, 4, &found) ||
            found != tid;
 }
@@ -196,6 +196,7 @@ static struct strobe_thread_state* strobe_state_begin(struct strobe_recorder* re
     state->depth = 0;
     state->end_rounds = 0;
     state->runs_script = 0; /* a child has it of its parent's threads */
+    state->touching = STROBE_TOUCHING_ASKS;
     state->nested = NULL;
     if (state->lane == 0) strobe_lane_claim(recorder, state);
     strobe_next_ticks(recorder, state);

@@ -46,6 +46,7 @@ struct strobe_faults {
     uint32_t next_handed_over;
     uint32_t installed;
     uint32_t may_be_blocked; /* by a thread or a handler of the program; never again 0 in a session */
+    uint32_t may_be_blocked_in_contexts;
     uint32_t was_ignored;
 };
 
@@ -67,23 +68,45 @@ void strobe_faults_may_be_blocked(void) {
     strobe_compare_exchange32(&strobe_recorder.fault_catching, STROBE_FAULTS_CAUGHT, STROBE_FAULTS_MASKED_AT_TIMES);
 }
 
+/* Handlers wait from now on while a record reads memory: what one blocks is known before the next read. */
+static void strobe_begin_holding(void) {
+    strobe_faults_may_be_blocked();
+    strobe_compare_exchange32(&strobe_recorder.fault_catching, STROBE_FAULTS_MASKED_AT_TIMES,
+                              STROBE_FAULTS_MASKED_IN_CONTEXTS);
+}
+
 static void strobe_begin_catching(void) {
     strobe_compare_exchange32(&strobe_recorder.fault_catching, STROBE_FAULTS_END_THE_PROGRAM, STROBE_FAULTS_CAUGHT);
     if (strobe_faults.may_be_blocked) strobe_faults_may_be_blocked();
+    if (strobe_faults.may_be_blocked_in_contexts) strobe_begin_holding();
     if (strobe_faults.was_ignored) strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
 }
 
-/* From now on memory is read by the kernel. 0 where a thread may still be within a load of ours: one that does not get
-   on, or this one, in whose recording a handler came. */
-static int strobe_end_catching(void) {
+/* Waits until no thread is within a load of ours that it was in. 0 where one may still be: one that does not get on, or
+   this one, in whose recording a handler came. */
+static int strobe_loads_have_ended(void) {
     const struct strobe_recorder* recorder = &strobe_recorder;
     const struct strobe_thread_state* own;
-    strobe_faults.was_ignored = 1;
-    strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
     if (!recorder->control->is_own) return 1; /* other threads stayed in the parent */
     own = recorder->control->alive ? strobe_thread_known(recorder) : NULL;
     if (!recorder->may_call_kernel || (own != NULL && own->busy_slot != own->idle)) return 0;
     return strobe_threads_have_got_on(recorder, STROBE_DRAIN_NS);
+}
+
+/* From now on memory is read by the kernel. */
+static int strobe_end_catching(void) {
+    strobe_faults.was_ignored = 1;
+    strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
+    return strobe_loads_have_ended();
+}
+
+/* A handler that is given its context may block signals there, for what it has interrupted: nobody sees that. */
+static void strobe_faults_may_be_blocked_in_contexts(void) {
+    int was_catching = strobe_recorder.fault_catching != STROBE_FAULTS_END_THE_PROGRAM;
+    if (strobe_faults.may_be_blocked_in_contexts) return;
+    strobe_faults.may_be_blocked_in_contexts = 1;
+    strobe_begin_holding();
+    if (was_catching) strobe_loads_have_ended();
 }
 
 /* The load at rip goes on where its fixup says. */
@@ -177,7 +200,9 @@ static void strobe_action_for_kernel(const struct strobe_action* wanted, struct 
 }
 
 static void strobe_note_mask_of(const struct strobe_action* action) {
-    if (strobe_is_handler(action->handler) && strobe_blocks_faults(action->mask[0])) strobe_faults_may_be_blocked();
+    if (!strobe_is_handler(action->handler)) return;
+    if (strobe_blocks_faults(action->mask[0])) strobe_faults_may_be_blocked();
+    if (action->flags & STROBE_SA_SIGINFO) strobe_faults_may_be_blocked_in_contexts();
 }
 
 /* The same of a handler of the faults themselves, which has its signal blocked while it runs. */
@@ -243,7 +268,7 @@ void strobe_observe_sigaction(uint64_t* registers) {
 void strobe_observe_mask(uint64_t address) {
     uint64_t mask;
     if (address == 0 || !strobe_faults.installed) return;
-    if (!strobe_read_number(&strobe_recorder, NULL, strobe_may_touch(&strobe_recorder), address, 8, &mask) ||
+    if (!strobe_read_number(&strobe_recorder, NULL, strobe_may_touch(&strobe_recorder, NULL), address, 8, &mask) ||
         strobe_blocks_faults(mask))
         strobe_faults_may_be_blocked();
 }
@@ -286,6 +311,7 @@ void strobe_native_traces_library(void) { strobe_faults_may_be_blocked(); }
 void strobe_native_catch_faults(void* sigaction, int may_be_blocked) {
     strobe_faults.sigaction = (strobe_sigaction_function*)sigaction;
     strobe_faults.may_be_blocked = may_be_blocked != 0;
+    strobe_faults.may_be_blocked_in_contexts = 0;
     strobe_faults.was_ignored = 0;
     strobe_note_action_of(STROBE_SIGSEGV);
     strobe_note_action_of(STROBE_SIGBUS);

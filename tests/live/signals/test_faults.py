@@ -8,6 +8,8 @@ import signal
 import subprocess
 
 import pytest
+from support import processes
+from support.programs import PROGRAMS
 from support.rounds import IS_LONG, rounds, scenario
 from support.sessions import Build, Launch, Outcome, all_events, outcome, status, totals, untraced
 from support.wait import wait_until
@@ -20,7 +22,7 @@ FORMS = ["native", "portable"]
 _WAYS = (
     "handlers blocked masked suspends ignored reset overflows vforks raw-mask raw-action bus forks faults sent sent-bus"
 )
-NEWER = ["tells", "vfork-sent", "sets-id", "traps"]
+NEWER = ["tells", "vfork-sent", "sets-id", "traps", "in-context", "fault-in-context"]
 WAYS = [*_WAYS.split(), *NEWER]
 
 
@@ -35,6 +37,28 @@ def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 def test_faults_are_the_programs_own(launch: Launch, build_program: Build, way: str) -> None:
     program = build_program("faults", "-O1", "-Wno-infinite-recursion")
     assert outcome(launch(program, way, patterns=["*"], sampling="off", depth=2)) == untraced(program, way)
+
+
+def test_signals_blocked_in_what_a_handler_returns_to(build_program: Build, manager: SessionManager, form: str) -> None:
+    """The handler was there before Strobe, and comes again and again, while the recorder reads, too."""
+    enough = 1_000_000 if form == "native" else 50_000
+    program = build_program("blocks_in_contexts", "-O1")
+    process = subprocess.Popen([program], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        spec = LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS))
+        session = manager.launch(spec, ["take"], sampling="off", depth=2)
+        wait_until(lambda: session.ended or _calls(session, "take") > enough, "calls", 100)
+        session.stop()
+        process.send_signal(signal.SIGUSR1)
+        assert (process.communicate(timeout=60)[0], process.returncode) == ("right\n", 0)
+    finally:
+        processes.end(process)
+
+
+def _calls(session: Session, name: str) -> int:
+    return found.count if (found := totals(session).get(name)) else 0
 
 
 @scenario

@@ -106,6 +106,23 @@ static void masked(void) {
     printf("saw %d\n", (int)seen);
 }
 
+static void block_there(int signal, siginfo_t* information, void* context) {
+    (void)information;
+    sigaddset(&((ucontext_t*)context)->uc_sigmask, SIGSEGV);
+    seen = signal;
+}
+
+/* The handler has SIGSEGV blocked in what it returns to. Its own mask is empty, and so is what the thread asks for. */
+static void in_context(int signal, int flags) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = block_there;
+    action.sa_flags = SA_SIGINFO | flags;
+    sigaction(signal, &action, NULL);
+    raise(signal);
+    printf("saw %d, took %d\n", (int)seen, take_often());
+}
+
 /* The signal is blocked but for the wait: on a busy machine it would else be there before it. */
 static void suspends(void) {
     sigset_t all;
@@ -250,6 +267,8 @@ int main(int count, char** arguments) {
     if (!strcmp(way, "handlers")) handlers();
     if (!strcmp(way, "blocked")) blocked();
     if (!strcmp(way, "masked")) masked();
+    if (!strcmp(way, "in-context")) in_context(SIGUSR1, 0);
+    if (!strcmp(way, "fault-in-context")) in_context(SIGSEGV, SA_NODEFER);
     if (!strcmp(way, "suspends")) suspends();
     if (!strcmp(way, "ignored")) ignored();
     if (!strcmp(way, "reset")) reset();
