@@ -91,7 +91,10 @@ def launch(
     spec = LaunchSpec(command, tuple(arguments), folder, dict(env or {}), project_root=root, stdin=stdin)
     manager = SessionManager(Path(home) if home is not None else None)
     try:
-        session = manager.launch(spec, trace, sampling, watch=_watches(watch), depth=depth, missing_ok=missing_ok)
+        watched = _watches(watch)
+        session = manager.launch(
+            spec, trace, sampling, watch=watched, depth=depth, missing_ok=missing_ok, use_staged=False
+        )
         return ProgramSession(manager, session, keep, trace if missing_ok else ())
     except BaseException:
         manager.close()

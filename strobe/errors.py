@@ -52,6 +52,7 @@ _COMMANDS: dict[Interface, dict[str, str]] = {
         "stop": " with debug_stop",
         "sessions": "debug_list_sessions",
         "delete": "debug_delete_session",
+        "anyway": "anyway: true",
     },
     "cli": {
         "launch": "strobe run",
@@ -61,6 +62,7 @@ _COMMANDS: dict[Interface, dict[str, str]] = {
         "stop": ": end its `strobe run` with Ctrl-C",
         "sessions": "strobe sessions",
         "delete": "strobe sessions delete",
+        "anyway": "missing_ok=True",
     },
     "python": {
         "launch": "strobe.launch",
@@ -70,6 +72,7 @@ _COMMANDS: dict[Interface, dict[str, str]] = {
         "stop": " with stop()",
         "sessions": "strobe sessions",
         "delete": "strobe sessions delete",
+        "anyway": "missing_ok=True",
     },
 }
 _interface: Interface = "python"
@@ -220,7 +223,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "nothing_traced": (
         Code.INVALID_PATTERN,
         "{reason}",
-        "Where that is right, as for a library that is loaded later, say missing_ok=True.",
+        "Where that is right, as for a library that is loaded later, say {anyway}.",
     ),
     "links_gone": (
         Code.PROCESS_EXITED,

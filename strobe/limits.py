@@ -34,6 +34,8 @@ SAMPLE_BYTES = 48_000  # of one tick; a value that does not fit any more is an e
 
 # what is answered
 ANSWER_BYTES = 12_000  # of a tool's answer, unless more is asked for
+WAIT_ANSWER_BYTES = 8_000  # of one that was waited for
+WAIT_MS = (100, 45_000)
 WARNINGS = 20  # in an answer
 WARNING_CHARACTERS = 400
 SQL_ROWS = 1_000_000

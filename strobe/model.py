@@ -236,6 +236,7 @@ class EventFilter:
     time_to: int | str | None = None
     min_duration_ns: int | None = None
     after_event_id: str | None = None
+    text: str | None = None  # lines of output that contain it; all of them that contain ""
     limit: int = 50
     offset: int = 0
 

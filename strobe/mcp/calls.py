@@ -23,7 +23,7 @@ class Call:
         self._answer = answer
         self._closed = closed
         self._lock = threading.Lock()
-        self._settled = False
+        self.settled = threading.Event()  # nobody waits for its work any more
 
     def settle(self, result: Result) -> None:
         if self._take():
@@ -33,13 +33,15 @@ class Call:
                 self._closed()
 
     def cancel(self) -> None:
-        """Ends the wait; the work goes on, because what it does to a program cannot be taken back."""
+        """Ends the wait; the work goes on, because what it does to a program cannot be taken back. Work that only waits
+        looks at `settled`."""
         if self._take():
             self._closed()
 
     def _take(self) -> bool:
         with self._lock:
-            first, self._settled = not self._settled, True
+            first = not self.settled.is_set()
+            self.settled.set()
         return first
 
 

@@ -8,6 +8,8 @@ import os
 import socket
 import struct
 import threading
+import time
+from dataclasses import replace
 from typing import Protocol
 
 from strobe.limits import LINE_BYTES
@@ -139,9 +141,10 @@ class Connection:
                 self._send(jsonrpc.success(request.id, protocol.complete(result) if modern else result))
 
         def work() -> Result:
-            return tool.call(arguments, context)
+            return tool.call(arguments, replace(context, settled=call.settled, answer_by=answer_by))
 
         call = Call(respond, lambda: self._closed(request.id))
+        answer_by = time.monotonic() + self._services.calls.limit_s
         with self._idle:
             if request.id in self._open:
                 raise ProtocolError(jsonrpc.INVALID_REQUEST, "A call with this 'id' is under way", request.id)

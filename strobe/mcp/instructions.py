@@ -8,11 +8,13 @@ can see what it really did instead of adding print statements. No rebuild is nee
 source lines and arguments.
 
 Usual order:
-1. debug_launch {command, projectRoot, args?} -> sessionId. Output and exit status are always captured.
-2. debug_query {sessionId, eventType: "stderr"} first: the output often says enough, and \
-`ended` says how the program ended: {exitCode} or {signal: "SIGSEGV"}; it is missing while the program runs.
-3. debug_trace {sessionId, add: ["ns::*"]} adds traces while the program runs. For a short program stage them before \
-the launch: debug_trace {projectRoot, add: [...]}, then debug_launch with the same projectRoot, which uses them up.
+1. debug_launch {command, projectRoot, args, trace: ["ns::*"], wait: {until: "exit"}}: one call that starts the \
+program with its functions traced from before main on, waits, and answers how it ended (`ended`: {exitCode} or \
+{signal: "SIGSEGV"}), its last output, totals, the first and last events and a `cursor`. wait until "event" (a \
+function is called), "output" (a line of text) or "time" for programs that go on. Never sleep and poll.
+2. debug_trace {sessionId, add: ["ns::*"], wait?} adds traces while the program runs. Without sessionId they are \
+staged for all later launches of projectRoot, until removed.
+3. debug_query {sessionId, eventType: "stderr"}: all that was printed.
 4. debug_query {sessionId, groupBy: "function"} shows exact totals per function; then narrow by function, thread, \
 minDurationNs, returnValue or time. Nothing matched? `absence` says whether that proves that it was not called.
 5. debug_read {sessionId, targets: [{variable: "gState.tempo"}]} shows variables while the program runs; with poll \

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
+import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from strobe.errors import StrobeError, failure
@@ -29,11 +31,17 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a tool works with. `sessions()` loads the debugger on first use."""
+    """What a tool works with. `sessions()` loads the debugger on first use.
+
+    `settled`: nobody waits for this call any more: it was cancelled, or has had its time. `answer_by`: when it has, by
+    time.monotonic().
+    """
 
     client: Client
     sessions: Callable[[], SessionManager]
     home: str
+    settled: threading.Event = field(default_factory=threading.Event)
+    answer_by: float = math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,8 @@ _MAX_EXACT = 1 << 53  # beyond it, a JavaScript client rounds
 
 def success(answer: dict[str, Any]) -> dict[str, Any]:
     """A tool's result. The answer stands in both fields, because clients show the model only one of them."""
-    plain = _plain(answer)
-    return {"content": [{"type": "text", "text": encode(plain)}], "structuredContent": plain, "isError": False}
+    shown = plain(answer)
+    return {"content": [{"type": "text", "text": encode(shown)}], "structuredContent": shown, "isError": False}
 
 
 def failed(text: str) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def fitting(items: Sequence[Any], budget_bytes: int) -> int:
     """How many of the first `items` fit into a JSON array of `budget_bytes`; at least one, so that paging goes on."""
     used = 2
     for count, item in enumerate(items):
-        used += len(orjson.dumps(_plain(item))) + 1
+        used += len(orjson.dumps(plain(item))) + 1
         if used > budget_bytes:
             return max(count, 1)
     return len(items)
@@ -47,11 +47,12 @@ def clipped(text: str, limit: int) -> str:
     return f"{text[:limit]}… [{len(text) - limit} more characters]"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """As every client reads it: without numbers that JavaScript rounds, infinities and lone surrogates."""
     if isinstance(value, dict):
-        return {_text(str(name)): _plain(item) for name, item in value.items()}
+        return {_text(str(name)): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, int) and abs(value) > _MAX_EXACT:

@@ -40,8 +40,8 @@ def hook_notes(hooks: Hooks, known: dict[str, object]) -> dict[str, object]:
 def pending_answer(patterns: list[str], project_root: str, warnings: list[str], event_limit: int) -> TraceAnswer:
     launch = command_names()["launch"]
     status = (
-        f"{_count(len(patterns), 'pattern')} staged; the next {launch} with projectRoot {project_root} applies them "
-        "before main begins, and uses them up."
+        f"{_count(len(patterns), 'pattern')} staged; each {launch} with projectRoot {project_root} applies them "
+        "before main begins, until they are removed."
         if patterns
         else f"Nothing is staged for {project_root}."
     )

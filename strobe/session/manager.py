@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from strobe.capture import program
 from strobe.capture.agent.device import ROUTER
 from strobe.capture.spawning import ended_early
 from strobe.capture.target import Target
-from strobe.errors import command_names, failure
+from strobe.errors import Code, StrobeError, command_names, failure
 from strobe.model import LaunchSpec, Sampling, SessionSummary, TraceAnswer, Watch
 from strobe.session.answers import pending_answer
 from strobe.session.attaching import wait_until_unrecorded
@@ -53,15 +53,20 @@ class SessionManager:
         watch: Sequence[Watch] = (),
         depth: int | None = None,
         missing_ok: bool = True,
+        watches_ok: bool = False,
+        use_staged: bool = True,
+        check: Callable[[Session], None] | None = None,
     ) -> Session:
-        """Starts a program, or attaches to `spec.pid`, with the patterns and those staged for its project root.
+        """Starts a program, or attaches to `spec.pid`, with the patterns and, where `use_staged`, those that are staged
+        for its project root; they stay so.
 
-        `missing_ok` False: each of `patterns` must give something to record. Raises what `program.resolve` raises,
-        invalid_pattern, nothing_traced, watch_failed, launch_failed, attach_refused, recorded_already; leaves nothing
-        then.
+        `missing_ok` False: each of `patterns` must give something to record. `watches_ok`: what is wrong with one of
+        `watch` is a warning. `check` is called before the program runs; where it raises, there is no session. Raises
+        what `program.resolve` raises, invalid_pattern, nothing_traced, watch_failed, launch_failed, attach_refused,
+        recorded_already; leaves nothing then.
         """
         project_root = _absolute(spec.project_root)
-        staged = self._store.staged(project_root) if project_root else None
+        staged = self._store.staged(project_root) if project_root and use_staged else None
         wanted = list(dict.fromkeys([*(staged.patterns if staged else ()), *patterns]))
         parse_all(wanted, project_root)
         settings, warnings = config.load_settings(project_root, self._store.home)
@@ -79,7 +84,12 @@ class SessionManager:
             raise
         try:
             for one in watch:
-                session.trace(watch=[one])
+                try:
+                    session.trace(watch=[one])
+                except StrobeError as error:
+                    if not watches_ok or error.code is Code.PROCESS_EXITED:
+                        raise
+                    warnings.append(f"{error.message} {error.next_step}".strip())
             if wanted or staged or depth is not None:
                 session.launch_answer = session.trace(
                     add=wanted,
@@ -91,12 +101,13 @@ class SessionManager:
                 if not missing_ok:
                     _check_traced(session.launch_answer, patterns)
             self._store.add_warnings(record.id, warnings)
+            if check is not None:
+                check(session)
             self._store.add_notes(record.id, {RESUMED: True})
         except BaseException:
             session.abort()
             raise
-        if staged and project_root:
-            self._store.stage(project_root, StagedTraces((), "auto"))
+        if staged:
             session.pending_patterns_applied = list(staged.patterns)
         with self._lock:
             self._live[session.id] = session

@@ -30,6 +30,7 @@ from strobe.session.endings import signal_number
 from strobe.session.variables.polls import Listener, Poll, Polls, check_bounds, expected_samples
 from strobe.symbols import ElfResolver, SymbolResolver
 from strobe.timeline import retention
+from strobe.timeline.moments import event_id
 from strobe.timeline.polls import PollEnd, PollRecord, note_poll, polls_of
 from strobe.timeline.query import Timeline
 from strobe.timeline.records import SessionRecord
@@ -170,8 +171,21 @@ class Session:
     def tail(self, after: int, limit: int = 10_000) -> list[Event]:
         return [self._filled(event) for event in self._timeline.tail(after, limit)]
 
+    def first(self, wanted: EventFilter, after: int) -> tuple[Event | None, int]:
+        """The first event behind number `after` that the filter selects, and up to which number was looked."""
+        found, until = self._timeline.first(wanted, after)
+        return (None if found is None else self._filled(found)), until
+
+    def last(self, wanted: EventFilter, count: int) -> list[Event]:
+        """The last `count` events that the filter selects, by time."""
+        return [self._filled(event) for event in self._timeline.last(wanted, count)]
+
     def cursor(self) -> int:
         return self._timeline.cursor()
+
+    def here(self) -> str:
+        """An event id of this moment, to go on from."""
+        return event_id(self.id, self.cursor())
 
     def add_event(self, event_type: str, text: str) -> int:
         """Puts an event of this moment into the timeline; its number. Raises process_exited, session_not_found.

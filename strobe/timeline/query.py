@@ -166,6 +166,31 @@ class Timeline:
             self._reader.check_whole()
             return events
 
+    def first(self, wanted: EventFilter, after: int) -> tuple[Event | None, int]:
+        """The first event that the filter selects with a number above `after`, and up to which number that was looked
+        at: to ask again from there misses none. Raises as `query`."""
+        until = self._settled_number()
+        self._reader.store.flush()
+        asked = replace(wanted, after_event_id=event_id(self._reader.session_id, max(0, after)))
+        with self._reader.lock:
+            selection = select(self._reader, asked, until)
+            if selection.calls is not None:
+                found = first_events(self._reader, selection, 1)
+            else:
+                found = page_of(self._reader, selection, 1, 0)[0]
+            self._reader.check_whole()
+        return (found[0] if found else None), max(after, until or after)
+
+    def last(self, wanted: EventFilter, count: int) -> list[Event]:
+        """The last `count` events that the filter selects, by time. Raises as `query`."""
+        self._reader.store.flush()
+        with self._reader.lock:
+            selection = select(self._reader, wanted)
+            total = page_of(self._reader, selection, 1, 0)[1]
+            events, _ = page_of(self._reader, selection, count, max(0, total - count))
+            self._reader.check_whole()
+            return events
+
     def cursor(self) -> int:
         """Event number of this moment: `tail(cursor())` gives what comes later."""
         segment = self._reader.segment

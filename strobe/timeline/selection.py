@@ -71,7 +71,7 @@ def select(reader: SessionReader, wanted: EventFilter, until_number: int | None 
     found.from_ns = _moment(reader, "timeFrom", wanted.time_from)
     found.to_ns = _moment(reader, "timeTo", wanted.time_to)
     found.by_totals = not (_has_times(wanted) or wanted.return_value or wanted.min_duration_ns)
-    if wanted.event_type is None or wanted.event_type in CALL_EVENTS:
+    if (wanted.event_type is None or wanted.event_type in CALL_EVENTS) and wanted.text is None:
         found.calls = _call_conditions(reader, wanted, found, until_number)
         found.passes = _value_test(reader, wanted.return_value, found.functions)
     only_calls = wanted.function or wanted.source_file or wanted.return_value or wanted.min_duration_ns is not None
@@ -128,6 +128,10 @@ def _host_conditions(reader: SessionReader, wanted: EventFilter, found: Selectio
     hosts = Conditions(["session = ?"], [reader.key])
     if wanted.event_type is not None:
         hosts.add("event_type = ?", wanted.event_type)
+    if wanted.text is not None:
+        hosts.add(
+            "event_type in ('stdout', 'stderr') and instr(text, ?)", wanted.text.encode("utf-8", "surrogateescape")
+        )
     if wanted.pid is not None:
         hosts.add("pid = ?", min(wanted.pid, NUMBER_MAX))
     if found.tid is not None:

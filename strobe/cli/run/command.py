@@ -144,7 +144,7 @@ def _start(
     """The running program; where it cannot be started, the end of this process with a shell's exit status."""
     try:
         with telling(f"starting {Path(spec.command).name} and placing hooks"):
-            return manager.launch(spec, patterns, sampling, watch=watches, depth=depth)
+            return manager.launch(spec, patterns, sampling, watch=watches, depth=depth, use_staged=False)
     except StrobeError as error:
         click.echo(f"strobe: {error}", err=True)
         sys.exit(failed_start(spec.command, error))

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from strobe.mcp.results import clipped
-from strobe.model import Argument, Event, Totals
+from strobe.model import Argument, Event, Loss, Totals
 from strobe.timeline.decode import call_values as values
 from strobe.values.decode import text
 
@@ -61,6 +61,20 @@ def group(item: Totals, group_by: str) -> dict[str, Any]:
         "maxNs": item.max_ns,
         **{name: count for name, count in missing.items() if count},
     }
+
+
+def loss(counts: Loss) -> dict[str, Any]:
+    """What is missing from the events; totals are exact all the same."""
+    told: dict[str, Any] = {"eventsDropped": counts.evicted}
+    if counts.evicted_until_ns is not None:
+        told["eventsDroppedUntilNs"] = counts.evicted_until_ns
+    if counts.sampled_out:
+        told["eventsSampledOut"] = counts.sampled_out
+    if counts.lost:
+        told["eventsLost"] = counts.lost
+    if counts.unwritten:
+        told |= {"outputUnwritten": counts.unwritten, "outputUnwrittenReason": counts.unwritten_reason}
+    return told
 
 
 def _fitting(values: dict[str, Any] | None, limit: int) -> dict[str, Any] | None:

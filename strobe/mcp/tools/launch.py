@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from strobe.errors import failure
+from strobe.limits import RECORDED_DEPTH, WATCHES
 from strobe.mcp.registry import Client, Context, Tool
-from strobe.mcp.schema import Array, Integer, Record, Text, TextMap
-from strobe.mcp.tools.parameters import bounded, folder, home_expanded
+from strobe.mcp.schema import Array, Boolean, Integer, Record, Text, TextMap
+from strobe.mcp.tools import waiting
+from strobe.mcp.tools.parameters import bounded, folder, home_expanded, patterns
+from strobe.mcp.tools.trace import WATCH, watch_of
 from strobe.model import LaunchSpec
+
+if TYPE_CHECKING:
+    from strobe.session import Session
+
+_DEFAULT_DEPTH = 1
 
 _PARAMETERS = Record(
     fields={
@@ -23,13 +31,23 @@ _PARAMETERS = Record(
         "projectRoot": Text(description="root of the user's own code, for @usercode and settings", min_length=1),
         "pid": Integer(description="attach to this running process instead of starting command; 1 or more", low=1),
         "stdin": Text(description="fed to standard input, then end of file"),
+        "trace": patterns("functions to trace from before main on, as debug_trace has them"),
+        "watches": Array(items=WATCH, description="recorded at each traced call, as of debug_trace", max_items=WATCHES),
+        "depth": Integer(
+            description=f"0 to {RECORDED_DEPTH} (1): structs within structs that arguments and results point to",
+            low=0,
+            high=RECORDED_DEPTH,
+        ),
+        "sampling": Text(choices=("auto", "off")),
+        "anyway": Boolean(description="start though a pattern matches nothing yet, as of libraries loaded later"),
+        "wait": waiting.PARAMETERS,
     },
     required=("command", "projectRoot"),
 )
 
 
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
-    session = context.sessions().launch(launch_spec(arguments, context.client))
+    session = _launched(arguments, context)
     applied = session.pending_patterns_applied
     answer: dict[str, Any] = {"sessionId": session.id, "pid": session.pid}
     if applied:
@@ -38,8 +56,28 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         answer["status"] = session.launch_answer.status
     if session.warnings:
         answer["warnings"] = bounded(session.warnings)
-    answer["nextSteps"] = _next_steps(session.id, bool(applied))
-    return answer
+    if "wait" not in arguments:
+        answer["nextSteps"] = _next_steps(session.id, bool(applied) or "trace" in arguments)
+        return answer
+    answer |= waiting.wait(session, arguments["wait"], 0, context)
+    answer["nextSteps"] = _after_wait(session.id, answer)
+    return waiting.fitted(answer)
+
+
+def _launched(arguments: dict[str, Any], context: Context) -> Session:
+    wanted, anyway = arguments.get("trace", []), arguments.get("anyway", False)
+    watch = [watch_of(one, f"watches[{place}]") for place, one in enumerate(arguments.get("watches", []))]
+    depth = arguments.get("depth", _DEFAULT_DEPTH if wanted or watch else None)
+    return context.sessions().launch(
+        launch_spec(arguments, context.client),
+        wanted,
+        arguments.get("sampling"),
+        watch=watch,
+        depth=depth,
+        missing_ok=anyway,
+        watches_ok=anyway,
+        check=waiting.check(arguments.get("wait"), anyway),
+    )
 
 
 def launch_spec(arguments: dict[str, Any], client: Client) -> LaunchSpec:
@@ -79,12 +117,22 @@ def _next_steps(session_id: str, traced: bool) -> list[str]:
     return steps
 
 
+def _after_wait(session_id: str, answer: dict[str, Any]) -> list[str]:
+    query = f'debug_query {{"sessionId":"{session_id}",'
+    steps = [query + '"function":{"equals":"…"},"verbose":true}: its calls, with arguments']
+    if "stillRunning" in answer["ended"]:
+        again = f'debug_trace {{"sessionId":"{session_id}","wait":{{"until":"exit"}}}}'
+        steps = [*steps, query + f'"afterEventId":"{answer["cursor"]}"}}: what comes next', f"{again}: wait on"]
+    return [*steps, f'debug_stop {{"sessionId":"{session_id}"}} when done']
+
+
 TOOL = Tool(
     name="debug_launch",
     title="Launch a program under observation",
     description="Start a native program (C, C++, Rust), or attach to one by pid. Captures its output and exit status, "
-    "and lets its calls be traced while it runs. Returns at once with sessionId, pid and nextSteps; staged patterns "
-    "(debug_trace without sessionId) are active before main.",
+    "and traces functions (trace) and values (watches) from before main on, with what debug_trace has staged. With "
+    "wait one call launches, waits and answers what happened; else it returns at once with sessionId and nextSteps. A "
+    "pattern or watch that matches nothing refuses the launch, with the nearest names.",
     parameters=_PARAMETERS,
     run=run,
     read_only=False,

@@ -111,7 +111,7 @@ def _events(page: EventPage, wanted: EventFilter, verbose: bool, budget: int) ->
         answer |= {"cursor": page.events[shown - 1].id, "nextOffset": wanted.offset + shown}
     if len(page.pids) > 1:
         answer["pids"] = page.pids
-    answer |= _loss(page.loss)
+    answer |= event_json.loss(page.loss)
     if page.absence is not None:
         answer["absence"] = page.absence
     return answer
@@ -126,7 +126,7 @@ def _groups(totals: list[Totals], loss: Loss, group_by: str, wanted: EventFilter
     answer |= {"groups": groups[:shown], "totalGroups": len(totals), "hasMore": end < len(totals)}
     if answer["hasMore"]:
         answer["nextOffset"] = end
-    return answer | _loss(loss)
+    return answer | event_json.loss(loss)
 
 
 def _cut(shown: int, asked: int) -> dict[str, Any]:
@@ -134,20 +134,6 @@ def _cut(shown: int, asked: int) -> dict[str, Any]:
     if shown == asked:
         return {}
     return {"truncated": True, "shown": shown}
-
-
-def _loss(loss: Loss) -> dict[str, Any]:
-    """What is missing from the events; totals are exact all the same."""
-    told: dict[str, Any] = {"eventsDropped": loss.evicted}
-    if loss.evicted_until_ns is not None:
-        told["eventsDroppedUntilNs"] = loss.evicted_until_ns
-    if loss.sampled_out:
-        told["eventsSampledOut"] = loss.sampled_out
-    if loss.lost:
-        told["eventsLost"] = loss.lost
-    if loss.unwritten:
-        told |= {"outputUnwritten": loss.unwritten, "outputUnwrittenReason": loss.unwritten_reason}
-    return told
 
 
 TOOL = Tool(

@@ -8,6 +8,7 @@ from strobe.errors import failure
 from strobe.limits import RECORDED_DEPTH, WATCHES
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Array, Integer, Record, Text
+from strobe.mcp.tools import waiting
 from strobe.mcp.tools.parameters import SESSION_ID, Address, bounded, folder, patterns
 from strobe.model import TraceAnswer, Watch
 
@@ -15,9 +16,25 @@ _MAX_PATTERNS_SHOWN = 100
 _DEFAULT_DEPTH = 3
 _TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer")
 
+WATCH = Record(
+    fields={
+        "variable": Text(min_length=1, max_length=256),
+        "address": Address(),
+        "type": Text(choices=_TYPES),
+        "expr": Text(
+            description="JavaScript with args[0], …, at the return retval: addresses, with "
+            "readU32(), readPointer(), readUtf8String(), add(8), equals(ptr('0x…')) …",
+            min_length=1,
+            max_length=2048,
+        ),
+        "label": Text(min_length=1, max_length=256),
+        "on": patterns("only in these functions"),
+    }
+)
+
 _PARAMETERS = Record(
     fields={
-        "sessionId": Text(description="absent: stage for the next launch of projectRoot", min_length=1),
+        "sessionId": Text(description="absent: stage for the next launches of projectRoot", min_length=1),
         "add": patterns(
             "foo::bar exact, foo::* one level, foo::** all below, *::name, @usercode, @file:parser.cpp, @lib:libz.so"
         ),
@@ -39,26 +56,13 @@ _PARAMETERS = Record(
             fields={
                 "add": Array(
                     description="of {variable} or {address, type} or {expr}; 32 per session",
-                    items=Record(
-                        fields={
-                            "variable": Text(min_length=1, max_length=256),
-                            "address": Address(),
-                            "type": Text(choices=_TYPES),
-                            "expr": Text(
-                                description="JavaScript with args[0], …, at the return retval: addresses, with "
-                                "readU32(), readPointer(), readUtf8String(), add(8), equals(ptr('0x…')) …",
-                                min_length=1,
-                                max_length=2048,
-                            ),
-                            "label": Text(min_length=1, max_length=256),
-                            "on": patterns("only in these functions"),
-                        }
-                    ),
+                    items=WATCH,
                     max_items=WATCHES,
                 ),
                 "remove": Array(description="labels", items=Text(min_length=1, max_length=2048)),
             },
         ),
+        "wait": waiting.PARAMETERS,
     },
 )
 
@@ -68,7 +72,7 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     sampling = arguments.get("sampling")  # absent: as it is
     asked = arguments.get("watches", {})
     watches: dict[str, Any] = {
-        "watch": [_watch(one, f"watches.add[{place}]") for place, one in enumerate(asked.get("add", []))],
+        "watch": [watch_of(one, f"watches.add[{place}]") for place, one in enumerate(asked.get("add", []))],
         "unwatch": asked.get("remove", []),
         "depth": arguments.get("serializationDepth"),
     }
@@ -76,7 +80,14 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         session = context.sessions().get(arguments["sessionId"])
         if watches["depth"] is None and not session.depth:
             watches["depth"] = _DEFAULT_DEPTH
-        return _wire(session.trace(add, remove, sampling, **watches))
+        if "wait" not in arguments:
+            return _wire(session.trace(add, remove, sampling, **watches))
+        before = session.cursor()
+        answer = _wire(session.trace(add, remove, sampling, **watches))
+        return waiting.fitted(answer | waiting.wait(session, arguments["wait"], before, context))
+    if "wait" in arguments:
+        valid = "a sessionId with it; or debug_launch with wait"
+        raise failure("bad_value", field="wait", value="given", reason="nothing runs yet to wait for", valid=valid)
     if "projectRoot" not in arguments:
         valid = f"{SESSION_ID.description}; or pass projectRoot, to stage for its next launch"
         raise failure("missing_field", field="sessionId", valid=valid)
@@ -85,7 +96,8 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     return _wire(context.sessions().stage(root, add, remove, sampling, **watches))
 
 
-def _watch(one: dict[str, Any], path: str) -> Watch:
+def watch_of(one: dict[str, Any], path: str) -> Watch:
+    """Raises VALIDATION_ERROR where it is not clear what is watched."""
     kinds = [name for name in ("variable", "address", "expr") if name in one]
     if len(kinds) != 1:
         valid = "one of variable, expr, or address with type"
@@ -124,9 +136,10 @@ def _wire(answer: TraceAnswer) -> dict[str, Any]:
 TOOL = Tool(
     name="debug_trace",
     title="Trace functions",
-    description="Add or remove function traces by name pattern: on a running session at once, or staged for the next "
-    "debug_launch. Thousands of functions install in one batch while the program runs. Answers how many functions "
-    "matched and, where none did, the nearest names. With neither add nor remove: what is active.",
+    description="Add or remove function traces by name pattern: on a running session at once, or staged for all later "
+    "debug_launch of a projectRoot. Thousands of functions install in one batch while the program runs. Answers how "
+    "many functions matched and, where none did, the nearest names. With neither add nor remove: what is active. "
+    "`wait` waits for what happens then.",
     parameters=_PARAMETERS,
     run=run,
     read_only=False,

@@ -1,0 +1,281 @@
+"""`wait` of debug_launch and debug_trace: what is waited for, and what is answered then, in 8 KB at most."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from strobe.errors import failure
+from strobe.limits import WAIT_ANSWER_BYTES, WAIT_MS
+from strobe.mcp import results
+from strobe.mcp.registry import Context
+from strobe.mcp.schema import Integer, Record, Text
+from strobe.mcp.tools import ended_json, event_json
+from strobe.mcp.tools.parameters import bounded
+from strobe.model import Event, EventFilter, TextMatch, Totals
+
+if TYPE_CHECKING:
+    from strobe.session import Session
+    from strobe.session.waiting import Wait, Waited
+
+_DEFAULT_MS = 10_000
+_ANSWER_S = 2.0  # kept of a call's time for the answer
+PARAMETERS = Record(
+    fields={
+        "until": Text(choices=("exit", "event", "output", "time")),
+        "match": Text(
+            description="of output: text of one line; of event: a traced function, by name or pattern; default: any",
+            min_length=1,
+            max_length=1000,
+        ),
+        "timeoutMs": Integer(description=f"{WAIT_MS[0]} to {WAIT_MS[1]} (10000)", low=WAIT_MS[0], high=WAIT_MS[1]),
+    },
+    required=("until",),
+    description="answer when that has happened, when the program has ended, or at the time-out: `ended` says which; "
+    "with the last output, totals, first and last events, cursor",
+)
+
+ANY_CALL = EventFilter(function=TextMatch(contains=""))
+ANY_OUTPUT = EventFilter(text="")
+_CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
+_LINES = 20
+_LINE_CHARACTERS = 300
+_BUSIEST = 10
+_RARE = 8
+_LOOKED_AT = 50  # events at each end, to find those with watches
+_FIRST, _LAST = 2, 3
+_VALUE_CHARACTERS = 120
+_EVENT_CHARACTERS = 600
+_NAME_CHARACTERS = 160
+_STACK = 16
+
+
+def check(asked: dict[str, Any] | None, anyway: bool = False) -> Callable[[Session], None]:
+    """What raises, before the program of a launch runs, where no event can be what is waited for."""
+
+    def checked(session: Session) -> None:
+        if asked is not None and not anyway:
+            _wanted(session, asked)
+
+    return checked
+
+
+def wait(session: Session, asked: dict[str, Any], after: int, context: Context) -> dict[str, Any]:
+    """Waits, and the fields that the answer has because of it. `after`: number of the last event that does not count.
+    Raises as `_wanted`."""
+    from strobe.session.waiting import wait_for
+
+    return _told(session, wait_for(session, _wait(session, asked, context), after, context.settled))
+
+
+def fitted(answer: dict[str, Any]) -> dict[str, Any]:
+    """The whole answer, made to fit: what says least goes first."""
+    for step in _SHORTER:
+        if len(results.encode(results.plain(answer))) <= WAIT_ANSWER_BYTES:
+            break
+        step(answer)
+    return answer
+
+
+def _wait(session: Session, asked: dict[str, Any], context: Context) -> Wait:
+    from strobe.session.waiting import Wait
+
+    seconds = asked.get("timeoutMs", _DEFAULT_MS) / 1000
+    left = context.answer_by - time.monotonic() - _ANSWER_S
+    return Wait(asked["until"], max(0.0, min(seconds, left)), _wanted(session, asked))
+
+
+def _wanted(session: Session, asked: dict[str, Any]) -> EventFilter | None:
+    """Raises bad_value for a function that is not traced, and for a match of what has none."""
+    until, match = asked["until"], asked.get("match")
+    if until in ("exit", "time"):
+        if match is not None:
+            valid = 'until "event" or "output"'
+            raise failure("bad_value", field="wait.match", value=repr(match), reason=f"{until} has none", valid=valid)
+        return None
+    if until == "output":
+        return EventFilter(text=match or "")
+    return ANY_CALL if match is None else EventFilter(function=TextMatch(one_of=_functions(session, match)))
+
+
+def _functions(session: Session, match: str) -> frozenset[str]:
+    from strobe.symbols import Pattern
+    from strobe.symbols.select.nearest import nearest_names
+
+    pattern, names = Pattern.parse(match, "."), session.traced_names()
+    found = frozenset(name for name in names if pattern.matches_name(name))
+    if not found:
+        nearest = ", ".join(nearest_names(match, names) or names[:5]) or "none: trace some"
+        reason = "no traced function matches it"
+        raise failure("bad_value", field="wait.match", value=repr(match), reason=reason, valid=nearest)
+    return found
+
+
+def _told(session: Session, waited: Waited) -> dict[str, Any]:
+    from strobe.session.answers import Ending
+
+    ended: Ending | None = session.ended()
+    how = {"stillRunning": True} if ended is None else ended_json.of(ended)["ended"]
+    told: dict[str, Any] = {"ended": {**how, "reason": waited.reason}, "waitedMs": round(waited.seconds * 1000)}
+    if going_on := session.going_on():
+        told["note"] = going_on
+    if waited.event is not None:
+        told["event"] = _event(waited.event)
+    if ended is not None and ended.signal in _CRASHES:
+        told["crash"] = {"signal": ended.signal, "openCalls": _open_calls(session)}
+    told |= _output(session)
+    told |= _calls(session)
+    told["loss"] = event_json.loss(session.loss())
+    told["cursor"] = waited.cursor
+    return told
+
+
+def _output(session: Session) -> dict[str, Any]:
+    lines = session.last(ANY_OUTPUT, _LINES + 1)
+    shown = [
+        {line.event_type: results.clipped((line.text or "").rstrip("\r\n"), _LINE_CHARACTERS)}
+        for line in lines[-_LINES:]
+    ]
+    return {"output": shown} | ({"outputCut": "only the last lines"} if len(lines) > _LINES else {})
+
+
+def _calls(session: Session) -> dict[str, Any]:
+    """Totals and events; or why there are none."""
+    if not session.traced_names():
+        return {}
+    totals = session.totals(EventFilter(), "function")
+    if not totals:
+        return {"totals": [], "absence": session.absence(EventFilter())}
+    told: dict[str, Any] = {"totals": [_total(item) for item in totals[:_BUSIEST]]}
+    rest = totals[_BUSIEST:]
+    if rest:
+        told["totalFunctions"] = len(totals)
+        told["rare"] = {_name(item.key): item.count for item in reversed(rest[-_RARE:])}
+    called = {item.key for item in totals}
+    if silent := [name for name in session.traced_names() if name not in called]:
+        told["notCalled"] = {"count": len(silent), "functions": [_name(name) for name in silent[:_RARE]]}
+    return told | _events(session)
+
+
+def _events(session: Session) -> dict[str, Any]:
+    """The first and the last ones; of those with watches where there are any."""
+    first = session.query(EventFilter(function=TextMatch(contains=""), limit=_LOOKED_AT)).events
+    last = session.last(ANY_CALL, _LOOKED_AT)
+    watched = any(event.watch_values for event in (*first, *last))
+    beginning = list(islice((event for event in first if event.watch_values or not watched), _FIRST))
+    known = {event.id for event in beginning}
+    end = [event for event in last if (event.watch_values or not watched) and event.id not in known][-_LAST:]
+    return {"events": {"first": [_event(event) for event in beginning], "last": [_event(event) for event in end]}}
+
+
+def _open_calls(session: Session) -> list[dict[str, Any]]:
+    """Traced calls that had not returned, innermost last, of the threads that did something last."""
+    newest: dict[int, Event] = {event.thread_id: event for event in session.last(ANY_CALL, _LOOKED_AT)}
+    found = []
+    for event in sorted(newest.values(), key=lambda one: one.timestamp_ns, reverse=True)[:_FIRST]:
+        calls = _ancestors(session, event)
+        found.append({"threadId": event.thread_id, "threadName": event.thread_name, "calls": calls})
+    return found
+
+
+def _ancestors(session: Session, event: Event) -> list[str]:
+    calls = [_call(event)] if event.event_type == "function_enter" else []
+    parent = event.parent_event_id
+    while parent is not None and len(calls) < _STACK:
+        found, _ = session.first(ANY_CALL, int(parent.rpartition("-")[2]) - 1)
+        if found is None or found.id != parent:  # evicted
+            break
+        calls.append(_call(found))
+        parent = found.parent_event_id
+    return calls[::-1]
+
+
+def _call(event: Event) -> str:
+    from strobe.values.decode import text
+
+    values = ", ".join(
+        f"{item.name}={results.clipped(text.shown(item.value), _VALUE_CHARACTERS)}" for item in event.arguments or ()
+    )
+    return results.clipped(f"{event.function}({values})", _EVENT_CHARACTERS)
+
+
+def _event(event: Event) -> dict[str, Any]:
+    """What a call or a line of output said, with its values shortened."""
+    shown = event_json.event(event, True, _LINE_CHARACTERS, _EVENT_CHARACTERS)
+    arguments = {item["name"]: _short(item["value"]) for item in shown.get("arguments") or ()}
+    watches = {name: _short(value) for name, value in (shown.get("watchValues") or {}).items()}
+    returned = {"returnValue": _short(shown["returnValue"])} if "returnValue" in shown else {}
+    kept = ("id", "timestampNs", "eventType", "function", "durationNs", "text", "values", "threadName")
+    told = {name: shown[name] for name in kept if name in shown}
+    if "function" in told:
+        told["function"] = _name(told["function"])
+    return (
+        told
+        | ({"arguments": arguments} if arguments else {})
+        | returned
+        | ({"watchValues": watches} if watches else {})
+    )
+
+
+def _short(value: Any) -> Any:
+    """As it is, or the first characters of its JSON."""
+    encoded = results.encode(results.plain(value))
+    return value if len(encoded) <= _VALUE_CHARACTERS else results.clipped(encoded, _VALUE_CHARACTERS)
+
+
+def _total(item: Totals) -> dict[str, Any]:
+    group = event_json.group(item, "function")
+    left_out = ("minNs", "meanNs", "p50Ns", "p99Ns")
+    return {name: value for name, value in group.items() if name not in left_out} | {"function": _name(item.key)}
+
+
+def _name(name: str) -> str:
+    return results.clipped(name, _NAME_CHARACTERS)
+
+
+def _keep(name: str, count: int) -> Callable[[dict[str, Any]], None]:
+    def step(answer: dict[str, Any]) -> None:
+        found = answer.get(name)
+        if isinstance(found, list):
+            answer[name] = found[-count:] if name == "output" else found[:count]
+        elif isinstance(found, dict):
+            answer[name] = dict(islice(found.items(), count))
+
+    return step
+
+
+def _fewer_warnings(answer: dict[str, Any]) -> None:
+    if "warnings" in answer:
+        answer["warnings"] = [results.clipped(text, _LINE_CHARACTERS) for text in bounded(answer["warnings"])[:5]]
+
+
+def _fewer_events(answer: dict[str, Any]) -> None:
+    events = answer.get("events")
+    if events is not None:
+        answer["events"] = {"first": events["first"][:1], "last": events["last"][-1:]}
+
+
+def _drop(*names: str) -> Callable[[dict[str, Any]], None]:
+    def step(answer: dict[str, Any]) -> None:
+        for name in names:
+            answer.pop(name, None)
+
+    return step
+
+
+_SHORTER: Sequence[Callable[[dict[str, Any]], None]] = (
+    _keep("activePatterns", 10),
+    _keep("pendingPatternsApplied", 10),
+    _fewer_warnings,
+    _fewer_events,
+    _keep("rare", 3),
+    _drop("notCalled"),
+    _keep("output", 8),
+    _keep("totals", 5),
+    _drop("events", "activePatterns", "pendingPatternsApplied", "activeWatches"),
+    _keep("output", 2),
+    _keep("warnings", 2),
+    _drop("crash", "rare", "nextSteps"),
+)

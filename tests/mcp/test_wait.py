@@ -1,0 +1,197 @@
+"""`wait`: one call that launches, waits and answers what happened. The program is ledger."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from support.mcp_wire import Wire
+from support.programs import PROGRAMS
+from support.wait import wait_until
+
+ROOT = str(PROGRAMS)
+ANSWER_BYTES = 8_000
+Build = Callable[..., Path]
+
+
+@pytest.fixture
+def ledger(build_program: Build) -> Path:
+    return build_program("ledger", "-O1")
+
+
+def launched(wire: Wire, program: Path, *args: str, **more: Any) -> dict[str, Any]:
+    answer = wire.good("debug_launch", command=str(program), args=list(args), projectRoot=ROOT, **more)
+    if "wait" in more:
+        assert len(orjson.dumps(answer)) <= ANSWER_BYTES
+    return answer
+
+
+def tell(answer: dict[str, Any]) -> None:
+    os.kill(answer["pid"], signal.SIGUSR1)
+
+
+def counts(answer: dict[str, Any]) -> dict[str, int]:
+    return {group["function"]: group["count"] for group in answer["totals"]}
+
+
+def test_one_call_launches_waits_and_answers(wire: Wire, ledger: Path) -> None:
+    watches = [{"variable": "shop::booked"}]
+    answer = launched(wire, ledger, "100", trace=["shop::*"], watches=watches, sampling="off", wait={"until": "exit"})
+    assert answer["ended"] == {"exitCode": 3, "reason": "exit"}
+    assert answer["output"] == [{"stdout": "open"}, {"stdout": "rate 4.0"}, {"stdout": "booked 300"}]
+    assert counts(answer) == {"shop::allowed": 300, "shop::book": 300, "shop::till": 3, "shop::rate": 1}
+    assert answer["notCalled"] == {"count": 1, "functions": ["shop::fail"]}
+    first, last = answer["events"]["first"][0], answer["events"]["last"][-1]
+    assert (first["function"], first["threadName"], first["watchValues"]) == (
+        "shop::till",
+        first["threadName"],
+        {"shop::booked": 0},
+    )
+    assert (last["function"], last["eventType"], last["watchValues"]) == (
+        "shop::rate",
+        "function_exit",
+        {"shop::booked": 300},
+    )
+    assert (last["returnValue"], answer["loss"]) == (4.0, {"eventsDropped": 0})
+    nothing = wire.good("debug_query", sessionId=answer["sessionId"], afterEventId=answer["cursor"])
+    assert (nothing["events"], nothing["ended"]) == ([], {"exitCode": 3})
+
+
+def test_a_crash_is_told_with_the_calls_that_were_open(wire: Wire, ledger: Path) -> None:
+    answer = launched(wire, ledger, "5", "crash", trace=["main", "shop::*"], wait={"until": "exit"})
+    assert answer["ended"] == {"signal": "SIGABRT", "reason": "exit"}
+    (thread, *_) = answer["crash"]["openCalls"]
+    assert (thread["threadName"], answer["crash"]["signal"]) == ("ledger", "SIGABRT")
+    assert [call.partition("(")[0] for call in thread["calls"]] == ["main", "shop::fail"]
+    assert thread["calls"][-1] == 'shop::fail(why="drawer is stuck")'
+    assert {"stderr": "failed: drawer is stuck"} in answer["output"]
+
+
+def test_output_ends_the_wait_and_the_cursor_goes_on(wire: Wire, ledger: Path) -> None:
+    wait = {"until": "output", "match": "booked", "timeoutMs": 40_000}
+    answer = launched(wire, ledger, "50", "serve", trace=["shop::book"], wait=wait)
+    assert answer["ended"] == {"stillRunning": True, "reason": "output"}
+    assert (answer["event"]["text"], answer["event"]["id"]) == ("booked 150\n", answer["cursor"])
+    own = answer["sessionId"]
+    calls = {"sessionId": own, "eventType": "function_enter", "verbose": True, "limit": 3}
+    later = wait_until(lambda: wire.good("debug_query", **calls, afterEventId=answer["cursor"])["events"])
+    assert [argument["value"] for argument in later[0]["arguments"]][1:] == [7, "milk"]
+
+
+def test_an_event_ends_it_also_on_a_running_session(wire: Wire, ledger: Path) -> None:
+    own = launched(wire, ledger, "1", "serve")["sessionId"]
+    wait = {"until": "event", "match": "shop::allowed", "timeoutMs": 40_000}
+    answer = wire.good("debug_trace", sessionId=own, add=["shop::*"], wait=wait)
+    assert answer["ended"] == {"stillRunning": True, "reason": "event"}
+    assert answer["event"]["function"] == "shop::allowed"
+    assert answer["event"]["arguments"] == {"kind": "SALE(1)", "cents": 7}
+    assert (answer["mode"], answer["hookedFunctions"]) == ("runtime", 5)
+    again = wire.good("debug_trace", sessionId=own, wait=wait)
+    assert again["event"]["timestampNs"] > answer["event"]["timestampNs"]
+
+
+@pytest.mark.parametrize(("until", "reason"), [("time", "time"), ("output", "time-out"), ("exit", "time-out")])
+def test_time_ends_it(wire: Wire, ledger: Path, until: str, reason: str) -> None:
+    match = {"match": "never"} if until == "output" else {}
+    answer = launched(wire, ledger, "1", "until", wait={"until": until, "timeoutMs": 300, **match})
+    assert answer["ended"] == {"stillRunning": True, "reason": reason}
+    assert answer["waitedMs"] >= 300
+
+
+def test_the_end_of_the_program_ends_every_wait(wire: Wire, ledger: Path) -> None:
+    for until in ("event", "output", "time"):
+        match = {} if until == "time" else {"match": "shop::fail" if until == "event" else "never"}
+        wait = {"until": until, "timeoutMs": 45_000, **match}
+        answer = launched(wire, ledger, "1", trace=["shop::*"], wait=wait)
+        assert answer["ended"] == {"exitCode": 3, "reason": "exit"}
+        assert answer["waitedMs"] < 40_000
+
+
+def test_a_pattern_that_matches_nothing_refuses_before_anything_runs(wire: Wire, ledger: Path, tmp_path: Path) -> None:
+    for more, near in (
+        ({"trace": ["shop::bok"]}, "shop::book"),
+        ({"watches": [{"variable": "shop::boked"}], "trace": ["shop::*"]}, "shop::booked"),
+        ({"trace": ["shop::*"], "wait": {"until": "event", "match": "shop::alowed"}}, "shop::allowed"),
+    ):
+        text = wire.bad("debug_launch", command=str(ledger), projectRoot=ROOT, **more)
+        assert near in text, text
+    assert wire.good("debug_list_sessions")["sessions"] == []
+    text = wire.bad("debug_launch", command=str(ledger), projectRoot=ROOT, trace=["shop::bok"])
+    assert "anyway: true" in text
+    more = {"trace": ["shop::bok"], "watches": [{"variable": "shop::boked"}], "anyway": True}
+    answer = launched(wire, ledger, "1", wait={"until": "exit"}, **more)
+    assert answer["ended"] == {"exitCode": 3, "reason": "exit"}
+    assert any("shop::boked" in text for text in answer["warnings"])
+    assert "No function matches 'shop::bok'" in answer["status"]
+
+
+def test_what_was_staged_stays_for_the_next_launches(wire: Wire, ledger: Path) -> None:
+    wire.good("debug_trace", projectRoot=ROOT, add=["shop::book"])
+    for _ in range(2):
+        answer = launched(wire, ledger, "4", trace=["shop::rate"], wait={"until": "exit"})
+        assert answer["pendingPatternsApplied"] == ["shop::book"]
+        assert counts(answer) == {"shop::book": 12, "shop::rate": 1}
+    assert wire.good("debug_trace", projectRoot=ROOT, remove=["shop::book"])["activePatterns"] == []
+    assert "totals" not in launched(wire, ledger, "1", wait={"until": "exit"})
+
+
+def test_a_wait_holds_up_no_other_client_and_ends_when_it_is_cancelled(
+    wire: Wire, strobe_home: Path, ledger: Path
+) -> None:
+    own = launched(wire, ledger, "1", "until")["sessionId"]
+    wait = {"until": "exit", "timeoutMs": 45_000}
+    asked = {"name": "debug_trace", "arguments": {"sessionId": own, "wait": wait}}
+    waiting = [wire.post("tools/call", asked) for _ in range(60)]
+    with Wire.to(strobe_home) as other:
+        assert wait_until(lambda: other.good("debug_list_sessions")["sessions"])[0]["status"] == "running"
+        for number in waiting:
+            wire.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+        # all are gone before their time: so many more find room
+        began = time.monotonic()
+        more = {"sessionId": own, "wait": {"until": "time", "timeoutMs": 100}}
+
+        def all_answer() -> bool:
+            numbers = [other.post("tools/call", {"name": "debug_trace", "arguments": more}) for _ in range(60)]
+            refused = [other.receive()["result"]["isError"] for _ in numbers]
+            return not any(refused)
+
+        wait_until(all_answer, "room for calls", 30)
+        assert time.monotonic() - began < 40
+
+
+def test_a_signal_that_comes_while_it_is_waited_for(wire: Wire, ledger: Path) -> None:
+    launch = launched(wire, ledger, "1", "until")
+    threading.Timer(0.5, tell, [launch]).start()
+    answer = wire.good("debug_trace", sessionId=launch["sessionId"], wait={"until": "exit", "timeoutMs": 45_000})
+    assert answer["ended"] == {"exitCode": 3, "reason": "exit"}
+
+
+def test_a_large_program_is_answered_in_8_kilobytes(wire: Wire, build_many_functions: Callable[[int], Path]) -> None:
+    program = build_many_functions(2000)
+    answer = launched(wire, program, trace=["**"], wait={"until": "time", "timeoutMs": 300}, sampling="off")
+    assert len(answer["totals"]) == 10
+    assert answer["totalFunctions"] > 1000
+    assert answer["rare"]
+
+
+@pytest.mark.parametrize(
+    ("wait", "wrong"),
+    [
+        ({"until": "exit", "timeoutMs": 99}, "100 to 45000"),
+        ({"until": "exit", "match": "x"}, "exit has none"),
+        ({"until": "lunch"}, "exit"),
+        ({"timeoutMs": 100}, "until"),
+    ],
+)
+def test_what_cannot_be_waited_for(wire: Wire, ledger: Path, wait: dict[str, Any], wrong: str) -> None:
+    text = wire.bad("debug_launch", command=str(ledger), projectRoot=ROOT, wait=wait)
+    assert text.startswith("VALIDATION_ERROR")
+    assert wrong in text
+    assert "wait" in wire.bad("debug_trace", projectRoot=ROOT, add=["f"], wait={"until": "exit"})
