@@ -1,0 +1,148 @@
+"""The syntax tree. `at`: the place in the text, from 0; `text`: what was written there, without blanks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+class ExpressionError(ValueError):
+    """A text that is no expression, or asks for what is not there. `at`: the place of the mistake, from 0; `length`:
+    of what is wrong there. `hint`: what would be right; may be empty."""
+
+    def __init__(self, at: int, reason: str, hint: str = "", length: int = 1) -> None:
+        super().__init__(reason)
+        self.at, self.reason, self.hint, self.length = at, reason, hint, length
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A number, a text, a character, true, false or null (None)."""
+
+    at: int
+    value: int | float | bool | str | None
+    is_character: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An argument, `ns::gFoo`, `$return`."""
+
+    at: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class WatchLabel:
+    """A watch by its label: `label` or watch("label")."""
+
+    at: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    at: int
+    of: Expression
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """`of[index]`."""
+
+    at: int
+    of: Expression
+    index: Expression
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """`of[first..end]`; None: from the beginning, to the end."""
+
+    at: int
+    of: Expression
+    first: Expression | None
+    end: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """`sign`: - + ! ~ * (what a pointer leads to)."""
+
+    at: int
+    sign: str
+    of: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    at: int
+    sign: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`condition ? yes : no`."""
+
+    at: int
+    condition: Expression
+    yes: Expression
+    no: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """To a number's type, as `type` has it: "i8" … "u64", "f32", "f64", "bool"."""
+
+    at: int
+    type: str
+    of: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """size(v), first(v), last(v), min(v), max(v), sum(v), has(v), abs(v), any(v), all(v), count(v)."""
+
+    at: int
+    name: str
+    of: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Quantifier:
+    """any, all, count, first, min, max, sum of `variable in over: body`; `end`: of a range, else None."""
+
+    at: int
+    name: str
+    variable: str
+    over: Expression
+    end: Expression | None
+    body: Expression
+
+
+Expression: TypeAlias = (
+    Literal | Name | WatchLabel | Member | Element | Slice | Unary | Binary | Choice | Cast | Call | Quantifier
+)
+
+
+def children(node: Expression) -> list[Expression]:
+    """The expressions right within one."""
+    match node:
+        case Member(of=of) | Unary(of=of) | Cast(of=of) | Call(of=of):
+            return [of]
+        case Element(of=of, index=index):
+            return [of, index]
+        case Slice(of=of, first=first, end=end):
+            return [one for one in (of, first, end) if one is not None]
+        case Binary(left=left, right=right):
+            return [left, right]
+        case Choice(condition=condition, yes=yes, no=no):
+            return [condition, yes, no]
+        case Quantifier(over=over, end=end, body=body):
+            return [one for one in (over, end, body) if one is not None]
+    return []
