@@ -14,12 +14,12 @@ import heapq
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from strobe.calls import Call, pair, pair_unlinked
+from strobe.dataclass import replace
 from strobe.errors import StrobeError, failure
 from strobe.limits import READ_DEPTH, READ_TARGETS
 from strobe.model import (

@@ -8,9 +8,9 @@ thread has no exit, and the next event of its thread at the same or a lower dept
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
+from strobe.dataclass import dataclass, field
 from strobe.model import Event, Value
 
 

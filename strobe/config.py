@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 
+from strobe.dataclass import dataclass
 from strobe.errors import failure
 from strobe.private_folder import make_private
 

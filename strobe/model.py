@@ -5,10 +5,11 @@ Times are nanoseconds since session start unless a name says otherwise. Function
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Any, Literal
+
+from strobe.dataclass import dataclass, field
 
 EventType = Literal["function_enter", "function_exit", "stdout", "stderr", "variable_snapshot"]
 CALL_EVENTS: tuple[EventType, ...] = ("function_enter", "function_exit")

@@ -7,7 +7,6 @@ import logging
 import os
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from io import FileIO
 
 from strobe import _core
@@ -15,6 +14,7 @@ from strobe._abi import Refusal
 from strobe.capture.agent.agent_link import AgentLink, LeftChange
 from strobe.capture.attachable import refused
 from strobe.capture.probes import Plan, ProbeSpec, Trampoline
+from strobe.dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

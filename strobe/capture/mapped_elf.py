@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+from strobe.dataclass import dataclass, replace
 from strobe.model import LoadedModule
 from strobe.resources import NATIVE_RECORDER
 from strobe.symbols.objects.elf_headers import (

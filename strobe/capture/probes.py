@@ -5,11 +5,11 @@ its entry (CodePatch, in code_patches.py). Why there is none: Refusal."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 
 from strobe import _abi
+from strobe.dataclass import dataclass, replace
 from strobe.model import Capture, CaptureKind, FunctionSymbol, Parameter, Sampling
 
 _FEWEST_TEXT_WORDS = 2

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from strobe.capture.attachable import refused
 from strobe.capture.sanitizers import has_thread_sanitizer
+from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
 from strobe.model import LaunchSpec
 from strobe.symbols.objects.damage import UNREADABLE

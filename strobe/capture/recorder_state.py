@@ -6,11 +6,11 @@ import os
 import struct
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
 from strobe import _abi, _core
+from strobe.dataclass import dataclass
 
 _LOOK_S = 0.001
 _LONGEST_S = 0.03  # that a thread is at work on one record, scripts left out: its own time, not waiting for a CPU

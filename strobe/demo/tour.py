@@ -11,11 +11,11 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from strobe import api
 from strobe.calls import Call
+from strobe.dataclass import dataclass, field
 from strobe.errors import failure
 from strobe.model import Event, EventFilter, Totals
 from strobe.resources import DEMO_PROGRAM

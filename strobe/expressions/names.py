@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
+from strobe.dataclass import dataclass, field
 from strobe.expressions.parser import without_blanks
 from strobe.expressions.syntax import (
     Element,

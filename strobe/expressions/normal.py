@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
+from strobe.dataclass import dataclass, field
 from strobe.expressions.syntax import ExpressionError
 from strobe.model import Enumerator
 

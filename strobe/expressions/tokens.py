@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
+from strobe.dataclass import dataclass
 from strobe.expressions.syntax import ExpressionError
 
 Kind = Literal["number", "text", "character", "name", "label", "mark", "end"]

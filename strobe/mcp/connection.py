@@ -9,9 +9,9 @@ import socket
 import struct
 import threading
 import time
-from dataclasses import replace
 from typing import Protocol
 
+from strobe.dataclass import replace
 from strobe.limits import LINE_BYTES
 from strobe.mcp import endpoint, jsonrpc, protocol
 from strobe.mcp.calls import Call, Calls, Result

@@ -12,7 +12,6 @@ import signal
 import socket
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import orjson
 import strobe
 from strobe import threads
 from strobe.config import load_settings
+from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure, speak_to
 from strobe.mcp import endpoint, jsonrpc
 from strobe.mcp.connection import STATUS_METHOD

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import orjson
 
+from strobe.dataclass import dataclass, field
 from strobe.limits import LINE_BYTES
 
 PARSE_ERROR = -32700

@@ -6,9 +6,9 @@ import logging
 import math
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from strobe.dataclass import dataclass, field
 from strobe.errors import StrobeError, failure
 from strobe.mcp import endpoint, results
 from strobe.mcp.schema import Record

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from strobe.dataclass import dataclass, field
 from strobe.errors import StrobeError, failure
 
 MAX_SHOWN = 80

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from strobe.dataclass import dataclass
 from strobe.errors import command_names
 from strobe.model import TraceAnswer
 from strobe.session.hooks import Hooks

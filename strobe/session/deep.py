@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from strobe import _abi
+from strobe.dataclass import dataclass
 from strobe.limits import RECORDED_BYTES
 from strobe.model import Capture, CaptureKind, FunctionSymbol, ValueKind
 from strobe.symbols.calls.signature import SignatureTypes

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from strobe import _abi
 from strobe.capture.agent.agent_link import Unresponsive
 from strobe.capture.agent.extras_request import ExtrasRequest
+from strobe.dataclass import dataclass, field, replace
 from strobe.errors import StrobeError, command_names, failure
 from strobe.limits import WATCHES
 from strobe.model import FunctionSymbol, Watch

@@ -6,13 +6,13 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from strobe._abi import Refusal
 from strobe.capture.probes import Plan, ProbeSpec, Returns, plan_of, recorded
 from strobe.capture.refusals import PASSING, SENTENCES
 from strobe.capture.target import Target
+from strobe.dataclass import dataclass
 from strobe.model import FunctionSymbol, LoadedModule, Sampling
 from strobe.session.callers import Callers
 from strobe.session.extras import Extras, Pending

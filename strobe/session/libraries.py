@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
 
 from strobe.capture.mapped_elf import located, unlisted
 from strobe.capture.target import Target
+from strobe.dataclass import dataclass, replace
 from strobe.model import LoadedModule, Removal
 from strobe.session.hooks import Hooks
 from strobe.timeline.store import Store

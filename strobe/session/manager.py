@@ -6,7 +6,6 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from strobe import _core, config
@@ -14,6 +13,7 @@ from strobe.capture import program
 from strobe.capture.agent.device import ROUTER
 from strobe.capture.spawning import ended_early
 from strobe.capture.target import Target
+from strobe.dataclass import replace
 from strobe.errors import Code, StrobeError, command_names, failure
 from strobe.model import LaunchSpec, Sampling, SessionSummary, TraceAnswer, Watch
 from strobe.session.answers import pending_answer

@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from strobe.capture.mapped_elf import ElfFile, Layout, MappedElf, Peek
+from strobe.dataclass import dataclass, replace
 from strobe.errors import StrobeError, failure
 from strobe.model import FunctionSymbol, LoadedModule
 from strobe.symbols import ModuleSymbols, SymbolResolver

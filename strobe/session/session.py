@@ -6,10 +6,10 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from strobe.dataclass import replace
 from strobe.errors import StrobeError, failure
 from strobe.limits import SQL_SECONDS
 from strobe.model import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
 from typing import Literal
 
+from strobe.dataclass import dataclass
 from strobe.model import Event, EventFilter
 from strobe.session.session import Session
 

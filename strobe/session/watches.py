@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from strobe import _abi
 from strobe.capture.agent.extras_request import MAX_WATCH_DEREFERENCES, ExtrasRequest, WatchedPlace
+from strobe.dataclass import dataclass, replace
 from strobe.errors import command_names, failure
 from strobe.limits import WATCHES
 from strobe.model import Watch

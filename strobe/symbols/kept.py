@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
+from strobe.dataclass import dataclass
 from strobe.symbols.dwarf import columns
 from strobe.symbols.dwarf.code_parts import CodeParts
 from strobe.symbols.dwarf.columns import Columns, prefixed, unprefixed

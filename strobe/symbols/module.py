@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 from strobe import threads
 from strobe._core import SymbolTable
+from strobe.dataclass import dataclass
 from strobe.model import FunctionSymbol
 from strobe.own_memory import give_back, own_kb, trim_arenas
 from strobe.symbols import cache

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
+from strobe.dataclass import dataclass, field
 from strobe.model import FunctionSymbol
 from strobe.symbols import names
 from strobe.symbols.dwarf import columns

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import PurePath
 
+from strobe.dataclass import dataclass
 from strobe.symbols.dwarf import dies
 from strobe.symbols.dwarf.debug_info import DebugInfo
 from strobe.symbols.dwarf.location_reader import LocationReader, inherited

@@ -7,9 +7,9 @@ asked for, that the recorder was on, that nothing was left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from strobe.dataclass import dataclass, field
 from strobe.model import CALL_EVENTS, EventFilter, Loss
 from strobe.timeline.coverage import Coverage, Window, coverage_of, window_of
 from strobe.timeline.host_absence import host_absence, is_narrowed, listed

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from strobe import _abi
+from strobe.dataclass import dataclass, field
 from strobe.model import FunctionSymbol
 from strobe.timeline.moments import NUMBER_MAX
 from strobe.timeline.reader import SessionReader

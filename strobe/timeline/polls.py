@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Literal
 
+from strobe.dataclass import dataclass
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 from strobe import _core
+from strobe.dataclass import replace
 from strobe.errors import StrobeError, failure
 from strobe.limits import SQL_SECONDS
 from strobe.model import Event, EventFilter, EventPage, EventType, FunctionLoss, GroupBy, Loss, Totals

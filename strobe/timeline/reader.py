@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
 from strobe import _core
+from strobe.dataclass import dataclass
 from strobe.errors import failure
 from strobe.model import FunctionSymbol
 from strobe.resources import TIMELINE_EXTENSION

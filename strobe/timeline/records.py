@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from strobe.dataclass import dataclass
 from strobe.model import SessionStatus, SessionSummary, Watch
 from strobe.timeline.owners import Owner, is_alive
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
 from strobe import _abi
+from strobe.dataclass import dataclass, field
 from strobe.errors import failure
 from strobe.model import CALL_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, TextMatch, ValueKind
 from strobe.symbols.select.linear_regex import LinearRegex, RegexError

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from strobe.dataclass import dataclass
 
 EVENT_TYPE = "variable_snapshot"
 

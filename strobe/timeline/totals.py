@@ -11,9 +11,9 @@ totals have `exact` False.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
+from strobe.dataclass import replace
 from strobe.errors import failure
 from strobe.model import CALL_EVENTS, EventFilter, FunctionLoss, FunctionSymbol, GroupBy, Totals
 from strobe.timeline.events import count_by_function

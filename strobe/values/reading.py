@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
+from strobe.dataclass import dataclass, replace
 from strobe.errors import StrobeError, failure
 from strobe.limits import RAW_BYTES
 from strobe.symbols.objects.damage import UNREADABLE

@@ -8,7 +8,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from strobe._abi import Refusal
 from strobe.capture import task_status
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.capture.probes import Plan, ProbeSpec, Trampoline
+from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
 from strobe.model import LoadedModule, Removal
 

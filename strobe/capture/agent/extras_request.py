@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from strobe import _abi
+from strobe.dataclass import dataclass, field
 
 _WORD = (1 << 64) - 1
 MAX_WATCH_DEREFERENCES = _abi.WATCH_DEREFERENCES

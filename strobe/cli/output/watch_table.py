@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import IO
 
 from strobe.cli.output import wording
 from strobe.cli.output.palette import Palette
 from strobe.cli.output.tables import table
+from strobe.dataclass import dataclass
 from strobe.values.decode import text
 from strobe.values.model import PointerTo, Record
 from strobe.values.reading import ReadResult

@@ -10,11 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 
 from strobe.cli.output.progress import telling
 from strobe.cli.run.forwarding import Forwarding
 from strobe.cli.run.report import Report, RunEnd
+from strobe.dataclass import dataclass, field, replace
 from strobe.errors import StrobeError
 from strobe.model import CALL_EVENTS, Event, EventFilter, ExitStatus
 from strobe.session import Session

@@ -7,13 +7,13 @@ import os
 import select
 import signal
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from strobe.cli.output import wording
 from strobe.cli.output.calltree import CallTree
 from strobe.cli.output.palette import Palette
 from strobe.cli.output.tables import totals_table
+from strobe.dataclass import dataclass, field
 from strobe.model import Event, ExitStatus, Loss, Totals, TraceAnswer
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strobe.cli.symbols.page import Page, position
 from strobe.cli.symbols.subject import Subject
+from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
 from strobe.model import FunctionSymbol
 from strobe.symbols.dwarf.lines import SourcePlace

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from strobe.cli.symbols.functions import find_functions, function_lines, functio
 from strobe.cli.symbols.lines import find_line, line_json, line_lines
 from strobe.cli.symbols.page import Page
 from strobe.cli.symbols.subject import Subject, find
+from strobe.dataclass import dataclass
 from strobe.symbols import ElfResolver, Pattern
 
 _EPILOG = """\b

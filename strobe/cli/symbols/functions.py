@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from strobe.cli.output import wording
 from strobe.cli.symbols.page import Page
 from strobe.cli.symbols.subject import Subject
+from strobe.dataclass import dataclass, field
 from strobe.errors import failure
 from strobe.model import FunctionSymbol, ValueType
 from strobe.symbols import Pattern, select, unsafe_reason

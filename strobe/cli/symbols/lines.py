@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from strobe.cli.output import wording
 from strobe.cli.symbols.page import Page, position
 from strobe.cli.symbols.subject import Subject
+from strobe.dataclass import dataclass
 from strobe.errors import failure
 from strobe.symbols.dwarf.lines import LineMatch, SourcePlace
 from strobe.symbols.select.nearest import nearest_names

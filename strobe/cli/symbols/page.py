@@ -6,10 +6,10 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from strobe.cli.output.palette import Palette
+from strobe.dataclass import dataclass
 
 _PIPE_LIMIT = 200
 _LEAST_LIMIT = 20

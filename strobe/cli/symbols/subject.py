@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from strobe.dataclass import dataclass
 from strobe.errors import failure
 from strobe.model import FunctionSymbol
 from strobe.symbols import ElfResolver, ModuleSymbols

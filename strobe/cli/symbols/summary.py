@@ -8,7 +8,6 @@ import re
 import struct
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from strobe.cli.symbols import page as layout
 from strobe.cli.symbols.page import Page
 from strobe.cli.symbols.producers import compilers
 from strobe.cli.symbols.subject import ADVICE, Subject
+from strobe.dataclass import dataclass, replace
 from strobe.model import FunctionSymbol
 from strobe.symbols import unsafe_reason
 from strobe.symbols.names import SCOPE

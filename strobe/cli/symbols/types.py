@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from strobe.cli.symbols.page import Page
 from strobe.cli.symbols.subject import Subject
+from strobe.dataclass import dataclass, field
 from strobe.errors import failure
 from strobe.symbols import Pattern
 from strobe.symbols.dwarf.rows import TypeRow

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
 from strobe.cli.symbols.page import Page
 from strobe.cli.symbols.subject import Subject
+from strobe.dataclass import dataclass, field
 from strobe.errors import failure
 from strobe.symbols import Pattern
 from strobe.symbols.dwarf.locations import AtAddress, ThreadLocal

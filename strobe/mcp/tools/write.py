@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from strobe.dataclass import dataclass
 from strobe.errors import failure
 from strobe.limits import WRITE_TARGETS
 from strobe.mcp.registry import Context, Tool

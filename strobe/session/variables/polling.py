@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from strobe.dataclass import dataclass
 from strobe.errors import StrobeError
 from strobe.session.session import Session
 from strobe.session.variables.polls import Poll

@@ -11,10 +11,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from strobe import threads
+from strobe.dataclass import dataclass, field, replace
 from strobe.errors import StrobeError, failure
 from strobe.limits import POLL_DURATION_MS, POLL_INTERVAL_MS, POLLS
 from strobe.timeline import snapshots

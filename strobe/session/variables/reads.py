@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from strobe.capture.mapped_elf import unlisted
+from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
 from strobe.model import LoadedModule
 from strobe.session.modules import FileState, Modules, TracedModule, file_state

@@ -6,10 +6,10 @@ The rule here is never to be wrong: a Doubt about one parameter leaves it and al
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 
 from strobe import _abi
+from strobe.dataclass import dataclass
 from strobe.symbols.dwarf.dies import Doubt
 
 INTEGER_REGISTERS = _abi.REGISTERS

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+from strobe.dataclass import dataclass
 from strobe.symbols.calls.abi import DWARF_TO_PLACE, STACK, Places
 
 # DWARF 5, section 7.7.1

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from elftools.dwarf.die import DIE
 
+from strobe.dataclass import dataclass
 from strobe.model import Capture, ValueKind, ValueType
 from strobe.symbols.calls.abi import INTEGER_REGISTERS, Place, Places, Shape, assign
 from strobe.symbols.calls.captures import of_parameter, of_result

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
+from strobe.dataclass import dataclass, replace
 from strobe.model import FunctionSymbol, Parameter
 from strobe.symbols import names
 from strobe.symbols.calls.abi import Places

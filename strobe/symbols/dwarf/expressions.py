@@ -7,8 +7,9 @@ of DWARF 4 are those of DWARF 5; indexes are resolved; a jump names the number o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from strobe.dataclass import dataclass
 
 _MAX_NESTED = 4
 _MAX_BYTES = 1 << 16  # of one expression; the longest of real ones have some hundred

@@ -6,9 +6,9 @@ Nothing is kept: the native core decodes the line programs that are needed, when
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from strobe._core import Dwarf
+from strobe.dataclass import dataclass
 
 _IS_STATEMENT = 1
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from strobe.dataclass import dataclass
 from strobe.symbols.objects.sections import Content
 
 _MAX_ENTRIES = 1 << 16

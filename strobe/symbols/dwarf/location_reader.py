@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from elftools.dwarf.die import DIE
 
+from strobe.dataclass import dataclass
 from strobe.symbols.dwarf import dies, location_lists
 from strobe.symbols.dwarf.debug_info import DebugInfo
 from strobe.symbols.dwarf.expressions import BaseType, Operation, Surroundings, operations_of

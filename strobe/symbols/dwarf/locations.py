@@ -7,9 +7,9 @@ address they are), the module's slide for addresses, the thread's block of threa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from strobe.dataclass import dataclass, replace
 from strobe.symbols.dwarf.expressions import Operation
 from strobe.symbols.dwarf.registers import register_name
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from strobe._core import DwarfIndex
+from strobe.dataclass import dataclass
 from strobe.symbols.dwarf import columns
 from strobe.symbols.dwarf.columns import NO_FILE, Columns, Names, prefixed, unprefixed
 

@@ -6,7 +6,6 @@ import struct
 import threading
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +15,7 @@ from elftools.dwarf.die import DIE
 from elftools.dwarf.dwarfinfo import DWARFInfo
 from elftools.dwarf.typeunit import TypeUnit
 
+from strobe.dataclass import dataclass
 from strobe.symbols.dwarf.abbreviations import LazyAbbreviations
 from strobe.symbols.objects.damage import of_pyelftools
 

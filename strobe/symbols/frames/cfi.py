@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from strobe.dataclass import dataclass, field
 from strobe.symbols.dwarf.expressions import BaseType, Operation, Surroundings, operations_of
 from strobe.symbols.dwarf.locations import AtCfa, AtRegister, Computed, InRegister, Location, OptimizedOut
 from strobe.symbols.dwarf.registers import RETURN_ADDRESS

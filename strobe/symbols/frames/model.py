@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from strobe.dataclass import dataclass
 from strobe.symbols.dwarf.expressions import Operation
 from strobe.symbols.dwarf.locations import Location
 from strobe.symbols.frames.cfi import CallFrame

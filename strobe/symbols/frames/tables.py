@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from dataclasses import dataclass, replace
 from functools import cached_property
 
+from strobe.dataclass import dataclass, replace
 from strobe.symbols.objects.sections import Content
 
 _LONG_FORMAT = 0xFFFFFFFF

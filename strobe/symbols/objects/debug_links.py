@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from strobe.dataclass import dataclass
 from strobe.symbols.objects.image import Image
 
 _MAX_BYTES = 1 << 16  # of a section that has a path and a checksum

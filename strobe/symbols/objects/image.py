@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from strobe._core import SymbolTable
+from strobe.dataclass import dataclass
 
 
 class TableFunction(NamedTuple):

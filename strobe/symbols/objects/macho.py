@@ -9,10 +9,10 @@ import os
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from strobe._core import FileMap, SymbolTable
+from strobe.dataclass import dataclass, field
 from strobe.errors import failure
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.objects.image import StoredSection

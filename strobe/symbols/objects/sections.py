@@ -7,10 +7,10 @@ import os
 import struct
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 from strobe._core import FileMap
+from strobe.dataclass import dataclass
 from strobe.symbols.objects.image import Image
 from strobe.symbols.objects.inflate import inflated, inflated_file, unzstd
 

@@ -11,12 +11,12 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress, count, repeat
 from pathlib import Path
 from typing import Literal
 
+from strobe.dataclass import dataclass, field
 from strobe.errors import StrobeError, failure
 from strobe.limits import PATTERN_CHARACTERS
 from strobe.model import FunctionSymbol

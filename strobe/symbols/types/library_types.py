@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from strobe.dataclass import dataclass
 from strobe.model import ValueKind
 from strobe.symbols.types.model import Field, Function, Pointer, Record, Scalar, Type
 

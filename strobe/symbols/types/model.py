@@ -7,10 +7,10 @@ debug information is damaged. A type is one object as long as its module is load
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from enum import Enum as PythonEnum
 from math import prod
 
+from strobe.dataclass import dataclass
 from strobe.symbols.later import Later
 
 _MAX_NAME = 16_384  # characters; names of damaged types double with each step

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from elftools.dwarf.die import DIE
 
+from strobe.dataclass import dataclass, field
 from strobe.symbols.dwarf.dies import ALIASES, QUALIFIERS, block, children, constant, flag, number, target, text
 from strobe.symbols.later import Later
 from strobe.symbols.types.known_records import known_record

@@ -6,8 +6,7 @@ of libc++ keep short text inside of themselves, which the recorder knows how to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from strobe.dataclass import dataclass
 from strobe.symbols.types.model import Field, Pointer, Qualified, Record, Scalar, Type, Typedef
 
 _MAX_HOPS = 64

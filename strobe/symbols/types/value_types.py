@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from strobe.dataclass import replace
 from strobe.model import ValueKind, ValueType
 from strobe.symbols.types import library_types
 from strobe.symbols.types.model import (

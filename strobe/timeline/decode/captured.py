@@ -8,9 +8,9 @@ from __future__ import annotations
 import codecs
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from strobe import _abi
+from strobe.dataclass import dataclass
 from strobe.model import (
     Capture,
     CaptureKind,

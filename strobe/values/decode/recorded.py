@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from strobe import _abi
+from strobe.dataclass import dataclass, replace
 from strobe.model import Argument, Event, Value
 from strobe.values.decode import stored
 from strobe.values.decode.shapes import Decoding, Part, Shape, problem, read_value

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
+from strobe.dataclass import dataclass
 from strobe.limits import TEXT_CHARACTERS
 from strobe.model import Text, ValueKind, ValueType
 from strobe.timeline.decode import floats

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+from strobe.dataclass import dataclass, replace
 from strobe.model import ValueType
 from strobe.values.decode.shapes import Decoding, Part, Scalar, Shape, add_read, problem, read_value
 from strobe.values.memory.recipes import Recipe, Steps

@@ -8,9 +8,9 @@ suffix     = "." field | "." number | "->" field | "[" number "]"
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
 from strobe.limits import EXPRESSION_CHARACTERS
 

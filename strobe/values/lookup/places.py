@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 
+from strobe.dataclass import dataclass, field
 from strobe.errors import StrobeError, failure
 from strobe.limits import EXPRESSION_DEREFERENCES
 from strobe.symbols.dwarf.locations import AtAddress, ThreadLocal

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
 from typing import Protocol
 
+from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
 from strobe.symbols import ModuleSymbols
 from strobe.symbols.details import ModuleDetails

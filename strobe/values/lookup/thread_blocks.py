@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from strobe import _core
+from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
 from strobe.model import LoadedModule
 from strobe.values.lookup.dynamic_symbols import DynamicSymbols

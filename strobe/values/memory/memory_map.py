@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import PurePath
 
+from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
 
 _OWN = "/strobe-"  # segments in shared memory

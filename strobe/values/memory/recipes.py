@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from strobe import _abi, _core
+from strobe.dataclass import dataclass, field
 
 _STEP = _abi.RECIPE_STEP
 STEP_BYTES = _STEP.size

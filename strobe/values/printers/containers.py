@@ -6,8 +6,8 @@ A container reads nothing of itself but by its formulas, whose numbers are items
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 
+from strobe.dataclass import dataclass
 from strobe.limits import NODES_COUNTED
 from strobe.values.decode.shapes import Decoding, Part, Shape, add_read, problem, read_value
 from strobe.values.decode.structures import add_apart

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from strobe.dataclass import dataclass, field
 from strobe.symbols.select.nearest import nearest_names
 from strobe.values.printers import formula
 from strobe.values.printers.names import matcher

@@ -9,9 +9,10 @@ type    = ["*"] path [".$" number] | "$" number
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
+
+from strobe.dataclass import dataclass
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|\d+)|\$(?P<argument>\d+)"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
+from strobe.dataclass import dataclass
 from strobe.symbols.types import model as types
 from strobe.values.decode.shapes import Shape
 from strobe.values.memory.recipes import Steps

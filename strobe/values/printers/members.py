@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
+from strobe.dataclass import dataclass, replace
 from strobe.symbols.types import model as types
 from strobe.symbols.types.fields import path_to
 from strobe.symbols.types.model import Base, Field, TemplateParameter

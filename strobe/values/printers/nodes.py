@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from strobe.dataclass import dataclass
 from strobe.values.decode.shapes import Decoding, Part, Shape, add_read, read_value
 from strobe.values.memory.recipes import Recipe, Steps
 from strobe.values.model import Problem, Shown

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from strobe.dataclass import dataclass
 from strobe.values.decode.shapes import Decoding, Part, Shape, problem
 from strobe.values.memory.recipes import Recipe, Steps
 from strobe.values.model import PointerTo, Quantity, Shown

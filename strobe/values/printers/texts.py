@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from strobe.dataclass import dataclass
 from strobe.limits import TEXT_CHARACTERS
 from strobe.values.decode.shapes import Decoding, Part, Shape, problem, text_of
 from strobe.values.memory.recipes import Recipe, Steps

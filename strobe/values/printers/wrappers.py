@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from strobe.dataclass import dataclass
 from strobe.values.decode.shapes import Decoding, Part, Shape, add_read, pointed, problem, read_value
 from strobe.values.decode.structures import Member, add_apart
 from strobe.values.memory.recipes import NULL, Recipe, Steps

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+from strobe.dataclass import dataclass, replace
 from strobe.errors import failure
 from strobe.model import Text
 from strobe.symbols.select.nearest import nearest_names

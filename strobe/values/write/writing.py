@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from typing import Any
 
+from strobe.dataclass import dataclass, replace
 from strobe.errors import StrobeError, failure
 from strobe.symbols.later import Later
 from strobe.symbols.objects.damage import UNREADABLE

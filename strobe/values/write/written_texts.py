@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from strobe.dataclass import dataclass
 from strobe.symbols.types.model import Array, Field, Pointer, Record, Type
 from strobe.values.write.encoding import refused
 
