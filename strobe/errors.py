@@ -322,6 +322,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "'{expression}' cannot be read: {reason}.",
         "Valid: {valid}.",
     ),
+    "no_such_root": (Code.READ_FAILED, "'{what}' means nothing here.", "There is {valid}."),
     "variable_not_found": (Code.READ_FAILED, "Variable '{what}' not found in debug symbols.", "{hint}"),
     "variable_ambiguous": (
         Code.READ_FAILED,

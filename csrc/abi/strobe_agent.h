@@ -82,6 +82,21 @@ struct strobe_watch {
     uint8_t reserved[21];
 };
 
+/*
+ * Words that were passed to a call, and that it returned, by number: first the integer registers, rdi, rsi, rdx, rcx,
+ * r8, r9. Step PASSED of a recipe names them.
+ */
+#define STROBE_PASSED_RAX 6u     /* at the return, as the next one, rdx */
+#define STROBE_PASSED_XMM0 8u    /* to xmm7, their low halves */
+#define STROBE_PASSED_STACK 16u  /* the first words above the return address */
+#define STROBE_PASSED_RETURN 24u /* xmm0 and xmm1 at the return */
+#define STROBE_PASSED_WORDS 26u
+#define STROBE_PASSED_ON_STACK 8u
+/* strobe_capture.source of a watch that names some: what is needed, and in the low bits how many words of the stack. */
+#define STROBE_NEEDS_PASSED 0x80
+#define STROBE_NEEDS_VECTORS 0x40
+#define STROBE_NEEDS_STACK 0x0f
+
 /* One step of a recipe; csrc/recipe/recipe.h says what they do. */
 struct strobe_recipe_step {
     uint8_t op;

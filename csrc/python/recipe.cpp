@@ -83,6 +83,7 @@ py::dict named_steps() {
     py::dict steps;
     steps["END"] = static_cast<int>(STROBE_RECIPE_END);
     steps["BASE"] = static_cast<int>(STROBE_RECIPE_BASE);
+    steps["PASSED"] = static_cast<int>(STROBE_RECIPE_PASSED);
     steps["ADD"] = static_cast<int>(STROBE_RECIPE_ADD);
     steps["DEREF"] = static_cast<int>(STROBE_RECIPE_DEREF);
     steps["VIRTUAL_BASE"] = static_cast<int>(STROBE_RECIPE_VIRTUAL_BASE);

@@ -35,12 +35,15 @@ struct recipe_run {
     struct recipe_word numbers[STROBE_RECIPE_MAX_NUMBERS];
     struct recipe_loop loops[STROBE_RECIPE_MAX_LOOPS];
     uint32_t kept_count, number_count, loop_count;
+    const struct strobe_passed* passed;        /* NULL: of no call */
+    uint64_t pieces[STROBE_RECIPE_MAX_PIECES]; /* where PASSED puts words together */
 };
 
-/* As strobe_recipe_run, on a machine that the caller has room for: in a target the stack may be small. */
+/* As strobe_recipe_run, on a machine that the caller has room for: in a target the stack may be small. `passed`: of the
+   call that it is about, or NULL. */
 uint32_t strobe_recipe_run_on(struct recipe_run* run, const struct strobe_recipe_step* steps, uint32_t step_count,
-                              uint64_t start, strobe_recipe_reader read, void* context,
-                              struct strobe_recipe_output* output);
+                              uint64_t start, const struct strobe_passed* passed, strobe_recipe_reader read,
+                              void* context, struct strobe_recipe_output* output);
 
 /* The number of `width` bytes at an address, as a step sees it. */
 struct recipe_word strobe_recipe_number_at(struct recipe_run* run, uint64_t address, uint32_t width);

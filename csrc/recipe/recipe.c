@@ -165,6 +165,29 @@ static uint32_t recipe_take_back(struct recipe_run* run) {
     return STROBE_RECIPE_OK;
 }
 
+/* The words lie where they are kept if they follow one another there. */
+static uint32_t recipe_to_passed(struct recipe_run* run, const struct strobe_recipe_step* step) {
+    const struct strobe_passed* passed = run->passed;
+    uint64_t numbers = (uint64_t)step->operand;
+    uint32_t first = (uint32_t)(numbers & 0xff);
+    uint32_t index;
+    int is_apart = 0;
+    if (!step->count || step->count > STROBE_RECIPE_MAX_PIECES) return STROBE_RECIPE_MALFORMED;
+    run->place.status = STROBE_RECIPE_OK;
+    for (index = 0; index < step->count; index++) {
+        uint32_t number = (uint32_t)(numbers >> 8 * index & 0xff);
+        if (number >= STROBE_PASSED_WORDS) return STROBE_RECIPE_MALFORMED;
+        if (passed == 0 || !(passed->known >> number & 1)) {
+            recipe_spoil(run, STROBE_RECIPE_BROKEN, 0);
+            return STROBE_RECIPE_OK;
+        }
+        run->pieces[index] = passed->words[number];
+        if (number != first + index) is_apart = 1;
+    }
+    run->place.value = (uint64_t)(is_apart ? run->pieces : passed->words + first);
+    return STROBE_RECIPE_OK;
+}
+
 /* Does one step: OK, or what ends the recipe. */
 static uint32_t recipe_execute(struct recipe_run* run, const struct strobe_recipe_step* step) {
     switch (step->op) {
@@ -172,6 +195,8 @@ static uint32_t recipe_execute(struct recipe_run* run, const struct strobe_recip
             run->place.value = (uint64_t)step->operand;
             run->place.status = STROBE_RECIPE_OK;
             return STROBE_RECIPE_OK;
+        case STROBE_RECIPE_PASSED:
+            return recipe_to_passed(run, step);
         case STROBE_RECIPE_ADD:
             if (run->place.status == STROBE_RECIPE_OK) run->place.value += (uint64_t)step->operand;
             return STROBE_RECIPE_OK;
@@ -210,9 +235,10 @@ static uint32_t recipe_execute_all(struct recipe_run* run) {
 }
 
 uint32_t strobe_recipe_run_on(struct recipe_run* run, const struct strobe_recipe_step* steps, uint32_t step_count,
-                              uint64_t start, strobe_recipe_reader read, void* context,
-                              struct strobe_recipe_output* output) {
+                              uint64_t start, const struct strobe_passed* passed, strobe_recipe_reader read,
+                              void* context, struct strobe_recipe_output* output) {
     uint32_t status;
+    run->passed = passed;
     run->steps = steps;
     run->count = step_count;
     run->at = 0;

@@ -26,9 +26,11 @@ extern "C" {
 enum {
     STROBE_RECIPE_END = 0,
     /* places */
-    STROBE_RECIPE_BASE,         /* place = operand */
-    STROBE_RECIPE_ADD,          /* place += operand */
-    STROBE_RECIPE_DEREF,        /* place = the pointer at place + operand */
+    STROBE_RECIPE_BASE,   /* place = operand */
+    STROBE_RECIPE_PASSED, /* place = count words of the call, one after the other: a byte of operand for each, with
+                             its number (STROBE_PASSED_*). Bad (BROKEN) where one of them is not known */
+    STROBE_RECIPE_ADD,    /* place += operand */
+    STROBE_RECIPE_DEREF,  /* place = the pointer at place + operand */
     STROBE_RECIPE_VIRTUAL_BASE, /* place += the word at (the pointer at place) + operand (Itanium C++ ABI 2.5.2) */
     STROBE_RECIPE_SAVE,         /* keeps the place, STROBE_RECIPE_MAX_NESTING deep */
     STROBE_RECIPE_RESTORE,      /* takes back the place kept last */
@@ -90,6 +92,7 @@ enum {
     STROBE_RECIPE_MAX_LOOPS = 16,
     STROBE_RECIPE_MAX_NUMBERS = 32,
     STROBE_RECIPE_MAX_HEIGHT = 128,   /* of a tree */
+    STROBE_RECIPE_MAX_PIECES = 8,     /* of a value in registers, or on the stack */
     STROBE_RECIPE_MAX_STEPS = 1 << 20 /* that are executed; each pointer that a loop follows is one more */
 };
 
@@ -126,6 +129,13 @@ struct strobe_recipe_output {
 
 /* Copies up to `size` bytes from `address`, returns how many: all that can be read from the start on. */
 typedef uint32_t (*strobe_recipe_reader)(void* context, uint64_t address, void* to, uint32_t size);
+
+/* What was passed to a call, and what it returned: `known` has a bit for each word that is there. */
+struct strobe_passed {
+    uint64_t words[STROBE_PASSED_WORDS];
+    uint32_t known;
+    uint32_t reserved;
+};
 
 /* `start`: the first place, for recipes that do not begin with BASE. Returns STROBE_RECIPE_OK, _FULL (no room for an
    item), _MALFORMED or _ENDLESS. What was read before stays. */

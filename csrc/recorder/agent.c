@@ -220,6 +220,13 @@ int strobe_agent_set_recipe(uint32_t index, uint32_t bytes, uint32_t items, uint
     return 1;
 }
 
+/* What is needed where both are. */
+static uint32_t strobe_joined_needs(uint32_t one, uint32_t other) {
+    uint32_t stack = one & STROBE_NEEDS_STACK;
+    if ((other & STROBE_NEEDS_STACK) > stack) stack = other & STROBE_NEEDS_STACK;
+    return ((one | other) & ~(uint32_t)STROBE_NEEDS_STACK) | stack;
+}
+
 /* A new set; its number, 0 where there is no room for it. */
 uint32_t strobe_agent_add_extras(uint32_t enter_count, uint32_t exit_count, uint32_t most_words,
                                  const struct strobe_capture* captures) {
@@ -229,7 +236,12 @@ uint32_t strobe_agent_add_extras(uint32_t enter_count, uint32_t exit_count, uint
     struct strobe_extras* extras = &recorder->extras[recorder->extras_used + 1];
     uint32_t index;
     if (recorder->extras_used + 1 >= STROBE_EXTRAS || used + wanted > STROBE_CAPTURE_CAPACITY) return 0;
-    for (index = 0; index < wanted; index++) recorder->captures[used + index] = captures[index];
+    extras->needs = 0;
+    for (index = 0; index < wanted; index++) {
+        recorder->captures[used + index] = captures[index];
+        if (captures[index].kind == STROBE_CAPTURE_RECIPE && captures[index].second == STROBE_ROLE_WATCH)
+            extras->needs = (uint8_t)strobe_joined_needs(extras->needs, captures[index].source);
+    }
     recorder->captures_used += wanted;
     extras->captures = used;
     extras->most_words = (uint16_t)most_words;

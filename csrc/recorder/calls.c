@@ -134,6 +134,7 @@ static uint64_t strobe_write_enter(struct strobe_recorder* recorder, struct stro
     if (extras != NULL) {
         words += strobe_capture_extras(recorder, state, extras, 0, registers, slot, payload + words);
         record->ticks = strobe_next_ticks(recorder, state);
+        if (extras->needs & STROBE_NEEDS_PASSED) STROBE_KEPT_OF(recorder, state)->enter_ticks = record->ticks;
     }
     if (must_hold) strobe_reads_release(state, &held);
     strobe_record_end(state, record, words);

@@ -90,8 +90,8 @@ static uint32_t strobe_pack_items(const struct strobe_recipe_output* output, uin
 }
 
 static uint32_t strobe_capture_recipe(struct strobe_thread_state* state, struct strobe_own_memory* memory,
-                                      const struct strobe_capture* capture, uint64_t start, uint32_t room,
-                                      uint64_t* out) {
+                                      const struct strobe_capture* capture, uint64_t start,
+                                      const struct strobe_passed* passed, uint32_t room, uint64_t* out) {
     const struct strobe_recorder* recorder = memory->recorder;
     const struct strobe_stored_recipe* recipe = &recorder->recipes[capture->offset];
     struct strobe_recipe_output output;
@@ -104,7 +104,7 @@ static uint32_t strobe_capture_recipe(struct strobe_thread_state* state, struct 
     output.item_count = 0;
     output.most_steps = STROBE_EXTRA_STEPS;
     status = strobe_recipe_run_on(&state->machine, recorder->recipe_steps + recipe->first_step, recipe->step_count,
-                                  start, strobe_read_own, memory, &output);
+                                  start, passed, strobe_read_own, memory, &output);
     count = strobe_items_that_fit(&output, room - 2);
     words = 2 + strobe_pack_items(&output, count, out + 2);
     out[0] = strobe_extra_header(capture, STROBE_EXTRA_RECIPE, status, words);
@@ -196,11 +196,62 @@ static STROBE_COLD uint32_t strobe_capture_script(struct strobe_recorder* record
     return words;
 }
 
+/* At the entry. More words of the stack than `needs` says may lie beyond its end. */
+static void strobe_passed_at_entry(struct strobe_passed* passed, uint32_t needs, const uint64_t* registers,
+                                   const uint64_t* slot) {
+    uint32_t on_stack = needs & STROBE_NEEDS_STACK;
+    uint64_t vector[2];
+    uint32_t index;
+    if (on_stack > STROBE_PASSED_ON_STACK) on_stack = STROBE_PASSED_ON_STACK;
+    for (index = 0; index < STROBE_REGISTERS; index++) passed->words[index] = registers[index];
+    for (index = 0; index < on_stack; index++) passed->words[STROBE_PASSED_STACK + index] = slot[1 + index];
+    passed->known = ((1u << STROBE_REGISTERS) - 1) | (((1u << on_stack) - 1) << STROBE_PASSED_STACK);
+    if (!(needs & STROBE_NEEDS_VECTORS)) return;
+    for (index = 0; index < STROBE_PASSED_STACK - STROBE_PASSED_XMM0; index++) {
+        strobe_vector(index, vector);
+        passed->words[STROBE_PASSED_XMM0 + index] = vector[0];
+    }
+    passed->known |= ((1u << STROBE_PASSED_STACK) - 1) & ~((1u << STROBE_PASSED_XMM0) - 1);
+}
+
+/* At the return, `is_whole`: of a call whose entry was seen. */
+static void strobe_passed_at_return(struct strobe_passed* passed, uint32_t needs, const uint64_t* registers,
+                                    int is_whole) {
+    uint64_t vector[2];
+    uint32_t index;
+    if (!is_whole) passed->known = 0;
+    passed->words[STROBE_PASSED_RAX] = registers[STROBE_SOURCE_RAX];
+    passed->words[STROBE_PASSED_RAX + 1] = registers[STROBE_SOURCE_RDX];
+    passed->known |= 3u << STROBE_PASSED_RAX;
+    if (!(needs & STROBE_NEEDS_VECTORS)) return;
+    for (index = 0; index < STROBE_PASSED_WORDS - STROBE_PASSED_RETURN; index++) {
+        strobe_vector(index, vector);
+        passed->words[STROBE_PASSED_RETURN + index] = vector[0];
+    }
+    passed->known |= 3u << STROBE_PASSED_RETURN;
+}
+
+/* Of the call that begins or returns; NULL where nothing of the set needs it. */
+static struct strobe_kept* strobe_kept_of(const struct strobe_recorder* recorder,
+                                          const struct strobe_thread_state* state, const struct strobe_extras* extras,
+                                          int at_exit, const uint64_t* registers, const uint64_t* slot) {
+    struct strobe_kept* kept;
+    if (!(extras->needs & STROBE_NEEDS_PASSED)) return NULL;
+    kept = STROBE_KEPT_OF(recorder, state);
+    if (at_exit)
+        strobe_passed_at_return(&kept->passed, extras->needs, registers,
+                                kept->enter_ticks == state->frames[state->depth].enter_ticks);
+    else
+        strobe_passed_at_entry(&kept->passed, extras->needs, registers, slot);
+    return kept;
+}
+
 uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
                                const uint64_t* slot, uint64_t* out) {
     const struct strobe_capture* captures = &recorder->captures[extras->captures + (at_exit ? extras->enter_count : 0)];
     uint32_t count = at_exit ? extras->exit_count : extras->enter_count;
+    struct strobe_kept* kept = strobe_kept_of(recorder, state, extras, at_exit, registers, slot);
     struct strobe_own_memory memory;
     uint32_t words = 0;
     uint32_t index;
@@ -214,7 +265,8 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
             words += strobe_capture_watch(&memory, capture, out + words);
         } else if (capture->kind == STROBE_CAPTURE_RECIPE) {
             uint64_t start = capture->second == STROBE_ROLE_WATCH ? 0 : strobe_source(capture->source, registers, slot);
-            words += strobe_capture_recipe(state, &memory, capture, start, room, out + words);
+            words += strobe_capture_recipe(state, &memory, capture, start, kept != NULL ? &kept->passed : NULL, room,
+                                           out + words);
         } else {
             words +=
                 strobe_capture_script(recorder, state, capture, (uint32_t)at_exit, registers, slot, room, out + words);

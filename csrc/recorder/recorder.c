@@ -28,6 +28,8 @@ static int strobe_map_state(struct strobe_recorder* recorder) {
     recorder->recipe_steps =
         (struct strobe_recipe_step*)strobe_map((uint64_t)STROBE_RECIPE_STEPS * sizeof(struct strobe_recipe_step));
     recorder->extras = (struct strobe_extras*)strobe_map((uint64_t)STROBE_EXTRAS * sizeof(struct strobe_extras));
+    recorder->kept = (struct strobe_kept*)strobe_map((uint64_t)STROBE_THREAD_STATES * STROBE_KEPT_PLACES *
+                                                     sizeof(struct strobe_kept));
     recorder->extras_of = (uint16_t*)strobe_map((uint64_t)STROBE_FUNCTION_CAPACITY * sizeof(uint16_t));
     /* in one mapping: a stub finds its frame by the distance */
     recorder->stubs =
@@ -41,7 +43,7 @@ static int strobe_map_state(struct strobe_recorder* recorder) {
 #endif
     recorder->jumps = (struct strobe_jump*)strobe_map((uint64_t)STROBE_JUMPS * sizeof(struct strobe_jump));
     if (recorder->watches == NULL || recorder->recipes == NULL || recorder->recipe_steps == NULL ||
-        recorder->extras == NULL || recorder->extras_of == NULL || recorder->jumps == NULL)
+        recorder->extras == NULL || recorder->extras_of == NULL || recorder->kept == NULL || recorder->jumps == NULL)
         return 0;
     return recorder->control != NULL && recorder->states != NULL && recorder->frames != NULL &&
            recorder->captures != NULL && recorder->stubs != NULL && recorder->unwind_table != NULL;

@@ -151,7 +151,16 @@ struct strobe_extras {
     uint16_t most_words; /* that either of them may give; two for each capture at least */
     uint8_t enter_count;
     uint8_t exit_count;
+    uint8_t needs; /* STROBE_NEEDS_* of all captures */
+    uint8_t reserved[3];
 };
+
+/* What was passed to the call of a frame: once a thread's STROBE_FRAMES are open, the next call has a place as well. */
+struct strobe_kept {
+    uint64_t enter_ticks; /* of the call; another's are not its */
+    struct strobe_passed passed;
+};
+#define STROBE_KEPT_PLACES (STROBE_FRAMES + 1)
 
 /* Runs script `number & 0xffff` at the entry, with STROBE_SCRIPT_AT_EXIT at the return: `registers` as
    strobe_capture_values has them. Writes JSON, up to STROBE_SCRIPT_BYTES, and returns how many bytes; with
@@ -207,6 +216,7 @@ struct strobe_recorder {
     struct strobe_recipe_step* recipe_steps;
     struct strobe_extras* extras; /* sets; never changed once they are there */
     uint16_t* extras_of;          /* by function, for those with STROBE_PLAN_EXTRAS */
+    struct strobe_kept* kept;     /* STROBE_THREAD_STATES * STROBE_KEPT_PLACES */
     uint32_t recipe_steps_used;
     uint32_t extras_used;
     strobe_script_function* script;
@@ -431,6 +441,8 @@ uint32_t strobe_loader_guard_write(struct strobe_recorder* recorder, uint8_t* me
 void strobe_unwind_table_write(struct strobe_recorder* recorder);
 
 /* Macros, because TinyCC does not inline functions. */
+#define STROBE_KEPT_OF(recorder, state) \
+    (&(recorder)->kept[(uint64_t)((state) - (recorder)->states) * STROBE_KEPT_PLACES + (state)->depth])
 #define STROBE_STUB_OF(state, depth) ((state)->first_stub + (uint64_t)(depth) * STROBE_STUB_BYTES)
 #define STROBE_ON_OWN_STACK(state, slot) \
     ((uint64_t)(slot) >= (state)->stack_low && (uint64_t)(slot) < (state)->stack_high)

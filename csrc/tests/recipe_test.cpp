@@ -1,6 +1,10 @@
 // The interpreter of recipes step by step, and over recipes that make no sense.
+#include <cstring>
 #include <random>
 
+extern "C" {
+#include "recipe/machine.h"
+}
 #include "recipe_memory.h"
 
 using namespace strobe::test;
@@ -137,6 +141,42 @@ void virtual_bases() {
                 "1010 0 2: 77;");
 }
 
+// What a recipe gives that begins with PASSED and reads 16 bytes there.
+Result of_call(const strobe_passed* passed, std::uint32_t count, std::int64_t numbers) {
+    static recipe_run machine;
+    std::vector<std::uint8_t> bytes(64);
+    std::vector<strobe_recipe_item> items(4);
+    strobe_recipe_output output{bytes.data(), 64, 0, items.data(), 4, 0, 0};
+    const std::vector<strobe_recipe_step> steps{step(STROBE_RECIPE_PASSED, count, numbers),
+                                                step(STROBE_RECIPE_READ, 16), kEnd};
+    const auto read = [](void*, std::uint64_t address, void* to, std::uint32_t size) {
+        std::memcpy(to, reinterpret_cast<const void*>(address), size);
+        return size;
+    };
+    const std::uint32_t status = strobe_recipe_run_on(&machine, steps.data(), 3, 0, passed, read, nullptr, &output);
+    if (output.item_count != 1) return {status, ""};
+    std::uint64_t words[2] = {};
+    std::memcpy(words, bytes.data(), items[0].size);
+    std::ostringstream text;
+    text << items[0].status << ": " << words[0] << ' ' << words[1];
+    return {status, text.str()};
+}
+
+void what_was_passed_is_read() {
+    strobe_passed passed{};
+    for (std::uint64_t index = 0; index < STROBE_PASSED_WORDS; index++) passed.words[index] = 100 + index;
+    passed.known = 0x0f00ff;
+    CHECK_EQUAL(of_call(&passed, 2, 0x0201).items, "0: 101 102");  // where they lie
+    CHECK_EQUAL(of_call(&passed, 2, 0x0105).items, "0: 105 101");  // put together
+    CHECK_EQUAL(of_call(&passed, 2, 0x1311).items, "0: 117 119");
+    CHECK_EQUAL(of_call(&passed, 2, 0x0908).items, "5: 0 0");  // not known: BROKEN
+    CHECK_EQUAL(of_call(&passed, 2, 0x0801).items, "5: 0 0");
+    CHECK_EQUAL(of_call(nullptr, 2, 0x0201).items, "5: 0 0");
+    CHECK_EQUAL(of_call(&passed, 1, STROBE_PASSED_WORDS).status, STROBE_RECIPE_MALFORMED);
+    CHECK_EQUAL(of_call(&passed, 0, 0).status, STROBE_RECIPE_MALFORMED);
+    CHECK_EQUAL(of_call(&passed, 9, 0).status, STROBE_RECIPE_MALFORMED);
+}
+
 void nonsense_is_refused() {
     Memory memory;
     const std::uint32_t malformed = STROBE_RECIPE_MALFORMED;
@@ -225,6 +265,7 @@ int main() {
     numbers_are_calculated();
     what_is_required_decides_whether_the_place_is_good();
     virtual_bases();
+    what_was_passed_is_read();
     nonsense_is_refused();
     random_recipes_end();
     return strobe::test::verdict();

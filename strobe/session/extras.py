@@ -23,14 +23,17 @@ from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.select.patterns import matching, parse_all
 
 if TYPE_CHECKING:  # only where something is watched or followed
+    from strobe.session.call_watches import CallCaptures
     from strobe.session.deep import Followed, Following
     from strobe.session.watches import CompiledWatch
-    from strobe.symbols.calls.signature import SignatureTypes
+    from strobe.symbols.calls.signature import CallValues, SignatureTypes
     from strobe.values.lookup.scope import Scope
 
 _MAX_WORDS = 800  # of a record's 1,023, beside what its function's own captures take; what finds no room says so
 _LAST_ID = 65_534
 _MANY = 500  # functions
+_SHOWN_FUNCTIONS = 3
+_UNKNOWN_CALL = "it is not known what the function is given and gives back: the compiler has changed it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class _Set:
     """Captures at the entry and at the return: those of watches, then those of structures that are followed, and the
     most words that the latter take."""
 
-    watches: tuple[bytes, ...]
+    watches: tuple[tuple[bytes, ...], tuple[bytes, ...]]
     followed: tuple[tuple[bytes, ...], tuple[bytes, ...]]
     followed_words: int
     words: int  # the most that either of them gives
@@ -46,6 +49,48 @@ class _Set:
     @property
     def follows(self) -> bool:
         return any(self.followed)
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Why a watch is read nowhere, and what to try."""
+
+    reason: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}. {self.hint}".strip()
+
+    def error(self, name: str) -> StrobeError:
+        return failure("watch_failed", what=name, reason=self.reason, hint=self.hint)
+
+
+@dataclass
+class _CallWatch:
+    """A watch of a variable, as functions' calls have it. `captures`: by function, None where the name is none of its
+    calls' own. `problems`: why there is no value, with the functions. `unknown`: why the name means nothing outside of
+    calls."""
+
+    root: str
+    scope: Callable[[], AbstractContextManager[Scope]]
+    unknown: StrobeError | None
+    captures: dict[tuple[str, int], CallCaptures | None] = field(default_factory=dict)
+    problems: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def is_found(self) -> bool:
+        """Whether a function has it."""
+        return any(own is not None and own.leave for own in self.captures.values())
+
+    def why_unread(self) -> Unread:
+        """Where it is read nowhere."""
+        if self.problems:
+            reason, functions = next(iter(self.problems.items()))
+            return Unread(f"in {_some(functions)}: {reason.rstrip('.')}", "")
+        assert self.unknown is not None
+        told = self.unknown.message.rstrip(".")
+        reason = f"{told}, and no traced function has an argument or a member of that name"
+        return Unread(reason, self.unknown.next_step)
 
 
 @dataclass
@@ -59,8 +104,10 @@ class Pending:
 class Extras:
     """Of one session. Not for several threads at once."""
 
-    def __init__(self, project_root: str | None, send: Callable[[Pending], list[int]]) -> None:
-        """`send`: makes what is pending known to the store and the target, and gives the numbers of the sets."""
+    def __init__(self, project_root: str | None, send: Callable[[Pending], list[int]], *, sees_vectors: bool) -> None:
+        """`send`: makes what is pending known to the store and the target, and gives the numbers of the sets.
+        `sees_vectors`: whether the recorder can tell what vector registers hold."""
+        self._sees_vectors = sees_vectors
         self._project_root = project_root
         self._send = send
         self._next_id = 1
@@ -71,6 +118,7 @@ class Extras:
         self._watches: dict[str, CompiledWatch] = {}
         self._functions: dict[str, set[tuple[str, int]]] = {}  # of the watches that are not for all
         self._gone: dict[str, str] = {}  # watches of libraries that were unloaded, and why they were not found again
+        self._calls: dict[str, _CallWatch] = {}  # watches of variables that may be of a call
         self._followed_functions = 0
         self.depth = 0
         self.generation = 0  # what a function's set is may have changed where this has
@@ -89,22 +137,32 @@ class Extras:
 
     def add(self, spec: Watch, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
         """One of the same name is replaced. Raises what a read of it raises, watch_failed, too_many_watches."""
-        from strobe.session.watches import compiled
+        from strobe.session.call_watches import root_of
+        from strobe.session.watches import CompiledWatch, compiled
+        from strobe.values.lookup.scope import UnknownName
 
         if spec.name not in self._watches and len(self._watches) >= WATCHES:
             raise failure("too_many_watches", count=len(self._watches), limit=WATCHES)
         pending = Pending()
         patterns = tuple(parse_all(spec.on, self._project_root))
-        watch = replace(compiled(spec, self._new_id(), scope, pending.request), patterns=patterns)
-        pending.descriptions[watch.number] = watch.description
+        number, unknown = self._new_id(), None
         try:
-            self._send(pending)
+            watch = replace(compiled(spec, number, scope, pending.request), patterns=patterns)
+        except UnknownName as error:  # perhaps of a call
+            watch, unknown = CompiledWatch(spec, number, b"", 0, "", patterns), error
+        pending.descriptions |= {number: watch.description} if watch.capture else {}
+        try:
+            if watch.capture:
+                self._send(pending)
         except StrobeError as error:
             if spec.expr is None:
                 raise
             hint = "It is an expression in JavaScript with args[0], args[1] …, at the return retval."
             raise failure("watch_failed", what=spec.name, reason=error.message, hint=hint) from error
         self._watches[spec.name] = watch
+        self._calls.pop(spec.name, None)
+        if spec.variable is not None:
+            self._calls[spec.name] = _CallWatch(root_of(spec.variable), scope, unknown)
         self._gone.pop(spec.name, None)
         self._functions.pop(spec.name, None)
         self.generation += 1
@@ -114,6 +172,7 @@ class Extras:
         self.generation += 1
         self._functions.pop(name, None)
         self._gone.pop(name, None)
+        self._calls.pop(name, None)
         return self._watches.pop(name, None) is not None
 
     def forget(self, base: int) -> None:
@@ -170,17 +229,28 @@ class Extras:
                 self._functions[name] = found
                 self.generation += 1
 
+    def unread(self) -> dict[str, Unread]:
+        """Watches of a name that means nothing, neither everywhere nor in any function that is traced so far: why."""
+        return {
+            name: call.why_unread()
+            for name, call in self._calls.items()
+            if call.unknown is not None and not call.is_found
+        }
+
     def numbers(
         self,
         functions: Sequence[FunctionSymbol],
         known_types: Callable[[], Sequence[SignatureTypes | None] | None],
+        known_values: Callable[[Sequence[FunctionSymbol]], Sequence[CallValues | None] | None],
         before: Sequence[int],
     ) -> list[int]:
         """For each function the number of its set; 0: nothing more is recorded of it. `known_types` gives the types of
         each one's signature, None where they cannot be read any more: then what was followed stays, by `before`, the
-        numbers of the sets that they have."""
+        numbers of the sets that they have. `known_values`: what calls are given, in the same way."""
         if self._following is None and not self._watches:
             return [0] * len(functions)
+        for name, call in self._calls.items():
+            self._find_in_calls(self._watches[name], call, functions, known_values)
         types = None if self._following is None else known_types()
         if types is None:
             kept = {number: item for item, number in self._sets.items()} if self._following is not None else {}
@@ -215,6 +285,9 @@ class Extras:
                 f"Watches in JavaScript ({', '.join(scripts)}) take microseconds at each call, which "
                 "are part of the durations and self times of the functions around those that they are read in."
             )
+        for name, call in self._calls.items():
+            for reason, functions_of in call.problems.items():
+                found.append(f"Watch '{name}' is not read in {_some(functions_of)}: {reason}")
         for name, functions in self._functions.items():
             if not functions:
                 found.append(f"Watch '{name}' is read nowhere: no function matches its `on` patterns.")
@@ -225,7 +298,7 @@ class Extras:
             return
         for item in sets:
             entry, leave = item.followed
-            self._pending.request.add_set((*item.watches, *entry), (*item.watches, *leave), item.words)
+            self._pending.request.add_set((*item.watches[0], *entry), (*item.watches[1], *leave), item.words)
         pending, self._pending = self._pending, Pending()
         numbers = self._send(pending)
         if 0 in numbers:
@@ -251,12 +324,68 @@ class Extras:
     def _with_watches(
         self, function: FunctionSymbol, followed: tuple[tuple[bytes, ...], tuple[bytes, ...]], followed_words: int
     ) -> _Set:
-        place = (function.module, function.address)
-        chosen = ((watch, self._functions.get(name, ())) for name, watch in self._watches.items())
-        watches = [watch for watch, places in chosen if not watch.patterns or place in places]
-        words = min(sum(watch.words for watch in watches) + followed_words, _MAX_WORDS)
+        entry, leave, words = [], [], followed_words
+        for name, watch in self._watches.items():
+            if not self._is_for(name, function):
+                continue
+            call = self._calls.get(name)
+            own = None if call is None else call.captures.get((function.module, function.address))
+            if own is None and call is not None and watch.library is not None and call.is_found:
+                continue  # some library's own variable of that name is not what was meant
+            entry.append(watch.capture if own is None else own.entry)
+            leave.append(watch.capture if own is None else own.leave)
+            words += watch.words if own is None else own.words
+        watches = tuple(filter(None, entry)), tuple(filter(None, leave))
         # what is watched was asked for by name, so it comes first
-        return _Set(tuple(watch.capture for watch in watches), followed, followed_words, words)
+        return _Set(watches, followed, followed_words, min(words, _MAX_WORDS))
+
+    def _is_for(self, name: str, function: FunctionSymbol) -> bool:
+        """Whether the watch of that name is read in the function's calls."""
+        places = self._functions.get(name, ())
+        return not self._watches[name].patterns or (function.module, function.address) in places
+
+    def _find_in_calls(
+        self,
+        watch: CompiledWatch,
+        call: _CallWatch,
+        functions: Sequence[FunctionSymbol],
+        known_values: Callable[[Sequence[FunctionSymbol]], Sequence[CallValues | None] | None],
+    ) -> None:
+        """What the watch is in the calls of these functions; those that are known already stay."""
+        from strobe.session.call_watches import NOTHING, captures_of, may_name
+
+        found = [
+            function
+            for function in functions
+            if (function.module, function.address) not in call.captures
+            and self._is_for(watch.spec.name, function)
+            and may_name(call.root, function)
+        ]
+        values = known_values(found) if found else ()
+        if not values:
+            return
+        with call.scope() as scope:
+            for function, value in zip(found, values, strict=True):
+                own = None
+                try:
+                    if value is None:
+                        call.problems.setdefault(_UNKNOWN_CALL, []).append(function.name)
+                    else:
+                        own = captures_of(
+                            watch.spec,
+                            value,
+                            scope,
+                            sees_vectors=self._sees_vectors,
+                            new_recipe=self._known_recipe,
+                        )
+                except StrobeError as error:
+                    own = NOTHING  # not what the name means elsewhere
+                    call.problems.setdefault(f"{error.message} {error.next_step}".strip(), []).append(function.name)
+                except UNREADABLE as error:
+                    own = NOTHING
+                    reason = f"Its debug information is damaged: {error or type(error).__name__}."
+                    call.problems.setdefault(reason, []).append(function.name)
+                call.captures[function.module, function.address] = own
 
     def _followed(
         self, function: FunctionSymbol, types: SignatureTypes | None
@@ -275,12 +404,22 @@ class Extras:
     def _recipe(self, item: Followed) -> int:
         about = json.dumps({"key": item.key, "pointer": item.is_pointer})
         described = f'{{"shape":{item.described},{about[1:]}'
-        known = self._recipes.get((item.code, described))
+        return self._known_recipe(item.code, item.bytes, item.items, described)
+
+    def _known_recipe(self, code: bytes, size: int, items: int, described: str) -> int:
+        """Its number; a new one is pending."""
+        known = self._recipes.get((code, described))
         if known is None:
-            known = self._recipes[item.code, described] = self._new_id()
-            self._pending.request.add_recipe(known, item.code, item.bytes, item.items)
+            known = self._recipes[code, described] = self._new_id()
+            self._pending.request.add_recipe(known, code, size, items)
             self._pending.descriptions[known] = described
         return known
+
+
+def _some(functions: Sequence[str]) -> str:
+    shown = ", ".join(functions[:_SHOWN_FUNCTIONS])
+    more = len(functions) - _SHOWN_FUNCTIONS
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _following(depth: int, project_root: str | None) -> Following:

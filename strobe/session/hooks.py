@@ -24,7 +24,7 @@ from strobe.symbols.select.patterns import called
 from strobe.timeline.store import Store
 
 if TYPE_CHECKING:
-    from strobe.symbols.calls.signature import SignatureTypes
+    from strobe.symbols.calls.signature import CallValues, SignatureTypes
 
 _SHOWN = 5  # names in one warning
 _INLINED_NOTED = 5_000
@@ -71,7 +71,11 @@ class Hooks:
         self._modules = Modules(target.pid, resolver, target.read_memory, is_going)
         self._callers = Callers(target, resolver)
         self._ids = FunctionIds()
-        self.extras = Extras(store.get_session(session_id).project_root, self._send_extras)
+        self.extras = Extras(
+            store.get_session(session_id).project_root,
+            self._send_extras,
+            sees_vectors=target.setup.form == "native",
+        )
         self.patterns: dict[str, Pattern] = {}
         self.sampling: Sampling = "auto"
         self._own: list[ModuleSymbols] = []
@@ -316,7 +320,10 @@ class Hooks:
         def types() -> Sequence[SignatureTypes | None] | None:
             return None if module is None else module.current(lambda: self._resolver.signature_types(functions))
 
-        return self.extras.numbers(functions, types, before)
+        def values(chosen: Sequence[FunctionSymbol]) -> Sequence[CallValues | None] | None:
+            return None if module is None else module.current(lambda: self._resolver.call_values(chosen))
+
+        return self.extras.numbers(functions, types, values, before)
 
     def _send_extras(self, pending: Pending) -> list[int]:
         self._store.add_extras(self._session_id, pending.descriptions)

@@ -181,7 +181,9 @@ class LiveSession(Session):
                 self.hooks.extras.follow(depth)
             warnings += self._change_watches(watch, unwatch, is_all=not (add or remove or unwatch))
             self._apply()
-            found = [*warnings, *self.hooks.warnings()]
+            warnings += self._drop_unread(watch, is_all=not (add or remove or unwatch))
+            unread = [f"Watch '{name}' is not read so far: {why}" for name, why in self.hooks.extras.unread().items()]
+            found = [*warnings, *self.hooks.warnings(), *unread]
             self._store.add_warnings(self.id, self.hooks.warnings())
             return runtime_answer(self.hooks, list(dict.fromkeys(found)), self.record().event_limit)
 
@@ -205,6 +207,25 @@ class LiveSession(Session):
                 raise first
             raise failure("watch_failed", what=watch[0].name, reason=first.message.rstrip("."), hint=first.next_step)
         return problems
+
+    def check_watches(self, watch: Sequence[Watch]) -> None:
+        """Raises watch_failed for one that means nothing, unless it has patterns of its own: a library that is loaded
+        later may have what it names."""
+        with self._lock:
+            unread = self.hooks.extras.unread()
+        for one in watch:
+            if one.name in unread and not one.on:
+                raise unread[one.name].error(one.name)
+
+    def _drop_unread(self, watch: Sequence[Watch], is_all: bool) -> list[str]:
+        """Takes back those that mean nothing in any function that is traced, as `_change_watches`."""
+        unread = self.hooks.extras.unread() if self.hooks.enabled else {}
+        failed = {one.name: unread[one.name] for one in watch if one.name in unread}
+        for name in failed:
+            self.hooks.extras.remove(name)
+        if is_all and failed and len(failed) == len(watch):
+            raise failed[watch[0].name].error(watch[0].name)
+        return [f"Watch '{name}' was not added: {why}" for name, why in failed.items()]
 
     def _scope(self) -> AbstractContextManager[Scope]:
         return self.reader.scope()

@@ -100,6 +100,7 @@ class SessionManager:
                 self._store.add_warnings(record.id, session.launch_answer.warnings)
                 if not missing_ok:
                     _check_traced(session.launch_answer, patterns)
+                session.check_watches(watch)
             self._store.add_warnings(record.id, warnings)
             if check is not None:
                 check(session)

@@ -24,7 +24,7 @@ from strobe.values.memory.recipes import NOWHERE, STEP_BYTES, Recipe, decoded_st
 
 _WIDTHS = (1, 2, 4, 8)
 _SCRIPT_WORDS = 2 + _abi.SCRIPT_BYTES // 8
-_MAX_BYTES = 1032  # of one value that is no number: 1,024 characters
+MAX_BYTES = 1032  # of one value that is no number: 1,024 characters
 _MAX_ITEMS = 16
 
 
@@ -80,7 +80,7 @@ def compiled(
 
 def _of_variable(spec: Watch, variable: str, number: int, scope: Scope, request: ExtrasRequest) -> CompiledWatch:
     place = place_of(parse(variable), scope)
-    shape = _shape(place, scope)
+    shape = shape_at(place, scope)
     library = place.root if place.root is not scope.program else None
     described = {"shape": json.loads(stored.dump(shape)), "text": variable}
     if library is not None:
@@ -139,17 +139,15 @@ def _of_recipe(
 ) -> CompiledWatch:
     if place.is_value:
         raise failure("watch_failed", what=spec.name, reason="it is an address that never changes", hint="")
-    if shape.size > _MAX_BYTES:
-        reason = f"it has {shape.size} bytes, and {_MAX_BYTES} are recorded"
+    if shape.size > MAX_BYTES:
+        reason = f"it has {shape.size} bytes, and {MAX_BYTES} are recorded"
         raise failure("watch_failed", what=spec.name, reason=reason, hint="Watch a part of it.")
-    add_read(place.recipe, shape)
-    code, size, items = place.recipe.finished()
-    size, items = min(size, _MAX_BYTES), min(items, _MAX_ITEMS)
+    code, size, items = read_steps(place, shape)
     request.add_recipe(number, code, size, items)
     names = {str(step): text for step, text in (place.dereferenced | place.refused).items()}
     words = 2 + 2 * items + (size + 7) // 8
     watch = _compiled(spec, number, _abi.CAPTURE_RECIPE, _abi.ROLE_WATCH, words, {**described, "pointers": names})
-    base, address = decoded_steps(place.recipe)[0]
+    base, address, _ = decoded_steps(place.recipe)[0]
     assert base == "BASE"  # of a variable's place, always
     return _in_library(watch, WatchedPlace(number, True, address), (code[STEP_BYTES:], size, items), library, request)
 
@@ -161,12 +159,25 @@ def _compiled(
     return CompiledWatch(spec, number, _abi.CAPTURE.pack(0, kind, role, 0, number, number), words, text)
 
 
-def _shape(place: Place, scope: Scope) -> Shape:
+def shape_at(place: Place, scope: Scope) -> Shape:
+    """How what lies there is read; the place is moved to where that begins."""
     shaping = Shaping(scope.printers)
     if place.bits is None:
         return shaping.shape(place.type, 1)
     place.recipe.add(place.bits.offset or 0)
     return shaping.field(place.bits, 1)
+
+
+def read_steps(place: Place, shape: Shape) -> tuple[bytes, int, int]:
+    """The whole recipe, and how many bytes and items it gives at most."""
+    if place.is_value:
+        place.recipe.numbers((("PLACE", 0, 0, 0),))
+        place.recipe.note()
+        place.recipe.drop()
+    else:
+        add_read(place.recipe, shape)
+    code, size, items = place.recipe.finished()
+    return code, min(size, MAX_BYTES), min(items, _MAX_ITEMS)
 
 
 def _is_number(shape: Shape) -> bool:
@@ -176,7 +187,7 @@ def _is_number(shape: Shape) -> bool:
 def _chain(recipe: Recipe) -> _Chain | None:
     """None for what is more than offsets and pointers."""
     address, offsets = 0, [0]
-    for name, operand in decoded_steps(recipe):
+    for name, operand, _ in decoded_steps(recipe):
         if name == "BASE":
             address = operand
         elif name in ("ADD", "DEREF"):

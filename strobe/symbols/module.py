@@ -16,7 +16,7 @@ from strobe.model import FunctionSymbol
 from strobe.own_memory import give_back, own_kb, trim_arenas
 from strobe.symbols import cache
 from strobe.symbols.cache import SymbolCache
-from strobe.symbols.calls.signature import Signatures, SignatureTypes
+from strobe.symbols.calls.signature import CallValues, Signatures, SignatureTypes
 from strobe.symbols.details import ModuleDetails
 from strobe.symbols.dwarf.columns import Columns, Deferred
 from strobe.symbols.dwarf.debug_info import DebugInfo
@@ -52,6 +52,8 @@ class SymbolResolver(Protocol):
     def detail(self, functions: Sequence[FunctionSymbol]) -> list[FunctionSymbol]: ...
 
     def signature_types(self, functions: Sequence[FunctionSymbol]) -> list[SignatureTypes | None]: ...
+
+    def call_values(self, functions: Sequence[FunctionSymbol]) -> list[CallValues | None]: ...
 
     def details(self, path: str) -> ModuleDetails | None: ...
 
@@ -110,6 +112,20 @@ class ElfResolver:
                 by_path.setdefault(function.module, []).append(function)
             found = {path: iter(self._types_of(path, own)) for path, own in by_path.items()}
             return [next(found[function.module]) for function in functions]
+
+    def call_values(self, functions: Sequence[FunctionSymbol]) -> list[CallValues | None]:
+        """What calls of functions are given and give back, in the same order; None where that is not known."""
+        with self._lock:
+            found: list[CallValues | None] = [None] * len(functions)
+            by_path: dict[str, list[int]] = {}
+            for number, function in enumerate(functions):
+                by_path.setdefault(function.module, []).append(number)
+            for path, numbers in by_path.items():
+                signatures = self._load(path).signatures
+                values = () if signatures is None else signatures.values_of([functions[number] for number in numbers])
+                for number, value in zip(numbers, values, strict=False):
+                    found[number] = value
+            return found
 
     def unwind_tables(self, path: str) -> UnwindTables:
         """Errors as module()."""

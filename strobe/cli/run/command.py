@@ -39,8 +39,8 @@ _TRACE_HELP = (
 )
 
 _WATCH_HELP = (
-    "Show VARIABLE (gTempo, 'gState.voices[3].freq', 'gClock->counter') whenever a traced function begins and returns; "
-    "may be repeated."
+    "Show VARIABLE whenever a traced function begins and returns: gTempo, 'gClock->counter', an argument or a part of "
+    "one ('node->next'), 'this->count', '$return'; may be repeated."
 )
 
 

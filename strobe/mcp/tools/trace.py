@@ -18,7 +18,11 @@ _TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "p
 
 WATCH = Record(
     fields={
-        "variable": Text(min_length=1, max_length=256),
+        "variable": Text(
+            description="gTempo, gClock->counter; of the call: argument, node->next, this->count, $return",
+            min_length=1,
+            max_length=256,
+        ),
         "address": Address(),
         "type": Text(choices=_TYPES),
         "expr": Text(

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from strobe.dataclass import dataclass, replace
 from strobe.model import FunctionSymbol, Parameter
 from strobe.symbols import names
-from strobe.symbols.calls.abi import Places
+from strobe.symbols.calls.abi import Place, Places, result_places
 from strobe.symbols.calls.evidence import Evidence
 from strobe.symbols.calls.prototypes import Prototype, Prototypes
 from strobe.symbols.dwarf.debug_info import DebugInfo
+from strobe.symbols.dwarf.dies import Doubt
 from strobe.symbols.dwarf.signature_rows import SignatureRow
 from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.objects.damage import UNREADABLE
-from strobe.symbols.types.model import Type
+from strobe.symbols.types.model import Type, Void
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,25 @@ class SignatureTypes:
     parameters: tuple[Type, ...]
     returned: Type
     returns_address: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PassedValue:
+    """What a call is given, or gives back. `places`: STROBE_SOURCE_* of its words, in their order; none where it is not
+    certain what they are. `is_address`: they hold the address where the value lies."""
+
+    name: str
+    type: Type
+    places: Places
+    is_address: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CallValues:
+    """`returned`: None of a function that returns nothing."""
+
+    parameters: tuple[PassedValue, ...]
+    returned: PassedValue | None
 
 
 _OTHER_ABI = ("-mlong-double-128", "-mabi=ms")  # options that gcc notes
@@ -70,6 +91,54 @@ class Signatures:
         except UNREADABLE:  # a Doubt is one, too
             return None
 
+    def values_of(self, functions: Sequence[FunctionSymbol]) -> list[CallValues | None]:
+        """None for a function whose signature is not known."""
+        dies = [self._die_of(function) for function in functions]
+        rows = self._rows([die for die in dies if die is not None])
+        return [
+            None if die is None else self._values(function, next(rows))
+            for function, die in zip(functions, dies, strict=True)
+        ]
+
+    def _values(self, function: FunctionSymbol, row: SignatureRow | None) -> CallValues | None:
+        try:
+            with self.debug_info.dwarf.lock:
+                if row is None or row.language is None:
+                    return None
+                prototype = self._prototypes.of(row, row.language)
+                types, returned = self._prototypes.types(row)
+                parameters = tuple(self._passed_values(function, row, prototype, types))
+                result = prototype.result
+                is_kept = self._is_placed(function, row) and self._evidence.keeps_result(row, function.address)
+                places = result_places(result) if is_kept else ()
+                is_address = result is not None and result.is_behind_pointer
+                is_void = isinstance(returned.bare, Void)
+                return CallValues(parameters, None if is_void else PassedValue("", returned, places, is_address))
+        except UNREADABLE:  # a Doubt is one, too
+            return None
+
+    def _passed_values(
+        self, function: FunctionSymbol, row: SignatureRow, prototype: Prototype, types: Sequence[Type]
+    ) -> Iterator[PassedValue]:
+        """Without places where the compiler may have changed them."""
+        certain: Sequence[Places | None] = [None] * len(types)
+        if self._is_placed(function, row):
+            with suppress(Doubt):
+                certain = self._evidence.certain(row, prototype)
+        for number, (type_, passed, places) in enumerate(zip(types, prototype.passed, certain, strict=True)):
+            name = row.parameters[number][0] or f"arg{number}"
+            is_changed = passed.is_promoted and not row.is_prototyped
+            is_address = passed.shape is not None and passed.shape.place is Place.REFERENCE
+            yield PassedValue(name, type_, () if is_changed else places or (), is_address)
+
+    def _is_placed(self, function: FunctionSymbol, row: SignatureRow) -> bool:
+        return self.debug_info.machine == "x86-64" and self._is_plain(function, row)
+
+    def _is_plain(self, function: FunctionSymbol, row: SignatureRow) -> bool:
+        """Whether what the ABI says of the function holds, as far as can be seen."""
+        may_be_unseen_clone = not self._has_symtab and not self._functions.is_open(function.address)
+        return not (may_be_unseen_clone or row.is_incomplete) and self._follows_abi(row)
+
     def _die_of(self, function: FunctionSymbol) -> int | None:
         return None if names.is_changed_clone(function.raw_name) else self._functions.die_at(function.address)
 
@@ -87,8 +156,7 @@ class Signatures:
             return function
 
     def _read(self, function: FunctionSymbol, row: SignatureRow) -> FunctionSymbol:
-        may_be_unseen_clone = not self._has_symtab and not self._functions.is_open(function.address)
-        if row.language is None or may_be_unseen_clone or row.is_incomplete or not self._follows_abi(row):
+        if row.language is None or not self._is_plain(function, row):
             return function
         if not row.parameters and not self.debug_info.lists_parameters(row.unit):
             return function

@@ -17,7 +17,7 @@ from strobe.limits import EXPRESSION_CHARACTERS
 VALID = "gTempo, gClock->counter, gState.voices[3].freq, *p, &x, (Node*)p, ns::Class::member, file.cpp::gFoo"
 
 _FILE = re.compile(r"[\w./+@-]*\.\w+(?=::)")
-_WORD = re.compile(r"(?:\(anonymous namespace\)|\{[^{}]*\}|~?[^\W\d][\w$]*)")
+_WORD = re.compile(r"(?:\(anonymous namespace\)|\{[^{}]*\}|[~$]?[^\W\d][\w$]*)")
 _NUMBER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)")
 _FIELD_NUMBER = re.compile(r"\d+(?!\w)")
 _SPACE = re.compile(r"\s*")

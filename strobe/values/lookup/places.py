@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from typing import Protocol
 
 from strobe.dataclass import dataclass, field
 from strobe.errors import StrobeError, failure
@@ -39,10 +40,11 @@ from strobe.values.lookup.expression import (
     Number,
     spelled,
 )
-from strobe.values.lookup.scope import Module, Scope
+from strobe.values.lookup.scope import Module, Scope, UnknownName
 from strobe.values.memory.recipes import Recipe
 from strobe.values.printers.inside import Inside, element_of, value_in
 
+OF_CALLS = "$return, of a watch when the function returns"
 _MAX_NESTING = 32  # anonymous records and base classes within each other
 _SCALARS = {
     "char": (1, Encoding.SIGNED_CHAR),
@@ -78,23 +80,36 @@ class Place:
     is_thread_local: bool = False
 
 
-def place_of(expression: Expression, scope: Scope, thread: int | None = None) -> Place:
-    """`thread`: whose thread-local variables are meant, by its id; None: the main thread's.
+class Call(Protocol):
+    """What names mean in a call: see CallScope."""
+
+    @property
+    def names(self) -> list[str]: ...
+
+    def place(self, name: str) -> Place | None: ...
+
+    def is_member(self, name: str) -> bool: ...
+
+
+def place_of(expression: Expression, scope: Scope, thread: int | None = None, call: Call | None = None) -> Place:
+    """`thread`: whose thread-local variables are meant, by its id; None: the main thread's. `call`: of the expression,
+    whose names come before all others.
 
     Raises READ_FAILED or VALIDATION_ERROR, naming the part that cannot be.
     """
-    return _Compiler(scope, thread).compile(expression)
+    return _Compiler(scope, thread, call).compile(expression)
 
 
 class _Compiler:
-    def __init__(self, scope: Scope, thread: int | None) -> None:
+    def __init__(self, scope: Scope, thread: int | None, call: Call | None) -> None:
         self._scope = scope
         self._thread = thread
+        self._call = call
 
     def compile(self, expression: Expression) -> Place:
         match expression:
             case Name(text):
-                place = self._variable(text)
+                place = self._named_value(text)
             case Number(value):
                 place = Place(Recipe(), VOID, is_value=True)
                 place.recipe.base(value)
@@ -123,6 +138,18 @@ class _Compiler:
         found = self._scope.definition(record.name)
         if found is not None:
             place.type, place.module = found
+
+    def _named_value(self, name: str) -> Place:
+        if self._call is not None:
+            own = self._call.place(name)
+            if own is not None:
+                return own
+            if self._call.is_member(name):
+                return self.compile(Member(Name("this"), name, True))
+        if name.startswith("$"):
+            told = failure("no_such_root", what=name, valid=OF_CALLS)
+            raise UnknownName(told.code, told.message, told.next_step)
+        return self._variable(name)
 
     def _variable(self, name: str) -> Place:
         variable, module = self._scope.variable(name)

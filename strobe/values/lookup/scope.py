@@ -24,7 +24,11 @@ _SHOWN = 5
 _TOOLCHAIN = re.compile(r"/rustc[-/][^/]+/library/")  # also where Debian keeps it
 
 
-class UnknownVariable(StrobeError):
+class UnknownName(StrobeError):
+    """Nothing has that name here."""
+
+
+class UnknownVariable(UnknownName):
     """No module has a variable of that name."""
 
     def __init__(self, variable: str, told: StrobeError) -> None:

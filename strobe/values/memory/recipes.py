@@ -59,6 +59,10 @@ class Recipe:
     def base(self, address: int) -> None:
         self._add("BASE", operand=address)
 
+    def passed(self, numbers: Sequence[int]) -> int:
+        """To these words of the call, STROBE_PASSED_*, up to 8. The step's index: items of a bad place name it."""
+        return self._add("PASSED", count=len(numbers), operand=int.from_bytes(bytes(numbers), "little"))
+
     def add(self, offset: int) -> None:
         if offset:
             self._add("ADD", operand=offset)
@@ -160,11 +164,11 @@ def is_nowhere(address: int) -> bool:
     return abs(address - NOWHERE) < _NEAR
 
 
-def decoded_steps(recipe: Recipe) -> list[tuple[str, int]]:
-    """Names and operands of its steps so far."""
+def decoded_steps(recipe: Recipe) -> list[tuple[str, int, int]]:
+    """Names, operands and counts of its steps so far."""
     names = {number: name for name, number in _STEPS.items()}
     rows = (_STEP.unpack(row) for row in recipe.code)
-    return [(names[op], operand) for op, _, _, _, operand in rows]
+    return [(names[op], operand, count) for op, _, _, count, operand in rows]
 
 
 def run(

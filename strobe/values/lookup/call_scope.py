@@ -1,0 +1,114 @@
+"""What names mean in one function's calls, before they mean what they do everywhere: arguments, `this`, `$return`."""
+
+from __future__ import annotations
+
+from strobe import _abi
+from strobe.errors import failure
+from strobe.symbols.calls.signature import CallValues, PassedValue
+from strobe.symbols.types.fields import path_to
+from strobe.symbols.types.model import Pointer, Record
+from strobe.values.lookup.places import Place
+from strobe.values.memory.recipes import Recipe, decoded_steps
+
+RETURN = "$return"
+THIS = "this"
+_WORD_BYTES = 8
+_MOST_WORDS = 8
+_NOT_KEPT = "<not kept: the call began before the watch was added>"
+_NOT_CERTAIN = "its value is not known here: the compiler may pass it otherwise, or not at all"
+
+
+class CallScope:
+    """Of the calls of one function. `at_return`: names mean what they do when it has returned; arguments are what the
+    call was given, whatever the function has made of them."""
+
+    def __init__(self, values: CallValues, *, at_return: bool, sees_vectors: bool) -> None:
+        """`sees_vectors`: whether the recorder can tell what vector registers hold."""
+        self._values = values
+        self._at_return = at_return
+        self._sees_vectors = sees_vectors
+        self._by_name = {one.name: one for one in values.parameters}
+
+    @property
+    def names(self) -> list[str]:
+        """Of all that can be asked for, but members of `this`."""
+        return [*self._by_name, *([RETURN] if self._values.returned is not None else [])]
+
+    def place(self, name: str) -> Place | None:
+        """Where the call's own value of that name lies; None where it has none. Raises READ_FAILED where it has one
+        that nobody can read."""
+        if name == RETURN:
+            return self._result()
+        found = self._by_name.get(name)
+        return None if found is None else self._placed(found, name, self._numbers(found, name))
+
+    def is_member(self, name: str) -> bool:
+        """Whether `name` is short for `this->name`."""
+        this = self._by_name.get(THIS)
+        target = None if this is None or not isinstance(this.type.bare, Pointer) else this.type.bare.target.bare
+        return isinstance(target, Record) and not target.is_declaration and path_to(target, name) is not None
+
+    def _result(self) -> Place | None:
+        returned = self._values.returned
+        if returned is None:
+            raise failure("not_there", reason=f"{RETURN}: the function returns nothing")
+        if not self._at_return:
+            return None
+        numbers = [
+            number if number < _abi.SOURCE_XMM0 else number - _abi.SOURCE_XMM0 + _abi.PASSED_RETURN
+            for number in returned.places
+        ]
+        return self._placed(returned, RETURN, numbers)
+
+    def _numbers(self, value: PassedValue, name: str) -> list[int]:
+        """STROBE_PASSED_* of its words."""
+        numbers = []
+        for source in value.places:
+            if source >= _abi.SOURCE_STACK + _abi.PASSED_ON_STACK:
+                count = _abi.PASSED_ON_STACK
+                raise _unread(name, f"it is passed beyond the first {count} words of the stack, which are kept")
+            if source >= _abi.SOURCE_STACK:
+                numbers.append(source - _abi.SOURCE_STACK + _abi.PASSED_STACK)
+            elif source >= _abi.SOURCE_XMM0:
+                numbers.append(source - _abi.SOURCE_XMM0 + _abi.PASSED_XMM0)
+            else:
+                numbers.append(source)
+        return numbers
+
+    def _placed(self, value: PassedValue, name: str, numbers: list[int]) -> Place:
+        size = _WORD_BYTES if value.is_address else value.type.size or 0
+        if not numbers:
+            raise _unread(name, _NOT_CERTAIN)
+        if len(numbers) > _MOST_WORDS or len(numbers) * _WORD_BYTES < size:
+            raise _unread(name, f"a {value.type.name} in registers is not kept whole")
+        if not self._sees_vectors and any(map(_is_vector, numbers)):
+            raise _unread(name, "the portable form of the recorder does not see vector registers")
+        place = Place(Recipe(), value.type)
+        place.refused[place.recipe.passed(numbers)] = _NOT_KEPT
+        if value.is_address:
+            place.dereferenced[place.recipe.dereference()] = name
+            place.is_const = False
+        return place
+
+
+def needs_of(recipe: Recipe) -> int:
+    """STROBE_NEEDS_* of what the recipe reads of a call; 0 where it reads nothing of it."""
+    needs = on_stack = 0
+    for name, operand, count in decoded_steps(recipe):
+        if name != "PASSED":
+            continue
+        needs |= _abi.NEEDS_PASSED
+        for number in (operand & (1 << 64) - 1).to_bytes(8, "little")[:count]:
+            if _is_vector(number):
+                needs |= _abi.NEEDS_VECTORS
+            elif number >= _abi.PASSED_STACK:
+                on_stack = max(on_stack, number - _abi.PASSED_STACK + 1)
+    return needs | on_stack
+
+
+def _is_vector(number: int) -> bool:
+    return _abi.PASSED_XMM0 <= number < _abi.PASSED_STACK or number >= _abi.PASSED_RETURN
+
+
+def _unread(name: str, reason: str) -> Exception:
+    return failure("not_there", reason=f"{name}: {reason}")
