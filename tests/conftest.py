@@ -7,9 +7,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support import leftovers, programs
+from support import leftovers, programs, short_form
 
 LEAVE_SECONDS = 30.0
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    short_form.choose(config.getoption("markexpr"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    short_form.mark_long(items)
 
 
 @pytest.fixture(autouse=True)

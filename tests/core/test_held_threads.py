@@ -82,7 +82,7 @@ def is_let_go_of(pid: int) -> bool:
 
 def test_they_stand_still_until_they_are_released(target: subprocess.Popen[str]) -> None:
     held = _core.HeldThreads(tasks(target.pid), LONG_MS)
-    wait_until(lambda: status(target.pid, "State") == {"t"}, "all threads to stand still", 20)
+    wait_until(lambda: status(target.pid, "State") == {"t"}, "all threads to stand still")
     assert held.release()
     assert is_let_go_of(target.pid)
     assert handled(target) == 0
@@ -90,7 +90,7 @@ def test_they_stand_still_until_they_are_released(target: subprocess.Popen[str])
 
 def test_they_are_held_no_longer_than_the_limit(target: subprocess.Popen[str]) -> None:
     held = _core.HeldThreads(tasks(target.pid), 50)
-    wait_until(lambda: is_let_go_of(target.pid), "the limit", 20)
+    wait_until(lambda: is_let_go_of(target.pid), "the limit")
     assert handled(target) == 0
     assert not held.release()
 
@@ -104,7 +104,7 @@ def test_each_signal_is_delivered_once(target: subprocess.Popen[str]) -> None:
         for _ in range(2):
             os.kill(target.pid, signal.SIGRTMIN)
         assert held.release()
-    assert wait_until(lambda: handled(target) == SIGNALS, "all signals", 20)
+    assert wait_until(lambda: handled(target) == SIGNALS, "all signals")
 
 
 def test_they_go_on_when_the_holder_is_killed(target: subprocess.Popen[str]) -> None:
@@ -114,15 +114,15 @@ def test_they_go_on_when_the_holder_is_killed(target: subprocess.Popen[str]) -> 
         os.kill(target.pid, signal.SIGRTMIN)
     finally:
         processes.end(holder)
-    wait_until(lambda: is_let_go_of(target.pid), "the kernel to let go of them", 20)
-    assert wait_until(lambda: handled(target) == 1, "the signal", 20)
+    wait_until(lambda: is_let_go_of(target.pid), "the kernel to let go of them")
+    assert wait_until(lambda: handled(target) == 1, "the signal")
 
 
 def test_a_program_that_is_stopped_meanwhile_stays_stopped(target: subprocess.Popen[str]) -> None:
     held = _core.HeldThreads(tasks(target.pid), 400)
     os.kill(target.pid, signal.SIGSTOP)
-    wait_until(lambda: is_let_go_of(target.pid), "the limit", 20)
-    wait_until(lambda: status(target.pid, "State") == {"T"}, "the stop", 20)
+    wait_until(lambda: is_let_go_of(target.pid), "the limit")
+    wait_until(lambda: status(target.pid, "State") == {"T"}, "the stop")
     assert not held.release()
     os.kill(target.pid, signal.SIGCONT)
     assert handled(target) == 0
@@ -132,10 +132,10 @@ def test_a_program_that_is_stopped_meanwhile_stays_stopped(target: subprocess.Po
 def test_a_thread_in_vfork_is_not_waited_for() -> None:
     process = start(sys.executable, "-c", FORKER)
     try:
-        wait_until(lambda: "D" in status(process.pid, "State"), "vfork", 20)
+        wait_until(lambda: "D" in status(process.pid, "State"), "vfork")
         held = _core.HeldThreads(tasks(process.pid), LONG_MS)
         assert held.release()
-        wait_until(lambda: is_let_go_of(process.pid), "the end of the tracing thread", 20)
+        wait_until(lambda: is_let_go_of(process.pid), "the end of the tracing thread")
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         processes.end(process)

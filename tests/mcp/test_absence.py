@@ -213,7 +213,7 @@ def test_a_killed_daemon_has_seen_no_end(strobe_home: Path, program: Path) -> No
         answer = wire.good("debug_launch", command=str(program), projectRoot=ROOT)
         asked = Asked(wire, answer["sessionId"], answer["pid"])
         asked.wait_for_output("ready")
-        wait_until(lambda: asked.calls("used") > 10, "calls", 20)
+        wait_until(lambda: asked.calls("used") > 10, "calls")
         os.kill(daemon.status(strobe_home).pid or 0, signal.SIGKILL)
     with Wire.to(strobe_home) as wire:
         asked = Asked(wire, asked.session, asked.pid)
@@ -247,7 +247,7 @@ def test_an_attached_program_ran_before(wire: Wire, program: Path) -> None:
             alone = asked.absence("unused", timeFrom=since + 1000)
             assert alone.startswith(NOT_PROVEN + "No call was recorded since Strobe attached"), alone
             asked.trace("used")
-            wait_until(lambda: asked.calls("used"), "a call", 20)
+            wait_until(lambda: asked.calls("used"), "a call")
             assert asked.absence("unused", timeFrom=since + 1000).startswith("It did not happen. ")
             nothing = wire.good("debug_query", sessionId=asked.session, eventType="stdout")
             assert nothing["absence"] == "Nothing is known of stdout: it is not captured in this session."
@@ -272,7 +272,7 @@ def test_a_library_that_was_there_unhooked(
 ) -> None:
     library = programs.build(programs.source_of("absent_library"), ("-shared", "-fPIC"), None, program_cache)
     asked = launch(build_program("dlopens"), str(library), "keep", trace=("plugin_run",))
-    wait_until(lambda: asked.calls("plugin_run"), "the library to be used", 20)
+    wait_until(lambda: asked.calls("plugin_run"), "the library to be used")
     asked.trace("plugin_spare")
     found = asked.absence("plugin_spare")
     assert found.startswith(NOT_PROVEN + "plugin_spare was not traced for the whole window (only from "), found
@@ -303,7 +303,7 @@ def test_hooks_that_come_after_a_fork_do_not_reach_the_child(launch: Callable[..
     asked = launch(program, "forks", trace=("used",))
     asked.wait_for_output("ready")
     asked.wire.good("debug_query", sessionId=asked.session)
-    wait_until(lambda: asked.calls("used") > 3, "calls after the fork", 20)
+    wait_until(lambda: asked.calls("used") > 3, "calls after the fork")
     asked.trace("unused")
     traced = asked.next_call_of("used")
     found = asked.absence("unused", timeFrom=traced)

@@ -106,7 +106,7 @@ def session(wire: Wire, build_program: Callable[..., Path]) -> str:
     answer = wire.good("debug_launch", command=str(build_program("polled", "-O0")), projectRoot=ROOT)
     name: str = answer["sessionId"]
     stdout = {"sessionId": name, "eventType": "stdout"}
-    wait_until(lambda: wire.good("debug_query", **stdout)["totalCount"], "the program to be ready", 30)
+    wait_until(lambda: wire.good("debug_query", **stdout)["totalCount"], "the program to be ready")
     return name
 
 
@@ -222,7 +222,7 @@ def test_warnings_of_which_twenty_are_shown(wire: Wire) -> None:
 def test_a_page_of_events(wire: Wire) -> None:
     session = wire.good("debug_launch", command="seq", args=["600"], projectRoot=ROOT)["sessionId"]
     asked = {"sessionId": session, "eventType": "stdout"}
-    wait_until(lambda: wire.good("debug_query", **asked)["totalCount"] == 600, "all lines", 30)
+    wait_until(lambda: wire.good("debug_query", **asked)["totalCount"] == 600, "all lines")
     assert len(wire.good("debug_query", **asked)["events"]) == 50
     for limit in (1, 2, 49, 51, 300):
         answer = wire.good("debug_query", **asked, limit=limit)

@@ -24,7 +24,7 @@ Answer = dict[str, Any]
 def launched(wire: Wire, build_program: Callable[..., Path]) -> Answer:
     answer = wire.good("debug_launch", command=str(build_program("polled", "-O1")), projectRoot=str(PROGRAMS))
     stdout = {"sessionId": answer["sessionId"], "eventType": "stdout"}
-    wait_until(lambda: wire.good("debug_query", **stdout)["totalCount"], "the program to be ready", 30)
+    wait_until(lambda: wire.good("debug_query", **stdout)["totalCount"], "the program to be ready")
     return answer
 
 

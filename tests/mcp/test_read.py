@@ -20,7 +20,7 @@ def session(wire: Wire, build_program: Callable[..., Path]) -> str:
     answer = wire.good("debug_launch", command=program, projectRoot=str(PROGRAMS))
     name: str = answer["sessionId"]
     stdout = {"sessionId": name, "eventType": "stdout"}
-    wait_until(lambda: wire.good("debug_query", **stdout)["totalCount"], "the program to be ready", 30)
+    wait_until(lambda: wire.good("debug_query", **stdout)["totalCount"], "the program to be ready")
     return name
 
 
@@ -42,7 +42,7 @@ def test_library_types_by_their_content(wire: Wire, build_program: Callable[...,
     program = str(build_program("values_library", "-O0"))
     name = wire.good("debug_launch", command=program, projectRoot=str(tmp_path))["sessionId"]
     stdout = {"sessionId": name, "eventType": "stdout"}
-    wait_until(lambda: wire.good("debug_query", **stdout)["totalCount"], "the program to be ready", 30)
+    wait_until(lambda: wire.good("debug_query", **stdout)["totalCount"], "the program to be ready")
     names = ("gVector", "gLongMap", "gMap", "gPointMap", "gOptional", "gUnique", "gMilliseconds", "gText", "gTuple")
     targets = [{"variable": one} for one in names]
     answer = wire.good("debug_read", sessionId=name, targets=targets, depth=2)

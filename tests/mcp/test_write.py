@@ -23,7 +23,7 @@ def begun(wire: Wire, program: str) -> str:
     answer = wire.good("debug_launch", command=program, projectRoot=str(PROGRAMS))
     name: str = answer["sessionId"]
     stdout = {"sessionId": name, "eventType": "stdout"}
-    wait_until(lambda: wire.good("debug_query", **stdout)["totalCount"] > 1, "the program to be ready", 30)
+    wait_until(lambda: wire.good("debug_query", **stdout)["totalCount"] > 1, "the program to be ready")
     return name
 
 
@@ -142,7 +142,7 @@ def test_what_is_asked_wrongly(wire: Wire, session: str) -> None:
 def test_thread_local_variables(wire: Wire, build_program: Callable[..., Path]) -> None:
     answer = wire.good("debug_launch", command=str(build_program("thread_locals", "-O0")), projectRoot=str(PROGRAMS))
     name = answer["sessionId"]
-    wait_until(lambda: "ready" in str(wire.good("debug_query", sessionId=name)), "the program to be ready", 30)
+    wait_until(lambda: "ready" in str(wire.good("debug_query", sessionId=name)), "the program to be ready")
     first, second = value(wire, name, "gTids")[:2]
     targets = [{"variable": "gLocal", "value": 7, "threadId": second}, {"variable": "gLocal", "value": 8}]
     results = write(wire, name, *targets)

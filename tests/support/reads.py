@@ -13,7 +13,7 @@ from support.wait import wait_until
 
 def ready(session: Session) -> Session:
     """The session once its program has set all variables."""
-    wait_until(lambda: "ready" in text(session, "stdout"), "the program to be ready", 30)
+    wait_until(lambda: "ready" in text(session, "stdout"), "the program to be ready")
     return session
 
 

@@ -2,6 +2,7 @@
 
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,6 +13,7 @@
 #include <thread>
 
 #include "patch/injection/safe_point.h"
+#include "patch/target/tracer.h"
 
 namespace strobe {
 
@@ -62,6 +64,9 @@ int request_signal() {
 
 bool detach_by(pid_t tracer, pid_t thread) {
     const std::lock_guard<std::mutex> one_at_a_time(asking);
+    if (has_ended(thread)) {  // its parent learns of the end once this process has waited for it
+        return wait_for_tracee(thread, nullptr, __WALL | WNOHANG) == thread;
+    }
     siginfo_t request{};
     request.si_code = SI_QUEUE;
     request.si_value.sival_int = thread;

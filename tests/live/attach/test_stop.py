@@ -56,7 +56,7 @@ def test_stop_ends_the_program_and_frees_its_data(
     manager: SessionManager, launch: Launch, build_program: Build, strobe_home: Path
 ) -> None:
     session = launch(build_program("threads3"), patterns=["**"])
-    wait_until(lambda: len(totals(session)) > 5, "calls", 20)
+    wait_until(lambda: len(totals(session)) > 5, "calls")
     assert len(segments(strobe_home)) == 1
     pid = session.pid
     assert is_running(pid)
@@ -149,7 +149,7 @@ def test_attached_program_goes_on_after_stop(
     manager: SessionManager, running: subprocess.Popen[str], strobe_home: Path
 ) -> None:
     session = manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), ["audio::**"])
-    wait_until(lambda: totals(session).get("audio::tick"), "calls", 20)
+    wait_until(lambda: totals(session).get("audio::tick"), "calls")
     session.stop()
     assert is_running(running.pid)
     running.send_signal(signal.SIGUSR1)
@@ -221,7 +221,7 @@ def test_a_parent_elsewhere_sees_no_stop_of_its_child(manager: SessionManager, b
         os.write(parent.stdin.fileno(), b"?")
         assert parent.stdout.readline() == "\n"
         os.kill(pid, signal.SIGSTOP)
-        wait_until(lambda: state(pid) == "T", "the program to be stopped", 20)
+        wait_until(lambda: state(pid) == "T", "the program to be stopped")
         os.write(parent.stdin.fileno(), b"?")
         assert "wait" in parent.stdout.readline()
         parent.stdin.close()
@@ -240,7 +240,7 @@ def test_attached_program_that_ends_is_seen(manager: SessionManager, running: su
 def test_a_stopped_program_is_not_attached_to(manager: SessionManager, running: subprocess.Popen[str]) -> None:
     """Frida would wait in it until it goes on, and longer."""
     running.send_signal(signal.SIGSTOP)
-    wait_until(lambda: state(running.pid) == "T", "the program to be stopped", 20)
+    wait_until(lambda: state(running.pid) == "T", "the program to be stopped")
     with pytest.raises(StrobeError) as caught:
         manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), ["audio::**"])
     assert caught.value.code is Code.ATTACH_FAILED
@@ -249,7 +249,7 @@ def test_a_stopped_program_is_not_attached_to(manager: SessionManager, running: 
     assert tracers(running.pid) == {0}
     running.send_signal(signal.SIGCONT)
     session = manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), ["audio::**"])
-    wait_until(lambda: totals(session).get("audio::tick"), "calls", 20)
+    wait_until(lambda: totals(session).get("audio::tick"), "calls")
     session.stop()
     running.send_signal(signal.SIGUSR1)
     assert running.communicate(timeout=20) == ("", "bye\n")
@@ -265,7 +265,7 @@ def test_a_program_that_the_kernel_keeps_waiting_is_attached_to_in_time_or_not_a
         monkeypatch.setattr(target, "wait_until_attachable", lambda _: None)
     command = [build_program("vforks")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        wait_until(lambda: state(process.pid) == "D", "the program to wait for its child", 20)
+        wait_until(lambda: state(process.pid) == "D", "the program to wait for its child")
         with pytest.raises(StrobeError) as caught:
             manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["*"])
         assert caught.value.code is Code.ATTACH_FAILED
@@ -291,7 +291,7 @@ def test_small_event_limits_are_kept(
 
 def test_program_that_is_stopped_by_a_signal_can_be_ended(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("threads3"), patterns=["**"])
-    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready", 20)
+    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready")
     pid = session.pid
     os.kill(pid, signal.SIGSTOP)
     session.stop()
@@ -308,10 +308,10 @@ def test_a_stopped_program_is_let_go_of_when_it_goes_on(
             assert process.stdout is not None and process.stdout.readline() == "ready\n"
             spec = LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS))
             session = manager.launch(spec, ["plugin_run", "main"])
-            wait_until(lambda: totals(session).get("plugin_run"), "calls", 20)
+            wait_until(lambda: totals(session).get("plugin_run"), "calls")
             assert not has_own_code(process.pid)
             process.send_signal(signal.SIGSTOP)
-            wait_until(lambda: is_stopped(process.pid), "the stop", 20)
+            wait_until(lambda: is_stopped(process.pid), "the stop")
             began = time.monotonic()
             session.stop()
             assert time.monotonic() - began < 15  # the agent's answers were waited for 40 s
@@ -326,7 +326,7 @@ def test_a_stopped_program_is_let_go_of_when_it_goes_on(
             assert "is stopped" in caught.value.message
             process.send_signal(signal.SIGCONT)
             again = manager.launch(spec, ["plugin_run"])  # waits until that agent has left
-            wait_until(lambda: totals(again).get("plugin_run"), "calls", 20)
+            wait_until(lambda: totals(again).get("plugin_run"), "calls")
             again.stop()
             assert again.failures == ()
             assert not attachable.has_agent(process.pid)

@@ -51,7 +51,7 @@ def test_the_tour_shows_the_call_and_its_line() -> None:
 def test_a_command_that_is_ended_takes_everything_with_it() -> None:
     """The fixture of all tests sees to it that neither process nor segment stays."""
     process = subprocess.Popen([*STROBE, "demo"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_until(lambda: "strobe_demo" in _children(process.pid), "the demo's program", 30)
+    wait_until(lambda: "strobe_demo" in _children(process.pid), "the demo's program")
     process.terminate()
     assert process.wait(30) == 128 + signal.SIGTERM
 

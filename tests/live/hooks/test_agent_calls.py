@@ -28,12 +28,12 @@ def of_form(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_calls_of_the_agent_are_not_recorded(launch: Launch, build_program: Build, build_plugin: Build) -> None:
     session = launch(build_program("dlopens"), str(build_plugin()), "leave", patterns=[LIBC, "use"], sampling="off")
-    wait_until(lambda: text(session, "stdout") == "ready\n", "the first library", 20)
+    wait_until(lambda: text(session, "stdout") == "ready\n", "the first library")
     for _ in range(CHANGES):
         session.trace(add=["main"])
         session.trace(remove=["main"])
     os.kill(session.pid, signal.SIGUSR1)
-    wait_until(lambda: "closed" in text(session, "stdout"), "its end", 20)
+    wait_until(lambda: "closed" in text(session, "stdout"), "its end")
     session.trace(remove=[LIBC])
     os.kill(session.pid, signal.SIGUSR1)
     assert outcome(session).status == 0

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from support import tracers
 from support.sessions import Build, Launch, totals
+from support.short_form import short
 from support.wait import wait_until
 
 from strobe.errors import Code, StrobeError
@@ -45,7 +46,7 @@ def absence(session: Session) -> str | None:
 def test_questions_to_a_stopped_program_do_not_pile_up(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("steady"), patterns=["steady_two"])
     with stopped(session.pid):
-        for _ in range(3):
+        for _ in range(short(3, 2)):
             with pytest.raises(StrobeError, match="did not answer within 5 s"):
                 session.trace(remove=["steady_two"])
         asking = [thread for thread in threading.enumerate() if thread.name.startswith("strobe-ask-")]
@@ -67,7 +68,7 @@ def test_calls_are_recorded_when_it_is_asked_again(
             assert " traces it already." in caught.value.message
     session.trace(add=["steady_two"])
     seen = calls(session)
-    wait_until(lambda: calls(session) > seen + 10, "calls after the hook was added again", 20)
+    wait_until(lambda: calls(session) > seen + 10, "calls after the hook was added again")
 
 
 @pytest.mark.parametrize("hindrance", [stopped, traced_by_another])
@@ -85,4 +86,4 @@ def test_nothing_is_claimed_of_a_hook_that_may_not_be_there(
     found = session.query(EventFilter(function=TextMatch(equals="steady_two"), time_from="-1ms")).absence
     assert found is None or found.startswith("This does not prove that it did not happen."), found
     assert session.trace(add=["steady_two"]).hooked_functions == 2
-    wait_until(lambda: calls(session) > seen + 10, "calls after the hook was added again", 20)
+    wait_until(lambda: calls(session) > seen + 10, "calls after the hook was added again")

@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 from support.rounds import IS_LONG
 from support.sessions import Build, Launch, outcome, text, totals
+from support.short_form import short
 from support.wait import wait_until
 
 from strobe.session import Session
 from strobe.session.live import LiveSession
 from strobe.timeline.store import Store
 
-CHANGES = 10_000 if IS_LONG else 100
+CHANGES = 10_000 if IS_LONG else short(100, 40)
 LOADS = 1000 if IS_LONG else 300
 WARM_UP = 60
 HEAP_KB = 512  # by which the agent's heap may grow at any moment
@@ -58,7 +59,7 @@ def test_hooks_that_come_and_go(
 ) -> None:
     monkeypatch.setenv("STROBE_RECORDER", form)
     session = launch(build_program("profiled", "-O2"))
-    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready", 20)
+    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready")
     change(session, 30)
     before = sizes(session.pid)
     change(session, CHANGES)
@@ -132,7 +133,7 @@ def test_tables_of_callers_that_are_replaced(
     monkeypatch.setenv("STROBE_RECORDER", form)
     session = launch(build_program("profiled", "-O2"), patterns=["*"])
     assert isinstance(session, LiveSession)
-    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready", 20)
+    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready")
     replace_callers(session, WARM_UP)
     before = sizes(session.pid)
     replace_callers(session, LOADS)

@@ -1,4 +1,7 @@
-"""5,000 functions are hooked in one batch while the program runs, and it goes on and ends well."""
+"""5,000 functions are hooked in one batch while the program runs, and it goes on and ends well.
+
+In the short form 2,000.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ from typing import Any
 
 import pytest
 from support.sessions import Build, Launch, outcome, text, totals
+from support.short_form import short
 from support.wait import wait_until
 
 from strobe import _core
 from strobe.session import Session
 
-FUNCTIONS = 5000
+FUNCTIONS = short(5000, 2000)
 MOST_WORK_NS = 1_000_000_000  # while threads are held; it is CPU time, a fiftieth of a second usually
 
 
@@ -30,14 +34,14 @@ def test_five_thousand_hooks_while_it_runs(
 
     monkeypatch.setattr(_core, "write_code", noted)
     session = launch(build_many_functions(FUNCTIONS), patterns=["work_00000"])
-    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready", 20)
-    wait_until(lambda: totals(session).get("work_00000"), "the first calls", 20)
+    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready")
+    wait_until(lambda: totals(session).get("work_00000"), "the first calls")
     held.clear()
     answer = session.trace(add=["work_*"])
     assert (answer.matched_functions, answer.hooked_functions) == (FUNCTIONS, FUNCTIONS)
     called = calls(session)
-    wait_until(lambda: len(totals(session)) == FUNCTIONS, "every function to be called", 30)
-    wait_until(lambda: calls(session) > called, "more calls", 30)
+    wait_until(lambda: len(totals(session)) == FUNCTIONS, "every function to be called")
+    wait_until(lambda: calls(session) > called, "more calls")
     os.kill(session.pid, signal.SIGUSR1)
     assert outcome(session).stdout == "ready\nright\n"
     assert outcome(session).status == 0
@@ -52,12 +56,12 @@ def calls(session: Session) -> int:
 
 def test_removed_functions_fall_silent_and_can_come_back(launch: Launch, build_many_functions: Build) -> None:
     session = launch(build_many_functions(200), patterns=["work_*"])
-    wait_until(lambda: len(totals(session)) == 200, "every function to be called", 20)
+    wait_until(lambda: len(totals(session)) == 200, "every function to be called")
     session.trace(remove=["work_*"])
     before = calls_without_seventh(session)
     session.trace(add=["work_00007"])
     seventh = totals(session)["work_00007"].count
-    wait_until(lambda: totals(session)["work_00007"].count > seventh + 100, "calls of the one that is back", 20)
+    wait_until(lambda: totals(session)["work_00007"].count > seventh + 100, "calls of the one that is back")
     # each of the two threads may have been on its way into one function when the pattern was removed
     assert calls_without_seventh(session) <= before + 2
     os.kill(session.pid, signal.SIGUSR1)
@@ -70,8 +74,8 @@ def calls_without_seventh(session: Session) -> int:
 
 def test_every_pattern_change_leaves_the_program_right(launch: Launch, build_many_functions: Build) -> None:
     session = launch(build_many_functions(200))
-    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready", 20)
-    for round_number in range(20):
+    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready")
+    for round_number in range(short(20, 10)):
         pattern = f"work_*{round_number % 10}"
         session.trace(add=[pattern])
         session.trace(remove=[pattern])

@@ -25,7 +25,7 @@ def test_hooks_come_and_go_under_a_profiler(
 ) -> None:
     monkeypatch.setenv("STROBE_RECORDER", form)
     session = launch(build_program("profiled", "-O2"))
-    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready", 20)
+    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready")
     choice = random.Random(CHANGES)
     active: set[str] = set()
     for _ in range(CHANGES):

@@ -101,7 +101,7 @@ def test_a_copy_of_the_same_build_does_as_well(
     copied(build, program)
     attach(manager, process.pid, "steady_*")
     (session,) = (manager.get(summary.session_id) for summary in manager.list())
-    wait_until(lambda: {"steady_two", "steady_three"} <= set(totals(session)), "calls", 20)
+    wait_until(lambda: {"steady_two", "steady_three"} <= set(totals(session)), "calls")
     session.stop()
     assert ends_right(process)
 
@@ -118,7 +118,7 @@ def test_what_was_hooked_before_stays_and_nothing_comes_on_top(
     assert (answer.active_patterns, answer.hooked_functions) == (["steady_two"], 1)
     assert any(f"No new hooks in {program} (build id " in warning for warning in answer.warnings)
     called = totals(session)["steady_two"].count
-    wait_until(lambda: totals(session)["steady_two"].count > called, "calls go on", 20)
+    wait_until(lambda: totals(session)["steady_two"].count > called, "calls go on")
     assert session.trace(remove=["steady_two"]).hooked_functions == 0
     os.kill(session.pid, signal.SIGUSR1)
     assert outcome(session).stdout == "ready\nright\n"
@@ -223,7 +223,7 @@ def test_a_library_that_comes_back_rebuilt_is_read_by_its_new_types(
     rounds: list[type] = [int, float, int, int, float]
     prepared = None
     for number, kind in enumerate(rounds, 1):
-        wait_until(lambda number=number: len(text(session, "stdout").splitlines()) == number, f"round {number}", 20)
+        wait_until(lambda number=number: len(text(session, "stdout").splitlines()) == number, f"round {number}")
         (now,) = session.reader.read([ReadTarget("level")])
         assert (now.error, now.value) == (None, expected[kind])
         if prepared is None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.sessions import Build, Launch, status
+from support.short_form import short
 from support.wait import wait_until
 
 from strobe.errors import StrobeError
@@ -22,7 +23,7 @@ from strobe.session import SessionManager
 from strobe.values.reading import ReadTarget
 
 ROUNDS = 5
-FAILURES = 25
+FAILURES = short(25, 8)
 
 
 def open_files() -> int:
@@ -31,7 +32,7 @@ def open_files() -> int:
 
 def goes_back(counts: list[int]) -> None:
     """To what it was after the second round: a thread that ends closes its files a moment after stop() has returned."""
-    wait_until(lambda: open_files() <= counts[1], f"the open files to be as before: {counts}, then {open_files()}", 10)
+    wait_until(lambda: open_files() <= counts[1], f"the open files to be as before: {counts}, then {open_files()}")
 
 
 def test_sessions_leave_no_open_files(launch: Launch, build_program: Build) -> None:
@@ -82,7 +83,7 @@ def stays_flat(fail: Callable[[], None]) -> None:
     before = open_in_all()
     for _ in range(FAILURES):
         fail()
-    wait_until(lambda: open_in_all() <= before, f"{before}, not {open_in_all()}", 10)
+    wait_until(lambda: open_in_all() <= before, f"{before}, not {open_in_all()}")
 
 
 def test_a_refused_attach_leaves_nothing_open(manager: SessionManager, build_program: Build) -> None:

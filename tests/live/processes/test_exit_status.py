@@ -1,4 +1,4 @@
-"""However a program ends, its status is right: every time, so each way is taken 20 times."""
+"""However a program ends, its status is right: every time, so each way is taken 20 times; 5 times in the short form."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 from support.sessions import Build, Launch, outcome
+from support.short_form import short
 
 from strobe.capture import exit_status
 from strobe.model import ExitStatus
 from strobe.session import SessionManager
 
-ROUNDS = 20
+ROUNDS = short(20, 5)
 
 # arguments of `exits` -> status (negative: signal)
 ENDS = {

@@ -30,7 +30,7 @@ EVERY_PATTERN = ["plugin_*", "@lib:plugin", "*"]
 @pytest.mark.parametrize("pattern", EVERY_PATTERN)
 def test_library_that_stays_is_traced(launch: Launch, build_program: Build, build_plugin: Build, pattern: str) -> None:
     session = launch(build_program("dlopens"), str(build_plugin()), "keep", patterns=[pattern])
-    wait_until(lambda: {"plugin_run", "plugin_helper"} <= set(totals(session)), "calls of the library", 20)
+    wait_until(lambda: {"plugin_run", "plugin_helper"} <= set(totals(session)), "calls of the library")
     os.kill(session.pid, signal.SIGUSR1)
     assert (outcome(session).stdout, status(session)) == ("right\n", 0)
 
@@ -40,12 +40,12 @@ def test_library_that_goes_and_comes_does_no_harm(
     launch: Launch, build_program: Build, build_plugin: Build, pattern: str
 ) -> None:
     session = launch(build_program("dlopens"), str(build_plugin()), "reload", patterns=[pattern])
-    wait_until(lambda: "plugin_run" in totals(session), "calls of the library", 20)
+    wait_until(lambda: "plugin_run" in totals(session), "calls of the library")
     for _ in range(5):
         session.trace(remove=[pattern])
         session.trace(add=[pattern])
     called = totals(session)["plugin_run"].count
-    wait_until(lambda: totals(session)["plugin_run"].count > called, "calls after it has come again", 20)
+    wait_until(lambda: totals(session)["plugin_run"].count > called, "calls after it has come again")
     os.kill(session.pid, signal.SIGUSR1)
     assert (outcome(session).stdout, status(session)) == ("right\n", 0)
 
@@ -85,7 +85,7 @@ def test_hooks_of_a_library_that_came_with_another_one_are_taken_out(
         source_of("needing_library"), ("-shared", "-fPIC", "-Wl,--no-as-needed", needed), None, program_cache
     )
     session = launch(build_program("dlopens"), str(library), "keep", patterns=["plugin_*"], sampling="off")
-    wait_until(lambda: "plugin_helper" in totals(session), "calls of the library", 20)
+    wait_until(lambda: "plugin_helper" in totals(session), "calls of the library")
     session.trace(remove=["plugin_*"])
     called = totals(session)["plugin_helper"].count
     time.sleep(0.5)
@@ -155,7 +155,7 @@ def test_every_instance_of_a_library_is_traced(
         session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["plugin_*"])
         assert session.launch_answer is not None
         assert session.launch_answer.hooked_functions == 2 * 3
-        wait_until(lambda: totals(session)["plugin_run"].count > 30, "calls", 20)
+        wait_until(lambda: totals(session)["plugin_run"].count > 30, "calls")
         assert session.trace(remove=["plugin_*"]).hooked_functions == 0
         assert session.trace(add=["plugin_helper"]).hooked_functions == 3
         session.stop()
@@ -173,7 +173,7 @@ def test_a_library_in_a_namespace_of_its_own_is_traced_from_its_first_call(
     monkeypatch.setenv("STROBE_RECORDER", form)
     plugin = str(build_plugin())
     session = launch(build_program("instances"), plugin, "own", plugin, patterns=["plugin_run"], sampling="off")
-    wait_until(lambda: text(session, "stdout") == "ready\n", "the libraries", 20)
+    wait_until(lambda: text(session, "stdout") == "ready\n", "the libraries")
     os.kill(session.pid, signal.SIGUSR1)
     assert outcome(session).stdout == "ready\nright\n"
     events = all_events(session, EventFilter(event_type="function_enter"))
@@ -200,7 +200,7 @@ def test_functions_beyond_the_last_number_are_left_out(
 ) -> None:
     monkeypatch.setattr(function_ids, "LAST", 120)
     session = launch(build_many_functions(200), patterns=["work_*"])
-    wait_until(lambda: len(totals(session)) == 120, "every function with a number to be called", 20)
+    wait_until(lambda: len(totals(session)) == 120, "every function with a number to be called")
     answer = session.trace(add=["work_0019?"])
     assert (answer.matched_functions, answer.hooked_functions) == (200, 120)
     assert any("and 75 more" in warning and "no room" in warning for warning in answer.warnings)
@@ -275,7 +275,7 @@ def test_a_library_comes_again_after_the_program_was_stopped(
     says(session, "loaded", 1)
     session.trace(watch=[Watch("plugin_rounds")])
     os.kill(session.pid, signal.SIGUSR1)
-    wait_until(lambda: is_stopped(session.pid), "the stop", 20)
+    wait_until(lambda: is_stopped(session.pid), "the stop")
     time.sleep(agent_link.ANSWER_S + 1.0)
     os.kill(session.pid, signal.SIGCONT)
     says(session, "gone", 1)

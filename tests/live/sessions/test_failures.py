@@ -123,19 +123,19 @@ def test_a_function_that_is_untraced_while_the_database_is_locked(
 ) -> None:
     """Until it is written that its calls are no longer recorded, nothing is said of their absence."""
     session = launch(build_program("dlopens"), str(build_plugin()), "keep", patterns=["plugin_*"])
-    wait_until(lambda: "plugin_helper" in totals(session), "calls", 20)
+    wait_until(lambda: "plugin_helper" in totals(session), "calls")
     with databases.locked(strobe_home):
         with contextlib.suppress(StrobeError):  # the list of patterns could not be written
             session.trace(remove=["plugin_*"])
         last = session.query(EventFilter(limit=1)).total_count
         moment = session.moment()[1]
         wanted = EventFilter(function=TextMatch(equals="plugin_helper"), time_from=moment)
-        wait_until(lambda: session.loss().unwritten > 0, "a failed attempt", 20)
+        wait_until(lambda: session.loss().unwritten > 0, "a failed attempt")
         page = session.query(wanted)
         assert page.total_count == 0
         assert page.absence is not None
         assert page.absence.startswith("This does not prove that it did not happen. What was traced lately could not")
-    wait_until(lambda: session.loss().unwritten == 0, "the change to be written", 20)
+    wait_until(lambda: session.loss().unwritten == 0, "the change to be written")
     absence = session.query(wanted).absence
     assert absence is not None and "not traced" in absence, absence
     assert session.query(EventFilter(limit=1)).total_count == last

@@ -58,7 +58,7 @@ def host(build_program: Build) -> Iterator[Host]:
 
 def test_sessions_of_another_process_can_be_asked_but_not_stopped(manager: SessionManager, host: Host) -> None:
     session = manager.get(host.session_id)
-    wait_until(lambda: len(totals(session)) > 5, "calls", 20)
+    wait_until(lambda: len(totals(session)) > 5, "calls")
     assert [summary.status for summary in manager.list()] == ["running"]
     with pytest.raises(StrobeError) as caught:
         session.stop()
@@ -67,7 +67,7 @@ def test_sessions_of_another_process_can_be_asked_but_not_stopped(manager: Sessi
 
 
 def test_recorded_calls_survive_the_host(manager: SessionManager, host: Host, strobe_home: Path) -> None:
-    wait_until(lambda: len(totals(manager.get(host.session_id))) > 5, "calls", 20)
+    wait_until(lambda: len(totals(manager.get(host.session_id))) > 5, "calls")
     host.kill()
     before = totals(manager.get(host.session_id))
     assert len(before) > 5

@@ -19,7 +19,7 @@ from strobe.session import Session, SessionManager
 def session(launch: Launch, build_program: Build) -> Iterator[Session]:
     """It runs and is ready; nothing is traced yet."""
     session = launch(build_program("threads3", "-O0"))
-    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready", 20)
+    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready")
     yield session
 
 
@@ -31,17 +31,17 @@ def test_pattern_added_while_it_runs_shows_calls(session: Session) -> None:
     assert totals(session) == {}
     answer = session.trace(add=["audio::*"])
     assert (answer.mode, answer.matched_functions, answer.hooked_functions) == ("runtime", 1, 1)
-    wait_until(lambda: totals(session), "calls", 20)
+    wait_until(lambda: totals(session), "calls")
     assert set(totals(session)) == {"audio::tick"}
     session.trace(add=["audio::**"])
-    wait_until(lambda: len(totals(session)) == 3, "calls of the nested namespace", 20)
+    wait_until(lambda: len(totals(session)) == 3, "calls of the nested namespace")
     assert set(totals(session)) == {"audio::tick", "audio::engine::render", "audio::engine::mix"}
 
 
 def test_arguments_results_and_parents(session: Session) -> None:
     session.trace(add=["audio::**"])
-    wait_until(lambda: len(totals(session)) == 3, "calls", 20)
-    wait_until(lambda: session.query(EventFilter(event_type="function_exit")).total_count > 100, "exits", 20)
+    wait_until(lambda: len(totals(session)) == 3, "calls")
+    wait_until(lambda: session.query(EventFilter(event_type="function_exit")).total_count > 100, "exits")
     session.trace(remove=["audio::**"])  # so that there is an end to what is read
     events = {event.id: event for event in all_events(session, EventFilter(thread_name=TextMatch(contains="audio")))}
     mixes = [event for event in events.values() if event.function == "audio::engine::mix" and event.arguments]
@@ -64,7 +64,7 @@ def test_arguments_results_and_parents(session: Session) -> None:
 
 def test_filters(session: Session) -> None:
     session.trace(add=["**"])
-    wait_until(lambda: {"audio::tick", "midi::tick", "ui::view::tick"} <= set(totals(session)), "all threads", 20)
+    wait_until(lambda: {"audio::tick", "midi::tick", "ui::view::tick"} <= set(totals(session)), "all threads")
     session.trace(remove=["**"])  # so that there is an end to what is read
     assert functions_of(session, EventFilter(function=TextMatch(equals="midi::parse"))) == {"midi::parse"}
     assert functions_of(session, EventFilter(function=TextMatch(contains="engine::"))) == {
@@ -84,7 +84,7 @@ def test_filters(session: Session) -> None:
 
 def test_pages_are_disjoint_and_in_order(session: Session) -> None:
     session.trace(add=["midi::*"])
-    wait_until(lambda: session.query(EventFilter(event_type="function_enter")).total_count > 60, "60 calls", 20)
+    wait_until(lambda: session.query(EventFilter(event_type="function_enter")).total_count > 60, "60 calls")
     first = EventFilter(event_type="function_enter", limit=10)
     pages = [session.query(replace(first, offset=offset)).events for offset in (0, 10, 20)]
     ids = [event.id for page in pages for event in page]
@@ -95,12 +95,12 @@ def test_pages_are_disjoint_and_in_order(session: Session) -> None:
 
 def test_removed_pattern_is_silent_and_what_was_seen_stays(session: Session) -> None:
     session.trace(add=["ui::**", "midi::**"])
-    wait_until(lambda: {"ui::view::tick", "midi::tick"} <= set(totals(session)), "calls of both", 20)
+    wait_until(lambda: {"ui::view::tick", "midi::tick"} <= set(totals(session)), "calls of both")
     answer = session.trace(remove=["midi::**"])
     assert answer.active_patterns == ["ui::**"]
     silent = totals(session)["midi::tick"].count
     going_on = totals(session)["ui::view::tick"].count
-    wait_until(lambda: totals(session)["ui::view::tick"].count > going_on + 50, "50 more calls of the other", 20)
+    wait_until(lambda: totals(session)["ui::view::tick"].count > going_on + 50, "50 more calls of the other")
     assert totals(session)["midi::tick"].count <= silent + 1
     assert functions_of(session, EventFilter(function=TextMatch(contains="midi::"))) == {"midi::tick", "midi::parse"}
 
@@ -113,7 +113,7 @@ def test_unknown_names_are_answered_with_near_ones(session: Session) -> None:
 
 def test_absence_is_explained(session: Session) -> None:
     session.trace(add=["audio::*"])
-    wait_until(lambda: totals(session), "calls", 20)
+    wait_until(lambda: totals(session), "calls")
     page = session.query(EventFilter(function=TextMatch(equals="midi::parse")))
     assert page.events == []
     assert page.absence

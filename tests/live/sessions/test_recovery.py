@@ -61,7 +61,7 @@ def killed_while_it_records(strobe_run: Run, home: Path, program: Path) -> int:
     """A `strobe run` that is killed with kill -9; the id of its program, which goes on."""
     process = strobe_run(program)
     store = Store(home)
-    wait_until(lambda: running(store), "the program to run", 30)
+    wait_until(lambda: running(store), "the program to run")
     (pid,) = running(store)
     store.close()
     process.kill()
@@ -111,17 +111,17 @@ def test_a_command_in_another_pid_namespace_sees_that_a_session_runs(
     assert session.summary().status == "running"
     assert session.trace(remove=["steady_one"]).active_patterns == ["steady_*"]
     called = totals(session)["steady_two"].count
-    wait_until(lambda: totals(session)["steady_two"].count > called, "more calls", 20)
+    wait_until(lambda: totals(session)["steady_two"].count > called, "more calls")
 
 
 def test_a_killed_owner_in_another_pid_namespace_is_seen_to_be_gone(build_program: Build, strobe_home: Path) -> None:
     command = namespaces.inside([STROBE, "run", "-t", "*", "--summary", "--", build_program("steady")])
     with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as process:
         store = Store(strobe_home)
-        wait_until(lambda: running(store), "the program to run", 30)
+        wait_until(lambda: running(store), "the program to run")
         assert "running" in strobe("sessions")
         os.killpg(process.pid, signal.SIGKILL)
-    wait_until(lambda: "running" not in strobe("sessions"), "the session to be recovered", 20)
+    wait_until(lambda: "running" not in strobe("sessions"), "the session to be recovered")
     assert list((strobe_home / "owners").iterdir()) == []
     store.close()
 

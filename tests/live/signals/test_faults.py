@@ -82,8 +82,8 @@ def test_memory_may_go_away_at_any_moment(launch: Launch, build_program: Build, 
 @pytest.mark.usefixtures("form")
 def test_watched_variable_goes_with_its_library(launch: Launch, build_program: Build, build_plugin: Build) -> None:
     session = launch(build_program("dlopens"), str(build_plugin()), "reload", patterns=["use", "plugin_run"])
-    wait_until(lambda: "plugin_run" in totals(session), "calls of the library", 20)
-    wait_until(lambda: _is_watched(session), "the library to be there for a moment", 20)
+    wait_until(lambda: "plugin_run" in totals(session), "calls of the library")
+    wait_until(lambda: _is_watched(session), "the library to be there for a moment")
     for _ in rounds(1):
         _is_called_on(session)
     os.kill(session.pid, signal.SIGUSR1)
@@ -93,7 +93,7 @@ def test_watched_variable_goes_with_its_library(launch: Launch, build_program: B
 def _is_called_on(session: Session) -> None:
     """The library has come and gone since, or the program would not get there."""
     enough = totals(session)["use"].count + 10
-    wait_until(lambda: totals(session)["use"].count > enough, "calls with the library gone", 20)
+    wait_until(lambda: totals(session)["use"].count > enough, "calls with the library gone")
 
 
 def _is_watched(session: Session) -> bool:

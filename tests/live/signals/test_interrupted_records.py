@@ -28,7 +28,7 @@ def test_none_is_missed(launch: Launch, build_program: Build, monkeypatch: pytes
     monkeypatch.setenv("STROBE_RECORDER", form)
     watch = [Watch(expr=SLOW, label="late", on=("slow",))]
     session = launch(build_program("at_work"), patterns=["slow", "quick"], sampling="off", watch=watch)
-    wait_until(lambda: bool(session.tail(0)), "calls", 20)
+    wait_until(lambda: bool(session.tail(0)), "calls")
     seen: list[str] = []
     for _ in range(PAGES):
         seen += [event.id for event in session.tail(number(seen[-1]) if seen else 0)]
@@ -45,10 +45,10 @@ def test_what_a_stopped_thread_is_about_is_not_said_to_be_recorded(
 ) -> None:
     monkeypatch.setenv("STROBE_RECORDER", form)
     session = launch(build_program("line_ends"), patterns=["at_*"])
-    wait_until(lambda: bool(session.tail(0, 10)), "calls", 20)
+    wait_until(lambda: bool(session.tail(0, 10)), "calls")
     for _ in range(TRIES):
         os.kill(session.pid, signal.SIGSTOP)
-        wait_until(lambda: is_stopped(session.pid), "it to stop", 20)
+        wait_until(lambda: is_stopped(session.pid), "it to stop")
         written = session.written_until(FAR)
         os.kill(session.pid, signal.SIGCONT)
         if written < FAR:
@@ -67,7 +67,7 @@ def test_a_handler_that_waits_may_return_to_a_record(launch: Launch, build_progr
         before = calls(session)
         wait_until(lambda least=before: calls(session) > least, "calls", 20)  # type: ignore[misc]
         os.kill(session.pid, signal.SIGUSR2)
-        wait_until(lambda: state_of(session.pid) == "S", "it to wait", 20)
+        wait_until(lambda: state_of(session.pid) == "S", "it to wait")
         written = session.written_until(FAR)
         os.kill(session.pid, signal.SIGHUP)
         states.add(written < FAR)
@@ -85,7 +85,7 @@ def test_a_handler_that_never_returns_does_not_hide_the_rest(
         before = calls(session)
         wait_until(lambda least=before: calls(session) > least, "calls", 20)  # type: ignore[misc]
         os.kill(session.pid, signal.SIGUSR2)
-        wait_until(lambda: state_of(session.pid) == "S", "it to wait", 20)
+        wait_until(lambda: state_of(session.pid) == "S", "it to wait")
         if session.written_until(FAR) < FAR:
             break
         os.kill(session.pid, signal.SIGHUP)
@@ -95,7 +95,7 @@ def test_a_handler_that_never_returns_does_not_hide_the_rest(
     session.add_event("note", "later")
     assert session.tail(after) == []
     monkeypatch.setattr(query, "MOST_LAG_S", 0.1)
-    wait_until(lambda: [event.text for event in session.tail(after)] == ["later"], "what comes later", 20)
+    wait_until(lambda: [event.text for event in session.tail(after)] == ["later"], "what comes later")
 
 
 def test_a_child_has_no_script_of_its_parents_threads(launch: Launch, build_program: Build) -> None:

@@ -162,14 +162,14 @@ def test_they_are_followed_on_when_the_program_was_rebuilt(
     program = tmp_path / "measures"
     shutil.copy2(build_program("measures", "-O1"), program)
     session = launch(program, patterns=["measure"], depth=1, sampling="off")
-    wait_until(lambda: arguments(session, "measure"), "a call", 20)
+    wait_until(lambda: arguments(session, "measure"), "a call")
     session.reader.read([ReadTarget("measured")])
     shutil.copy2(build_program("measures", "-O1", "-DMORE"), tmp_path / "new")
     (tmp_path / "new").rename(program)
     answer = session.trace(watch=[Watch("measured")])
     assert any("on disk" in warning for warning in answer.warnings)
     count = len(arguments(session, "measure"))
-    wait_until(lambda: len(arguments(session, "measure")) > count + 10, "calls", 20)
+    wait_until(lambda: len(arguments(session, "measure")) > count + 10, "calls")
     os.kill(session.pid, signal.SIGUSR1)
     assert status(session) == 0
     boxes = [call["box"] for call in arguments(session, "measure")]
@@ -189,7 +189,7 @@ def test_functions_of_a_replaced_copy_have_names(
             shutil.copy2(program, tmp_path / "new")
             (tmp_path / "new").rename(program)
             session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(tmp_path)), ["measure", "say"])
-            wait_until(lambda: arguments(session, "measure"), "a call", 20)
+            wait_until(lambda: arguments(session, "measure"), "a call")
             assert {str(call["tell"]) for call in arguments(session, "measure")} == {"&say"}
             session.stop()
         finally:

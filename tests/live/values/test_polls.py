@@ -229,7 +229,7 @@ def test_sql_has_the_text(session: Session) -> None:
 def test_a_library_that_comes_and_goes(launch: Launch, build_program: Build, build_plugin: Build) -> None:
     """A value, or an error, and never a crash; and nothing of what else comes to lie there."""
     session = launch(build_program("dlopens"), str(build_plugin()), "reload")
-    wait_until(lambda: session.reader.read([ReadTarget("plugin_rounds")])[0].error is None, "the library", 20)
+    wait_until(lambda: session.reader.read([ReadTarget("plugin_rounds")])[0].error is None, "the library")
     running = wait_until(lambda: (one := poll(session, "plugin_rounds", duration_ms=1500)).record.expected and one)
     done(running)
     seen = [((event.values or {}).get("plugin_rounds"), event.errors) for event in snapshots(session)]

@@ -65,7 +65,7 @@ def test_a_write_is_for_one_thread(build_program: Build, launch: Launch) -> None
     assert [result.previous for result in results] == [100, 101, 5, "thread 3"]
     assert of_all(session, "gLocal") == ["1000", "1001", "102", "103", "7"]
     assert of_all(session, "gName")[2:] == ['"thread 2"', '"written"', '"main"']
-    wait_until(lambda: of_all(session, "gSeen")[:4] == ["1000", "1001", "102", "103"], "the threads to see it", 20)
+    wait_until(lambda: of_all(session, "gSeen")[:4] == ["1000", "1001", "102", "103"], "the threads to see it")
 
 
 def test_a_thread_that_is_not_there(build_program: Build, launch: Launch) -> None:

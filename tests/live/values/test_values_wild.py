@@ -115,7 +115,7 @@ def test_pointers_out_of_any_memory_are_followed_or_refused(polled: Session) -> 
 def test_reads_while_libraries_come_and_go(launch: Launch, build_program: Build, build_plugin: Build) -> None:
     session = launch(build_program("dlopens"), str(build_plugin()), "reload")
     targets = [ReadTarget("plugin_rounds"), ReadTarget("told")]
-    wait_until(lambda: session.reader.read(targets)[0].error is None, "the library", 20)
+    wait_until(lambda: session.reader.read(targets)[0].error is None, "the library")
     for _ in range(RELOADS_READ):
         library, own = session.reader.read(targets)
         assert library.error is not None or library.value == 5

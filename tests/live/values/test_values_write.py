@@ -50,7 +50,7 @@ def printed(session: Session, asked: str = "gAsked") -> str:
     """The line that the program prints of what it has now."""
     before = text(session, "stdout").count("\n")
     write(session, asked, next(_NUMBERS))
-    wait_until(lambda: text(session, "stdout").count("\n") > before, "the program to print", 20)
+    wait_until(lambda: text(session, "stdout").count("\n") > before, "the program to print")
     return text(session, "stdout").splitlines()[-1]
 
 
@@ -324,7 +324,7 @@ def test_a_program_that_restricts_its_calls_is_not_made_to_call(build_program: B
     session = ready(launch(build_program("filtered", "-O0")))
     result = write(session, "gTempo", 140)
     assert (result.previous, result.is_atomic, value(session, "gTempo")) == (120, False, 140)
-    wait_until(lambda: value(session, "gSeen") == 140, "the program to see it", 20)
+    wait_until(lambda: value(session, "gSeen") == 140, "the program to see it")
 
 
 def test_from_python(build_program: Build, strobe_home: Path) -> None:

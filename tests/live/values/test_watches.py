@@ -212,7 +212,7 @@ def test_what_a_library_has_is_read_wherever_it_is_and_nowhere_when_it_is_gone(
     monkeypatch.setenv("STROBE_RECORDER", form)
     library = build(source_of("unloaded_library"), ("-shared", "-fPIC"), None, program_cache)
     session = launch(build_program("moves_library", "-O0"), str(library), patterns=["step"], sampling="off")
-    wait_until(lambda: "ready" in text(session, "stdout"), "the library", 20)
+    wait_until(lambda: "ready" in text(session, "stdout"), "the library")
     names = ["plugin_level", "plugin_shape", "plugin_chosen->sides", "plugin_chosen->name"]
     answer = session.trace(add=["plugin_run"], watch=[Watch(name) for name in names])
     assert answer.active_watches == names
@@ -238,10 +238,10 @@ def test_what_a_library_has_is_read_wherever_it_is_and_nowhere_when_it_is_gone(
 def test_a_watch_says_that_its_library_has_gone(launch: Launch, build_program: Build, program_cache: Path) -> None:
     library = build(source_of("plugin"), ("-shared", "-fPIC"), None, program_cache)
     session = launch(build_program("dlopens"), str(library), "leave", patterns=["main"])
-    wait_until(lambda: "ready" in text(session, "stdout"), "the library", 20)
+    wait_until(lambda: "ready" in text(session, "stdout"), "the library")
     session.trace(watch=[Watch("plugin_rounds")])
     os.kill(session.pid, signal.SIGUSR1)
-    wait_until(lambda: "closed" in text(session, "stdout"), "the library to go", 20)
+    wait_until(lambda: "closed" in text(session, "stdout"), "the library to go")
     answer = session.trace(add=["use"])
     assert [text for text in answer.warnings if "'plugin_rounds' is not read" in text and str(library) in text]
     os.kill(session.pid, signal.SIGUSR1)
@@ -254,7 +254,7 @@ def test_a_program_that_ends_as_it_unloads_one_has_not_failed(
     library = build(source_of("plugin"), ("-shared", "-fPIC"), None, program_cache)
     for _ in range(5):
         session = launch(build_program("leaves_library"), str(library), patterns=["step"])
-        wait_until(lambda session=session: events(session, "step"), "the library", 20)
+        wait_until(lambda session=session: events(session, "step"), "the library")
         session.trace(watch=[Watch("plugin_rounds")])
         os.kill(session.pid, signal.SIGUSR1)
         assert status(session) == 0

@@ -400,7 +400,7 @@ class Lane:
             return not found
 
         try:
-            wait_until(is_clean, "", 20)
+            wait_until(is_clean, "")
         except AssertionError:
             raise AssertionError(f"Strobe left in {one.title}:\n" + "\n".join(found)) from None
 

@@ -182,6 +182,7 @@ def test_a_stripped_program_has_the_functions_that_its_debug_information_names(b
         assert function.is_go and other.is_go
 
 
+@pytest.mark.long
 def test_a_program_for_macos_is_read_by_the_same_table(build_go: Callable[..., Path]) -> None:
     bare = ElfResolver().module(str(build_go("-ldflags=-s -w", GOOS="darwin", GOARCH="arm64")))
     own = {f.name: (Path(f.source_file or "").name, f.line) for f in bare.functions if f.name.startswith("main.")}
