@@ -135,7 +135,8 @@ struct strobe_header {
     uint64_t stopped_ticks;   /* when the recorder went off, as it may not read the clock any more; 0: it did not */
     uint64_t limited_ticks;   /* when the program began to limit its memory; 0: not that it is known */
     uint64_t evicted_ticks;   /* events from before may have been evicted with the last chunk of a hand; 0: none were */
-    uint8_t reserved3[3664];  /* zero */
+    uint64_t lost_no_clock;   /* as those above; calls of threads that may not read the clock */
+    uint8_t reserved3[3656];  /* zero */
 };
 
 /* A thread that recorded at least one call. Written by that thread; `tid` last. */

@@ -89,6 +89,7 @@ py::dict loss(const Segment& segment) {
     facts["evicted_until_ns"] = loss.evicted_until_ticks ? segment.to_ns(*loss.evicted_until_ticks) : -1;
     facts["sampled_out"] = loss.sampled_out;
     facts["lost_no_thread"] = loss.no_thread;
+    facts["lost_no_clock"] = loss.no_clock;
     facts["lost_reentrant"] = loss.reentrant;
     facts["lost_no_chunk"] = loss.no_chunk;
     facts["lost_no_totals"] = loss.no_totals;

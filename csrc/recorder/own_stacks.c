@@ -153,14 +153,22 @@ static void strobe_call_agent(void* argument) {
 
 /* For machine code in front of Frida's hook on the function that the dynamic linker calls when libraries come and go;
    `hook` changes no register. Signals are blocked. Meanwhile control->loading_thread is this thread; before, it may
-   have been as well, as the agent loads libraries of its own there. */
+   have been as well, as the agent loads libraries of its own there. The agent asks what time it is: where the thread
+   has given up the time stamp counter, it has it back meanwhile. */
 void strobe_tell_agent(struct strobe_recorder* recorder, void (*hook)(void*)) {
     uint64_t before = recorder->control->loading_thread;
     struct strobe_agent_call call;
+    int is_clockless;
     if (recorder->may_call_kernel && strobe_main_thread_has_ended()) {
         strobe_fetch_add32(&recorder->header->untold_libraries, 1);
         return;
     }
+    is_clockless = !strobe_may_read_clock(recorder);
+    if (is_clockless && !recorder->may_call_kernel) {
+        strobe_fetch_add32(&recorder->header->untold_libraries, 1);
+        return;
+    }
+    if (is_clockless) strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_SET_TSC, STROBE_TSC_READABLE, 0, 0, 0, 0);
     call.recorder = recorder;
     call.function = hook;
     recorder->control->loading_thread = strobe_thread_pointer();
@@ -169,4 +177,5 @@ void strobe_tell_agent(struct strobe_recorder* recorder, void (*hook)(void*)) {
     STROBE_COMPILER_BARRIER();
     /* never another thread, which may have left by a jump out of a handler */
     recorder->control->loading_thread = before == strobe_thread_pointer() ? before : 0;
+    if (is_clockless) strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_SET_TSC, STROBE_TSC_FAULTS, 0, 0, 0, 0);
 }

@@ -52,6 +52,10 @@
 #define STROBE_PAGE_BYTES 4096u
 #define STROBE_SIG_BLOCK 0 /* rt_sigprocmask(2) */
 #define STROBE_SIG_SETMASK 2
+#define STROBE_PR_GET_TSC 25 /* prctl(2) */
+#define STROBE_PR_SET_TSC 26
+#define STROBE_TSC_READABLE 1
+#define STROBE_TSC_FAULTS 2
 #define STROBE_THREAD_BLOCK_BYTES 2048u /* less than glibc's struct pthread has */
 #define STROBE_TEXT_PIECE 64u           /* bytes of wide text that are read before its end is looked for */
 #define STROBE_JUMPS (2 * STROBE_FUNCTION_CAPACITY)
@@ -362,6 +366,9 @@ void strobe_thread_shares_block(struct strobe_recorder* recorder);
 /* The state that records while `state` is busy; NULL where there is none to be had. As strobe_thread_begin. */
 struct strobe_thread_state* strobe_thread_nested(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                                  struct strobe_held_signals* held);
+/* Whether this thread may read the clock: where it has given up the time stamp counter (PR_SET_TSC), that would end it.
+   Yes where that cannot be found out: under a filter of system calls, with signals blocked. */
+int strobe_may_read_clock(const struct strobe_recorder* recorder);
 void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 /* The session has ended: threads begin anew in the next one. */
 void strobe_states_retire(struct strobe_recorder* recorder);

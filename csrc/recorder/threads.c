@@ -283,6 +283,19 @@ static struct strobe_thread_state* strobe_not_recorded(struct strobe_recorder* r
     return NULL;
 }
 
+int strobe_may_read_clock(const struct strobe_recorder* recorder) {
+    int32_t found = 0;
+    if (recorder->clock_kind != STROBE_CLOCK_TSC) return 1;
+    if (recorder->may_call_kernel) {
+        strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_TSC, (int64_t)&found, 0, 0, 0, 0);
+        return found != STROBE_TSC_FAULTS;
+    }
+#ifdef STROBE_CATCHES_FAULTS
+    if (strobe_may_touch(recorder, NULL)) return strobe_try_cycles();
+#endif
+    return 1;
+}
+
 static struct strobe_thread_state* strobe_thread_keyed(const struct strobe_recorder* recorder) {
     return (struct strobe_thread_state*)(recorder->thread_slot != 0 ? (void*)strobe_thread_word(recorder->thread_slot)
                                                                     : recorder->get_specific(recorder->thread_key));
@@ -308,6 +321,10 @@ STROBE_COLD struct strobe_thread_state* strobe_thread_begin(struct strobe_record
     }
     if (known != NULL && strobe_is_own_ended(known, tid)) return known;
     if (strobe_thread_is_agents(recorder)) return NULL; /* at each of its calls: before all states are looked at */
+    if (!strobe_may_read_clock(recorder)) {
+        strobe_fetch_add64(&recorder->header->lost_no_clock, 1);
+        return NULL;
+    }
     if (strobe_ticks(recorder) < recorder->no_state_before_ticks) return strobe_not_recorded(recorder);
     strobe_signals_hold(recorder, held);
     state = strobe_state_of(recorder, tid);

@@ -199,7 +199,7 @@ def _has_other_conditions(wanted: EventFilter) -> bool:
 
 def _add_missing(found: _Findings, reader: SessionReader, selection: Selection, loss: Loss, counts: _Counts) -> None:
     lost = reader.segment.loss()
-    uncounted = lost["lost_no_thread"] + lost["lost_reentrant"] + lost["lost_no_totals"]
+    uncounted = lost["lost_no_thread"] + lost["lost_no_clock"] + lost["lost_reentrant"] + lost["lost_no_totals"]
     if uncounted:
         found.doubts.append(f"{uncounted} calls could not be recorded and are in no total: they may have been of it.")
     if counts.calls == 0:

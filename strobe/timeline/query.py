@@ -116,7 +116,7 @@ class Timeline:
             evicted=counts["evicted"],
             evicted_until_ns=until_ns if until_ns >= 0 else None,
             sampled_out=counts["sampled_out"],
-            lost=counts["lost_no_thread"] + counts["lost_reentrant"] + counts["lost_no_chunk"],
+            lost=sum(counts[f"lost_{cause}"] for cause in ("no_thread", "no_clock", "reentrant", "no_chunk")),
             unwritten=unwritten,
             unwritten_reason=reason,
         )
@@ -144,6 +144,11 @@ class Timeline:
             found.append(
                 "The program, or a child of it, may not read the time stamp counter (PR_SET_TSC, or seccomp's strict "
                 f"mode) since {_seconds(segment, ticks)}: its calls are not recorded from then on."
+            )
+        if calls := segment.loss()["lost_no_clock"]:
+            found.append(
+                f"A thread of the program had given up the time stamp counter (PR_SET_TSC) before: {calls} calls of it "
+                "were not recorded."
             )
         return found
 

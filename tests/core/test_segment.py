@@ -35,6 +35,7 @@ def test_a_new_segment(path: str) -> None:
         "evicted_until_ns": -1,
         "sampled_out": 0,
         "lost_no_thread": 0,
+        "lost_no_clock": 0,
         "lost_reentrant": 0,
         "lost_no_chunk": 0,
         "lost_no_totals": 0,

@@ -63,7 +63,7 @@ def test_loss_is_told_exactly() -> None:
     assert wording.loss_lines(Loss()) == []
     assert wording.loss_lines(Loss(evicted=12_000_000, evicted_until_ns=1_500_000_000, lost=1)) == [
         "12,000,000 events evicted to make room for newer ones, up to +1.500000 s",
-        "1 event lost: no room in memory, too many threads at once, or handlers that interrupt one another",
+        "1 event lost: no room in memory, too many threads, one without clock, or handlers that interrupt one another",
     ]
 
 

@@ -17,8 +17,6 @@
 #define STROBE_SECCOMP_FILTER 2
 #define STROBE_SECCOMP_SET_STRICT 0 /* of the system call */
 #define STROBE_SECCOMP_SET_FILTER 1
-#define STROBE_PR_SET_TSC 26
-#define STROBE_TSC_FAULTS 2
 #define STROBE_SYS_SECCOMP 317
 #define STROBE_SYS_SETRLIMIT 160
 #define STROBE_SYS_PRLIMIT64 302
@@ -35,9 +33,17 @@
 enum strobe_register { STROBE_RDI, STROBE_RSI, STROBE_RDX, STROBE_RCX, STROBE_R8, STROBE_R9 };
 enum { STROBE_RETURN_ADDRESS = 10 }; /* as x86_64/registers.h has it on the stack */
 
+/* Ticks of now, also where the thread has given up the clock before: not as exactly then. */
+static uint64_t strobe_ticks_anyhow(const struct strobe_recorder* recorder) {
+    if (strobe_may_read_clock(recorder)) return strobe_ticks(recorder);
+    if (!recorder->may_call_kernel) return recorder->header->checked_ticks + 1;
+    return (strobe_kernel_ns() - recorder->header->start_monotonic_ns) / 1000 * recorder->sampling_window_ticks /
+           (uint64_t)(STROBE_SAMPLING_WINDOW_NS / 1000);
+}
+
 /* For the host; the first moment counts. */
 static void strobe_note_moment(uint64_t* place) {
-    if (*place == 0) *place = strobe_ticks(&strobe_recorder);
+    if (*place == 0) *place = strobe_ticks_anyhow(&strobe_recorder);
 }
 
 /* From now on no thread makes a system call for the recorder. What needs one is done before. For a child of vfork, too:

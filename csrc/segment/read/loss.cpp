@@ -37,6 +37,7 @@ Loss read_loss(const Segment& segment) {
     if (loss.evicted_until_ticks) loss.evicted_until_ticks = std::max(*loss.evicted_until_ticks, header.evicted_ticks);
     if (loss.evicted == 0) loss.evicted_until_ticks.reset();
     loss.no_thread = header.lost_no_thread;
+    loss.no_clock = header.lost_no_clock;
     loss.reentrant = header.lost_reentrant;
     loss.no_chunk = header.lost_no_chunk;
     loss.no_totals = header.lost_no_totals;

@@ -16,6 +16,7 @@ struct Loss {
     std::optional<uint64_t> evicted_until_ticks;
     uint64_t sampled_out = 0;
     uint64_t no_thread = 0;
+    uint64_t no_clock = 0;
     uint64_t reentrant = 0;
     uint64_t no_chunk = 0;
     uint64_t no_totals = 0;  // calls that the totals miss; their events are there

@@ -84,7 +84,7 @@ def loss_lines(loss: Loss) -> list[str]:
             f"{counted(loss.sampled_out, 'event')} left out by sampling of hot functions (--no-sampling keeps them)"
         )
     if loss.lost:
-        reasons = "no room in memory, too many threads at once, or handlers that interrupt one another"
+        reasons = "no room in memory, too many threads, one without clock, or handlers that interrupt one another"
         lines.append(f"{counted(loss.lost, 'event')} lost: {reasons}")
     if loss.unwritten:
         lines.append(f"{counted(loss.unwritten, 'line')} of output could not be written: {loss.unwritten_reason}")

@@ -49,7 +49,7 @@ def test_signals_blocked_in_what_a_handler_returns_to(build_program: Build, mana
         assert process.stdout.readline() == "ready\n"
         spec = LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS))
         session = manager.launch(spec, ["take"], sampling="off", depth=2)
-        wait_until(lambda: session.ended or _calls(session, "take") > enough, "calls", 100)
+        wait_until(lambda: session.ending() or _calls(session, "take") > enough, "calls", 100)
         session.stop()
         process.send_signal(signal.SIGUSR1)
         assert (process.communicate(timeout=60)[0], process.returncode) == ("right\n", 0)

@@ -53,6 +53,13 @@ static inline int strobe_try_touch(uint64_t at) {
     return !failed;
 }
 
+/* Reads the time stamp counter. 0 where the thread has given it up. */
+static inline int strobe_try_cycles(void) {
+    uint64_t failed;
+    __asm__ volatile(STROBE_FIXUP("rdtsc") : "=&c"(failed)::"rax", "rdx");
+    return !failed;
+}
+
 /* As strobe_compare_exchange32; -1 where nothing can be written. */
 static inline int strobe_try_exchange32(uint64_t at, uint32_t expected, uint32_t desired) {
     uint64_t failed;
