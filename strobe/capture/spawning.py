@@ -6,9 +6,8 @@ import contextlib
 import os
 import signal
 
-import frida
-
 from strobe.capture.agent.device import FRIDA_ERRORS, ROUTER
+from strobe.capture.agent.frida_import import frida
 from strobe.capture.attachable import refused
 from strobe.errors import StrobeError, failure
 

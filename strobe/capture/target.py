@@ -15,14 +15,13 @@ from functools import partial
 from io import FileIO
 from typing import Any, Literal
 
-import frida
-
 from strobe import threads
 from strobe.capture import program
 from strobe.capture.agent.agent_link import AgentLink
 from strobe.capture.agent.agent_threads import held, keep_signals_from
 from strobe.capture.agent.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.agent.extras_request import ExtrasRequest
+from strobe.capture.agent.frida_import import frida
 from strobe.capture.agent.frida_session import FridaSession
 from strobe.capture.attachable import check_owner, refused, wait_until_attachable
 from strobe.capture.code_patches import CodePatches, Probes

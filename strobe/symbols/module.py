@@ -65,6 +65,7 @@ class _Loaded:
     files: Stamps  # the module's own, and where others were looked for: read again when one is there, gone or replaced
     symbols: ModuleSymbols
     signatures: Signatures | None
+    cache_key: str = ""  # "" where it is not worth one
 
     @cached_property
     def details(self) -> ModuleDetails | None:
@@ -132,6 +133,20 @@ class ElfResolver:
         with self._lock:
             return self._load(path).unwind_tables
 
+    def derived(self, path: str, name: str, derive: Callable[[], bytes]) -> bytes:
+        """What `derive` makes of a module's symbols; where these are cached, that is, too, under `name`, which is to
+        change with what it makes. Errors as module()."""
+        with self._lock:
+            loaded = self._load(path)
+            key = loaded.cache_key and f"{loaded.cache_key}-{name}"
+            kept = self._cache.load(key) if key else None
+            if kept is not None and name in kept:
+                return kept[name]
+            made = derive()
+            if key and stamp(path) == loaded.files[path]:
+                self._cache.save(key, {name: made})
+            return made
+
     def _types_of(self, path: str, functions: Sequence[FunctionSymbol]) -> Sequence[SignatureTypes | None]:
         signatures = self._load(path).signatures
         return [None] * len(functions) if signatures is None else signatures.types_of(functions)
@@ -195,8 +210,10 @@ class ElfResolver:
             files = self._cache.prefix(name)
             known = _from_cache(image, key, self._cache.load(name), files)
             if known is not None:
+                known.cache_key = name
                 return known
             loaded, kept = self._read_anew(image, key, files)
+            loaded.cache_key = name
             if stamp(path) == own:  # else it was built anew meanwhile
                 # the first answer does not wait for the disk
                 threads.start("strobe-symbols", lambda: self._save(name, kept), threads.logged_only, daemon=False)

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import frida
-
 from strobe import resources, threads
 from strobe._abi import Refusal
 from strobe.capture import task_status
 from strobe.capture.agent.extras_request import ExtrasRequest
+from strobe.capture.agent.frida_import import frida
 from strobe.capture.probes import Plan, ProbeSpec, Trampoline
 from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
@@ -261,7 +260,7 @@ class AgentLink:
         self._call(self._script.unload)
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        cancellable = frida.Cancellable()  # type: ignore[no-untyped-call]
+        cancellable = frida.Cancellable()
         answered = threading.Event()
 
         def watch() -> None:

@@ -6,9 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import frida
-
 from strobe.capture.agent.frida_helper import FridaHelper
+from strobe.capture.agent.frida_import import frida
 from strobe.capture.limits import check_descriptors
 
 # frida's exceptions have no base of their own
@@ -48,7 +47,7 @@ class OutputRouter:
         with self._device_lock:
             if self._device is former:
                 self._former.append(former)
-                devices = frida.DeviceManager()  # type: ignore[no-untyped-call]
+                devices = frida.DeviceManager()
                 self._device = devices.get_device_by_type("local", 0)
                 self._device.on("output", self._receive)
             return self._device

@@ -22,9 +22,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import frida
-
 from strobe import threads
+from strobe.capture.agent.frida_import import frida
 from strobe.capture.children import started
 
 log = logging.getLogger(__name__)

@@ -10,13 +10,12 @@ import time
 from collections.abc import Collection, Iterator
 from typing import Any
 
-import frida
-
 from strobe import _core
 from strobe.capture import task_status
 from strobe.capture.agent.agent_socket import AgentSocket
 from strobe.capture.agent.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.agent.failed_attach import AttachAttempt
+from strobe.capture.agent.frida_import import frida
 from strobe.capture.agent.uninjection import Injection
 from strobe.capture.attachable import ATTACH_S, agent_count, has_agent, is_blocked, refused
 from strobe.errors import failure
@@ -193,7 +192,7 @@ class FridaSession:
 @contextlib.contextmanager
 def _cancelled_after(seconds: float) -> Iterator[None]:
     """Frida raises OperationCancelledError for what it has not done by then."""
-    cancellable = frida.Cancellable()  # type: ignore[no-untyped-call]
+    cancellable = frida.Cancellable()
     timer = threading.Timer(seconds, cancellable.cancel)
     timer.daemon = True
     timer.start()

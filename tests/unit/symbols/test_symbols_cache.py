@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -93,6 +94,22 @@ def test_damaged_files_are_made_anew(program: Path, strobe_home: Path) -> None:
         file.write_bytes(content)
         assert load(program) == first
         assert kept(strobe_home) == [file]
+
+
+def test_what_was_derived_is_kept_with_the_symbols(program: Path, tmp_path: Path, strobe_home: Path) -> None:
+    program = shutil.copy(program, tmp_path / "program")
+    load(program)
+    (symbols,) = kept(strobe_home)
+    assert ElfResolver().derived(str(program), "sum-1", lambda: b"first") == b"first"
+    assert ElfResolver().derived(str(program), "sum-1", lambda: b"second") == b"first"
+    assert ElfResolver().derived(str(program), "sum-2", lambda: b"second") == b"second"
+    files = [file for file in kept(strobe_home) if file != symbols]
+    assert len(files) == 2
+    for file in files:
+        file.write_bytes(b"no database" * 100)
+    assert ElfResolver().derived(str(program), "sum-1", lambda: b"third") == b"third"
+    subprocess.run([programs.require("strip"), "-g", str(program)], check=True, timeout=30)
+    assert ElfResolver().derived(str(program), "sum-1", lambda: b"fourth") == b"fourth"
 
 
 def test_another_version_is_not_read(program: Path, strobe_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
