@@ -83,7 +83,7 @@ rpc.exports = {
         return Process.enumerateModules().map(describe);
     },
 
-    /** From now on libraries are told of when they come and go; see modules.ts. `socket`: null where it is not known. False where none will be. */
+    /** From now on libraries are reported when they come and go; see modules.ts. `socket`: null where it is not known. False where none will be. */
     observeModules(socket: AgentSocket | null): boolean {
         connectedBy(socket);
         if (recorder === null) return false;

@@ -37,7 +37,7 @@ export function connectedBy(own: AgentSocket | null): void {
     socket = own;
 }
 
-/** The program has closed the agent's descriptors, as daemons do: nobody can be told anything, and no answer comes. */
+/** The program has closed the agent's descriptors, as daemons do: nothing can be reported, and no answer comes. */
 export function isCutOff(): boolean {
     return socket !== null && !isInode(...socket);
 }
@@ -67,8 +67,8 @@ export function describe(module: Module): ModuleAnswer {
 }
 
 /**
- * Calls back for libraries that come and go after this; Frida itself also tells of those that are there already.
- * `others`: something has changed that Frida does not see, libraries in namespaces of their own (dlmopen). False where nobody tells of any.
+ * Calls back for libraries that come and go after this; Frida itself also reports those that are there already.
+ * `others`: something has changed that Frida does not see, libraries in namespaces of their own (dlmopen). False where none will be reported.
  */
 export function observe(
     recorder: Recorder, added: (module: Module) => void, removed: (module: Module) => void, others: () => void,
@@ -112,7 +112,7 @@ function areConsistent(first: NativePointer): boolean {
     return true;
 }
 
-/** Tells the host, and waits for its answer, for as long as one can come. `module`: null where only the host can find it. */
+/** Reports to the host, and waits for its answer, for as long as one can come. `module`: null where only the host can find it. */
 export function announce(module: ModuleAnswer | null, recorder: Recorder | null): void {
     const ticket = `module-ready-${++announced}`;
     let isReady = false;
@@ -124,5 +124,5 @@ export function announce(module: ModuleAnswer | null, recorder: Recorder | null)
         send({ type: "module-added", module, ticket });
         for (let pause = LOOK_S; !isReady && !isLeaving && !isCutOff(); pause = Math.min(2 * pause, LONGEST_LOOK_S)) Thread.sleep(pause);
     }
-    if (!isReady && !isLeaving) recorder?.noteUntold();
+    if (!isReady && !isLeaving) recorder?.noteUnreported();
 }

@@ -74,7 +74,7 @@ export class Recorder {
     /** Since the session began. */
     readonly ticks: () => UInt64;
     /** A library came that the host will not learn of. */
-    readonly noteUntold: () => void;
+    readonly noteUnreported: () => void;
     private readonly replaceCode_: (address: NativePointer, bytes: NativePointer, count: number) => number;
     /** 0 where the memory cannot be written. */
     readonly store: (address: NativePointer, bytes: NativePointer, count: number) => number;
@@ -136,7 +136,7 @@ export class Recorder {
         this.letLeave_ = new NativeFunction(form.strobe_agent_let_leave, "uint32", []);
         this.release_ = library !== null || INTERCEPTOR_WRITES ? null : new NativeFunction(form.strobe_agent_release, "void", []);
         this.ticks = new NativeFunction(form.strobe_agent_ticks, "uint64", []);
-        this.noteUntold = new NativeFunction(form.strobe_agent_note_untold, "void", []);
+        this.noteUnreported = new NativeFunction(form.strobe_agent_note_unreported, "void", []);
         const setChanged = new NativeFunction(form.strobe_agent_set_libraries_changed, "void", ["pointer", "pointer"]);
         this.callAtChanges = (state, changed) => {
             this.changed = changed === null ? this.changed : new NativeCallback(changed, "void", []); // a thread may be there
@@ -310,7 +310,7 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
         "strobe_agent_move_watch", "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_script",
         "strobe_agent_set_libraries_changed", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
-        "strobe_agent_guard", "strobe_agent_loader_guard", "strobe_agent_let_leave", "strobe_agent_note_untold", "strobe_agent_ticks", "strobe_on_thread_end",
+        "strobe_agent_guard", "strobe_agent_loader_guard", "strobe_agent_let_leave", "strobe_agent_note_unreported", "strobe_agent_ticks", "strobe_on_thread_end",
         "strobe_native_begin", "strobe_native_observe", "strobe_native_observed_name",
         "strobe_native_catch_faults", "strobe_native_leave_faults", "strobe_native_traces_library",
         "strobe_agent_recorder"];

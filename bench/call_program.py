@@ -1,7 +1,7 @@
 """The program whose calls are traced: one function for each kind of arguments, called in a loop by a number of threads.
 
 It times batches and prints, as one JSON document, ns per call: `best` batch and `all` batches together, of each thread;
-and what memory it took at most. The best batch is what the call costs where nobody else wants the CPU in this moment.
+and what memory it took at most. The best batch is what the call costs where nobody else wants the CPU at this moment.
 """
 
 from __future__ import annotations

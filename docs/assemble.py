@@ -34,7 +34,7 @@ def assemble(folder: Path) -> None:
 
 
 def _put(path: Path, target: Path, inside: str) -> None:
-    """`inside`: how a page outside of docs/ names it."""
+    """`inside`: how a page outside docs/ names it."""
     target.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".md":
         text = _LINK.sub(lambda found: found[1] + _moved(found[2], inside), path.read_text())

@@ -1,6 +1,6 @@
 """The native core. Ticks are of the segment's clock; `*_ns` are nanoseconds since session start.
 
-A file that cannot be opened is an OSError; a file that is no segment, or a damaged one, is a ValueError.
+A file that cannot be opened is an OSError; a file that is not a segment, or a damaged one, is a ValueError.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Dwarf:
         has_code_at_zero: bool = False,
     ) -> None: ...
     def scan(self, executable: Sequence[tuple[int, int]], threads: int = 0) -> DwarfIndex:
-        """All there is, in one pass. `executable`: [start, end) of sections with code, outside of which functions are
+        """All there is, in one pass. `executable`: [start, end) of sections with code, outside which functions are
         left out; empty: nowhere. `threads` 0: as many as the machine runs at once, 8 at most."""
     def qualified_name(self, die: int) -> str:
         """Name with the names of all that encloses it; `{unnamed}` and `(anonymous namespace)` where there is none."""
@@ -129,7 +129,7 @@ class Segment:
     def used_chunks(self) -> int:
         """Chunks that were ever claimed."""
     def damage(self) -> str:
-        """What is left of a file that was cut short, in words; "" while it is whole. What is gone reads as zeros."""
+        """What is left of a file that was truncated, in words; "" while it is whole. What is gone reads as zeros."""
     def to_ns(self, ticks: int) -> int:
         """Nanoseconds from session start to the moment of these ticks, rounded down."""
     def ticks_from_ns(self, ns: int) -> int:
@@ -147,7 +147,7 @@ class Segment:
     def exit_state(self) -> tuple[int, int]:
         """(STROBE_EXIT_*, exit code)."""
     @property
-    def untold_libraries(self) -> int:
+    def unreported_libraries(self) -> int:
         """Loaded when the agent could no longer tell the host of them."""
     @property
     def forked_children(self) -> int:
@@ -186,7 +186,7 @@ def plain_names(demangled: Sequence[str]) -> list[str]:
     Rust's hash."""
 
 def scoped_names(names: Sequence[str]) -> list[str]:
-    """Names as patterns see them: in one spelling whatever compiler wrote them, U+001F for `::` outside of brackets."""
+    """Names as patterns see them: in one spelling whatever compiler wrote them, U+001F for `::` outside brackets."""
 
 def edit_distances(wanted: str, texts: Sequence[str], part: bool = False) -> list[int]:
     """By how many letters each text differs from `wanted` (its first 64 bytes): inserted, left out, replaced, or two

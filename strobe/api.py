@@ -168,7 +168,7 @@ class ProgramSession:
 
     @property
     def children(self) -> tuple[int, ...]:
-        """Process ids of forked children that are recorded on, though the program itself has ended."""
+        """Process ids of forked children that are still recorded, though the program itself has ended."""
         return self._session.children
 
     def wait_for_children(self, timeout: float | None = None) -> None:

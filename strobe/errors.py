@@ -24,7 +24,7 @@ class Code(StrEnum):
 
 
 class StrobeError(Exception):
-    """A failure that is told to the user: `code`, what was wrong, and what to try.
+    """A failure that the user sees: `code`, what was wrong, and what to try.
 
     `str(error)` begins with the code, as the tools' contract asks.
     """
@@ -36,8 +36,12 @@ class StrobeError(Exception):
         self.next_step = next_step
 
     def __str__(self) -> str:
-        text = f"{self.code}: {self.message}"
-        return f"{text} {self.next_step}" if self.next_step else text
+        return f"{self.code}: {self.sentences}"
+
+    @property
+    def sentences(self) -> str:
+        """What was wrong and what to try, without the code: for one failure among several results."""
+        return f"{self.message} {self.next_step}" if self.next_step else self.message
 
 
 Interface = Literal["mcp", "cli", "python"]
@@ -75,6 +79,29 @@ _COMMANDS: dict[Interface, dict[str, str]] = {
         "anyway": "missing_ok=True",
     },
 }
+# what a parameter is called, where it is not called as over MCP
+_FIELDS: dict[Interface, dict[str, str]] = {
+    "mcp": {},
+    "cli": {
+        "eventType": "--type",
+        "minDurationNs": "--min-duration",
+        "limit": "--limit",
+        "offset": "--offset",
+        "timeFrom": "--from",
+        "timeTo": "--to",
+        "serializationDepth": "--depth",
+    },
+    "python": {
+        "eventType": "event_type",
+        "sourceFile": "source_file",
+        "returnValue": "return_value",
+        "threadName": "thread_name",
+        "minDurationNs": "min_duration_ns",
+        "timeFrom": "time_from",
+        "timeTo": "time_to",
+        "serializationDepth": "depth",
+    },
+}
 _interface: Interface = "python"
 
 # name of the failure -> (code, what was wrong, what to try); `{facts}` are filled in by `failure`
@@ -90,12 +117,12 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "damaged_elf": (
         Code.VALIDATION_ERROR,
         "'{path}' is an ELF file that cannot be read: {reason}.",
-        "It may be cut short or damaged; build or copy it again.",
+        "It may be truncated or damaged; build or copy it again.",
     ),
     "damaged_macho": (
         Code.VALIDATION_ERROR,
         "'{path}' is a Mach-O file that cannot be read: {reason}.",
-        "It may be cut short or damaged; build or copy it again.",
+        "It may be truncated or damaged; build or copy it again.",
     ),
     "macho_program": (
         Code.VALIDATION_ERROR,
@@ -137,24 +164,24 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     ),
     "process_stopped": (
         Code.ATTACH_FAILED,
-        "Process {pid} is stopped, by SIGSTOP or by Ctrl-Z in its terminal: nothing can be put into it.",
-        "Let it go on and attach again: kill -CONT {pid}",
+        "Process {pid} is stopped, by SIGSTOP or by Ctrl-Z in its terminal: Strobe's agent cannot be injected.",
+        "Continue it and attach again: kill -CONT {pid}",
     ),
     "recorded_already": (
         Code.ATTACH_FAILED,
-        "Process {pid} is recorded already, by session '{session}'.",
+        "Process {pid} is already recorded by session '{session}'.",
         "Use that session, or stop it first; a process is recorded by one session at a time.",
     ),
     "process_blocked": (
         Code.ATTACH_FAILED,
-        "Process {pid} could not be observed within {seconds} s: its main thread is kept waiting by the kernel.",
+        "Process {pid} could not be observed within {seconds} s: its main thread is blocked in the kernel.",
         "See what it waits for: cat /proc/{pid}/wchan (a child of vfork, a disk, a network file system); then attach "
         "again.",
     ),
     "agent_silent": (
         Code.ATTACH_FAILED,
         "Process {pid} could not be observed: Frida's agent did not start in it: {reason}.",
-        "A machine that is very busy may be the reason: attach again when it is less so.",
+        "The machine may be too busy: attach again when it is less so.",
     ),
     "launch_failed": (Code.ATTACH_FAILED, "'{path}' could not be started under observation: {reason}.", "{hint}"),
     "session_not_found": (
@@ -184,14 +211,14 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     ),
     "agent_stays": (
         Code.INTERNAL,
-        "Nothing of process {pid} is recorded any more, but the agent stays in the process: a thread is in its "
-        "code, as under a signal handler that waits.",
-        "It does no harm there. Attaching and stopping once more ends it, when the thread has left.",
+        "Process {pid} is no longer recorded, but the agent stays in the process: a thread is in the agent's code, "
+        "for example below a signal handler that waits.",
+        "It does no harm there. To remove it, attach and stop once more when the thread has left.",
     ),
     "execs_again": (
         Code.READ_FAILED,
-        "Process {pid} becomes another program by exec again and again: its memory cannot be read as that of one.",
-        "Read it when it has settled.",
+        "Process {pid} keeps calling exec: it became another program during each attempt to read its memory.",
+        "Read it when it stays one program.",
     ),
     "agent_failed": (
         Code.INTERNAL,
@@ -200,13 +227,13 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     ),
     "no_memory_there": (
         Code.LIMIT_REACHED,
-        "Process {pid} has no memory for the recorder, which reserves some 2 GB of addresses.",
-        "Raise the limits of its memory (ulimit -v, ulimit -d), or set events.maxPerSession lower.",
+        "Process {pid} has no room for the recorder, which reserves about 2 GB of address space.",
+        "Raise its memory limits (ulimit -v, ulimit -d), or set events.maxPerSession lower.",
     ),
     "still_starting": (
         Code.LIMIT_REACHED,
         "Session '{session_id}' is still being started.",
-        "Ask again in a few seconds; on a busy machine it takes longer.",
+        "Try again in a few seconds; on a busy machine it takes longer.",
     ),
     "owned_elsewhere": (
         Code.SESSION_EXISTS,
@@ -223,7 +250,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "nothing_traced": (
         Code.INVALID_PATTERN,
         "{reason}",
-        "Where that is right, as for a library that is loaded later, say {anyway}.",
+        "If that is expected, for example for a library that is loaded later, pass {anyway}.",
     ),
     "links_gone": (
         Code.PROCESS_EXITED,
@@ -246,7 +273,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "debug_info_unreadable": (
         Code.READ_FAILED,
         "The debug information of '{path}' cannot be read where {what} is described: {reason}.",
-        "It may be damaged, or of a kind that is not known yet; build the file again.",
+        "It may be damaged, or in a form that Strobe does not know; build the file again.",
     ),
     "no_code_at_line": (Code.NO_CODE_AT_LINE, "There is no code at {file}:{line}.", "{hint}"),
     "unknown_source_file": (Code.NO_CODE_AT_LINE, "'{path}' was not built from a source file '{file}'.", "{hint}"),
@@ -271,13 +298,13 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     ),
     "call_too_long": (
         Code.LIMIT_REACHED,
-        "{tool} did not finish within {seconds} s; it goes on in the background.",
-        "See what came of it with {sessions}, then ask again.",
+        "{tool} did not finish within {seconds} s; it continues in the background.",
+        "Check its result with {sessions}, then try again.",
     ),
     "too_many_calls": (
         Code.LIMIT_REACHED,
         "{count} calls are already running.",
-        "Wait for one of them, then ask again.",
+        "Wait for one of them, then try again.",
     ),
     "watch_failed": (Code.WATCH_FAILED, "'{what}' cannot be watched: {reason}.", "{hint}"),
     "too_many_watches": (
@@ -304,17 +331,17 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "events_unreadable": (
         Code.INTERNAL,
         "The events of session '{session_id}' cannot be read: {reason}.",
-        "Its output and settings are still there; delete it with {delete} when it is of no use.",
+        "Its output and settings are kept; delete it with {delete} if you do not need them.",
     ),
     "sql_too_long": (
         Code.LIMIT_REACHED,
         "The statement did not end within {seconds} s.",
-        "Give it conditions that leave less to look at, or more time.",
+        "Add conditions so that it reads fewer rows, or allow more time.",
     ),
     "sql_too_much": (
         Code.LIMIT_REACHED,
         "The statement has more than {rows} rows.",
-        "Give it a limit, or let it count: select function, count(*) … group by 1.",
+        "Add a limit, or aggregate: select function, count(*) … group by 1.",
     ),
     "bad_sql": (Code.VALIDATION_ERROR, "SQLite rejected the statement: {reason}.", "The view is called 'events'."),
     "bad_expression": (
@@ -337,12 +364,12 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "address_unreadable": (Code.READ_FAILED, "Address not readable: {address}{at}.", ""),
     "too_many_dereferences": (
         Code.LIMIT_REACHED,
-        "More than {limit} pointers are followed in one expression.",
+        "One expression follows at most {limit} pointers.",
         "{hint}",
     ),
     "thread_local_unread": (
         Code.READ_FAILED,
-        "'{what}' is thread-local, and where thread {thread} has its own was not found: {reason}.",
+        "'{what}' is thread-local, and the copy of thread {thread} was not found: {reason}.",
         "Keep a pointer to it in a global, and read that.",
     ),
     "read_refused": (
@@ -357,12 +384,12 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     ),
     "written_const": (
         Code.WRITE_FAILED,
-        "'{what}' is const ({type}): the program may have its value in its code, and reads it no more.",
+        "'{what}' is const ({type}): the compiler may have put its value into the code, which would not see a change.",
         "To write the memory nevertheless, cast its address: *(int*)&x.",
     ),
     "written_nowhere": (
         Code.WRITE_FAILED,
-        "'{what}' ({type}) has no place in memory that a value could be written to.",
+        "'{what}' ({type}) is not an lvalue: it has no place in memory to write to.",
         "Name a variable, or a part of one.",
     ),
     "written_twice": (
@@ -372,19 +399,20 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     ),
     "written_local": (
         Code.WRITE_FAILED,
-        "Variable '{what}' not found in debug symbols. Locals and arguments cannot be written: no thread is paused.",
+        "Variable '{what}' not found in debug symbols. Locals and arguments cannot be written: Strobe does not pause "
+        "threads.",
         "{hint}",
     ),
     "no_address": (
         Code.WRITE_FAILED,
-        "'{expression}' is no address.",
+        "'{expression}' is not an address.",
         'Valid: "0x…", null, "&gFoo", "(Node*)0x…".',
     ),
     "address_unwritable": (Code.WRITE_FAILED, "Nothing is mapped at {address}, for {what}.", ""),
     "memory_read_only": (
         Code.WRITE_FAILED,
-        "'{what}' lies in memory that is not to be written: {mapping}.",
-        "Constants, texts in quotes and code lie there; nothing was written.",
+        "'{what}' lies in memory that must not be written: {mapping}.",
+        "Constants, string literals, code and Strobe's own data lie in such memory; nothing was written.",
     ),
     "not_written": (
         Code.WRITE_FAILED,
@@ -397,7 +425,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "'{what}' is not allocated yet for thread {thread}, which has used no thread-local of {module} so far.",
         "Read it when that thread has run code that uses it.",
     ),
-    "too_much_read": (Code.LIMIT_REACHED, "The value takes {bytes} bytes of an answer of {limit}.", "{hint}"),
+    "too_much_read": (
+        Code.LIMIT_REACHED,
+        "The value takes {bytes} bytes; an answer holds {limit}.",
+        "{hint}",
+    ),
     "home_unusable": (
         Code.VALIDATION_ERROR,
         "'{path}' cannot be used as Strobe's home: {reason}.",
@@ -415,9 +447,14 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
 
 
 def failure(name: str, **facts: object) -> StrobeError:
-    """The error called `name` in the table, with its facts filled in; a missing `hint` becomes empty."""
+    """The error called `name` in the table, with its facts filled in.
+
+    A missing `hint` becomes empty; `field` is a parameter as MCP calls it, shown as the interface calls it.
+    """
     code, message, next_step = _TABLE[name]
     facts.setdefault("hint", "")
+    if "field" in facts:
+        facts["field"] = field_name(str(facts["field"]))
     return StrobeError(code, message.format(**facts), next_step.format(**command_names(), **facts).strip())
 
 
@@ -425,6 +462,11 @@ def speak_to(interface: Interface) -> None:
     """From now on errors of this process name the commands of `interface`. A process serves one; Python at first."""
     global _interface
     _interface = interface
+
+
+def field_name(name: str) -> str:
+    """What the interface of this process calls a parameter that MCP calls `name`."""
+    return _FIELDS[_interface].get(name, name)
 
 
 def command_names() -> Mapping[str, str]:

@@ -37,6 +37,6 @@ ANSWER_BYTES = 12_000  # of a tool's answer, unless more is asked for
 WAIT_ANSWER_BYTES = 8_000  # of one that was waited for
 WAIT_MS = (100, 45_000)
 WARNINGS = 20  # in an answer
-WARNING_CHARACTERS = 400
+WARNING_CHARACTERS = 8_000  # of all of them; one that does not fit is left out as a whole
 SQL_ROWS = 1_000_000
 SQL_SECONDS = 60.0  # that a statement may take

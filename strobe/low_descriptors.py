@@ -58,7 +58,7 @@ def low_descriptors_taken() -> Iterator[list[int]]:
 def fridas_descriptors(pid: int) -> list[int]:
     """Those that the process has only because Frida has started it."""
     found = []
-    with contextlib.suppress(OSError):  # it has ended, which is told elsewhere
+    with contextlib.suppress(OSError):  # it has ended, which is reported elsewhere
         for entry in Path(f"/proc/{pid}/fd").iterdir():
             with contextlib.suppress(OSError):
                 if str(entry.readlink()).startswith(_FRIDAS):

@@ -166,7 +166,7 @@ class LaunchSpec:
 
 @dataclass(frozen=True, slots=True)
 class ExitStatus:
-    """How the program ended: `code` by exit, `signal` by a signal; both None where it could not be learnt."""
+    """How the program ended: `code` by exit, `signal` by a signal; both None where it is not known."""
 
     code: int | None = None
     signal: int | None = None
@@ -390,4 +390,4 @@ class SessionSummary:
     signal: str | None
     project_root: str | None
     folder: Path
-    children: tuple[int, ...] = ()  # that are recorded on, after the end of `pid`
+    children: tuple[int, ...] = ()  # that are still recorded, after the end of `pid`

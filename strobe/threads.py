@@ -1,4 +1,4 @@
-"""Threads of the host, and callbacks that others' threads make. Each has an owner, who is told of any exception.
+"""Threads of the host, and callbacks that others' threads make. Each has an owner, to whom any exception is reported.
 
 A thread that dies in silence leaves somebody waiting for ever: for the end of a program, for an answer, for a row in
 the database. So none is started but here (a test looks), and none without saying what its failure means.

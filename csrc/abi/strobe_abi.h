@@ -122,7 +122,7 @@ struct strobe_header {
     uint32_t totals_used;  /* atomic add; totals entries handed out, entry 0 included; may pass the capacity */
     uint32_t exit_state;   /* STROBE_EXIT_* */
     int32_t exit_code;
-    uint32_t untold_libraries; /* atomic add; loaded when the agent could no longer tell the host of them */
+    uint32_t unreported_libraries; /* atomic add; loaded when the agent could no longer report them to the host */
     /* events that could not be written; all atomic adds, all off the hot path */
     uint64_t lost_no_thread;  /* no thread state was free */
     uint64_t lost_reentrant;  /* a signal handler ran traced functions in the middle of a write */

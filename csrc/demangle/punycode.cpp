@@ -24,7 +24,7 @@ uint64_t adapted(uint64_t delta, uint64_t length, bool is_first) {
     return k + (kBase - kMin + 1) * delta / (delta + kSkew);
 }
 
-// One number of variable length from the front of `text`; none where it is cut short or too large.
+// One number of variable length from the front of `text`; none where it is truncated or too large.
 std::optional<uint64_t> take_number(std::string_view& text, uint64_t bias) {
     uint64_t number = 0, weight = 1;
     for (uint64_t k = kBase;; k += kBase) {

@@ -1,4 +1,4 @@
-// A file mapped for reading that somebody may cut short at any time, as a build does with the program it replaces.
+// A file mapped for reading that somebody may truncate at any time, as a build does with the program it replaces.
 #pragma once
 
 #include <cstddef>

@@ -82,7 +82,7 @@ struct Escape {
 constexpr std::array<Escape, 8> kEscapes = {
     {{"LT", "<"}, {"GT", ">"}, {"RF", "&"}, {"BP", "*"}, {"LP", "("}, {"RP", ")"}, {"C", ","}, {"SP", "@"}}};
 
-// The letter of `u7e`; none where it is no letter.
+// The letter of `u7e`; none where it is not a letter.
 std::optional<uint32_t> letter_of(std::string_view code) {
     constexpr size_t kMostDigits = 6;
     const std::string_view digits = code.substr(std::min<size_t>(code.size(), 1));

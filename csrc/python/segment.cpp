@@ -71,7 +71,7 @@ py::list tail(const Segment& segment, uint64_t after, size_t limit, int64_t sett
 py::list threads(const Segment& segment) {
     py::list rows;
     for (const Thread& thread : segment.threads()) {
-        // A thread's name is any bytes; what is no UTF-8 is shown as U+FFFD.
+        // A thread's name is any bytes; what is not UTF-8 is shown as U+FFFD.
         const auto name = py::reinterpret_steal<py::str>(
             PyUnicode_DecodeUTF8(thread.name.data(), static_cast<Py_ssize_t>(thread.name.size()), "replace"));
         rows.append(py::make_tuple(thread.index, thread.pid, thread.tid, name));
@@ -138,7 +138,7 @@ void add_segment(py::module_& module) {
                  return py::make_tuple(state.state, state.code);
              })
         .def_property_readonly("forked_children", live(&strobe_header::forked_children))
-        .def_property_readonly("untold_libraries", live(&strobe_header::untold_libraries))
+        .def_property_readonly("unreported_libraries", live(&strobe_header::unreported_libraries))
         .def_property_readonly("limited_ticks", live(&strobe_header::limited_ticks))
         .def_property_readonly("checked_ticks", live(&strobe_header::checked_ticks))
         .def_property_readonly("filtered_ticks", live(&strobe_header::filtered_ticks))

@@ -2,7 +2,7 @@
 
 #include "machine.h"
 
-static void recipe_spoil(struct recipe_run* run, uint32_t status, uint64_t address) {
+static void recipe_fail(struct recipe_run* run, uint32_t status, uint64_t address) {
     run->place.status = status;
     run->place.value = address;
     run->place.step = run->at;
@@ -29,7 +29,7 @@ struct recipe_word strobe_recipe_number_at(struct recipe_run* run, uint64_t addr
 
 int strobe_recipe_step_budget_exhausted(struct recipe_run* run) { return ++run->executed >= run->most_steps; }
 
-/* The word at an address; spoils the place where it cannot be read. */
+/* The word at an address; where it cannot be read the place fails with it. */
 static int recipe_word_at(struct recipe_run* run, uint64_t address, uint64_t* word) {
     struct recipe_word found = strobe_recipe_number_at(run, address, 8);
     *word = found.value;
@@ -41,7 +41,7 @@ static void recipe_dereference(struct recipe_run* run, int64_t offset) {
     uint64_t word, from = run->place.value + (uint64_t)offset;
     if (run->place.status != STROBE_RECIPE_OK || !recipe_word_at(run, from, &word)) return;
     if (word == 0)
-        recipe_spoil(run, STROBE_RECIPE_NULL, from);
+        recipe_fail(run, STROBE_RECIPE_NULL, from);
     else
         run->place.value = word;
 }

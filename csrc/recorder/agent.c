@@ -58,7 +58,7 @@ int strobe_agent_add_unwinder(uint64_t address) {
     return 1;
 }
 
-/* The probe for _exit: the kernel does not tell a program's exit status to anybody but its parent. The offsets are
+/* The probe for _exit: the kernel reports a program's exit status only to its parent. The offsets are
    those of strobe_agent_probe_offsets. */
 void* strobe_agent_exit_probe(uint32_t cpu_offset, uint32_t rdi_offset) {
     return strobe_exit_probe_write(&strobe_recorder, cpu_offset, rdi_offset);
@@ -112,7 +112,7 @@ int strobe_agent_catches_returns(void) { return (int)strobe_recorder.catch_retur
 void* strobe_agent_recorder(void) { return &strobe_recorder; }
 
 /* A library came, and the host will not learn of it. */
-void strobe_agent_note_untold(void) { strobe_fetch_add32(&strobe_recorder.header->untold_libraries, 1); }
+void strobe_agent_note_unreported(void) { strobe_fetch_add32(&strobe_recorder.header->unreported_libraries, 1); }
 
 /* Ticks since the session began. */
 uint64_t strobe_agent_ticks(void) { return strobe_ticks(&strobe_recorder); }

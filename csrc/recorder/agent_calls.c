@@ -1,6 +1,6 @@
 /*
  * What the agent calls, the program does not call: nothing of it is recorded. The agent has threads of its own, and it
- * runs in threads of the program: where these tell it of a library, and in scripts (extras.c).
+ * runs in threads of the program: where these report a library to it, and in scripts (extras.c).
  *
  * glibc keeps in a thread's control block the function that the thread began with. That of the agent's threads lies in
  * the agent's code, or in the memory from which Frida's loader has loaded it.

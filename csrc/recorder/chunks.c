@@ -82,7 +82,7 @@ int strobe_owner_has_ended(const struct strobe_recorder* recorder, uint32_t owne
     return strobe_syscall(STROBE_SYS_KILL, owner, 0, 0, 0, 0, 0) == -STROBE_ESRCH;
 }
 
-/* Events from before now may be gone, and no later chunk of the same hand tells so. */
+/* Events from before now may be gone, and no later chunk of the same hand says so. */
 static void strobe_note_evicted(const struct strobe_recorder* recorder) {
     uint64_t ticks = strobe_ticks(recorder);
     uint64_t* noted = &recorder->header->evicted_ticks;

@@ -1,5 +1,5 @@
 /*
- * Code of the agent that runs in threads of the program: scripts, and what is told of libraries that come and go. It
+ * Code of the agent that runs in threads of the program: scripts, and reports of libraries that come and go. It
  * takes some 20 KB of stack, which the program has not counted with, and has cancellation points where the program has
  * none. So it runs on a stack of its own, and cancellation is off meanwhile.
  */
@@ -137,7 +137,7 @@ struct strobe_agent_call {
     void (*function)(void*);
 };
 
-/* Frida tells the agent of the program's own namespace alone. */
+/* Frida reports libraries of the program's own namespace alone. */
 static void strobe_call_hook(void* argument) {
     const struct strobe_agent_call* call = (const struct strobe_agent_call*)argument;
     void (*changed)(void) = *(void (*const volatile*)(void))&call->recorder->libraries_changed;
@@ -160,7 +160,7 @@ void strobe_tell_agent(struct strobe_recorder* recorder, void (*hook)(void*)) {
     struct strobe_agent_call call;
     int is_clockless;
     if (recorder->may_call_kernel && strobe_main_thread_has_ended()) {
-        strobe_fetch_add32(&recorder->header->untold_libraries, 1);
+        strobe_fetch_add32(&recorder->header->unreported_libraries, 1);
         return;
     }
     is_clockless = !strobe_may_read_clock(recorder);

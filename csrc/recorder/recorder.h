@@ -138,7 +138,7 @@ struct strobe_control {
     uint32_t agent_calls;    /* threads in code that goes with the agent, save those that have a place in
                                 strobe_recorder.inside; behind has_agent, as machine code has it */
     uint32_t is_own;         /* this memory is the process's own: 0 in a child until it is recorded */
-    uint64_t loading_thread; /* thread pointer of the one that has told the agent of a library, and is in its code; 12
+    uint64_t loading_thread; /* thread pointer of the one that reports a library to the agent, and is in its code; 12
                                 bytes behind has_agent. Who comes there has the dynamic linker's lock. */
 };
 
@@ -344,7 +344,7 @@ void strobe_thread_slot_find(struct strobe_recorder* recorder);
 /* Finds tid_offset. */
 void strobe_tid_offset_find(struct strobe_recorder* recorder);
 uint32_t strobe_own_tid(const struct strobe_recorder* recorder);
-/* The state of this thread; NULL where it has none. For what happens outside of traced calls. */
+/* The state of this thread; NULL where it has none. For what happens outside traced calls. */
 struct strobe_thread_state* strobe_thread_known(const struct strobe_recorder* recorder);
 /* Prepares up to `count` states, so that a thread can begin with one of them without a system call. */
 void strobe_states_prepare(struct strobe_recorder* recorder, uint32_t count);

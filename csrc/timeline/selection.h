@@ -39,7 +39,7 @@ struct Selection {
     bool nothing = false;         // the constraints contradict each other
     std::vector<uint64_t> hosts;  // numbers of the host's events to merge in, ascending
     uint64_t skip = 0;            // leave out so many of the merged events
-    std::string key;              // equal for equal selections of calls; empty where that cannot be told
+    std::string key;              // equal for equal selections of calls; empty where that is not known
 };
 
 // xBestIndex of every table here. `roles` has one entry per column. What the scan evaluates it evaluates

@@ -16,7 +16,7 @@ namespace strobe::timeline {
 
 constexpr int kTotalsColumns = 18;
 
-// self_ticks where it is not known: events that were kept do not tell who called whom.
+// self_ticks where it is not known: events that were kept do not say who called whom.
 constexpr uint64_t kUnknownTicks = UINT64_MAX;
 
 // What both tables have of one function in one thread. `own_ticks`: the durations without what was spent in calls that

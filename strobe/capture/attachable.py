@@ -17,7 +17,7 @@ ATTACH_S = 20.0  # for what is over soon, such as a slow disk; then again for th
 _POLL_S = 0.01
 _WRITES = " rw-s "
 _AGENT = "frida-agent"
-_EMPTIED = "'{path}' is empty, though it is mapped: whoever reads what is mapped ends the process"
+_EMPTIED = "'{path}' is empty although it is mapped: reading the mapping would kill the process"
 _EMPTIED_HINT = "It was truncated while the process uses it. Start the program again."
 _MAGIC = _abi.MAGIC.to_bytes(8, "little")
 
@@ -44,7 +44,7 @@ def check_owner(pid: int) -> None:
     except (OSError, ValueError, LookupError):
         return
     if theirs not in (0, os.geteuid()):
-        reason = f"it runs as user {theirs}, Strobe as {os.geteuid()}, and the recording is a file of one user"
+        reason = f"it runs as user {theirs}, Strobe as {os.geteuid()}, and a recording belongs to one user"
         hint = f"Run Strobe as that user: sudo -u '#{theirs}' …"
         raise failure("attach_refused", pid=pid, reason=reason, hint=hint)
 
@@ -75,7 +75,7 @@ def refused(pid: int, reason: object, is_permission: bool) -> StrobeError:
             " process Strobe did not start."
         )
     else:
-        hint = "Try again; where it stays so, start the program under Strobe."
+        hint = "Try again; if it fails again, start the program under Strobe."
     return failure("attach_refused", pid=pid, reason=reason, hint=hint)
 
 

@@ -9,7 +9,7 @@ import threading
 import weakref
 from pathlib import Path
 
-_POLL_MS = 500  # a child that execs is recorded no more, and nothing tells of that
+_POLL_MS = 500  # a child that execs is no longer recorded, and exec is not reported
 _LOOKS = 3  # one that forks and ends while the list is read hides the other from the first
 _START_FIELD = 19  # of /proc/PID/stat behind the name (proc(5)): clock ticks from boot
 _WRITES = " rw-s "  # who only reads the segment is another Strobe process

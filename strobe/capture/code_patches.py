@@ -131,11 +131,11 @@ class CodePatches:
         return [_RESULTS[result] for result in results]
 
     def _all(self) -> list[tuple[int, CodePatch]]:
-        """`forget` may come at any moment, on the thread that is told of libraries."""
+        """`forget` may come at any moment, on the thread to which libraries are reported."""
         return list(self._patches.items())
 
     def _known(self, function_ids: Iterable[int]) -> Iterator[tuple[int, CodePatch]]:
-        """A library may be unloaded in this moment, which another thread is told."""
+        """A library may be unloaded at this moment, which is reported to another thread."""
         for function_id in function_ids:
             patch = self._patches.get(function_id)
             if patch is not None:

@@ -3,7 +3,7 @@
 the parent's waitid without reaping (races with Frida's), the recorder's note of the argument of _exit in the segment,
 and the kernel's own record behind a pidfd (Linux 6.15). The note also says that the recorder was on to the end, which
 no other witness does (timeline/coverage.py). Where the program filters its system calls a child of vfork, which may
-have written it, cannot be told from the program: the note is then right only if the program calls _exit as well.
+have written it, looks like the program itself: the note is then right only if the program calls _exit as well.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _by_waitid(pid: int, pidfd: int) -> ExitStatus | None:
             return ExitStatus(code=result.si_status)
         if result.si_code in (os.CLD_KILLED, os.CLD_DUMPED):
             return ExitStatus(signal=result.si_status)
-        # a ptrace stop, which a tracer is told of whatever it asked for: Frida traces a program through its exec, and
+        # a ptrace stop, which a tracer sees whatever it asked for: Frida traces a program through its exec, and
         # threads are held while code is changed
         _has_ended(pidfd, _STOP_MS)
 

@@ -14,7 +14,7 @@ from strobe.errors import StrobeError
 
 log = logging.getLogger(__name__)
 
-_POLL_S = 0.2  # nothing tells of the end of a thread before Linux 6.9
+_POLL_S = 0.2  # the end of a thread is not reported before Linux 6.9
 _STATE_FIELD = 0  # of /proc/PID/task/TID/stat behind the name (proc(5))
 _EXIT_CODE_FIELD = 49
 

@@ -20,7 +20,7 @@ _leaving: dict[int, threading.Event] = {}  # by process; set when the agent has 
 
 def leave(pid: int, is_stopped: Callable[[], bool], work: Callable[[], None], failed_later: threads.Failed) -> bool:
     """Does the `work` that takes the agent out, and raises what it raises. False where the process is stopped: then the
-    work is done when it goes on, or ends, and `failed_later` is told what it raises."""
+    work is done when it goes on, or ends, and `failed_later` gets what it raises."""
     left = threading.Event()
     failed: list[BaseException] = []
     is_later = threading.Event()
@@ -52,9 +52,9 @@ def leave(pid: int, is_stopped: Callable[[], bool], work: Callable[[], None], fa
         stopped_since = (stopped_since or now) if is_stopped() else None
         if stopped_since is not None and now - stopped_since > _STOPPED_S:
             is_later.set()
-            if not left.is_set():  # what it raises from here on is told
+            if not left.is_set():  # what it raises from here on is reported
                 return False
-    thread.join()  # it may be telling of a failure
+    thread.join()  # it may be reporting a failure
     if failed:
         raise failed[0]
     return True

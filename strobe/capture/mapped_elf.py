@@ -35,7 +35,7 @@ Peek = Callable[[int, int], bytes | None]  # (address, size) -> bytes, None wher
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What tells one build from another: where what is loaded, and the build id, where there is one."""
+    """What distinguishes one build from another: where what is loaded, and the build id, where there is one."""
 
     loads: tuple[Segment, ...]
     link_base: int
@@ -127,12 +127,12 @@ class ElfFile:
     """The file on disk, held open: what is read of it is of one file, whatever happens to its name meanwhile."""
 
     def __init__(self, path: str) -> None:
-        """Raises OSError where it cannot be opened, ValueError where it is no 64-bit ELF file."""
+        """Raises OSError where it cannot be opened, ValueError where it is not a 64-bit ELF file."""
         self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         headers = _headers(self.read)
         if headers is None:
             self.close()
-            raise ValueError(f"{path} is no ELF file")
+            raise ValueError(f"{path} is not an ELF file")
         self.layout = _layout(headers, lambda note: self.read(note.offset, note.size))
         self.relocates_code = _has_text_relocations(headers, self.read)
         self.status = os.fstat(self._descriptor)

@@ -61,11 +61,11 @@ def _check_words(spec: LaunchSpec) -> None:
     for field, words in given.items():
         for word in words:
             if "\0" in word:
-                raise _bad_word(field, word, "it has a zero character, at which it would end", "text without it")
+                raise _bad_word(field, word, "it contains a NUL character, which would end it", "text without it")
             if any("\ud800" <= letter <= "\udfff" for letter in word):
                 raise _bad_word(field, word, "it is not UTF-8, which Frida needs to start a program", "UTF-8")
             if len(word.encode()) >= _WORD_BYTES:
-                raise _bad_word(field, word, "the kernel takes none as long (E2BIG)", f"{_WORD_BYTES - 1:,} bytes")
+                raise _bad_word(field, word, "it is too long for the kernel (E2BIG)", f"{_WORD_BYTES - 1:,} bytes")
 
 
 def _bad_word(field: str, word: str, reason: str, valid: str) -> StrobeError:

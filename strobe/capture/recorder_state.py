@@ -81,7 +81,7 @@ def _at(memory: FileIO, view: struct.Struct, address: int) -> tuple[int, ...]:
 
 def _is_at_work(pid: int, memory: FileIO, work: _Work) -> bool:
     """False for one that was left by a jump out of a signal handler and whose thread waits now. Where it goes on
-    elsewhere nothing tells it from one that is at work."""
+    elsewhere it looks like one that is at work."""
     fields = _stat(pid, work)
     if fields is None:  # it has ended, or a parent of this process has it
         return False

@@ -46,7 +46,7 @@ class killed_on_failure(contextlib.AbstractContextManager[None]):
 def ended_early(pid: int, attached: bool) -> StrobeError:
     """The process has ended while it was taken under observation."""
     if attached:
-        return refused(pid, "it ended, or became another program, meanwhile", is_permission=False)
+        return refused(pid, "it ended, or became another program, in the meantime", is_permission=False)
     return failure("launch_failed", path=f"process {pid}", reason="it ended before it was ready")
 
 

@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 _OUTPUT_END_S = 1.0  # a grandchild may hold the pipe open for ever
 _TERMINATION_S = 1.0
 _WRITTEN_S = 1.0  # for threads that were interrupted in the middle of a record
-_FILTERED = "it filters its system calls (seccomp), and would be ended by those that an attach needs"
+_FILTERED = "it filters its system calls (seccomp), and would be killed for those that attaching needs"
 _TOO_SLOW = (frida.ProcessNotRespondingError, frida.TimedOutError)
 _SILENT = (frida.ProcessNotRespondingError, frida.TimedOutError, frida.TransportError, frida.ProtocolError)
 _END = "the wait for the program's end"
@@ -59,7 +59,7 @@ class Departure(Enum):
 
 
 class Target:
-    """A process with the agent in it. `resume` starts a spawned one; `TargetEvents.on_exit` tells its end, once."""
+    """A process with the agent in it. `resume` starts a spawned one; `TargetEvents.on_exit` reports its end, once."""
 
     def __init__(self, pid: int, attached: bool, segment_path: str, events: TargetEvents) -> None:
         self.pid = pid

@@ -1,4 +1,4 @@
-"""What the capture layer tells the session that it observes a program for."""
+"""What the capture layer reports to the session that it observes a program for."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from strobe.model import ExitStatus, LoadedModule, Removal
 
 
 class TargetEvents(Protocol):
-    """What a target tells. Called on threads of the capture layer; must not call the target back.
+    """What a target reports. Called on threads of the capture layer; must not call the target back.
 
     A thread of the target is inside dlopen until `ready` is called, which any thread may do.
     """
 
     def on_output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None: ...
     def on_exit(self, status: ExitStatus) -> None:
-        """The process has ended. What its children write to its streams is told until this returns."""
+        """The process has ended. What its children write to its streams is reported until this returns."""
 
     def on_module_added(self, module: LoadedModule | None, ready: Callable[[], None]) -> None: ...
     def on_module_removed(self, removal: Removal) -> None: ...

@@ -19,7 +19,7 @@ from strobe.cli.output.json_form import dumps
 @click.option(
     "--svg", type=click.Path(dir_okay=False, path_type=Path), help="Draw the figures of one NAME as a picture."
 )
-@click.option("--list", "as_list", is_flag=True, help="Only say which there are.")
+@click.option("--list", "as_list", is_flag=True, help="List the benchmarks.")
 def bench(names: tuple[str, ...], as_json: bool, svg: Path | None, as_list: bool) -> None:
     """Measure what tracing and asking cost here, each figure beside its baseline.
 

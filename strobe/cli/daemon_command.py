@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from strobe.cli.output.json_form import camel, dumps
-from strobe.cli.output.progress import telling
+from strobe.cli.output.progress import announced
 from strobe.mcp import daemon as daemon_process
 from strobe.mcp.daemon import DaemonStatus
 
@@ -26,7 +26,7 @@ def daemon() -> None:
 @_as_json
 def start(as_json: bool) -> None:
     """Start it where it does not run."""
-    with telling("starting the daemon"):
+    with announced("starting the daemon"):
         _show(daemon_process.start(), as_json)
 
 
@@ -34,7 +34,7 @@ def start(as_json: bool) -> None:
 @_as_json
 def stop(as_json: bool) -> None:
     """End it, and with it the sessions that it holds."""
-    with telling("stopping the daemon and its sessions"):
+    with announced("stopping the daemon and its sessions"):
         stopped = daemon_process.stop()
     if as_json:
         click.echo(dumps({"stopped": stopped}))

@@ -13,7 +13,7 @@ from strobe.cli.output import wording
 from strobe.cli.output.calltree import CallTree
 from strobe.cli.output.json_form import dumps, event_json, totals_json
 from strobe.cli.output.palette import Palette
-from strobe.cli.output.progress import telling
+from strobe.cli.output.progress import announced
 from strobe.cli.output.tables import totals_table
 from strobe.demo import tour
 from strobe.demo.tour import Finding, Offence
@@ -26,7 +26,7 @@ _TREE_LINES = 12
 @click.option("--json", "as_json", is_flag=True, help="What was found, as one JSON document.")
 def demo(as_json: bool) -> None:
     """Find a bug that no print statement shows, in ten seconds."""
-    with telling("running the demo's program"):
+    with announced("running the demo's program"):
         found = tour.explore()
     if as_json:
         click.echo(dumps(_as_json(found), indent=True))

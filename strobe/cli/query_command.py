@@ -12,7 +12,7 @@ import click
 from strobe.cli.output import snapshots, wording
 from strobe.cli.output.json_form import dumps, event_json, loss_json, totals_json
 from strobe.cli.output.palette import Palette
-from strobe.cli.output.progress import telling
+from strobe.cli.output.progress import announced
 from strobe.cli.output.tables import table, totals_table
 from strobe.errors import StrobeError
 from strobe.mcp.tools import ended_json, poll_json
@@ -38,14 +38,14 @@ def _read(parse: Callable[[str, str], _T], text: str, param: click.Parameter) ->
     try:
         return parse(text, param.opts[0])
     except StrobeError as error:
-        raise click.BadParameter(f"{error.message} {error.next_step}", param=param) from error
+        raise click.BadParameter(error.sentences, param=param) from error
 
 
 @click.command()
 @click.argument("session_id", metavar="SESSION")
 @click.option("--function", metavar="NAME", help="Functions of exactly this name.")
 @click.option("--contains", metavar="TEXT", help="Functions whose name contains TEXT.")
-@click.option("--matches", metavar="REGEX", help="Functions whose name a regular expression (RE2) finds.")
+@click.option("--matches", metavar="REGEX", help="Functions whose name matches a regular expression (RE2).")
 @click.option("--file", "source_file", metavar="TEXT", help="Functions whose source file contains TEXT.")
 @click.option("--type", "event_type", type=click.Choice(_TYPES), help="Only events of this type.")
 @click.option("--thread", metavar="TEXT", help="Threads whose name contains TEXT.")
@@ -54,7 +54,7 @@ def _read(parse: Callable[[str, str], _T], text: str, param: click.Parameter) ->
     "time_from",
     callback=_moment,
     metavar="TIME",
-    help="From 20ms after the start, or -5s before the end.",
+    help="From this time: 20ms after the start, or -5s before the end.",
 )
 @click.option("--to", "time_to", callback=_moment, metavar="TIME", help="Up to this time.")
 @click.option("--min-duration", callback=_duration, metavar="TIME", help="Calls that took this long or longer: 500us.")
@@ -97,7 +97,7 @@ def query(
         limit=limit,
         offset=offset,
     )
-    with closing(SessionManager()) as manager, telling("searching"):
+    with closing(SessionManager()) as manager, announced("searching"):
         session = manager.get(session_id)
         ended = session.ended()  # before the query: what ended then is complete
         lines = (

@@ -7,7 +7,7 @@ from contextlib import closing
 import click
 
 from strobe.cli.output.json_form import dumps
-from strobe.cli.output.progress import telling
+from strobe.cli.output.progress import announced
 from strobe.limits import READ_DEPTH, READ_TARGETS
 from strobe.session import SessionManager
 from strobe.values.decode import text
@@ -17,10 +17,8 @@ from strobe.values.reading import ReadResult, ReadTarget
 @click.command()
 @click.argument("session_id", metavar="SESSION")
 @click.argument("variables", metavar="VARIABLE...", nargs=-1, required=True)
-@click.option(
-    "--depth", type=click.IntRange(1, READ_DEPTH), default=1, show_default=True, help="Structs within structs."
-)
-@click.option("--thread", type=click.IntRange(1), help="Of thread-local variables: whose, by thread id.")
+@click.option("--depth", type=click.IntRange(1, READ_DEPTH), default=1, show_default=True, help="Levels of structs.")
+@click.option("--thread", type=click.IntRange(1), help="Thread id, for thread-local variables.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @click.pass_context
 def read(
@@ -33,7 +31,7 @@ def read(
     if len(variables) > READ_TARGETS:
         raise click.UsageError(f"{len(variables)} variables; {READ_TARGETS} are read at once")
     targets = [ReadTarget(variable, thread=thread) for variable in variables]
-    with closing(SessionManager()) as manager, telling("reading"):
+    with closing(SessionManager()) as manager, announced("reading"):
         session = manager.get(session_id)
         results = session.reader.read(targets, depth)
         for warning in session.reader.warnings():
@@ -48,7 +46,7 @@ def read(
 
 def _print(result: ReadResult) -> None:
     if result.error is not None:
-        click.echo(f"{result.target}: {result.error.message} {result.error.next_step}".rstrip(), err=True)
+        click.echo(f"{result.target}: {result.error.sentences}", err=True)
         return
     click.echo(f"{result.target} = " + "\n".join(text.lines(result.value)))
 

@@ -9,7 +9,7 @@ import click
 
 from strobe.cli.output.json_form import dumps
 from strobe.cli.output.palette import Palette
-from strobe.cli.output.progress import telling
+from strobe.cli.output.progress import announced
 from strobe.cli.output.tables import table
 from strobe.limits import SQL_SECONDS
 from strobe.session import SessionManager
@@ -24,7 +24,7 @@ from strobe.session import SessionManager
     default=SQL_SECONDS,
     show_default=True,
     metavar="SECONDS",
-    help="Give up after so long.",
+    help="Give up after this time.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document: a list with one object per row.")
 def sql(session_id: str, statement: str, timeout: float, as_json: bool) -> None:
@@ -35,7 +35,7 @@ def sql(session_id: str, statement: str, timeout: float, as_json: bool) -> None:
     \b
     strobe sql SESSION "select function, count(*) from events group by 1 order by 2 desc"
     """
-    with closing(SessionManager()) as manager, telling("running the statement"):
+    with closing(SessionManager()) as manager, announced("running the statement"):
         columns, rows = manager.get(session_id).sql(statement, timeout)
     if as_json:
         click.echo(dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=True))

@@ -13,7 +13,7 @@ import click
 
 from strobe.cli.output import wording
 from strobe.cli.output.palette import Palette
-from strobe.cli.output.progress import telling
+from strobe.cli.output.progress import announced
 from strobe.cli.output.watch_table import Lines, Table
 from strobe.errors import Code, StrobeError
 from strobe.limits import READ_DEPTH, READ_TARGETS
@@ -30,7 +30,7 @@ def _interval(context: click.Context, param: click.Parameter, given: str) -> flo
     try:
         found = wording.parse_ns(given, "--interval")
     except StrobeError as error:
-        raise click.BadParameter(f"{error.message} {error.next_step}", context, param) from error
+        raise click.BadParameter(error.sentences, context, param) from error
     if not _LEAST_NS <= found <= _MOST_NS:
         raise click.BadParameter("it is out of range. Valid: 50ms to 5s.", context, param)
     return found / 1e9
@@ -40,10 +40,8 @@ def _interval(context: click.Context, param: click.Parameter, given: str) -> flo
 @click.argument("session_id", metavar="SESSION")
 @click.argument("variables", metavar="VARIABLE...", nargs=-1, required=True)
 @click.option("--interval", callback=_interval, default="200ms", show_default=True, metavar="TIME")
-@click.option(
-    "--depth", type=click.IntRange(1, READ_DEPTH), default=1, show_default=True, help="Structs within structs."
-)
-@click.option("--thread", type=click.IntRange(1), help="Of thread-local variables: whose, by thread id.")
+@click.option("--depth", type=click.IntRange(1, READ_DEPTH), default=1, show_default=True, help="Levels of structs.")
+@click.option("--thread", type=click.IntRange(1), help="Thread id, for thread-local variables.")
 @click.pass_context
 def watch(
     context: click.Context,
@@ -63,7 +61,7 @@ def watch(
     with closing(SessionManager()) as manager:
         session = manager.get(session_id)
         targets = [ReadTarget(variable, thread=thread) for variable in dict.fromkeys(variables)]
-        with telling("reading"):
+        with announced("reading"):
             refused = session.reader.repeated(targets, depth).refused
         for error in refused.values():
             click.echo(f"strobe: {error}", err=True)

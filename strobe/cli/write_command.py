@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from strobe.cli.output.json_form import dumps
-from strobe.cli.output.progress import telling
+from strobe.cli.output.progress import announced
 from strobe.limits import WRITE_TARGETS
 from strobe.session import SessionManager
 from strobe.values.decode import text
@@ -19,7 +19,7 @@ from strobe.values.write.writing import WriteResult, WriteTarget
 @click.command()
 @click.argument("session_id", metavar="SESSION")
 @click.argument("assignments", metavar="VARIABLE=VALUE...", nargs=-1, required=True)
-@click.option("--thread", type=click.IntRange(1), help="Of thread-local variables: whose, by thread id.")
+@click.option("--thread", type=click.IntRange(1), help="Thread id, for thread-local variables.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @click.pass_context
 def write(
@@ -33,7 +33,7 @@ def write(
     if len(assignments) > WRITE_TARGETS:
         raise click.UsageError(f"{len(assignments)} variables; {WRITE_TARGETS} are written at once")
     targets = [_target(assignment, thread) for assignment in assignments]
-    with closing(SessionManager()) as manager, telling("writing"):
+    with closing(SessionManager()) as manager, announced("writing"):
         results = manager.get(session_id).writer.write(targets)
     if as_json:
         click.echo(dumps({"results": [_json(result) for result in results]}, indent=True))
@@ -46,7 +46,7 @@ def write(
 def _target(assignment: str, thread: int | None) -> WriteTarget:
     variable, equals, value = assignment.partition("=")
     if not equals or not variable.strip():
-        raise click.UsageError(f"'{assignment}' is no VARIABLE=VALUE")
+        raise click.UsageError(f"'{assignment}' is not VARIABLE=VALUE")
     return WriteTarget(variable.strip(), _value(value), thread=thread)
 
 
@@ -65,7 +65,7 @@ def _value(text_: str) -> Any:
 
 def _print(result: WriteResult) -> None:
     if result.error is not None:
-        click.echo(f"{result.target}: {result.error.message} {result.error.next_step}".rstrip(), err=True)
+        click.echo(f"{result.target}: {result.error.sentences}", err=True)
         return
     click.echo(f"{result.target} = {text.shown(result.value)}, was {text.shown(result.previous)}")
 

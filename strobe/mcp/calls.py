@@ -64,7 +64,7 @@ class Calls:
         try:
             limit.start()
             threads.start(name, lambda: self._run(work, call, limit), lambda error: call.settle(_broken(name, error)))
-        except RuntimeError as error:  # the system gives no more threads
+        except RuntimeError as error:  # the system allows no more threads
             limit.cancel()
             self._running.release()
             call.settle(_broken(name, error))

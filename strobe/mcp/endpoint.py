@@ -151,7 +151,7 @@ def peer(link: socket.socket) -> tuple[int, int]:
 
 
 def greeting() -> bytes:
-    """What this process tells the daemon first."""
+    """What this process sends to the daemon first."""
     try:
         cwd = os.getcwdb()
     except FileNotFoundError:  # the folder was removed under us

@@ -1,4 +1,4 @@
-"""What the server tells a model before it has seen a single schema. Clients cut it at 4,096 characters."""
+"""What the server says to a model before it has seen a single schema. Clients cut it at 4,096 characters."""
 
 from __future__ import annotations
 

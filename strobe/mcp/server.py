@@ -160,7 +160,7 @@ class Server:
             self._connections.add(connection)
         try:
             threads.start(f"client-{pid}", lambda: self._run(connection), threads.logged_only)
-        except RuntimeError as error:  # the system gives no more threads
+        except RuntimeError as error:  # the system allows no more threads
             log.warning("process %d could not be served: %s", pid, error)
             connection.close()
             self._left(connection)

@@ -73,17 +73,17 @@ def how_it_ended(record: SessionRecord) -> str:
 
 
 def going_on(record: SessionRecord) -> str | None:
-    """A sentence about children that are recorded on after the program's end; None where there are none."""
+    """A sentence about children that are still recorded after the program's end; None where there are none."""
     if not record.children:
         return None
     pids = ", ".join(map(str, record.children))
     recorded = f"its child {pids} is" if len(record.children) == 1 else f"its children {pids} are"
-    return f"The program (process {record.pid}) has ended ({how_it_ended(record)}); {recorded} recorded on."
+    return f"The program (process {record.pid}) has ended ({how_it_ended(record)}); {recorded} still recorded."
 
 
 def _status(hooks: Hooks) -> str:
     if not hooks.patterns:
-        return "No patterns are active: nothing is recorded but output."
+        return "No patterns are active: only output is recorded."
     empty = [text for text, found in hooks.selection.matches.items() if not found]
     if empty:
         return " ".join(_nothing_matched(hooks.selection, text) for text in empty)
@@ -108,7 +108,7 @@ def _nothing_matched(selection: Selection, pattern: str) -> str:
         return f"No function matches '{pattern}'. Nearest names: {', '.join(nearest)}."
     if selection.warnings:
         return f"Nothing that can be recorded matches '{pattern}'; see the warnings."
-    return f"No function matches '{pattern}', nor is a name like it. Only @lib:NAME looks into system libraries."
+    return f"No function matches '{pattern}', and no name is similar. Only @lib:NAME looks into system libraries."
 
 
 def _count(number: int, noun: str) -> str:

@@ -24,8 +24,8 @@ _LOCK_S = 1.0
 _SECOND_LOOK_S = 0.1  # a library that is being unloaded, or a program that is ending, looks the same at first
 _SHOWN = 5
 _CUT_OFF = (
-    "The program has closed the descriptors of Strobe's agent, or its main thread has ended. It is recorded on with the"
-    " hooks that it has, which cannot be changed any more; libraries that it loads after that are not traced."
+    "The program has closed the descriptors of Strobe's agent, or its main thread has ended. It is still recorded, "
+    "with the hooks that it has, which can no longer be changed; libraries that it loads later are not traced."
 )
 
 
@@ -85,9 +85,9 @@ class Confirmation:
         finally:
             self._lock.release()
 
-    def note_untold(self) -> None:
-        """Libraries that came when the agent could tell nobody of them."""
-        if _core.Segment(self._segment_path).untold_libraries:
+    def note_unreported(self) -> None:
+        """Libraries that were loaded when the agent could not report them."""
+        if _core.Segment(self._segment_path).unreported_libraries:
             self._note_cut_off()
 
     def _note_cut_off(self) -> None:
@@ -122,7 +122,7 @@ class Confirmation:
             return
         self._is_off = True
         self._store.add_notes(self._session_id, {"recorder_off": [self.last_ticks, now_ticks]})
-        text = "The recorder in the program is off: calls are no longer recorded. Start a new session to go on."
+        text = "The recorder in the program is off: calls are no longer recorded. Start a new session to continue."
         self._store.add_warnings(self._session_id, [text])
 
     def _note_overwritten(self, missing: set[int], now_ticks: int) -> None:

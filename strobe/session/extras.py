@@ -15,7 +15,7 @@ from strobe import _abi
 from strobe.capture.agent.agent_link import Unresponsive
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.dataclass import dataclass, field, replace
-from strobe.errors import StrobeError, command_names, failure
+from strobe.errors import StrobeError, command_names, failure, field_name
 from strobe.limits import WATCHES
 from strobe.model import FunctionSymbol, Watch
 from strobe.symbols import ModuleSymbols
@@ -176,7 +176,7 @@ class Extras:
         return self._watches.pop(name, None) is not None
 
     def forget(self, base: int) -> None:
-        """A library was unloaded: what it had is read no more. The agent has seen to that where it was told."""
+        """A library was unloaded: what it had is read no more. The agent has seen to that itself where it knew."""
         from strobe.values.memory.recipes import NOWHERE
 
         pending = Pending()
@@ -266,31 +266,32 @@ class Extras:
         if self._followed_functions > _MANY:
             count = f"{self._followed_functions:,} functions, {self.depth} structs deep"
             found.append(
-                f"What arguments lead to is recorded of {count}: events take kilobytes, so fewer are kept. "
-                "A smaller serializationDepth or fewer functions keep more."
+                f"What arguments point to is recorded of {count}: events take kilobytes, so fewer are kept. "
+                f"A smaller {field_name('serializationDepth')} or fewer functions keep more."
             )
         if self._following is not None and self._following.too_large:
             large = ", ".join(f"{name} ({size:,} bytes)" for name, size in self._following.too_large.items())
             found.append(
-                f"Of arguments and results that lead to {large}, the address alone is recorded: a value has "
-                f"{self._following.most_bytes:,} bytes. {command_names()['read']} reads its members, and a watch can."
+                f"Of arguments and results that point to {large}, only the address is recorded: a recorded value has "
+                f"at most {self._following.most_bytes:,} bytes. {command_names()['read']} reads its members, and so "
+                "does a watch."
             )
         for name, reason in self._gone.items():
             library = self._watches[name].library
             where = "its library" if library is None else library.path
-            text = f"Watch '{name}' is not read: {where} was unloaded, and nothing that came since has it. {reason}"
-            found.append(text.strip())
+            gone = f"{where} was unloaded, and no library that was loaded since has it."
+            found.append(f"Watch '{name}' is not read: {gone} {reason}".strip())
         if scripts := [name for name, watch in self._watches.items() if watch.spec.expr is not None]:
             found.append(
-                f"Watches in JavaScript ({', '.join(scripts)}) take microseconds at each call, which "
-                "are part of the durations and self times of the functions around those that they are read in."
+                f"Watches in JavaScript ({', '.join(scripts)}) take microseconds at each call. These count in "
+                "the durations and self times of the calling functions."
             )
         for name, call in self._calls.items():
             for reason, functions_of in call.problems.items():
                 found.append(f"Watch '{name}' is not read in {_some(functions_of)}: {reason}")
         for name, functions in self._functions.items():
             if not functions:
-                found.append(f"Watch '{name}' is read nowhere: no function matches its `on` patterns.")
+                found.append(f"Watch '{name}' is never read: no function matches its `on` patterns.")
         return found
 
     def _make(self, sets: Sequence[_Set]) -> None:

@@ -1,4 +1,4 @@
-"""The hooks of one running session: active patterns, function ids, what is placed, and what to tell about it."""
+"""The hooks of one running session: active patterns, function ids, what is placed, and what to say about it."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Libraries:
 
     @property
     def listed(self) -> list[LoadedModule]:
-        """Those that the agent tells of, the program itself first."""
+        """Those that the agent reports, the program itself first."""
         return list(self._listed.values())
 
     def all(self) -> list[LoadedModule]:
@@ -68,7 +68,7 @@ class Libraries:
         before = self._unlisted.pop(module.base, None)
         self._listed[module.base] = module
         if before is not None and before.path == module.path:
-            return {}  # mapped by the same dlopen as one that was told before it, and traced since: `all` has found it
+            return {}  # mapped by the same dlopen as one that was reported before, and traced since: `all` has found it
         if before is not None:
             self._target.forget(before)
             self._forget(before, self._now_ticks())
@@ -76,8 +76,8 @@ class Libraries:
         return {module.base: arrived}
 
     def look(self, arrived: int) -> list[int]:
-        """Bases of those of other namespaces that are new. The dynamic linker may tell when one comes or goes, but not
-        which, and not of those that were there before. `arrived`: 0 where nobody has said when they came."""
+        """Bases of those of other namespaces that are new. The dynamic linker may report when one comes or goes, but
+        not which, and not of those that were there before. `arrived`: 0 where it is not known when they came."""
         found = {module.base: module for module in unlisted(self._target.pid, self.listed)}
         for base, module in self._unlisted.items():
             if found.get(base) != module:

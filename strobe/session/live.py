@@ -41,8 +41,8 @@ log = logging.getLogger(__name__)
 _LOOK_S = 0.05  # whether a stopped program goes on
 _STOPPED = "The program is stopped (SIGSTOP, or a debugger)."
 _LEAVES_LATER = {
-    Departure.LATER_BUT_HOOKS: f"{_STOPPED} Its hooks are taken out; Strobe's agent leaves it when it goes on.",
-    Departure.LATER: f"{_STOPPED} Its hooks are taken out, and Strobe's agent leaves it, when it goes on.",
+    Departure.LATER_BUT_HOOKS: f"{_STOPPED} Its hooks are uninstalled; Strobe's agent leaves it when it continues.",
+    Departure.LATER: f"{_STOPPED} When it continues, its hooks are uninstalled and Strobe's agent leaves it.",
 }
 
 
@@ -106,14 +106,14 @@ class LiveSession(Session):
             self._store.add_warnings(self.id, [note])
         if not target.tells_of_libraries:
             note = (
-                "Another tool has changed what the dynamic linker calls when libraries come: those that come while the"
-                " program runs are traced only from the next change of patterns on."
+                "Another tool has changed what the dynamic linker calls when libraries are loaded: those loaded "
+                "while the program runs are traced only from the next change of patterns on."
             )
             self._store.add_warnings(self.id, [note])
         if limits_memory(target.pid):
             note = (
-                "The program's memory is limited (RLIMIT_AS or RLIMIT_DATA). What Strobe reserves there, some 2 GB,"
-                " counts as well: allocations may fail that would not without it."
+                "The program's memory is limited (RLIMIT_AS or RLIMIT_DATA). The 2 GB of addresses that Strobe reserves"
+                " count as well: allocations may fail that would succeed without it."
             )
             self._store.add_warnings(self.id, [note])
         threads.start(f"strobe-modules-{target.pid}", self._follow_modules, self._later_failed)
@@ -199,8 +199,7 @@ class LiveSession(Session):
                 raise self.gone() from error
             except StrobeError as error:
                 failed.append(error)
-                told = f"{error.message} {error.next_step}".strip()
-                problems.append(f"Watch '{one.name}' was not added: {told}")
+                problems.append(f"Watch '{one.name}' was not added: {error.sentences}")
         if is_all and failed and len(failed) == len(watch):
             first = failed[0]
             if first.code is Code.LIMIT_REACHED:
@@ -381,7 +380,7 @@ class LiveSession(Session):
     def _is_going(self, base: int) -> bool:
         """Whether a library that was there has been unloaded, which nobody here has dealt with yet."""
         with suppress(StrobeError, ProcessLookupError):
-            self._target.modules()  # the agent's answers follow what it has told before
+            self._target.modules()  # the agent's answers follow what it has reported before
         with self._going_lock:
             return self._going[base] > 0
 
@@ -413,7 +412,7 @@ class LiveSession(Session):
             self._exited.wait(_LOOK_S)
 
     def _follow_children(self, status: ExitStatus) -> None:
-        """What the program has forked is recorded on, by itself; the session lasts as long as that, or until `stop`."""
+        """The program's children are still recorded: the session lasts as long as they, or until `stop`."""
         known: list[int] = []
         while self._children is not None and not self._stopping and (pids := self._children.living()):
             if not known:
@@ -445,7 +444,7 @@ class LiveSession(Session):
         """Each step, whatever has become of the one before."""
         self._attempt("the end of its polls", lambda: self._polls.stop("program"))
         self._attempt("the recording", self._supply.stop)
-        self._attempt("the session's record", self._confirmation.note_untold)
+        self._attempt("the session's record", self._confirmation.note_unreported)
         if self._source is not None:
             self._attempt("the program's output", self._source.close)
         self._attempt("the program's output", self._store.flush)

@@ -87,7 +87,7 @@ class Modules:
         self._refused: dict[str, str] = {}  # path -> how it differs
 
     def of(self, modules: Iterable[LoadedModule]) -> list[TracedModule]:
-        """Those with symbols, in the given order; of the others `warnings` tells, where there is something to tell."""
+        """Those with symbols, in the given order; `warnings` says what is wrong with the others."""
         present = [_on_disk(module) for module in modules if _is_file_path(module.path)]
         self._refused = {}
         found = []
@@ -231,7 +231,7 @@ def _is_file_path(path: str) -> bool:
 
 
 def file_state(path: str) -> FileState | None:
-    """What tells a file from another that has its name later; None where there is none."""
+    """What distinguishes a file from another that has its name later; None where there is none."""
     try:
         return _state_of(os.stat(path))  # noqa: PTH116
     except OSError:

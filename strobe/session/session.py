@@ -101,7 +101,7 @@ class Session:
 
     @property
     def children(self) -> tuple[int, ...]:
-        """Process ids of forked children that are recorded on, though the program itself has ended."""
+        """Process ids of forked children that are still recorded, though the program itself has ended."""
         return self.record().children
 
     @property
@@ -251,7 +251,7 @@ class Session:
     def wait(self, timeout: float | None = None) -> ExitStatus | None:
         """How the program ended, None while it runs. `timeout` in seconds, None without bound.
 
-        Children that it has forked may be recorded on: see `children`, `wait_for_children`.
+        Children that it has forked may still be recorded: see `children`, `wait_for_children`.
         """
         record = self.record()
         if record.status == "running":

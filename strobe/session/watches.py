@@ -24,7 +24,7 @@ from strobe.values.memory.recipes import NOWHERE, STEP_BYTES, Recipe, decoded_st
 
 _WIDTHS = (1, 2, 4, 8)
 _SCRIPT_WORDS = 2 + _abi.SCRIPT_BYTES // 8
-MAX_BYTES = 1032  # of one value that is no number: 1,024 characters
+MAX_BYTES = 1032  # of one value that is not a number: 1,024 characters
 _MAX_ITEMS = 16
 
 

@@ -65,7 +65,7 @@ def find_go_code(image: Image) -> GoCode | None:
             table.text_start = _text_start(contents, address, sections)
     code = GoCode(table)
     if not any(start <= code.start and code.end <= end for start, end in image.executable):
-        raise ValueError("its code is not where the program has any")
+        raise ValueError("its code is outside the program's code")
     return code
 
 
@@ -79,7 +79,7 @@ class _Contents:
     def of(self, section: StoredSection) -> bytes:
         content = os.pread(self._descriptor, section.size, section.offset)
         if len(content) != section.size or section.is_compressed:
-            raise ValueError(f"{section.name} is cut short")
+            raise ValueError(f"{section.name} is truncated")
         return content
 
     def word(self, address: int) -> int:

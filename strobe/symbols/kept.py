@@ -13,7 +13,7 @@ from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.objects.image import Image
 
-_FACTS = ("has_debug_info", "has_symtab", "register_frame", "warnings")
+_FACTS = ("has_debug_info", "has_symtab", "register_frame", "warnings", "missing_parts")
 
 
 @dataclass

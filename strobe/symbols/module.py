@@ -79,7 +79,7 @@ class _Loaded:
 class ElfResolver:
     """Symbols of ELF files, each read once; may be shared by threads.
 
-    `progress` is told, in a sentence, before a file that takes seconds.
+    `progress` gets a sentence before a file that takes seconds.
     """
 
     def __init__(self, progress: Callable[[str], None] | None = None, cache: SymbolCache | None = None) -> None:
@@ -92,7 +92,7 @@ class ElfResolver:
         self._lock = threading.RLock()  # pyelftools reads by position: one reader at a time
 
     def module(self, path: str) -> ModuleSymbols:
-        """Raises StrobeError where the file cannot be read or is no ELF file of this architecture."""
+        """Raises StrobeError where the file cannot be read or is not an ELF file of this architecture."""
         with self._lock:
             return self._load(path).symbols
 
@@ -226,7 +226,7 @@ class ElfResolver:
 
     def _read_anew(self, image: CompleteImage, key: Stamps, files: Path | None) -> tuple[_Loaded, Kept]:
         symbols = ModuleSymbols(image.path, image.build_id, image.link_base, [], has_symtab=image.has_symtab)
-        symbols.warnings = image.warnings
+        symbols.warnings, symbols.missing_parts = image.warnings, image.missing_parts
         debug_info, scan = self._scanned(image, files, symbols.warnings)
         table = SymbolTable()
         image.add_functions(table)
@@ -267,7 +267,7 @@ class ElfResolver:
 
 
 def _identity(image: CompleteImage, own: Stamp) -> tuple[object, ...]:
-    """What tells a module from all others; a stripped copy has the same build id. The name is in the warnings."""
+    """What identifies a module; a stripped copy has the same build id. The name is in the warnings."""
     sections = tuple((section.name, section.plain_size) for section in image.sections())
     return Path(image.path).name, image.build_id or (image.path, own), own[2], sections, image.identity()
 

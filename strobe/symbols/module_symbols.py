@@ -19,8 +19,8 @@ class ModuleSymbols:
     """What is known of one file. Addresses are link-time: at run time `base + (address - link_base)`.
 
     `functions` are by address; of large modules they are made when touched. `has_debug_info`: some function comes with
-    source and parameters. `inlined`: columns name, sites, file, path (see Scan.inlined). `warnings` are
-    worded for the user.
+    source and parameters. `inlined`: columns name, sites, file, path (see Scan.inlined). `warnings` and
+    `missing_parts` are worded for the user; `strobe symbols` alone shows the latter (see CompleteImage).
     """
 
     path: str
@@ -31,6 +31,7 @@ class ModuleSymbols:
     has_symtab: bool = False
     register_frame: int | None = None
     warnings: list[str] = field(default_factory=list)
+    missing_parts: list[str] = field(default_factory=list)
     inlined: Columns = field(default_factory=dict, compare=False)
     parts: CodeParts | None = field(default=None, compare=False)
 

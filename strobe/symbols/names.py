@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-SCOPE = "\x1f"  # stands for a `::` outside of all brackets, see scoped()
+SCOPE = "\x1f"  # stands for a `::` outside all brackets, see scoped()
 
 # Longest first. The word and what follows is one token: its brackets open and close nothing.
 _OPERATOR = (
@@ -27,7 +27,7 @@ class Unbalanced(ValueError):
 
 
 def outside(name: str, *, strict: bool = False) -> Iterator[tuple[int, str]]:
-    """Position and text of the tokens outside of all brackets: words, `::`, spaces, whole bracketed groups.
+    """Position and text of the tokens outside all brackets: words, `::`, spaces, whole bracketed groups.
 
     An operator's name (`operator<`) is one token. With `strict`, brackets without partner raise Unbalanced; else an
     unclosed group reaches to the end.
@@ -73,7 +73,7 @@ def _close(open_brackets: list[str], letter: str) -> None:
 
 
 def scoped(name: str) -> str:
-    """`name` as patterns see it: each `::` outside of brackets is SCOPE, and what compilers write differently (spaces,
+    """`name` as patterns see it: each `::` outside brackets is SCOPE, and what compilers write differently (spaces,
     `unsigned` and `unsigned int`, places of `const`, inline namespaces of the standard library) has one spelling."""
     return scoped_all([name])[0]
 
@@ -119,7 +119,7 @@ def plain_name(demangled: str) -> str:
 
 
 def parameter_count(linkage_name: str) -> int | None:
-    """How many parameters a mangled name of C++ tells of; None where it tells none."""
+    """How many parameters a mangled name of C++ has; None where it says nothing of them."""
     from strobe._core import demangle
 
     text = demangle([linkage_name])[0]

@@ -65,7 +65,7 @@ class Variables:
         return self._debug_info.find_variables(wanted) or self._instances(wanted) or self._omitting(wanted)
 
     def _instances(self, wanted: str) -> list[VariableRow]:
-        """Of a variable template: debug information has its name without arguments, which the mangled one tells."""
+        """Of a variable template: debug information has its name without arguments, which the mangled name has."""
         position, arguments = list(outside(wanted))[-1] if wanted else (0, "")
         if not arguments.startswith("<") or not position:
             return []

@@ -143,7 +143,7 @@ def _add_sight(found: _Findings, reader: SessionReader, wanted: EventFilter, win
     if isinstance(off, list) and window.to_ticks > int(off[0]):
         found.doubts.append(f"The recorder in the program was on at {to_ns(off[0])} ns and off at {to_ns(off[1])} ns.")
     elif not window.seen_until:
-        found.doubts.append("Nobody has looked whether the recorder was on.")
+        found.doubts.append("Whether the recorder was on was not checked.")
     elif not window.is_seen:
         seen, end = to_ns(window.seen_until), to_ns(window.to_ticks)
         found.doubts.append(
@@ -176,8 +176,8 @@ def _add_calls(found: _Findings, reader: SessionReader, wanted: EventFilter, cou
     found.facts.append(f"The exact totals count no call of them, {other}.")
     if not every and reader.record().notes.get("attached"):  # threads that ran before have yet to be seen to record
         found.doubts.append(
-            "No call was recorded since Strobe attached, so it is not known that the program's threads record any:"
-            " trace a function as well that is surely called."
+            "No call was recorded since Strobe attached, so it is not certain that the program's threads are "
+            "recorded: also trace a function that is surely called."
         )
 
 
@@ -201,7 +201,9 @@ def _add_missing(found: _Findings, reader: SessionReader, selection: Selection, 
     lost = reader.segment.loss()
     uncounted = lost["lost_no_thread"] + lost["lost_no_clock"] + lost["lost_reentrant"] + lost["lost_no_totals"]
     if uncounted:
-        found.doubts.append(f"{uncounted} calls could not be recorded and are in no total: they may have been of it.")
+        found.doubts.append(
+            f"{uncounted} calls could not be recorded and are in no total: calls of it may be among them."
+        )
     if counts.calls == 0:
         return  # nothing of it can be missing from the events
     parts = []
@@ -250,10 +252,10 @@ def _add_not_seen(found: _Findings, reader: SessionReader, wanted: EventFilter, 
             found.doubts.append(
                 f"Inlined everywhere, so never seen as calls: {names}; build with -fno-inline to see them."
             )
-    if untold := reader.segment.untold_libraries:
-        libraries = "A library was" if untold == 1 else f"{untold} libraries were"
+    if unreported := reader.segment.unreported_libraries:
+        libraries = "A library was" if unreported == 1 else f"{unreported} libraries were"
         found.doubts.append(
-            f"{libraries} loaded when Strobe's agent could not tell of it, as the program had closed the agent's"
+            f"{libraries} loaded when Strobe's agent could not report it, because the program had closed the agent's"
             " descriptors or its main thread had ended: their functions are not traced."
         )
     if partly := _noted(record, "partly_inlined", wanted):

@@ -37,7 +37,7 @@ def host_absence(reader: SessionReader, wanted: EventFilter, selection: Selectio
 
 
 def captures_output(record: SessionRecord) -> bool:
-    """A program that Strobe attached to, or that writes to Strobe's own output, keeps it to itself."""
+    """A program that Strobe attached to, or that writes to Strobe's own output, is the only one to have it."""
     return not record.notes.get("attached") and not record.notes.get("inherits_stdio")
 
 

@@ -16,14 +16,14 @@ _VALID_TIME = '0 or more ns since session start, or a time before the newest eve
 def before_newest_ns(field: str, value: int | str) -> int | None:
     """How long before the newest event a relative time lies, None for an absolute one. Raises `bad_value`."""
     if isinstance(value, bool):
-        raise failure("bad_value", field=field, value=value, reason="a time is a number or a text", valid=_VALID_TIME)
+        raise failure("bad_value", field=field, value=value, reason="a time is a number or a string", valid=_VALID_TIME)
     if isinstance(value, int):
         if value < 0:
             raise failure("bad_value", field=field, value=value, reason="it is negative", valid=_VALID_TIME)
         return None
     found = re.fullmatch(r"-(\d{1,9}(?:\.\d{1,9})?)(ns|us|ms|s|m|h)", value)
     if not found:
-        raise failure("bad_value", field=field, value=f"'{value}'", reason="it is no time", valid=_VALID_TIME)
+        raise failure("bad_value", field=field, value=f"'{value}'", reason="it is not a time", valid=_VALID_TIME)
     return int(float(found[1]) * NS_PER_UNIT[found[2]])
 
 

@@ -16,7 +16,7 @@ _KEPT = 32  # the newest ones
 
 @dataclass(frozen=True, slots=True)
 class PollRecord:
-    """`number` tells it from others: the event number of its start. Of its `expected` ticks, `samples` became events,
+    """`number` identifies it: the event number of its start. Of its `expected` ticks, `samples` became events,
     `missed` were left out as they came too late; the others were not reached. `end_ns` is None while it goes on."""
 
     number: int

@@ -137,8 +137,8 @@ class Timeline:
         if ticks := segment.limited_ticks:
             found.append(
                 "The program, or a child of it, limits its memory (RLIMIT_AS or RLIMIT_DATA) since "
-                f"{_seconds(segment, ticks)}. What Strobe has reserved there, some 2 GB, counts as well: allocations "
-                "may fail that would not without it."
+                f"{_seconds(segment, ticks)}. The 2 GB of addresses that Strobe reserves count as well: "
+                "allocations may fail that would succeed without it."
             )
         if ticks := segment.stopped_ticks:
             found.append(

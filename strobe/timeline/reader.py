@@ -61,7 +61,7 @@ class SessionReader:
         return self._segment
 
     def check_whole(self) -> None:
-        """Raises `events_unreadable` where the segment was cut short: what was read of it since may be zeros.
+        """Raises `events_unreadable` where the segment was truncated: what was read of it since may be zeros.
 
         To be called when something was read from the segment, before it is given to anybody.
         """

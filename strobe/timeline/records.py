@@ -37,7 +37,7 @@ class SessionRecord:
 
     @property
     def children(self) -> tuple[int, ...]:
-        """Processes that are recorded on after the end of the session's own one."""
+        """Processes that are still recorded after the end of the session's own one."""
         noted = self.notes.get("children") if self.status == "running" else None
         return tuple(noted) if isinstance(noted, list) else ()
 

@@ -53,7 +53,7 @@ def adopt(store: Store, record: SessionRecord, status: SessionStatus, exit_code:
     """
     if record.status == "running":
         ended = datetime.now().astimezone().isoformat(timespec="seconds")
-        known = record.exit_code is not None or record.signal is not None  # its children were recorded on
+        known = record.exit_code is not None or record.signal is not None  # its children were still recorded
         how: dict[str, int | None] = {} if known else {"exit_code": exit_code}
         store.update_session(record.id, status="exited" if known else status, ended_at=ended, **how)
     return keep_session(store, record.id)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from strobe import _abi
 from strobe.dataclass import dataclass, field
-from strobe.errors import failure
+from strobe.errors import failure, field_name
 from strobe.model import CALL_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, TextMatch, ValueKind
 from strobe.symbols.select.linear_regex import LinearRegex, RegexError
 from strobe.timeline.decode.call_values import decode_return, is_what_is_asked, words_of
@@ -85,10 +85,10 @@ def _check_possible(wanted: EventFilter) -> None:
     the host's events `host_absence` says so."""
     if wanted.event_type != "function_enter":
         return
-    for field_name, value in (("returnValue", wanted.return_value), ("minDurationNs", wanted.min_duration_ns)):
+    for name, value in (("returnValue", wanted.return_value), ("minDurationNs", wanted.min_duration_ns)):
         if value is not None:
-            reason = f"it goes together with {field_name}, and only the exit of a call has one"
-            valid = "function_exit, or leave eventType out"
+            reason = f"it goes together with {field_name(name)}, and only the exit of a call has one"
+            valid = "function_exit, or no type of event"
             raise failure("bad_value", field="eventType", value="'function_enter'", reason=reason, valid=valid)
 
 

@@ -38,12 +38,16 @@ def totals_of(reader: SessionReader, wanted: EventFilter, group_by: GroupBy) -> 
     if wanted.event_type is not None and wanted.event_type not in CALL_EVENTS:
         valid = f"{', '.join(CALL_EVENTS)}, or none"
         raise failure(
-            "bad_value", field="eventType", value=wanted.event_type, reason="groupBy adds up calls", valid=valid
+            "bad_value",
+            field="eventType",
+            value=wanted.event_type,
+            reason="totals are of calls",
+            valid=valid,
         )
     selection = select(reader, replace(wanted, event_type=None))
     if selection.passes is not None:
         reason = "some of these functions return text or structs, which are compared one by one and not added up"
-        valid = "groupBy of functions that return numbers, or the events themselves"
+        valid = "totals of functions that return numbers, or the events themselves"
         raise failure("bad_value", field="returnValue", value="equals", reason=reason, valid=valid)
     with reader.lock:
         _fill_groups(reader, group_by)

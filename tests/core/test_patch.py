@@ -129,7 +129,7 @@ def address_of(pid: int, program: Path, name: str) -> int:
     return start + next(function.address for function in symbols.functions if function.raw_name == name)
 
 
-def test_a_process_that_is_gone_is_told() -> None:
+def test_a_process_that_is_gone_is_reported() -> None:
     process = subprocess.Popen(["true"])
     process.wait(timeout=60)
     with pytest.raises((ProcessLookupError, FileNotFoundError)):

@@ -114,7 +114,7 @@ def test_operators_bind_as_in_c(text: str, value: int) -> None:
 @pytest.mark.parametrize(
     "text", ["", "1 +", "(1", "1)", "a.", "a[b]", "&1", "a b", "1 ? 2", "a->", "$", "'x'", "sizeof("]
 )
-def test_nonsense_is_told(text: str) -> None:
+def test_nonsense_is_reported(text: str) -> None:
     with pytest.raises(formula.FormulaError, match=r"is not understood|ends too early|missing|expected|no type|stands"):
         formula.parse(text)
 

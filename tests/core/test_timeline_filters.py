@@ -176,12 +176,12 @@ BAD = {
     "lookahead": (EventFilter(function=TextMatch(matches="(?=a)")), "lookahead and lookbehind are not supported"),
     "long regex": (EventFilter(function=TextMatch(matches="a" * 1001)), "longer than 1,000 characters.*RE2"),
     "cursor": (EventFilter(after_event_id="other-2026-12"), "'other-2026-12' is not an event id of session"),
-    "time text": (EventFilter(time_from="yesterday"), "'timeFrom' is 'yesterday': it is no time.*-500ms"),
-    "time unit": (EventFilter(time_to="-5d"), "'timeTo' is '-5d'"),
-    "negative time": (EventFilter(time_from=-3), "'timeFrom' is -3: it is negative"),
-    "duration": (EventFilter(min_duration_ns=-1), "'minDurationNs' is -1"),
+    "time text": (EventFilter(time_from="yesterday"), "'time_from' is 'yesterday': it is not a time.*-500ms"),
+    "time unit": (EventFilter(time_to="-5d"), "'time_to' is '-5d'"),
+    "negative time": (EventFilter(time_from=-3), "'time_from' is -3: it is negative"),
+    "duration": (EventFilter(min_duration_ns=-1), "'min_duration_ns' is -1"),
     "empty match": (EventFilter(function=TextMatch()), "'function' is empty"),
-    "empty return": (EventFilter(return_value=ReturnMatch()), "'returnValue' is empty"),
+    "empty return": (EventFilter(return_value=ReturnMatch()), "'return_value' is empty"),
 }
 
 

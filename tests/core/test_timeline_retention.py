@@ -154,7 +154,7 @@ def test_how_a_program_ended_is_not_made_up(make_session: MakeSession) -> None:
 
 
 def test_what_was_seen_of_an_end_stays(make_session: MakeSession) -> None:
-    """The program had ended, and its children were recorded on, when Strobe was killed."""
+    """The program had ended, and its children were still recorded, when Strobe was killed."""
     session = make_session()
     session.store.update_session(session.session_id, exit_code=3)
     adopted = retention.adopt(session.store, session.store.get_session(session.session_id), "stopped", None)

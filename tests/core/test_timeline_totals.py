@@ -80,7 +80,7 @@ def test_totals_with_conditions(mixture: WrittenSession) -> None:
     )
     assert not any(item.exact for item in mixture.timeline.totals(EventFilter(time_from=middle), "function"))
     assert counts(EventFilter(function=TextMatch(equals="nope"))) == {}
-    with pytest.raises(StrobeError, match="groupBy adds up calls"):
+    with pytest.raises(StrobeError, match="totals are of calls"):
         counts(EventFilter(event_type="stdout"))
 
 
@@ -130,7 +130,7 @@ def filter_of(name: str) -> EventFilter:
     return EventFilter(function=TextMatch(equals=name), event_type="function_enter")
 
 
-def test_sampled_calls_are_told_and_the_totals_stay_exact(make_session: MakeSession) -> None:
+def test_sampled_calls_are_reported_and_the_totals_stay_exact(make_session: MakeSession) -> None:
     session = make_session()
     thread = session.writer.thread(PID, PID, "main")
     session.call(thread, 1, flags=1)
@@ -197,7 +197,7 @@ def test_absence_claims_nothing_that_nobody_has_seen(make_session: MakeSession) 
     session.call(thread, 1)
     session.store.add_notes(session.session_id, {"resumed_ticks": 500})
     unseen = absence(session, filter_of("app::parse"))
-    assert unseen.startswith(NOT_PROVEN + "Nobody has looked whether the recorder was on.")
+    assert unseen.startswith(NOT_PROVEN + "Whether the recorder was on was not checked.")
     note_checked(str(session.path), session.now)
     session.store.update_session(session.session_id, status="stopped")  # as one whose Strobe process was killed
     assert absence(session, filter_of("app::parse")).startswith("It was not called. ")

@@ -273,7 +273,7 @@ def test_four_pointers_in_a_watch(wire: Wire, session: str) -> None:
 
     for count in (1, 3, 4):
         assert str(count) in str(wire.good("debug_trace", **watch(count))["activeWatches"])
-    assert ": More than 4 pointers are followed in one expression." in wire.bad("debug_trace", **watch(5))
+    assert ": One expression follows at most 4 pointers." in wire.bad("debug_trace", **watch(5))
 
 
 def test_four_pointers_in_an_expression(wire: Wire, session: str) -> None:
@@ -286,7 +286,7 @@ def test_four_pointers_in_an_expression(wire: Wire, session: str) -> None:
     chain = "gLinks[0].next" + "->next" * 3
     assert shown(wire, session, f"{chain}->value")["value"] == 5
     bad, good = values(wire, session, {"variable": f"{chain}->next->value"}, TEMPO)
-    assert bad["error"] == "More than 4 pointers are followed in one expression. Read it in steps."
+    assert bad["error"] == "One expression follows at most 4 pointers. Read it in steps."
     assert good["value"] == 120
 
 

@@ -85,7 +85,7 @@ def test_a_running_session(wire: Wire, build_program: Build) -> None:
 @pytest.mark.parametrize(
     ("watch", "text"),
     [
-        ({"variable": "g", "expr": "1"}, "it is not clear"),
+        ({"variable": "g", "expr": "1"}, "exactly one is needed"),
         ({"variable": "g", "type": "i32"}, "'watches.add[0].type' is not a parameter here"),
         ({"address": "0x10", "type": "i24"}, "it is not one of the values"),
         ({"variable": ""}, "it is too short"),

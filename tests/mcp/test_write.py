@@ -87,7 +87,7 @@ def test_raw_memory(wire: Wire, session: str) -> None:
     assert value(wire, session, "gTempo") == 9
 
 
-def test_one_bad_target_spoils_no_other(wire: Wire, session: str) -> None:
+def test_one_bad_target_does_not_affect_others(wire: Wire, session: str) -> None:
     targets = [
         {"variable": "gByte", "value": 300},
         {"variable": "gTempo", "value": 5},

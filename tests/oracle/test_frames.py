@@ -152,7 +152,7 @@ class Comparison:
                 self.differs(frame.address, f"caller's {name}: {ours:#x}", hex(theirs[name]))
 
     def places(self, frame: Frame, theirs: list[Any]) -> None:
-        """Where inlined calls stand in the source. At the first instruction of one gdb is still outside of it."""
+        """Where inlined calls stand in the source. At the first instruction of one gdb is still outside it."""
         calls = frame.calls[:-1]
         ours = [[call.place.file, call.place.line] for call in calls if call.place is not None]
         assert len(ours) == len(calls)

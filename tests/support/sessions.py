@@ -38,7 +38,7 @@ def outcome(session: Session) -> Outcome:
 
 
 def status(session: Session) -> int:
-    """Exit code, or minus the signal's number, waiting for the end; fails where it could not be learnt."""
+    """Exit code, or minus the signal's number, waiting for the end; fails where it is not known."""
     ended = session.wait(EXIT_SECONDS)
     assert ended is not None, f"still running after {EXIT_SECONDS} s"
     assert (ended.code is None) != (ended.signal is None), f"unclear end: {ended}"

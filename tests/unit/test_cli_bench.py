@@ -35,7 +35,9 @@ def test_every_benchmark_of_the_folder_can_be_loaded() -> None:
         assert callable(harness._load(name))
 
 
-def test_a_benchmark_that_fails_is_told_and_leaves_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_benchmark_that_fails_is_reported_and_leaves_no_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))  # no compiler
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     told: list[str] = []

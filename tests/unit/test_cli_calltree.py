@@ -103,7 +103,7 @@ def test_frames_left_by_an_exception_are_closed_without_return() -> None:
     ]
 
 
-def test_frames_open_at_the_end_are_told() -> None:
+def test_frames_open_at_the_end_are_reported() -> None:
     story = Story()
     story.enter("main", 0)
     story.enter("crash", 1)

@@ -59,7 +59,7 @@ def test_values_read_as_in_the_source() -> None:
     assert wording.arguments(items) == "a=-1, p=0x7f00, true, x=?"
 
 
-def test_loss_is_told_exactly() -> None:
+def test_loss_is_reported_exactly() -> None:
     assert wording.loss_lines(Loss()) == []
     assert wording.loss_lines(Loss(evicted=12_000_000, evicted_until_ns=1_500_000_000, lost=1)) == [
         "12,000,000 events evicted to make room for newer ones, up to +1.500000 s",
@@ -108,10 +108,10 @@ def test_the_end_says_what_was_not_printed_and_which_signal() -> None:
 
 def test_the_end_says_what_of_strobe_has_failed() -> None:
     failed = end(totals=[], failures=["The events are gone."], status=ExitStatus())
-    assert ending_lines(failed) == ["The events are gone.", "how the program ended could not be learnt"]
+    assert ending_lines(failed) == ["The events are gone.", "how the program ended is not known"]
 
 
-def test_no_call_at_all_is_told() -> None:
+def test_no_call_at_all_is_reported() -> None:
     assert ending_lines(end(totals=[])) == ["no traced function was called"]
 
 

@@ -127,6 +127,6 @@ def test_a_broken_file_is_ignored_with_a_warning(strobe_home: Path, content: str
     assert [str(strobe_home) in text for text in warnings] == [True]
 
 
-def test_an_unknown_key_is_told(strobe_home: Path) -> None:
+def test_an_unknown_key_is_reported(strobe_home: Path) -> None:
     write_settings(strobe_home, {"events.max": 5000})
     assert "unknown setting 'events.max'" in load_settings(None)[1][0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import orjson
 
 from strobe.mcp import results
+from strobe.mcp.tools.parameters import bounded
 
 
 def test_both_fields_carry_the_same_compact_json() -> None:
@@ -42,3 +43,13 @@ def test_as_many_items_as_fit_and_at_least_one() -> None:
 def test_a_clipped_text_tells_how_much_is_missing() -> None:
     assert results.clipped("abc", 3) == "abc"
     assert results.clipped("abcdef", 3) == "abc… [3 more characters]"
+
+
+def test_warnings_are_left_out_whole_and_never_cut() -> None:
+    name = "std::map<std::string, std::vector<int, std::allocator<int>>>::at() const"
+    long = f"Not traced: {', '.join([name] * 9)}: they call operator->() and operator<<()."
+    brief = long.replace(name, "std::map<…>::at() const")
+    assert bounded(["Brief.", long]) == ["Brief.", brief]
+    endless = "No function matches. " * 300
+    assert bounded([endless, "First.", endless, "Last."]) == [endless, "First.", "Last.", "… and 1 more"]
+    assert bounded(["One."] * 25) == [*["One."] * 20, "… and 5 more"]

@@ -106,7 +106,7 @@ def test_library_patterns(text: str, path: str, expected: bool) -> None:
         ("@usercode:x", "there is no selector"),
         ("@file:", "'@file' needs a name"),
         ("@lib", "'@lib' needs a name"),
-        ("@file:[z-a].c", "its brackets are no set of letters"),
+        ("@file:[z-a].c", "its brackets hold no set of letters"),
     ],
 )
 def test_what_is_refused_and_how(text: str, said: str) -> None:

@@ -94,13 +94,13 @@ class ScopeWalk {
     bool jump_to_sibling(Cursor& cursor) const {
         const auto sibling = Units::reference(unit_, attributes_.find(kSibling));
         if (!sibling) return false;
-        if (*sibling < cursor.position() || *sibling > unit_.end) throw DwarfError("a sibling outside of its unit");
+        if (*sibling < cursor.position() || *sibling > unit_.end) throw DwarfError("a sibling outside its unit");
         cursor.skip(*sibling - cursor.position());
         return true;
     }
 
     void enter(Level level) {
-        if (open_.size() >= kMaxDepth) throw DwarfError("DIEs nested without end");
+        if (open_.size() >= kMaxDepth) throw DwarfError("DIEs nested too deeply");
         open_.push_back(level);
     }
 

@@ -40,7 +40,7 @@ Bytes find_old(const Unit& unit, Bytes section, uint64_t offset, uint64_t base, 
         const Bytes expression = taken(section, cursor, cursor.fixed(2));
         if (base + begin == address) return expression;
     }
-    throw DwarfError("a location list without end");
+    throw DwarfError("an unterminated location list");
 }
 
 class CurrentList {
@@ -57,7 +57,7 @@ class CurrentList {
             const Bytes expression = taken(section_, cursor_, cursor_.uleb());
             if (begin == address) return expression;
         }
-        throw DwarfError("a location list without end");
+        throw DwarfError("an unterminated location list");
     }
 
   private:

@@ -17,8 +17,8 @@ struct EntryLocation {
 
 bool is_location_list(const Layout& layout, uint32_t form);
 
-// The first expression that a list has for a stretch that begins at `address`; the only one, where it is no list.
-// `top`: the unit's own DIE. Throws DwarfError where the attribute is damaged, or is no location.
+// The first expression that a list has for a stretch that begins at `address`; the only one, where it is not a list.
+// `top`: the unit's own DIE. Throws DwarfError where the attribute is damaged, or is not a location.
 EntryLocation location_from(const Units& units, const Unit& unit, const WholeDie& top, const LocationLists& lists,
                             const Attribute& location, uint64_t address);
 

@@ -124,7 +124,7 @@ class Plan {
     std::vector<Step> passing_;  // for passing over the DIE
 };
 
-// One value of a form outside of DIEs, as line tables have them.
+// One value of a form outside DIEs, as line tables have them.
 Attribute read_value(Cursor& cursor, uint32_t form, const Layout& layout);
 
 // A table. What it declares is found when it is opened; plans are made when a DIE asks for one, as large programs have

@@ -29,7 +29,7 @@ void Children::pass() {
     plan.read(cursor_, attributes_);
     const auto sibling = Units::reference(unit_, attributes_.find(kSibling));
     const uint64_t position = unit_.base + cursor_.position();
-    if (!sibling || *sibling < position || *sibling > unit_.end) throw DwarfError("a sibling outside of its unit");
+    if (!sibling || *sibling < position || *sibling > unit_.end) throw DwarfError("a sibling outside its unit");
     cursor_.skip(*sibling - position);
 }
 

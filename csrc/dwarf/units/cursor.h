@@ -22,7 +22,7 @@ class DwarfError : public std::runtime_error {
 class Cursor {
   public:
     Cursor(Bytes bytes, uint64_t position) : bytes_(bytes), position_(position) {
-        if (position > bytes.size()) throw DwarfError("an offset outside of its section");
+        if (position > bytes.size()) throw DwarfError("an offset outside its section");
     }
 
     uint64_t position() const { return position_; }
@@ -70,7 +70,7 @@ class Cursor {
     std::string_view text() {
         const uint8_t* start = bytes_.data() + position_;
         const void* end = left() == 0 ? nullptr : std::memchr(start, 0, left());
-        if (end == nullptr) throw DwarfError("a string without end");
+        if (end == nullptr) throw DwarfError("an unterminated string");
         const size_t length = static_cast<const uint8_t*>(end) - start;
         position_ += length + 1;
         return {reinterpret_cast<const char*>(start), length};

@@ -26,7 +26,7 @@ bool is_tombstone(uint64_t address, unsigned address_size, bool has_code_at_zero
 }
 
 void add(Ranges& ranges, uint64_t begin, uint64_t end) {
-    if (ranges.size() >= kMaxRanges) throw DwarfError("a range list without end");
+    if (ranges.size() >= kMaxRanges) throw DwarfError("an unterminated range list");
     if (begin < end) ranges.emplace_back(begin, end);
 }
 

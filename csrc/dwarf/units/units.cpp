@@ -114,13 +114,13 @@ const Unit& Units::at(uint64_t die) const {
     const auto end = units.begin() + static_cast<ptrdiff_t>(is_alternate ? units.size() : info_units_);
     const auto after = std::upper_bound(units.begin(), end, die,
                                         [](uint64_t offset, const Unit& unit) { return offset < unit.offset; });
-    if (after == units.begin() || die >= (after - 1)->end) throw DwarfError("a reference to where no unit is");
+    if (after == units.begin() || die >= (after - 1)->end) throw DwarfError("a reference outside all units");
     return *(after - 1);
 }
 
 Cursor Units::cursor_at(const Unit& unit, uint64_t die) const {
     if (unit.abbreviations == nullptr) throw DwarfError("a reference into a damaged unit");
-    if (die < unit.first_die || die >= unit.end) throw DwarfError("a DIE outside of its unit");
+    if (die < unit.first_die || die >= unit.end) throw DwarfError("a DIE outside its unit");
     return Cursor(content_of(unit), die - unit.base);
 }
 

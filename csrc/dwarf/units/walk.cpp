@@ -107,7 +107,7 @@ class Walk {
     uint32_t relative(uint64_t position) const { return static_cast<uint32_t>(position - (unit_.offset - unit_.base)); }
 
     void enter(Level level) {
-        if (open_.size() >= kMaxDepth) throw DwarfError("DIEs nested without end");
+        if (open_.size() >= kMaxDepth) throw DwarfError("DIEs nested too deeply");
         open_.push_back(level);
     }
 
@@ -135,7 +135,7 @@ class Walk {
         const auto sibling = Units::reference(unit_, attributes_.find(kSibling));
         if (!sibling) return false;
         const uint64_t position = unit_.base + cursor.position();
-        if (*sibling < position || *sibling > unit_.end) throw DwarfError("a sibling outside of its unit");
+        if (*sibling < position || *sibling > unit_.end) throw DwarfError("a sibling outside its unit");
         cursor.skip(*sibling - position);
         return true;
     }

@@ -43,8 +43,8 @@ struct Found {
 // Never throws DwarfError: what was found before the damage stays. `collects`: not the scopes alone.
 Found walk(const Units& units, const Unit& unit, bool collects);
 
-// Whether a unit, or one that it imports, has a DIE of that tag. Its abbreviations alone do not tell: dwz makes units
-// share them.
+// Whether a unit, or one that it imports, has a DIE of that tag. Its abbreviations alone do not show it: dwz makes
+// units share them.
 bool has_die(const Units& units, const Unit& unit, uint32_t tag);
 
 }  // namespace strobe::dwarf

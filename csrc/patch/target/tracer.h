@@ -31,12 +31,12 @@ void as_tracer(Work&& work) {
 void avoid_restart_syscall(pid_t thread);
 
 // As waitpid of a thread that the calling thread traces, for what is not to be noticed outside: `avoid_restart_syscall`
-// at each stop; and the end of a child of this very process, whose program may have been started here, is told, but
+// at each stop; and the end of a child of this very process, whose program may have been started here, is reported, but
 // left for who waits for it.
 pid_t wait_for_tracee(pid_t thread, int* status, int options);
 
 // The status of the ptrace stop that the thread stands in, as waitpid has it; 0 where it does not. Another thread of
-// this process may have waited for it: one that waits for the end of its child is told of that child's stops.
+// this process may have waited for it: one that waits for the end of its child sees that child's stops.
 int status_of_stop(pid_t thread);
 
 // Detaches from a thread that stands in a stop, in whatever. A signal in whose delivery it stands is delivered. False

@@ -110,7 +110,7 @@ void strobe_native_after_fork(void) {
     recorder->pid = strobe_own_tid(recorder); /* of the only thread that there is */
     if (recorder->owner != STROBE_OWNER_UNKNOWN) recorder->owner = recorder->pid;
     if (recorder->may_call_kernel && strobe_syscall(STROBE_SYS_GETPPID, 0, 0, 0, 0, 0, 0) == 0)
-        recorder->owner = STROBE_OWNER_UNKNOWN; /* the parent is outside of its namespace, and so are its ids */
+        recorder->owner = STROBE_OWNER_UNKNOWN; /* the parent is outside its namespace, and so are its ids */
     strobe_fetch_add64(&recorder->header->forked_children, 1);
     recorder->control->exit_handler = recorder->exit_function;
     recorder->control->is_own = 1;

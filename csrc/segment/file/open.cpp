@@ -19,7 +19,7 @@ int open_segment(const std::string& path, int flags) {
     const bool known = fstat(fd, &status) == 0;
     if (known && S_ISREG(status.st_mode) && status.st_uid == geteuid()) return fd;
     close(fd);
-    throw SegmentError(known && S_ISREG(status.st_mode) ? "it belongs to another user" : "it is no regular file");
+    throw SegmentError(known && S_ISREG(status.st_mode) ? "it belongs to another user" : "it is not a regular file");
 }
 
 }  // namespace strobe

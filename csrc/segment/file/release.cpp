@@ -45,7 +45,7 @@ void punch(int fd, uint64_t offset, uint64_t bytes) {
 
 }  // namespace
 
-// Written as a file and not through a map, which somebody may cut short under us.
+// Written as a file and not through a map, which somebody may truncate under us.
 void end_recording(const std::string& path) {
     const Segment segment(path);
     const strobe_header& header = segment.header();

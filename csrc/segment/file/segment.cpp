@@ -128,7 +128,7 @@ std::string Segment::damage() const {
     struct stat status{};
     const uint64_t bytes = fstat(fd_, &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
     if (bytes >= header_.total_bytes) return file_->was_cut() ? "pages of it could not be read" : "";
-    return "it was cut short: " + std::to_string(bytes) + " of " + std::to_string(header_.total_bytes) +
+    return "it was truncated: " + std::to_string(bytes) + " of " + std::to_string(header_.total_bytes) +
            " bytes are there";
 }
 

@@ -28,7 +28,7 @@ class SegmentError : public std::runtime_error {
 };
 
 // One chunk as it was when the list was made: what is read by it ends there, so that all who read by one list see the
-// same events. `sequence` tells whether it is still the same chunk when it is read.
+// same events. `sequence` shows whether it is still the same chunk when it is read.
 struct ChunkSummary {
     uint32_t index;
     uint32_t thread_index;  // of its first records
@@ -114,7 +114,7 @@ class Segment {
     // Remembers a full chunk's newest record, so that later scans by time can pass it over unread.
     void remember_last_ticks(const ChunkSummary& summary, uint64_t last_ticks) const;
 
-    // What is left of a file that somebody has cut short, in words; empty while it is whole. What is gone reads as
+    // What is left of a file that somebody has truncated, in words; empty while it is whole. What is gone reads as
     // zeros.
     std::string damage() const;
 

@@ -141,7 +141,7 @@ class AgentLink:
 
     def observe_modules(self, socket: tuple[int, str] | None) -> bool:
         """`socket`: the agent's connection, its descriptor and its inode's number; None where it is not known. False
-        where libraries will not be told of."""
+        where libraries will not be reported."""
         return bool(self._ask(self._script.exports_sync.observe_modules, socket))
 
     def register_unwinder(self, addresses: list[int]) -> None:
@@ -249,7 +249,7 @@ class AgentLink:
             try:
                 inside = self._ask(self._script.exports_sync.let_leave)
             except StrobeError:
-                return True  # it does not answer; told to end, it waits for them itself
+                return True  # it does not answer; when it is asked to end, it waits for them itself
             quiet = quiet + 1 if inside == 0 else 0
             if quiet == 0:
                 time.sleep(_LEAVING_POLL_S)

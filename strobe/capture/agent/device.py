@@ -18,7 +18,7 @@ Receiver = Callable[[int, bytes], None]
 
 
 class OutputRouter:
-    """Frida tells output per device; this hands it on per process. `b""` on a descriptor is its end."""
+    """Frida reports output per device; this passes it on per process. `b""` on a descriptor is its end."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # of the receivers: Frida's thread waits for it, on which Frida's answers wait

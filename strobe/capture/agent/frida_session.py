@@ -30,11 +30,11 @@ _LOOKING_MS = 25  # at a time, and up to as much again: no session here hears fr
 _PAUSE_S = 0.01
 _LET_GO_S = 0.3  # for what this process traces still to be let go of
 _UNSAFE = (
-    "its main thread was in the memory allocator, in fork or in the dynamic loader whenever it was looked at for"
+    "its main thread was in the memory allocator, in fork or in the dynamic loader each time it was checked for"
     f" {_LOOKING_S:g} s"
 )
-_CHANGED = "it was stopped by a signal, or became another program, in this moment"
-_UNSAFE_HINT = "Try again; where it stays so, start the program under Strobe."
+_CHANGED = "it was stopped by a signal, or became another program, just then"
+_UNSAFE_HINT = "Try again; if it fails again, start the program under Strobe."
 # Parts of Frida's agent that stand between a program and its handlers of faults, and between exit and what runs then
 _LEFT_OUT = {"exceptor": "off", "exit_monitor": False, "thread_suspend_monitor": False}
 
@@ -155,7 +155,7 @@ class FridaSession:
             except FRIDA_ERRORS as error:
                 passed = time.monotonic() - began
                 is_refused = self._guard.refusal == errno.EPERM
-                # by the attempt before, or by the session before, which may have ended it in this moment
+                # by the attempt before, or by the session before, which may have ended it at this moment
                 is_left = is_refused and (task_status.is_traced_here(self._pid) or passed < _LET_GO_S)
                 if is_refused and (not is_left or task_status.tracer(self._pid)):
                     raise refused(self._pid, error, is_permission=True) from error

@@ -15,10 +15,10 @@ _POLL_S = 0.0005
 
 
 class Injection:
-    """Made before Frida attaches to a process; tells when Frida has nothing more to do there.
+    """Made before Frida attaches to a process; knows when Frida has nothing more to do there.
 
     Until then Frida's helper may stop the process by ptrace: a signal that comes meanwhile may be lost, and a parent in
-    whose own process Strobe runs is told of the stops when it waits for its child, whatever it asked for.
+    whose own process Strobe runs sees the stops when it waits for its child, whatever it asked for.
     """
 
     def __init__(self, pid: int) -> None:

@@ -13,7 +13,7 @@ _PATIENCE_S = 1.0
 
 
 @contextlib.contextmanager
-def telling(what: str) -> Iterator[None]:
+def announced(what: str) -> Iterator[None]:
     """Says "strobe: `what` …" on standard error when the block has not ended after a second."""
     say = threads.guarded(
         "a word", lambda: print(f"strobe: {what} ...", file=sys.stderr, flush=True), threads.logged_only

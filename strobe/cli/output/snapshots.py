@@ -9,7 +9,7 @@ from typing import Any
 from strobe.cli.output import wording
 from strobe.model import Event
 
-# what is no text of the program, though JSON has it as a string: addresses, enumerators, characters, <struct>
+# what is not text of the program, though JSON has it as a string: addresses, enumerators, characters, <struct>
 _NO_TEXT = re.compile(
     r"0x[0-9a-f]+(?: <.*>)?|<.*>|[A-Za-z_][\w:|]*\(-?\d+\)|'.*'|-?inf|-?nan|Null pointer|Address not .*"
 )

@@ -14,7 +14,7 @@ import click
 
 from strobe.cli import completion
 from strobe.cli.output.palette import Palette
-from strobe.cli.output.progress import telling
+from strobe.cli.output.progress import announced
 from strobe.cli.run.forwarding import Forwarding
 from strobe.cli.run.live import LiveRun
 from strobe.cli.run.report import Report, RunEnd, Sink, TextReport, exit_code, how_it_ended, missing_lines
@@ -47,7 +47,9 @@ _WATCH_HELP = (
 @click.command(context_settings={"allow_interspersed_args": False}, epilog=_EPILOG)
 @click.option("-t", "--trace", "patterns", multiple=True, metavar="PATTERN", help=_TRACE_HELP)
 @click.option("-w", "--watch", "watches", multiple=True, metavar="VARIABLE", help=_WATCH_HELP)
-@click.option("--watch-js", "scripts", multiple=True, metavar="EXPRESSION", help="The same of a JavaScript expression.")
+@click.option(
+    "--watch-js", "scripts", multiple=True, metavar="EXPRESSION", help="The same for a JavaScript expression."
+)
 @click.option(
     "--depth", type=click.IntRange(0, 10), default=0, metavar="N", help="Show what arguments point to, N structs deep."
 )
@@ -143,7 +145,7 @@ def _start(
 ) -> Session:
     """The running program; where it cannot be started, the end of this process with a shell's exit status."""
     try:
-        with telling(f"starting {Path(spec.command).name} and placing hooks"):
+        with announced(f"starting {Path(spec.command).name} and placing hooks"):
             return manager.launch(spec, patterns, sampling, watch=watches, depth=depth, use_staged=False)
     except StrobeError as error:
         click.echo(f"strobe: {error}", err=True)

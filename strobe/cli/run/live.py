@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from strobe.cli.output.progress import telling
+from strobe.cli.output.progress import announced
 from strobe.cli.run.forwarding import Forwarding
 from strobe.cli.run.report import Report, RunEnd
 from strobe.dataclass import dataclass, field, replace
@@ -49,7 +49,7 @@ class LiveRun:
             if show_calls and status is None:
                 self._attempt(self._report_new)
         if show_calls:
-            with telling("printing the rest of the events (Ctrl-C to stop)"):
+            with announced("printing the rest of the events (Ctrl-C to stop)"):
                 self._attempt(self._report_rest)
         ending = RunEnd(status, session_id=self.session.id, kept=keep)
         with suppress(StrobeError):
@@ -57,7 +57,7 @@ class LiveRun:
         try:
             self.session.stop(retain=keep)
         except StrobeError as error:
-            self._failures.append(f"{error.message} {error.next_step}".rstrip())
+            self._failures.append(error.sentences)
             ending = replace(ending, kept=False)
         failures = list(dict.fromkeys([*self._failures, *self.session.failures]))
         ending = replace(ending, failures=failures)

@@ -167,12 +167,12 @@ def how_it_ended(status: ExitStatus) -> str:
     if status.signal is not None:
         return f"the program was ended by {signal_name(status.signal)}"
     if status.code is None:
-        return "how the program ended could not be learnt"
+        return "how the program ended is not known"
     return f"the program ended with exit status {status.code}"
 
 
 def exit_code(status: ExitStatus) -> int:
-    """The exit status a shell would show: 128 + signal where one ended the program, 1 where it could not be learnt."""
+    """The exit status a shell would show: 128 + signal where one ended the program, 1 where it is not known."""
     if status.signal is not None:
         return 128 + status.signal
     return 1 if status.code is None else status.code

@@ -124,7 +124,7 @@ def address_lines(subject: Subject, answer: AddressAnswer, page: Page) -> list[s
 
 
 def _chain(subject: Subject, answer: AddressAnswer, address: int) -> Iterator[tuple[str, str, Call | None]]:
-    """Name and place of each call, the innermost first; of the last one, which is no inlined one, with the offset."""
+    """Name and place of each call, the innermost first; the last one, which is not inlined, with its offset."""
     place = answer.place
     where = "" if place is None else position(subject.source(place.file), place.line, place.column)
     own = subject.offset_name(address)

@@ -11,7 +11,7 @@ import click
 
 from strobe.cli import completion
 from strobe.cli.output.palette import Palette
-from strobe.cli.output.progress import telling
+from strobe.cli.output.progress import announced
 from strobe.cli.symbols.addresses import address_json, address_lines, asked_addresses, find_address
 from strobe.cli.symbols.functions import find_functions, function_lines, functions_json
 from strobe.cli.symbols.lines import find_line, line_json, line_lines
@@ -49,13 +49,18 @@ class _Questions:
 @click.argument("binary", shell_complete=completion.files)
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
 @click.option("--lines", multiple=True, metavar="FILE:LINE", help="Where the code of a source line is.")
-@click.option("--addr", "addresses", multiple=True, metavar="ADDRESS", help="What lies there; - reads them from stdin.")
+@click.option(
+    "--addr", "addresses", multiple=True, metavar="ADDRESS", help="What lies at ADDRESS; - reads addresses from stdin."
+)
 @click.option("--type", "types", multiple=True, metavar="NAME", help="Layout of a type; names like 'ns::*' are listed.")
 @click.option("--variable", "variables", multiple=True, metavar="NAME", help="Globals and statics: NAME or 'ns::*'.")
 @click.option(
-    "--root", type=click.Path(exists=True, file_okay=False), metavar="DIR", help="For @usercode; this folder."
+    "--root",
+    type=click.Path(exists=True, file_okay=False),
+    metavar="DIR",
+    help="Root of your own code, for @usercode. Default: this folder.",
 )
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="Rows of a list; without it, a screenful.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="At most N rows of a list. Default: a screenful.")
 @click.option("--all", "everything", is_flag=True, help="All rows of a list.")
 @click.option("-v", "--verbose", is_flag=True, help="Names in full, linkage names, variables at an address.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document with everything (docs/symbols.md).")
@@ -96,7 +101,7 @@ def _tell(sentence: str) -> None:
 def _print(subject: Subject, questions: _Questions, page: Page) -> int:
     """Answers one after the other; returns how many there were none to."""
     label = Palette.of(sys.stderr).warning("warning:")
-    for warning in subject.module.warnings:
+    for warning in (*subject.module.warnings, *subject.module.missing_parts):
         _tell(f"{label} {warning}")
     missed = 0
     before = ""
@@ -149,7 +154,7 @@ def _print_json(subject: Subject, questions: _Questions, limit: int | None) -> i
     """The same as one document."""
     from strobe.cli.output.json_form import dumps  # brings the tools of MCP along
 
-    with telling(f"reading {subject.named}"):
+    with announced(f"reading {subject.named}"):
         document, misses = _document(subject, questions, limit)
     click.echo(dumps(document, indent=True))
     for miss in misses:

@@ -1,4 +1,4 @@
-"""Where the code of a source line is, in every copy, as `strobe symbols --lines` tells it."""
+"""Where the code of a source line is, in every copy, as `strobe symbols --lines` shows it."""
 
 from __future__ import annotations
 

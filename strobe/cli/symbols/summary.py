@@ -217,7 +217,7 @@ def binary_json(subject: Subject) -> dict[str, Any]:
         "linkBase": hex(module.link_base),
         "hasDebugInformation": module.has_debug_info,
         "hasSymbolTable": module.has_symtab,
-        "warnings": module.warnings,
+        "warnings": [*module.warnings, *module.missing_parts],
     }
 
 

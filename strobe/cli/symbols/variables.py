@@ -1,4 +1,4 @@
-"""Globals and statics by name or pattern, with type and place, as `strobe symbols --variable` tells them."""
+"""Globals and statics by name or pattern, with type and place, as `strobe symbols --variable` shows them."""
 
 from __future__ import annotations
 

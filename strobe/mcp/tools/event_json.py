@@ -36,7 +36,7 @@ def event(item: Event, verbose: bool, text_limit: int, values_limit: int = sys.m
 
 
 def group(item: Totals, group_by: str) -> dict[str, Any]:
-    """One group. `count` counts calls; what of their events or durations is missing is told where there is any."""
+    """One group. `count` counts calls; what is missing of their events or durations is added where there is any."""
     named: dict[str, Any]
     if group_by == "thread":
         named = {"threadId": item.thread_id, "threadName": item.key}

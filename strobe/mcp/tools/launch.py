@@ -22,8 +22,8 @@ _DEFAULT_DEPTH = 1
 _PARAMETERS = Record(
     fields={
         "command": Text(
-            description="path of the program: relative to cwd, else to projectRoot; a bare name is looked up in PATH. "
-            "With pid it may be empty"
+            description="path of the program: relative to cwd, else to projectRoot; a bare name is looked up in PATH; "
+            "with pid it may be empty"
         ),
         "args": Array(items=Text(), description="its arguments, without the program's name"),
         "cwd": Text(description="working directory; default: that of this MCP client"),

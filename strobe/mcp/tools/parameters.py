@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ from strobe.errors import failure
 from strobe.limits import PATTERNS, WARNING_CHARACTERS, WARNINGS
 from strobe.mcp.registry import Client
 from strobe.mcp.schema import Array, Field, Integer, Text
+
+_LONG_CHARACTERS = 400
+_TEMPLATE_ARGUMENTS = re.compile(r"(?<!operator)<[^<>]*(?<!-)>")
 
 
 class Address(Field):
@@ -25,7 +29,7 @@ class Address(Field):
             number = None
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 1 << 64:
             valid = '"0x7ffd1234" or a number below 2 to the power of 64'
-            raise failure("bad_value", field=path, value=repr(value)[:80], reason="it is no address", valid=valid)
+            raise failure("bad_value", field=path, value=repr(value)[:80], reason="it is not an address", valid=valid)
         return number
 
 
@@ -55,7 +59,21 @@ def home_expanded(path: str, client: Client) -> str:
 
 
 def bounded(warnings: list[str]) -> list[str]:
-    """The first WARNINGS, shortened, and how many more there are."""
-    shown = [text if len(text) <= WARNING_CHARACTERS else text[:WARNING_CHARACTERS] + "…" for text in warnings]
-    left_out = len(shown) - WARNINGS
-    return [*shown[:WARNINGS], f"… and {left_out} more"] if left_out > 0 else shown
+    """As many as fit, up to WARNINGS, and how many more there are. None is cut: template arguments of a long one go."""
+    shown: list[str] = []
+    left = WARNING_CHARACTERS
+    for text in map(_shortened, warnings):
+        if len(text) <= left and len(shown) < WARNINGS:
+            shown.append(text)
+            left -= len(text)
+    left_out = len(warnings) - len(shown)
+    return [*shown, f"… and {left_out} more"] if left_out else shown
+
+
+def _shortened(warning: str) -> str:
+    if len(warning) <= _LONG_CHARACTERS:
+        return warning
+    before = ""
+    while before != warning:  # the innermost ones first
+        before, warning = warning, _TEMPLATE_ARGUMENTS.sub("\0", warning)
+    return warning.replace("\0", "<…>")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from strobe.limits import POLL_DURATION_MS, POLL_INTERVAL_MS, WARNING_CHARACTERS
+from strobe.limits import POLL_DURATION_MS, POLL_INTERVAL_MS
 from strobe.mcp.schema import Integer, Record
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ PARAMETERS = Record(
         "durationMs": _between(POLL_DURATION_MS),
     },
     required=("intervalMs", "durationMs"),
-    description="read again and again instead, each tick one variable_snapshot event of all targets; answers at once",
+    description="instead read repeatedly: each tick is one variable_snapshot event of all targets; answers at once",
 )
 _SHOWN = 8
 _ENDS = {
@@ -37,12 +37,10 @@ _ENDS = {
 
 def begun(session_id: str, poll: Poll) -> dict[str, Any]:
     """What debug_read answers: what is polled, what is not and why, and where the samples are to be found."""
-    from strobe.session.variables.samples import told
-
     targets: list[dict[str, Any]] = []
     for result in poll.first:
         shown = {"target": result.target, "type": result.type, "size": result.size}
-        shown |= {"error": None if result.error is None else told(result.error)[:WARNING_CHARACTERS]}
+        shown |= {"error": None if result.error is None else result.error.sentences}
         targets.append({name: value for name, value in shown.items() if value is not None})
     expected = poll.record.expected
     query = f'debug_query {{"sessionId":"{session_id}","eventType":"variable_snapshot"'

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from strobe.errors import StrobeError, failure
+from strobe.errors import failure
 from strobe.limits import RAW_BYTES, READ_DEPTH, READ_TARGETS
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.results import ASKED_BYTES
@@ -94,7 +94,7 @@ def _wire(result: Any, keep: Callable[[bytes], Path]) -> dict[str, Any]:
     if result.address is not None:
         shown["address"] = f"{result.address:#x}"
     if result.error is not None:
-        return {**shown, "error": _told(result.error)}
+        return {**shown, "error": result.error.sentences}
     shown |= {"type": result.type} | ({} if result.size is None else {"size": result.size})
     if result.content is not None:
         return {**shown, **_in_file(result.content, keep)}
@@ -106,16 +106,12 @@ def _wire(result: Any, keep: Callable[[bytes], Path]) -> dict[str, Any]:
     return {**shown, "value": text.plain(result.value)}
 
 
-def _told(error: StrobeError) -> str:
-    return f"{error.message} {error.next_step}".strip()
-
-
 def _in_file(content: bytes, keep: Callable[[bytes], Path]) -> dict[str, Any]:
     return {"file": str(keep(content)), "preview": content[:_PREVIEW_BYTES].hex(" ")}
 
 
 def _bounded(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What does not fit into the answer any more is told instead of its value."""
+    """What does not fit into the answer becomes an error in place of its value."""
     left = ASKED_BYTES
     bounded = []
     for shown in results:
@@ -126,7 +122,7 @@ def _bounded(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
             kept: dict[str, Any] = {
                 name: shown[name] for name in ("target", "address", "type", "size") if name in shown
             }
-            shown = {**kept, "error": _told(error)}
+            shown = {**kept, "error": error.sentences}
             size = len(orjson.dumps(shown))
         left -= size
         bounded.append(shown)
@@ -137,8 +133,8 @@ TOOL = Tool(
     name="debug_read",
     title="Read variables",
     description="Values of global and static variables, their members and elements, and raw memory, while the program "
-    "runs on; nothing is stopped. A bad target is an error of its own in results. Bytes go to a file, with a preview. "
-    "With poll: again and again, into the timeline.",
+    "runs on; nothing is stopped. A bad target does not affect the others. Bytes go to a file, with a preview. "
+    "With poll: repeatedly, into the timeline.",
     parameters=_PARAMETERS,
     run=run,
     read_only=True,

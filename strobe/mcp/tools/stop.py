@@ -13,7 +13,7 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     session = context.sessions().get(arguments["sessionId"])
     collected = session.stop(retain=arguments.get("retain", False))
     answer: dict[str, Any] = {"success": True, "eventsCollected": collected}
-    if session.failures:  # of the end, above all: nobody else will tell of it
+    if session.failures:  # of the end, above all: nothing else will report it
         answer["warnings"] = bounded(list(session.failures))
     return answer
 

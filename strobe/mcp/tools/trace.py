@@ -45,12 +45,12 @@ _PARAMETERS = Record(
         "remove": patterns("patterns to stop tracing, as they were added"),
         "projectRoot": Text(description="required without sessionId", min_length=1),
         "sampling": Text(
-            description="auto (at first): above 100,000 calls/s keep 1 in 100 of a function's events, totals stay "
+            description="auto (initially): above 100,000 calls/s keep 1 in 100 of a function's events, totals stay "
             "exact; off: keep all",
             choices=("auto", "off"),
         ),
         "serializationDepth": Integer(
-            description="1 to 10 (3): structs within structs recorded of what arguments and results point to",
+            description="1 to 10, default 3: levels of structs recorded behind pointers in arguments and results",
             low=1,
             high=RECORDED_DEPTH,
             default=_DEFAULT_DEPTH,
@@ -105,7 +105,9 @@ def watch_of(one: dict[str, Any], path: str) -> Watch:
     kinds = [name for name in ("variable", "address", "expr") if name in one]
     if len(kinds) != 1:
         valid = "one of variable, expr, or address with type"
-        raise failure("bad_value", field=path, value=", ".join(kinds) or "{}", reason="it is not clear", valid=valid)
+        raise failure(
+            "bad_value", field=path, value=", ".join(kinds) or "{}", reason="exactly one is needed", valid=valid
+        )
     if ("type" in one) != (kinds == ["address"]):
         name = "missing_field" if kinds == ["address"] else "unknown_field"
         valid = ", ".join(_TYPES) if kinds == ["address"] else "type goes with address alone"

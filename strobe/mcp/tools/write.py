@@ -106,7 +106,7 @@ def _wire(result: Any) -> dict[str, Any]:
     if result.address is not None:
         shown["address"] = f"{result.address:#x}"
     if result.error is not None:
-        return {**shown, "error": clipped(f"{result.error.message} {result.error.next_step}".strip(), 1000)}
+        return {**shown, "error": clipped(result.error.sentences, 1000)}
     values = {"previousValue": text.plain(result.previous), "newValue": text.plain(result.value)}
     return {**shown, "type": result.type, **values, "atomic": result.is_atomic}
 
@@ -115,8 +115,8 @@ TOOL = Tool(
     name="debug_write",
     title="Write variables",
     description="New values for global and static variables, members, elements, and raw memory, while the program runs "
-    "on. Type and range are checked first; answers the previous value. Text into char arrays, char* and std::string "
-    "within what they hold now. Each write is a variable_snapshot event of the timeline.",
+    "on. Type and range are checked first; answers the previous value. Text goes into char arrays, char* and "
+    "std::string as far as they have room. Each write is a variable_snapshot event of the timeline.",
     parameters=_PARAMETERS,
     run=run,
     read_only=False,

@@ -33,7 +33,7 @@ class Source(Protocol):
 
 
 class Listener(Protocol):
-    """Who is told at once; it must not wait."""
+    """Called for each sample; it must not wait."""
 
     def sample(self, number: int, results: list[ReadResult]) -> None:
         """A tick: the number of its event, and a result for each target that is polled."""

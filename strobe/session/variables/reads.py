@@ -63,7 +63,7 @@ class RepeatedRead:
 
     def read(self) -> list[ReadResult]:
         """A result for each target. Raises as Reads.read."""
-        with self._reads.told():
+        with self._reads.translate_errors():
             return self._reads.of_one_program(self._read, lambda: self._made.program)
 
     def _read(self) -> list[ReadResult]:
@@ -108,14 +108,14 @@ class Reads:
 
     def read(self, targets: Sequence[ReadTarget], depth: int) -> list[ReadResult]:
         """A result for each target. Raises read_refused, replaced_on_disk, what the program's symbols raise."""
-        with self.lock, self.told():
+        with self.lock, self.translate_errors():
             return self.of_one_program(
                 lambda: self._reader.read(targets, depth, self._current()), lambda: self._program
             )
 
     def write(self, targets: Sequence[WriteTarget], store: Store) -> list[WriteResult]:
         """A result for each target; `store` is called once, when all are checked. Raises as `read`."""
-        with self.lock, self.told():
+        with self.lock, self.translate_errors():
             scope = self._current()
             return Writer(self._memory, self._reader).write(targets, scope, self._memory.maps(), self._checked(store))
 
@@ -143,12 +143,12 @@ class Reads:
     @contextmanager
     def scope(self) -> Iterator[Scope]:
         """What names mean now, for this thread alone. Raises as `read`."""
-        with self.lock, self.told():
+        with self.lock, self.translate_errors():
             yield self._current()
 
     def prepare(self, targets: Sequence[ReadTarget], depth: int) -> Preparation:
         """Raises as `read`."""
-        with self.lock, self.told():
+        with self.lock, self.translate_errors():
             scope = self._current()
             prepared = self._reader.prepare(targets, depth, scope)
             return Preparation(prepared, scope, self._program, self._mapped if prepared.in_library else None)
@@ -157,13 +157,13 @@ class Reads:
         """Whether the process still has in memory what it was made for, and types are described as they were."""
         if made.scope.printers is not self._printers.current():
             return False
-        with self.told():
+        with self.translate_errors():
             if self._memory.executable()[0] != made.program:
                 return False
             return made.libraries is None or made.libraries == self._mapped_now()
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def translate_errors(self) -> Iterator[None]:
         """Raises what `read` raises for a process that cannot be read."""
         try:
             yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from strobe.errors import StrobeError, failure
+from strobe.errors import failure
 from strobe.limits import SAMPLE_BYTES
 from strobe.timeline import snapshots
 from strobe.values.decode import text
@@ -44,15 +44,10 @@ def document(labels: Sequence[str], results: Sequence[ReadResult]) -> str:
                 values[label] = value
                 continue
             hint = "Poll a part of it, or with less depth."
-            errors[label] = told(failure("too_much_read", bytes=size, limit=SAMPLE_BYTES, hint=hint))
+            errors[label] = failure("too_much_read", bytes=size, limit=SAMPLE_BYTES, hint=hint).sentences
         else:
-            errors[label] = told(result.error)
+            errors[label] = result.error.sentences
     return snapshots.dump(values, errors)
-
-
-def told(error: StrobeError) -> str:
-    """The error of one target among others, in one text."""
-    return f"{error.message} {error.next_step}".strip()
 
 
 def _plain(result: ReadResult) -> Any:

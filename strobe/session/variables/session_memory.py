@@ -68,7 +68,7 @@ class SessionMemory(ProcessMemory):
             return inside.memory_map()
 
     def executable(self) -> tuple[Program, str]:
-        """What tells the program from another that the process becomes by exec, and the path of its file."""
+        """What distinguishes the program from another that the process becomes by exec, and the path of its file."""
         link = Path(f"/proc/{self.pid}/exe")
         try:
             status = link.stat()  # where the link leads, even if it was deleted

@@ -152,7 +152,7 @@ class Eightbytes:
     def add(self, offset: int, size: int, is_float: bool) -> None:
         """A scalar field at `offset` bytes. One that is not on its natural boundary sends the whole to memory."""
         if size == 0 or offset + size > self._size:
-            raise Doubt("a field outside of its type")
+            raise Doubt("a field outside its type")
         if offset % min(size, 8) != 0:
             self._in_memory = True
             return
@@ -164,7 +164,7 @@ class Eightbytes:
         """A bit-field: integer class, wherever it lies."""
         for index in {first_bit // 64, (first_bit + bits - 1) // 64}:
             if index >= len(self._classes):
-                raise Doubt("a bit-field outside of its type")
+                raise Doubt("a bit-field outside its type")
             self._classes[index] = Class.INTEGER
 
     def send_to_memory(self) -> None:

@@ -29,7 +29,7 @@ def of_parameter(type_: Type, shape: Shape | None, places: Places | None) -> tup
         return _of_address(plain.target, places[0])
     unit = points_to_text(type_)
     if unit:
-        # what is no const text may be room for one: then only what reads as text is shown as such
+        # what is not const text may be room for one: then only what reads as text is shown as such
         doubt = 0 if is_const_text(type_) else 1
         return Capture(places[0]), Capture(places[0], CaptureKind.CHARS, second=unit, other=doubt)
     found = text_object(type_)

@@ -69,7 +69,7 @@ def _part_alignment(member: DIE, depth: int) -> int:
 def _add_fields(classes: Eightbytes, die: DIE, base: int, depth: int) -> int:
     """Adds all scalars of an aggregate that begins `base` bytes into the whole; gives their number."""
     if depth > _MAX_DEPTH:
-        raise Doubt("types nested without end")
+        raise Doubt("types nested too deeply")
     count = 0
     for member in children(die, "DW_TAG_member", "DW_TAG_inheritance"):
         if "DW_AT_external" in member.attributes or "DW_AT_declaration" in member.attributes:

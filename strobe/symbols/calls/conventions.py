@@ -1,4 +1,4 @@
-"""Which functions are not called as the ABI has it, as far as their parameters' places tell."""
+"""Which functions are not called as the ABI has it, as far as their parameters' places show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What debug information tells for and against the places that the ABI gives to parameters and results."""
+"""What debug information says for and against the places that the ABI gives to parameters and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tells whether a compiler may have left out parameters or results of a function, as LLVM does without a sign."""
+"""Whether a compiler may have left out parameters or results of a function, as LLVM does without a sign."""
 
 from __future__ import annotations
 

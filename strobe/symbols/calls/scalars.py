@@ -23,7 +23,7 @@ COMPLEX_FLOAT, _FLOAT, _DECIMAL_FLOAT, _UTF = 0x03, 0x04, 0x0F, 0x10  # DWARF 5,
 
 
 def scalar_shape(plain: DIE) -> Shape | None:
-    """Of a type without typedefs and qualifiers; None where it is no scalar. Raises Doubt."""
+    """Of a type without typedefs and qualifiers; None where it is not a scalar. Raises Doubt."""
     if plain.tag == "DW_TAG_base_type":
         return _base_shape(plain)
     if plain.tag in _POINTER_TAGS:
@@ -67,7 +67,7 @@ def _long_float(name: str) -> Shape:
         return in_memory(16, 16)
     if name in ("__float128", "_Float128"):
         return ONE_VECTOR
-    raise Doubt(f"a float that is no long double, {name}")
+    raise Doubt(f"a float that is not a long double, {name}")
 
 
 def _complex_shape(size: int) -> Shape:

@@ -67,7 +67,7 @@ def _entries(stream: IO[bytes], offset: int) -> tuple[bytes, dict[int, int]]:
         if content[position : position + 1] == b"\0":
             return content[:position], found
         if len(content) < size:
-            raise ValueError("an abbreviation table without end")
+            raise ValueError("an unterminated abbreviation table")
         size *= 4
 
 

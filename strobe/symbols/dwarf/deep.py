@@ -94,7 +94,7 @@ def _check_strings(name: str, content: Content) -> None:
     """pyelftools reads 64 bytes at a time: a damaged string of megabytes would take seconds, each time."""
     for start in range(0, len(content) - _MAX_STRING_BYTES, _MAX_STRING_BYTES):
         if b"\0" not in bytes(content[start : start + _MAX_STRING_BYTES]):
-            raise ValueError(f"{name} has a string without end")
+            raise ValueError(f"{name} has an unterminated string")
 
 
 def _stream(content: Content, base: int) -> Any:

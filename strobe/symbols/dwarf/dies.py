@@ -156,7 +156,7 @@ def bare(die: DIE | None) -> DIE | None:
             die = target(die)
         else:
             return die
-    raise Doubt("typedefs without end")
+    raise Doubt("circular typedefs")
 
 
 def is_data_member_pointer(die: DIE) -> bool:

@@ -161,7 +161,7 @@ def operations_of(content: bytes, around: Surroundings) -> tuple[Operation, ...]
 class _Decoder:
     def __init__(self, content: bytes, around: Surroundings, depth: int) -> None:
         if len(content) > _MAX_BYTES or depth > _MAX_NESTED:
-            raise ValueError("an expression without end")
+            raise ValueError("an unterminated expression")
         self._content = content
         self._around = around
         self._depth = depth
@@ -223,7 +223,7 @@ class _Decoder:
     def _bytes(self, count: int) -> bytes:
         start, end = self._position, self._position + count
         if end > len(self._content):
-            raise ValueError("an expression that is cut short")
+            raise ValueError("a truncated expression")
         self._position = end
         return self._content[start:end]
 

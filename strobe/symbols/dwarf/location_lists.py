@@ -46,7 +46,7 @@ def read_old(section: Content, offset: int, base: int, address_size: int) -> Ite
         offset += 2 + length
         if start <= end:
             yield ListEntry(base + start, base + end, content)
-    raise ValueError("a location list without end")
+    raise ValueError("an unterminated location list")
 
 
 def read_new(
@@ -69,7 +69,7 @@ def read_new(
             content = cursor.take(cursor.uleb())
             if start <= end:
                 yield ListEntry(start, end, content, kind == DEFAULT_LOCATION)
-    raise ValueError("a location list without end")
+    raise ValueError("an unterminated location list")
 
 
 def _bounds(kind: int, cursor: _Cursor, base: int, address: Callable[[int], int]) -> tuple[int, int]:
@@ -116,10 +116,10 @@ class _Cursor:
                 return value
             shift += 7
             if shift > 70:
-                raise ValueError("a number without end")
+                raise ValueError("an unterminated number")
 
 
 def _bytes(section: Content, offset: int, count: int) -> bytes:
     if offset + count > len(section):
-        raise ValueError("a location list that is cut short")
+        raise ValueError("a truncated location list")
     return bytes(section[offset : offset + count])

@@ -138,5 +138,5 @@ def _constant(die: DIE) -> Location:
 def _base_type(die: DIE) -> BaseType:
     encoding, size = dies.number(die, "DW_AT_encoding"), dies.number(die, "DW_AT_byte_size")
     if die.tag != "DW_TAG_base_type" or encoding is None or size is None:
-        raise ValueError("an operation on a type that is no base type")
+        raise ValueError("an operation on a type that is not a base type")
     return BaseType(encoding, size)

@@ -87,7 +87,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class EntryValue:
-    """The value that the register had at the function's entry; the caller's call site may tell it."""
+    """The value that the register had at the function's entry; the caller's call site may have it."""
 
     number: int
 

@@ -65,7 +65,7 @@ class UnitFinder(DWARFInfo):
     """A DWARFInfo that reads only headers to find a unit, and knows type units of DWARF 5, too (0.33 does not).
 
     Streams are read by position: whoever reads DIEs while other threads may, holds `lock`. `base`: the offset where
-    .debug_info begins, ALTERNATE for an alternate file; so one number tells a DIE among both files.
+    .debug_info begins, ALTERNATE for an alternate file; so one number identifies a DIE in both files.
     """
 
     def __init__(self, base: int = 0, **sections: Any) -> None:
@@ -152,7 +152,7 @@ class UnitFinder(DWARFInfo):
 def _holding(heads: list[UnitHead], offset: int) -> UnitHead:
     index = bisect_right(heads, offset, key=lambda head: head.start) - 1
     if index < 0 or offset >= heads[index].end:
-        raise ValueError("a reference to where no unit is")
+        raise ValueError("a reference outside all units")
     return heads[index]
 
 

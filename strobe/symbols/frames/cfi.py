@@ -91,7 +91,7 @@ class _Machine:
                 self._restore(code & 0x3F)
             else:
                 self._step(code, cursor)
-        raise ValueError("instructions for frames without end")
+        raise ValueError("too many call frame instructions")
 
     def _step(self, code: int, cursor: Pointers) -> None:
         if code == 0x01:  # set_loc
@@ -123,7 +123,7 @@ class _Machine:
         elif code == 0x2E:  # GNU_args_size
             cursor.uleb()
         elif code != 0x00:
-            raise ValueError(f"an unknown instruction {code:#x} for frames")
+            raise ValueError(f"an unknown call frame instruction {code:#x}")
 
     def _define_cfa(self, code: int, cursor: Pointers) -> None:
         """def_cfa, def_cfa_register, def_cfa_offset, and the first and third with factored offsets."""
@@ -165,7 +165,7 @@ class _Machine:
     def _swap_state(self, *, remembers: bool) -> None:
         if remembers:
             if len(self._remembered) >= _MAX_REMEMBERED:
-                raise ValueError("frames remembered without end")
+                raise ValueError("too many remembered frame states")
             self._remembered.append(self.rules.copy())
         elif self._remembered:
             self.rules = self._remembered.pop()
@@ -174,7 +174,7 @@ class _Machine:
         steps = operations_of(cursor.take(cursor.uleb()), _NO_UNIT)
         if starts_with_cfa:
             if any(step.name in ("bra", "skip") for step in steps):
-                raise ValueError("an expression of frames with a jump")  # no producer is known to write one
+                raise ValueError("a frame expression with a jump")  # no producer is known to write one
             steps = (Operation("call_frame_cfa"), *steps)
         return Computed(steps, is_value)
 
@@ -186,11 +186,11 @@ def _register_of(cfa: Cfa | None) -> int:
 
 
 def _refused(index: int) -> int:
-    raise ValueError("an expression of frames that needs a unit")
+    raise ValueError("a frame expression that needs a unit")
 
 
 def _no_type(offset: int) -> BaseType:
-    raise ValueError("an expression of frames that needs a unit")
+    raise ValueError("a frame expression that needs a unit")
 
 
 _NO_UNIT = Surroundings(5, 8, 4, 0, _refused, _no_type)

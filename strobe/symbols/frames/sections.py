@@ -18,7 +18,7 @@ _UNLOADED = ".debug_frame"
 def frame_sections(path: str, debug_info: DebugInfo | None) -> dict[str, FrameSection]:
     """`path`: the file with the code, whose tables a separate file of debug information does not repeat.
 
-    Raises ValueError or OSError where a section is cut short, or the file cannot be read any more.
+    Raises ValueError or OSError where a section is truncated, or the file cannot be read any more.
     """
     try:
         image = open_image(path)
@@ -36,6 +36,6 @@ def frame_sections(path: str, debug_info: DebugInfo | None) -> dict[str, FrameSe
 def _content(path: str, section: StoredSection) -> bytes:
     with Path(path).open("rb") as file:
         if section.offset + section.size > os.fstat(file.fileno()).st_size:
-            raise ValueError(f"{section.name} is cut short")
+            raise ValueError(f"{section.name} is truncated")
         file.seek(section.offset)
         return file.read(section.size)

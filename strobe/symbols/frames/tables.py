@@ -84,7 +84,7 @@ class FrameTable:
         pair = struct.Struct(form + form[1])
         first, table = 0, cursor.position
         if count > (len(header.content) - table) // pair.size:
-            raise ValueError(".eh_frame_hdr is cut short")
+            raise ValueError(".eh_frame_hdr is truncated")
         while first < count:
             middle = (first + count) // 2
             if header.address + pair.unpack_from(header.content, table + middle * pair.size)[0] <= address:
@@ -137,7 +137,7 @@ class FrameTable:
         end = _entry_end(cursor)
         width = 8 if cursor.position - offset == 12 and not self._is_eh else 4
         if cursor.number(width) != (0 if self._is_eh else (1 << 8 * width) - 1):
-            raise ValueError("an entry of frames that refers to no common one")
+            raise ValueError("a frame entry without its CIE")
         version = cursor.number(1)
         augmentation = cursor.text()
         if version >= 4:
@@ -148,7 +148,7 @@ class FrameTable:
         if augmentation.startswith(b"z"):
             entry = _augmented(entry, augmentation, cursor)
         elif augmentation:
-            raise ValueError("frames of an unknown kind")
+            raise ValueError("frame entries of an unknown augmentation")
         return replace(entry, program=cursor.take(end - cursor.position))
 
 
@@ -178,7 +178,7 @@ def _entry_end(cursor: Pointers) -> int:
         length = cursor.number(8)
     end = cursor.position + length
     if end > len(cursor.section.content):
-        raise ValueError("an entry of frames that is cut short")
+        raise ValueError("a truncated frame entry")
     return end
 
 
@@ -187,14 +187,14 @@ class Pointers:
 
     def __init__(self, section: FrameSection, position: int) -> None:
         if position < 0:
-            raise ValueError("an entry of frames outside of its section")
+            raise ValueError("a frame entry outside its section")
         self.section = section
         self.position = position
 
     def take(self, count: int) -> bytes:
         start, end = self.position, self.position + count
         if count < 0 or end > len(self.section.content):
-            raise ValueError("an entry of frames that is cut short")
+            raise ValueError("a truncated frame entry")
         self.position = end
         return bytes(self.section.content[start:end])
 
@@ -226,11 +226,11 @@ class Pointers:
         else:
             form = _FORMATS.get(kind)
             if form is None:
-                raise ValueError("a pointer of unknown form")
+                raise ValueError("a pointer of unknown encoding")
             (value,) = struct.unpack(form, self.take(struct.calcsize(form)))
         base = {0x00: 0, _PC_RELATIVE: here, _DATA_RELATIVE: self.section.address}.get(encoding & 0x70)
         if base is None:
-            raise ValueError("a pointer relative to what is not known")
+            raise ValueError("a pointer relative to an unknown base")
         return (int(value) + base) % (1 << 64)
 
     def _leb(self, *, signed: bool) -> int:
@@ -242,4 +242,4 @@ class Pointers:
             if byte < 0x80:
                 return value - (1 << shift) if signed and byte & 0x40 else value
             if shift > 70:
-                raise ValueError("a number without end")
+                raise ValueError("an unterminated number")

@@ -26,7 +26,8 @@ class CompleteImage:
 
     `debug`: the image that has the debug sections; the program's own where they were not moved. `alternate`: the one
     that `debug` refers to. `warnings`: what was looked for and is missing, was refused, or is damaged; grows while
-    functions() is read. `looked_at`: each path where something was looked for, and what was there.
+    functions() is read. `missing_parts`: the same of the alternate file, which matters to whoever asks about the file
+    itself and not to a trace. `looked_at`: each path where something was looked for, and what was there.
     """
 
     def __init__(self, program: Image) -> None:
@@ -34,6 +35,7 @@ class CompleteImage:
         self.path, self.machine, self.build_id = program.path, program.machine, program.build_id
         self.link_base, self.executable = program.link_base, program.executable
         self.warnings: list[str] = []
+        self.missing_parts: list[str] = []
         self.debug, self.alternate = program, None  # type: Image, Image | None
         self._mini: Image | None = None
         search = DebugSearch(program)
@@ -61,10 +63,10 @@ class CompleteImage:
         return max(self.program.section_size(name), self.debug.section_size(name))
 
     def identity(self) -> tuple[object, ...]:
-        """What the other files add to what the program is told by, warnings included."""
+        """What the other files add to the identity of the program, warnings included."""
         others = [image for image in (self.debug, self.alternate) if image is not None and image is not self.program]
         files = [(image.path, image.build_id, self.looked_at.get(image.path)) for image in others]
-        return tuple(files), tuple(self.warnings)
+        return tuple(files), tuple(self.warnings), tuple(self.missing_parts)
 
     def close(self) -> None:
         for image in (self.program, self.debug, self.alternate, self._mini):
@@ -95,7 +97,7 @@ class CompleteImage:
             link = debug_link(self.program)
         except UNREADABLE as error:
             link = None
-            self.warnings.append(f"Where the debug file of {_name(self)} is cannot be read ({_reason(error)}).")
+            self.warnings.append(f"The link to the debug file of {_name(self)} cannot be read ({_reason(error)}).")
         found = search.separate(link)
         if found is not None:
             found.executable = self.executable  # its own section table may be another one
@@ -104,8 +106,8 @@ class CompleteImage:
         self.warnings += [f"No debug information of {_name(self)} was read: {refused}." for refused in search.refused]
         if link is not None and not search.refused and not _is_of_distribution(self.path):
             self.warnings.append(
-                f"The debug information of {_name(self)} was moved to {link.name}, which was not found beside it, in "
-                ".debug there, or in a folder of STROBE_DEBUG_PATH."
+                f"The debug information of {_name(self)} is in a separate file, {link.name}, which was not found in "
+                "its folder, in .debug there, or in a folder of STROBE_DEBUG_PATH."
             )
 
     def _find_alternate(self, search: DebugSearch) -> None:
@@ -114,7 +116,9 @@ class CompleteImage:
             link = alternate_link(self.debug)
         except UNREADABLE as error:
             link = None
-            self.warnings.append(f"Where the rest of {_name(self.debug)} is cannot be read ({_reason(error)}).")
+            self.missing_parts.append(
+                f"The link to the alternate debug file (dwz) of {_name(self.debug)} cannot be read ({_reason(error)})."
+            )
         if link is None:
             return
         self.alternate = search.alternate(link, self.debug)
@@ -129,9 +133,9 @@ class CompleteImage:
             self.alternate = None
 
     def _say_missing(self, path: str, reason: str) -> None:
-        self.warnings.append(
+        self.missing_parts.append(
             f"A part of the debug information of {_name(self)} is in {path} (dwz), which was not read: {reason}. "
-            "Names, types and lines that stand there are missing."
+            "Names, types and lines that it holds are missing."
         )
 
 

@@ -39,7 +39,7 @@ def stored(image: Image, name: str, limit: int) -> bytes:
         file.seek(section.offset)
         content = file.read(section.size)
     if len(content) != section.size:
-        raise ValueError(f"{name} is cut short")
+        raise ValueError(f"{name} is truncated")
     return content
 
 
@@ -75,7 +75,7 @@ def _supplementary(image: Image) -> Iterator[tuple[bool, AlternateLink]]:
     if not content:
         return
     if len(content) < _SUP_HEAD.size:
-        raise ValueError(".debug_sup is cut short")
+        raise ValueError(".debug_sup is truncated")
     _, is_supplementary = _SUP_HEAD.unpack_from(content)
     path = _text(content[_SUP_HEAD.size :], ".debug_sup")
     length, start = _uleb(content, _SUP_HEAD.size + len(path.encode()) + 1)
@@ -98,4 +98,4 @@ def _uleb(content: bytes, position: int) -> tuple[int, int]:
         position, shift = position + 1, shift + 7
         if byte < 128:
             return value, position
-    raise ValueError(".debug_sup is cut short")
+    raise ValueError(".debug_sup is truncated")

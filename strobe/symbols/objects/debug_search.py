@@ -48,7 +48,7 @@ class DebugSearch:
             if (image := self._opened(path)) and self._fits(image, {self._program.build_id}):
                 return image
         for path in self._linked(link):
-            # the checksum vouches for a file without build id
+            # a file without build id is trusted by its checksum
             if self._has_crc(path, link) and (image := self._opened(path)):
                 believed = {image.build_id} if self._program.build_id is None else {self._program.build_id, None}
                 if self._fits(image, believed):
@@ -157,7 +157,7 @@ def _folders_of(path: str) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _crc32(path: str, found: Stamp) -> int:
-    """Of the whole file; `found` tells one content from the next."""
+    """Of the whole file; `found` identifies its content."""
     crc = 0
     with open(path, "rb") as file:  # noqa: PTH123
         while piece := file.read(_PIECE_BYTES):

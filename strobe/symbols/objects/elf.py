@@ -115,7 +115,7 @@ class ElfImage:
     def _content(self, section: Section) -> bytes:
         """Of a section that is never compressed."""
         if section.flags & SHF_COMPRESSED:
-            raise ValueError(f"{section.name} is cut short")
+            raise ValueError(f"{section.name} is truncated")
         return self._headers.read(section.offset, section.size, section.name)
 
     def _check_machine(self, *, is_program: bool) -> None:

@@ -83,7 +83,7 @@ class ElfHeaders:
         self._most_segments = most_segments
         identification = self.read(0, _IDENTIFICATION_BYTES, "the file header")
         if not identification.startswith(MAGIC):
-            raise ValueError("it does not begin as an ELF file")
+            raise ValueError("it does not begin with an ELF header")
         is_64, is_little = identification[4] == _CLASS_64, identification[5] == _LITTLE_ENDIAN
         machine = int.from_bytes(self.read(18, 2, "the file header"), "little" if is_little else "big")
         self.machine = f"{_MACHINES.get(machine, f'machine {machine}')} ({64 if is_64 else 32} bits)"
@@ -100,7 +100,7 @@ class ElfHeaders:
         """ValueError where there are fewer bytes than that."""
         content = self._read(offset, size)
         if len(content) != size:
-            raise ValueError(f"{name} is cut short")
+            raise ValueError(f"{name} is truncated")
         return content
 
     @cached_property
@@ -111,7 +111,7 @@ class ElfHeaders:
         if not self._segments_at or not count:
             return []
         if count > self._most_segments:
-            raise ValueError(f"it says to have {count:,} segments")
+            raise ValueError(f"its header claims {count:,} segments")
         _check_entry(self._segment_bytes, _SEGMENT.size, "program")
         table = self.read(self._segments_at, count * _SEGMENT.size, "the table of segments")
         rows = _SEGMENT.iter_unpack(table)

@@ -43,7 +43,7 @@ class PclnTable:
     def __init__(self, content: bytes) -> None:
         magic, zero, _, pointer_size = _START.unpack_from(content)
         if magic not in MAGICS or zero != 0 or pointer_size != 8:
-            raise ValueError("it is no table of 64-bit Go")
+            raise ValueError("it is not a table of 64-bit Go")
         self._content = content
         self._magic = magic
         self.text_start = 0
@@ -90,7 +90,7 @@ class PclnTable:
         self._names, self._units, self._files, self._values, self._functions = tables
         self._offset_base = self._functions
         if max(tables) > len(self._content):
-            raise ValueError("it is cut short")
+            raise ValueError("it is truncated")
 
     def _function(self, offset: int, address: int, size: int) -> GoFunction | None:
         place = self._offset_base + offset + (4 if self.is_relative else 8)
@@ -135,7 +135,7 @@ class PclnTable:
             if not byte & 0x80:
                 return -1 + (number >> 1 ^ -(number & 1))
             position, shift = position + 1, shift + 7
-        raise ValueError("a number without end")
+        raise ValueError("an unterminated number")
 
     def _integer(self, position: int, size: int) -> int:
         (number,) = (_WORD if size == 8 else _HALF).unpack_from(self._content, position)
@@ -144,5 +144,5 @@ class PclnTable:
     def _text(self, position: int) -> str:
         end = self._content.find(b"\0", position) if 0 <= position < len(self._content) else -1
         if end < 0:
-            raise ValueError("a name outside of it")
+            raise ValueError("a name outside it")
         return self._content[position:end].decode("utf-8", "replace")

@@ -45,7 +45,7 @@ def inflated_file(file: Path, name: str, data: memoryview, size: int) -> memoryv
         _inflate_to(file, name, data, size)
         content = _mapped(file, size)
     if content is None:
-        raise ValueError(f"{name} is cut short")
+        raise ValueError(f"{name} is truncated")
     return content
 
 
@@ -97,7 +97,7 @@ def _inflate_to(file: Path, name: str, data: memoryview, size: int) -> None:
                     raise ValueError(f"{name} is longer than it says")
                 output.write(piece)
         if written != size or not stream.eof:
-            raise ValueError(f"{name} is cut short")
+            raise ValueError(f"{name} is truncated")
         temporary.replace(file)
     except zlib.error as error:
         raise ValueError(f"{name}: {error}") from error
@@ -121,5 +121,5 @@ def _check_ratio(name: str, data: memoryview, size: int) -> None:
 
 def _complete(name: str, content: bytes, size: int) -> bytes:
     if len(content) != size:
-        raise ValueError(f"{name} is cut short")
+        raise ValueError(f"{name} is truncated")
     return content

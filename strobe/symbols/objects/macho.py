@@ -120,7 +120,7 @@ class MachOImage:
 
     def _piece(self, offset: int, size: int) -> memoryview:
         if offset + size > self._layout.size:
-            raise ValueError("a table is cut short")
+            raise ValueError("a table is truncated")
         start = self._layout.start + offset
         return self._content[start : start + size]
 
@@ -228,7 +228,7 @@ def _slices(content: memoryview) -> Iterator[tuple[int, int]]:
     for number in range(count):
         _, _, start, size, *_ = entry.unpack_from(content, 8 + number * entry.size)
         if start + size > len(content):
-            raise ValueError("a slice is cut short")
+            raise ValueError("a slice is truncated")
         yield start, size
 
 
@@ -243,7 +243,7 @@ def _read_commands(content: memoryview, layout: MachLayout) -> None:
     _, _, _, _, count, size, _, _ = _HEADER.unpack_from(content)
     position, end = _HEADER.size, _HEADER.size + size
     if end > len(content):
-        raise ValueError("its load commands are cut short")
+        raise ValueError("its load commands are truncated")
     for _ in range(count):
         command, length = _COMMAND.unpack_from(content[:end], position)
         if length < _COMMAND.size or position + length > end:

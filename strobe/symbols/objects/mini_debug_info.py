@@ -33,5 +33,5 @@ def _unpacked(content: bytes) -> bytes:
     except lzma.LZMAError as error:
         raise ValueError(f"{_SECTION}: {error}") from error
     if not decoder.eof:
-        raise ValueError(f"{_SECTION} is cut short or has more than {limit >> 20} MB")
+        raise ValueError(f"{_SECTION} is truncated or has more than {limit >> 20} MB")
     return plain

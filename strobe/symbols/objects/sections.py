@@ -60,13 +60,13 @@ class DebugSections:
             piece = self._reader(file.fileno(), sum(section.size for section in headers))
             length = os.fstat(file.fileno()).st_size
             if sum(section.size for section in headers) > length:
-                raise ValueError("debug sections are cut short or overlap")
+                raise ValueError("debug sections are truncated or overlap")
             for section in headers:
                 if section.offset + section.size > length:
-                    raise ValueError(f"{section.name} is cut short")
+                    raise ValueError(f"{section.name} is truncated")
                 content = piece(section.offset, section.size)
                 if len(content) != section.size:
-                    raise ValueError(f"{section.name} is cut short")
+                    raise ValueError(f"{section.name} is truncated")
                 stored = _Stored(section.name, content, section.is_compressed, section.name.startswith(".zdebug"))
                 self._stored.setdefault(_plain_name(section.name), stored)
 
@@ -86,7 +86,7 @@ class DebugSections:
     def check(self) -> None:
         """Raises ValueError where the file lost what was read of it; the rest was read as zeros."""
         if self._map is not None and self._map.was_cut:
-            raise ValueError("the file was cut short while it was read")
+            raise ValueError("the file was truncated while it was read")
 
     def _reader(self, descriptor: int, total_bytes: int) -> Callable[[int, int], memoryview]:
         if total_bytes <= _READ_BYTES:
@@ -126,5 +126,5 @@ def _plain_name(name: str) -> str:
 
 def _at_least(data: memoryview, size: int, name: str) -> memoryview:
     if len(data) < size:
-        raise ValueError(f"{name} is cut short")
+        raise ValueError(f"{name} is truncated")
     return data

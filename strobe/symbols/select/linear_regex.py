@@ -39,7 +39,7 @@ class LinearRegex:
 
 
 def _bytes(text: str) -> bytes:
-    return text.encode(errors="replace")  # names and paths may hold bytes that are no UTF-8: each is a `?` here
+    return text.encode(errors="replace")  # names and paths may hold bytes that are not UTF-8: each is a `?` here
 
 
 def _reason(error: Exception) -> str:

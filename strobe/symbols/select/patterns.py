@@ -300,17 +300,17 @@ def _selector(text: str, project_root: str | None) -> Pattern:
     name, colon, argument = text.partition(":")
     if name == "@usercode" and not colon:
         if not project_root:
-            raise _invalid(text, "it needs a project root", "Pass projectRoot: the folder of your own source code.")
+            raise _invalid(text, "it needs a project root", "Name the folder of your own source code.")
         return Pattern(text, "usercode", os.path.normpath(project_root))
     kinds: dict[str, Kind] = {"@file": "file", "@lib": "lib"}
     if name not in kinds:
         raise _invalid(text, f"there is no selector '{name}'", f"Valid: {_SELECTORS}.")
     if not argument:
-        raise _invalid(text, f"'{name}' needs a name behind a colon", "For example @file:parser.cpp or @lib:libz.so.")
+        raise _invalid(text, f"'{name}' needs a name after a colon", "For example @file:parser.cpp or @lib:libz.so.")
     try:
         LinearRegex(_glob_expression(argument))
     except RegexError as error:
-        raise _invalid(text, f"its brackets are no set of letters ({error})", "For example @file:[ab]*.cpp") from error
+        raise _invalid(text, f"its brackets hold no set of letters ({error})", "For example @file:[ab]*.cpp") from error
     return Pattern(text, kinds[name], argument)
 
 

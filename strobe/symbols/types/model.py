@@ -49,7 +49,7 @@ class Type:
             if not isinstance(found, (Typedef, Qualified)):
                 return found
             found = found.target
-        raise ValueError("typedefs without end")
+        raise ValueError("circular typedefs")
 
     def declare(self, declarator: str = "") -> str:
         """A declaration of `declarator` with this type: `int (*callback)(long)`, `char name[16]`."""
@@ -403,7 +403,7 @@ def _is_const(type_: Type) -> bool:
         if not isinstance(type_, (Qualified, Typedef)):
             return False
         type_ = type_.target
-    raise ValueError("typedefs without end")
+    raise ValueError("circular typedefs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -519,7 +519,7 @@ class Variant:
 
 @dataclass(frozen=True, eq=False)
 class VariantPart:
-    """`discriminant` None: there is one variant only, and nothing to tell it by."""
+    """`discriminant` None: there is only one variant."""
 
     discriminant: Field | None
     variants: tuple[Variant, ...]

@@ -183,7 +183,7 @@ class TypeReader:
         return Record(name, None, alignment, kind, Later(head, lock), Later(content, lock))
 
     def _defined(self, die: DIE, name: str) -> Later[DIE]:
-        """The DIE with the fields: `die` itself where it is no mere declaration."""
+        """The DIE with the fields: `die` itself where it is not a mere declaration."""
 
         def find() -> DIE:
             return die if not flag(die, "DW_AT_declaration") or not name else self._definition(die, name) or die
@@ -202,7 +202,7 @@ class TypeReader:
 
 
 def _bits(die: DIE, name: str) -> int | None:
-    """clang 14 tells the width of a bit-precise integer only by its name."""
+    """clang 14 gives the width of a bit-precise integer only in its name."""
     stated = number(die, "DW_AT_bit_size")
     if stated is None and name.startswith(_BIT_PRECISE):
         digits = name.partition("(")[2].rstrip(")")
@@ -398,7 +398,7 @@ def _template_parameters(die: DIE, link: Link) -> Iterator[TemplateParameter]:
 
 
 def _variant_part(die: DIE, link: Link) -> VariantPart:
-    """`DW_AT_discr` refers to the member that tells which variant it is (DWARF 5, section 5.7.10)."""
+    """`DW_AT_discr` refers to the member that says which variant it is (DWARF 5, section 5.7.10)."""
     tag = target(die, "DW_AT_discr")
     discriminant = None if tag is None else _field(tag, link, "public")
     signed = discriminant is not None and _is_signed(discriminant)

@@ -107,7 +107,7 @@ class _Writer:
         return f"{_counted(plain.size or 0, 'byte')}{aligned}{'; ' if free else ''}{free}"
 
     def parts(self, parts: RecordParts, start: int, size: int, depth: int, is_union: bool) -> Iterator[str]:
-        """`start`: bits from the outermost record's first. Holes are told, save for those in unions and variants."""
+        """`start`: bits from the outermost record's first. Holes are shown, except in unions and variants."""
         for static in parts.statics:
             yield _line("", "", depth, _static(static))
         if parts.variants is not None:

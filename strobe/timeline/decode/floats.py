@@ -28,7 +28,7 @@ def decode(data: bytes, size: int) -> Value:
 
 
 def encode(value: str | int | float | bool, size: int) -> int | None:
-    """The bits of a number of 2, 4 or 8 bytes, as near as there is one; None for what is no number, and for NaN."""
+    """The bits of a number of 2, 4 or 8 bytes, as near as there is one; None for what is not a number, and for NaN."""
     form = _FORMATS.get(size)
     try:
         number = float(value)

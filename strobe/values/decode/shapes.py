@@ -158,7 +158,7 @@ class TextPointer(Leading):
 
 @dataclass(frozen=True)
 class Followed(Leading):
-    """A pointer with what it points to, a structure; `key` tells types apart."""
+    """A pointer with what it points to, a structure; `key` distinguishes types."""
 
     target: Shape
     key: int

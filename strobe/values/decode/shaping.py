@@ -168,7 +168,7 @@ class Shaping:
     def forms(self, record: types.Record, depth: int) -> Shape:
         variants = record.parts.variants
         if variants is None:
-            raise Missing(f"{record.name} is no enum")
+            raise Missing(f"{record.name} is not an enum")
         forms = tuple(self._form(variant, depth) for variant in variants.variants)
         tag = variants.discriminant
         place, width = (0, 0) if tag is None else (tag.offset or 0, tag.type.size or 0)

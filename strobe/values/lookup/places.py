@@ -258,7 +258,7 @@ class _Compiler:
                 break
             if not isinstance(place.type.bare, Record):
                 return self._index(place, of, index)
-        raise _wrong(of, f"it is {place.type.name}, whose elements cannot be counted to")
+        raise _wrong(of, f"it is {place.type.name}, which cannot be indexed")
 
     def _address(self, place: Place, of: Expression) -> Place:
         if place.is_value or place.bits is not None:

@@ -85,14 +85,14 @@ class GlibcThreads:
             self._structures = self._find_structures()
         known = self._structures
         if known is None:
-            raise _unread(what, tid, "the C library of the program says nothing of its threads")
+            raise _unread(what, tid, "the program's C library does not describe its threads")
         control = self._control_block(known, tid)
         block = self._block(known, module)
         if block is None:
             raise _unread(what, tid, f"the loader has no thread-local variables of {Path(module.path).name}")
         address = self._address(known, control, block) if control is not None else None
         if control is None:
-            raise _unread(what, tid, "it is no thread of the C library's")
+            raise _unread(what, tid, "it is not a thread of the C library")
         if address is None:
             name = Path(module.path).name
             raise failure("thread_local_unallocated", what=what, thread=tid, module=name)

@@ -56,7 +56,7 @@ class MemoryMap:
 
 
 def _is_own(region: Region) -> bool:
-    """What Strobe records into: a write there would spoil the timeline."""
+    """What Strobe records into: a write there would damage the timeline."""
     return region.permissions.endswith("s") and (_OWN in region.name or region.name.endswith("/segment"))
 
 

@@ -88,7 +88,7 @@ def load(text: str, where: str) -> list[Description]:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise DescriptionError(f"{where} is no TOML: {error}") from error
+        raise DescriptionError(f"{where} is not valid TOML: {error}") from error
     strange = next((name for name in content if name != _TABLE), None)
     if strange is not None:
         raise DescriptionError(f"{where}: there is no '{strange}' here; valid is [[{_TABLE}]]")

@@ -123,7 +123,7 @@ def parse_path(text: str) -> Path:
     """A path alone. Raises FormulaError."""
     found = parse(text)
     if not isinstance(found, Path) or found.is_address:
-        raise FormulaError(f"'{text}' is no member, as _M_impl._M_start is")
+        raise FormulaError(f"'{text}' is not a member, as _M_impl._M_start is")
     return found
 
 
@@ -132,7 +132,7 @@ def parse_type(text: str) -> TypeOf:
     """Raises FormulaError."""
     found = _TYPE.match(text)
     if found is None or (found["path"] is None and found["argument"] is None):
-        raise FormulaError(f"'{text}' is no type: valid are $0, *_M_ptr, _M_value, _M_impl.$1")
+        raise FormulaError(f"'{text}' is not a type: valid are $0, *_M_ptr, _M_value, _M_impl.$1")
     path = None if found["path"] is None else parse_path(found["path"].rstrip(". "))
     return TypeOf(path, None if found["argument"] is None else int(found["argument"]), found["star"] is not None)
 

@@ -63,7 +63,7 @@ class Building:
         element = self._type("element") if self._has("element") else self._default_element()
         width = size_of(element)
         if width not in (1, 2, 4):
-            raise Missing(f"{element.name} is no character")
+            raise Missing(f"{element.name} is not a character")
         self._members.element = element
         valid, start, count = self._number("valid"), self._number("start"), self._number("count")
         if not count:
@@ -105,7 +105,7 @@ class Building:
     def _btree(self) -> Shape:
         node = self._type("element").bare
         if not isinstance(node, types.Record):
-            raise Missing(f"{node.name} is no node")
+            raise Missing(f"{node.name} is not a node")
         links = [constant_of(self._number(name)) for name in ("parent", "index", "keys", "children")]
         if any(link >> 16 for link in links):
             raise Missing("a node is too large")
@@ -192,7 +192,7 @@ class Building:
         return wrappers.Together(parts, self._size)
 
     def _leaves(self, path: Path) -> list[Found]:
-        """One for each template argument, where these are told: a base class without a field would be left out."""
+        """One for each template argument, where these are known: a base class without a field would be left out."""
         home = self._members.place(Path(path.hops[:-1]))
         plain = home.type.bare
         if not home.is_inline or not isinstance(plain, types.Record):
@@ -207,7 +207,7 @@ class Building:
         found, ratio = self._place("value"), self._type("ratio")
         numerator, denominator = (argument(ratio, index).value for index in (0, 1))
         if not found.is_inline or not isinstance(numerator, int) or not isinstance(denominator, int):
-            raise Missing(f"{ratio.name} is no ratio")
+            raise Missing(f"{ratio.name} is not a ratio")
         is_date = self._has("clock") and self._type("clock").name.endswith("system_clock")
         inner = self._shaper.shape(found.type, self._depth)
         return wrappers.Amount(inner, found.offset, numerator, denominator, is_date, self._size)

@@ -82,7 +82,7 @@ class Members:
             return found
         plain = found.bare
         if not isinstance(plain, (types.Pointer, types.Reference)):
-            raise Missing(f"{plain.name} is no pointer")
+            raise Missing(f"{plain.name} is not a pointer")
         return plain.target
 
     def number(self, wanted: Formula) -> Steps:
@@ -101,7 +101,7 @@ class Members:
             case formula.Argument(index):
                 stated = argument(self.record, index).value
                 if not isinstance(stated, int):
-                    raise Missing(f"${index} is no number")
+                    raise Missing(f"${index} is not a number")
                 return constant(stated)
             case formula.Word(address):
                 steps = self.number(address)
@@ -175,7 +175,7 @@ def arguments(type_: types.Type) -> Sequence[TemplateParameter]:
 
 
 def alignment_of(type_: types.Type, depth: int = 0) -> int:
-    """As the compiler aligns it, unless it is told otherwise."""
+    """As the compiler aligns it by default."""
     plain = type_.bare
     if type_.alignment or plain.alignment:
         return type_.alignment or plain.alignment or 1
@@ -187,7 +187,7 @@ def alignment_of(type_: types.Type, depth: int = 0) -> int:
 
 
 def _alignment_of_record(record: types.Record, depth: int) -> int:
-    """That of its parts; less where it is packed, which only their places tell."""
+    """That of its parts; less where it is packed, which only their places show."""
     parts = [(one.offset or 0, alignment_of(one.type, depth + 1)) for one in record.parts.bases]
     for field in record.parts.fields:
         own = field.alignment or alignment_of(field.type, depth + 1)
@@ -234,7 +234,7 @@ def _hop(found: Found, hop: Hop) -> Found:
 def _led(found: Found) -> Found:
     plain = found.type.bare
     if not isinstance(plain, (types.Pointer, types.Reference)):
-        raise Missing(f"{plain.name} is no pointer")
+        raise Missing(f"{plain.name} is not a pointer")
     return Found((*found.offsets, 0), plain.target)
 
 
@@ -271,7 +271,7 @@ def _loaded(found: Found) -> Steps:
         return (("PLACE", 0, 0, found.offset),)
     is_number = isinstance(plain, (types.Scalar, types.Pointer, types.Reference, types.Enum))
     if not is_number or plain.size not in _WIDTHS or is_float(plain):
-        raise Missing(f"{plain.name} is no number")
+        raise Missing(f"{plain.name} is not a number")
     signed = int(isinstance(plain, types.Scalar) and plain.is_signed)
     return (("NUMBER", plain.size or 8, signed, found.offset),)
 

@@ -44,7 +44,7 @@ class Inner(Shape):
 
 @dataclass(frozen=True)
 class Away(Shape):
-    """A value that lies where the number `place` says. `is_shown`: as a pointer to it; `key` tells types apart.
+    """A value that lies where the number `place` says. `is_shown`: as a pointer to it; `key` distinguishes types.
 
     `alive`: 0 where a pointer leads to nothing any more. `target` None: it is not followed.
     """

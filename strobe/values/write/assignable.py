@@ -64,11 +64,11 @@ def why_no_record(record: Record, value: Any) -> str:
     if record.is_declaration:
         return "it is only declared: its fields are not known"
     if record.parts.variants is not None:
-        return "which variant an enum is cannot be changed"
+        return "the variant of an enum cannot be changed"
     if record.name.startswith(_LIBRARIES):
-        return "a class of the library is not written as a whole"
+        return "a class of the standard library cannot be written as a whole"
     text = isinstance(value, str) and not value.lstrip().startswith("{")
-    return "a text cannot be put into this type" if text else "it is no object of members"
+    return "text cannot be written to this type" if text else "it is not an object of members"
 
 
 def members_of(record: Record) -> str:

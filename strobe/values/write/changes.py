@@ -103,7 +103,7 @@ class _Changes:
 
     def of(self, type_: Type, bits: Field | None, address: int, value: Any, what: str) -> Iterator[Change]:
         if isinstance(value, Problem):
-            raise refused(what, type_.name, str(value), "it stands for what was not read", "a value")
+            raise refused(what, type_.name, str(value), "it is a placeholder for what was not read", "a value")
         if bits is not None and bits.bit_size is not None:
             yield _of_bits(type_, (bits.bit_offset or 0) % 8, bits.bit_size, address, value, what)
             return
@@ -115,7 +115,9 @@ class _Changes:
             case Pointer() as pointer:
                 yield self._pointer(pointer, type_, address, value, what)
             case Reference():
-                raise refused(what, type_.name, value, "a reference is bound for good", "what it stands for, by name")
+                raise refused(
+                    what, type_.name, value, "a reference cannot be bound again", "what it refers to, by name"
+                )
             case Scalar(encoding=Encoding.COMPLEX) as scalar:
                 yield from _complex(scalar, address, value, what)
             case _:
@@ -158,7 +160,7 @@ class _Changes:
     def _string(self, string: StringObject, record: Record, address: int, value: Any, what: str) -> Iterator[Change]:
         """Its characters, then its size; what it has room for stays."""
         if not isinstance(value, str):
-            raise refused(what, record.name, value, "it is no text", "text")
+            raise refused(what, record.name, value, "it is not text", "text")
         if string.reason:
             raise refused(what, record.name, value, string.reason, "another variable")
         data = encoded(value, string.width, record.name, what)
@@ -188,7 +190,7 @@ class _Changes:
         elements = as_list(value)
         if elements is None:
             valid = f"a list of {count} values" if width is None else f"text of up to {max(count - 1, 0)} characters"
-            raise refused(what, array.name, value, "it is no list", valid)
+            raise refused(what, array.name, value, "it is not a list", valid)
         if len(elements) != count:
             reason = f"it has {count} elements, {len(elements)} are given"
             raise refused(what, array.name, value, reason, f"all {count}; or single ones, as {what}[0]")
@@ -204,7 +206,7 @@ class _Changes:
         if given is not None:
             return Change(address, given.to_bytes(_WORD, "little"), what=what)
         if width is None:
-            raise refused(what, type_.name, value, "it is no address", valid_pointer(pointer))
+            raise refused(what, type_.name, value, "it is not an address", valid_pointer(pointer))
         return self._text_behind(type_, width, address, value, what)
 
     def _address(self, pointer: Pointer, type_: Type, value: Any, what: str, is_text: bool) -> int | None:
@@ -243,7 +245,7 @@ class _Changes:
             raise refused(what, type_.name, value, reason, 'an address: "0x…", "&gText"')
         present = _text_bytes(self._memory, start, width)
         if present is None:
-            reason = f"no text that ends lies at {start:#x}, where it points to"
+            reason = f"no terminated text lies at {start:#x}, where it points to"
             raise refused(what, type_.name, value, reason, 'an address: "0x…", "&gText"')
         if len(data) > present:
             reason = f"it has {len(data) // width} characters, and the text there now has {present // width}"
@@ -285,7 +287,7 @@ def _complex(scalar: Scalar, address: int, value: Any, what: str) -> Iterator[Ch
     fields, elements = as_object(value), as_list(value)
     parts = [fields.get("re"), fields.get("im")] if fields is not None else elements
     if parts is None or len(parts) != 2 or half not in (4, 8, 16):
-        raise refused(what, scalar.name, value, "it is no complex number", '{"re": 1.0, "im": 2.0}')
+        raise refused(what, scalar.name, value, "it is not a complex number", '{"re": 1.0, "im": 2.0}')
     part = Scalar("long double" if half == 16 else "float", half, None, Encoding.FLOAT, None)
     for index, item in enumerate(parts):
         yield Change(address + index * half, encode(part, item, what), what=what)

@@ -48,7 +48,7 @@ def number_of(type_: Type, value: Any, what: str, bits: int) -> int:
     if isinstance(plain, Enum):
         number = _enumerated(plain, value, what, bits)
     elif not isinstance(plain, Scalar) or not bits or plain.encoding in (Encoding.COMPLEX, Encoding.DECIMAL):
-        raise refused(what, type_.name, value, "values of this type are not written", "its members, or raw memory")
+        raise refused(what, type_.name, value, "values of this type cannot be written", "its members, or raw memory")
     elif plain.encoding is Encoding.BOOL:
         number = _bool(value, type_.name, what)
     elif plain.is_character:
@@ -61,7 +61,7 @@ def number_of(type_: Type, value: Any, what: str, bits: int) -> int:
 
 
 def whole_number(value: Any) -> int | None:
-    """Of a number or its text; None for all that is no whole number."""
+    """Of a number or its text; None for all that is not a whole number."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -78,7 +78,7 @@ def _integer(value: Any, type_name: str, what: str, bits: int, is_signed: bool) 
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if is_signed else (0, (1 << bits) - 1)
     number, valid = whole_number(value), f"{low} to {high}"
     if number is None:
-        raise refused(what, type_name, value, "it is no whole number", valid)
+        raise refused(what, type_name, value, "it is not a whole number", valid)
     if not low <= number <= high:
         raise refused(what, type_name, value, "it is out of range", valid)
     return number
@@ -101,7 +101,7 @@ def _character(plain: Scalar, value: Any, what: str) -> int:
     high = _MAX_CODE if is_rust else (1 << 8 * size) - 1
     if code is None or not low <= code <= high or (is_rust and code in _SURROGATES):
         valid = f"one character, as 'q' or '\\n', or its number, {low} to {high}"
-        raise refused(what, plain.name, value, "it is no such character", valid)
+        raise refused(what, plain.name, value, "it is not a character of this type", valid)
     return code
 
 
@@ -130,7 +130,7 @@ def _float(type_: Type, plain: Scalar, value: Any, what: str) -> bytes:
     size = plain.size or 0
     number = _number(value)
     if number is None:
-        raise refused(what, type_.name, value, "it is no number", '1.5, 2e10, "nan", "inf", "-inf"')
+        raise refused(what, type_.name, value, "it is not a number", '1.5, 2e10, "nan", "inf", "-inf"')
     try:
         if size in _FLOATS:
             return struct.pack(_FLOATS[size], float(number))
@@ -138,11 +138,11 @@ def _float(type_: Type, plain: Scalar, value: Any, what: str) -> bytes:
             return _extended(number)
     except OverflowError:
         raise refused(what, type_.name, value, "it is out of range", "what fits into the type") from None
-    raise refused(what, type_.name, value, "values of this type are not written", "its bytes, at its address")
+    raise refused(what, type_.name, value, "values of this type cannot be written", "its bytes, at its address")
 
 
 def _number(value: Any) -> float | Fraction | None:
-    """Exactly what was given; a float for infinities, for what is no number, and for -0."""
+    """Exactly what was given; a float for infinities, for what is not a number, and for -0."""
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
         return None
     if isinstance(value, float):
@@ -211,7 +211,7 @@ def _named(plain: Enum, known: dict[str, int], value: Any, what: str) -> int:
             number |= known[name]
         return number
     if not isinstance(value, str):
-        raise refused(what, plain.name, value, "it is no enumerator", _names(known))
+        raise refused(what, plain.name, value, "it is not an enumerator", _names(known))
     near = nearest_names(next((name for name in names if name not in known), text), list(known))
     reason = "there is no such enumerator" + (f", but {', '.join(near[:3])}" if near else "")
     raise refused(what, plain.name, value, reason, _names(known))

@@ -192,7 +192,7 @@ def _is_atomic(change: Change, is_whole: bool) -> bool:
 def _raw_type(name: str) -> Type:
     if name == raw.BYTES or name not in raw.NAMES:
         valid = ", ".join(one for one in raw.NAMES if one != raw.BYTES)
-        raise failure("bad_value", field="type", value=f"'{name}'", reason="no such type is written", valid=valid)
+        raise failure("bad_value", field="type", value=f"'{name}'", reason="there is no such type", valid=valid)
     size = raw.width_of(name)
     if name == "pointer":
         return pointer_to(VOID)

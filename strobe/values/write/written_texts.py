@@ -27,7 +27,7 @@ class StringObject:
 def string_object(record: Record) -> StringObject | None:
     """None for all classes that are no strings."""
     if record.name.startswith(_OTHER):
-        return StringObject(reason="only std::string of libstdc++ is written, within its capacity")
+        return StringObject(reason="only std::string of libstdc++ can be written, within its capacity")
     if not record.name.startswith(_GNU) or record.is_declaration:
         return None
     fields = {field.name: field for field in _spread(record)}
@@ -49,9 +49,9 @@ def encoded(value: str, width: int, type_name: str, what: str, no_zero: bool = F
     try:
         data = value.encode(_ENCODINGS[width])
     except UnicodeEncodeError:
-        raise refused(what, type_name, value, "it is no valid text", "text") from None
+        raise refused(what, type_name, value, "it is not valid text", "text") from None
     if no_zero and "\0" in value:
-        raise refused(what, type_name, value, "it has a zero character, which would end it", "text without it")
+        raise refused(what, type_name, value, "it contains a NUL character, which would end it", "text without it")
     return data
 
 

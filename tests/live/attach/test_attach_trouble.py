@@ -150,7 +150,7 @@ def test_a_library_was_truncated_while_it_is_mapped(
             os.truncate(library, 0)
             with pytest.raises(StrobeError) as caught:
                 manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), ["step"])
-            assert "is empty, though it is mapped" in caught.value.message
+            assert "is empty although it is mapped" in caught.value.message
             os.kill(pid, signal.SIGTERM)
             assert shell.communicate(timeout=30)[0] == "143\n"
         finally:

@@ -106,7 +106,7 @@ def test_the_tree_shows_frames_that_an_exception_left(build_program: Build) -> N
     ]
 
 
-def test_a_million_calls_are_counted_and_what_is_not_printed_is_told(build_program: Build) -> None:
+def test_a_million_calls_are_counted_and_what_is_not_printed_is_reported(build_program: Build) -> None:
     result = strobe("run", "-t", "counted::*", "--no-sampling", "--", build_program("million", "-O1"))
     error = result.stderr.decode()
     assert summary(error) == {"counted::f": 1_000_000, "counted::once": 4}

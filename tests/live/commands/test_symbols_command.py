@@ -197,7 +197,7 @@ def test_a_pattern_that_the_shell_expanded_is_recognised(
     assert (result.returncode, result.stdout, result.stderr) == (1, "", said)
 
 
-def test_another_name_of_a_function_is_told(tmp_path: Path, program_cache: Path) -> None:
+def test_another_name_of_a_function_is_reported(tmp_path: Path, program_cache: Path) -> None:
     source = tmp_path / "alias.c"
     source.write_text(
         "int inner(int x) { return x + 1; }\n"

@@ -1,4 +1,4 @@
-"""A program forks and ends: what its children do is recorded on, for as long as somebody wants to know."""
+"""A program forks and ends: what its children do is still recorded, for as long as somebody wants to know."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_daemon_is_recorded_to_its_end(
     # the process between it and the program may take its time to end
     wait_until(lambda: session.children == (pid,), "the daemon to be alone", EXIT_SECONDS)
     assert session.going_on() == (
-        f"The program (process {session.pid}) has ended (exit status 3); its child {pid} is recorded on."
+        f"The program (process {session.pid}) has ended (exit status 3); its child {pid} is still recorded."
     )
     assert [(item.status, item.exit_code, item.children) for item in manager.list()] == [("running", 3, (pid,))]
     daemon.do(STEPS)
@@ -161,7 +161,7 @@ def test_the_tools_and_the_api_tell_of_children(build_program: Build, daemon: Da
         (listed,) = list_sessions.run({}, context)["sessions"]
         assert (listed["status"], listed["exitCode"], listed["children"]) == ("running", 3, [pid])
         for more in ({}, {"groupBy": "function"}):
-            assert f"child {pid} is recorded on" in query.run({"sessionId": run.id, **more}, context)["note"]
+            assert f"child {pid} is still recorded" in query.run({"sessionId": run.id, **more}, context)["note"]
         with pytest.raises(TimeoutError):
             run.wait_for_children(0)
         daemon.do(3)

@@ -81,7 +81,7 @@ def test_more_children_than_the_table_has_threads(
     assert counts(session)["in_child"] == (4500, 4500, 0)
 
 
-def test_a_child_in_another_pid_namespace_spoils_nothing_of_its_parent(
+def test_a_child_in_another_pid_namespace_does_not_affect_its_parent(
     launch: Launch, build_program: Build, settings: Callable[..., None]
 ) -> None:
     """It cannot see whether those live whose events are older than its own, and it fills all that there is."""

@@ -38,7 +38,7 @@ def test_one_that_limits_something_else(launch: Launch, build_program: Build) ->
     [
         ("-v 50000000", 0, "The program's memory is limited"),
         ("-d 300000", 1, "LIMIT_REACHED: The limit of data (ulimit -d) is 300,000 KB"),
-        ("-d 800000", 1, "has no memory for the recorder"),
+        ("-d 800000", 1, "has no room for the recorder"),
     ],
 )
 def test_one_that_is_started_with_a_limit(

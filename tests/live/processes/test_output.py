@@ -18,7 +18,7 @@ def test_twenty_megabytes(launch: Launch, build_program: Build) -> None:
     ended = outcome(session)
     assert ended.status == 0
     assert ended.stdout.endswith("the end")
-    # every byte value is there; those that are no UTF-8 each stand for themselves or for a replacement, ASCII is exact
+    # every byte value is there; those that are not UTF-8 each stand for themselves or for a replacement, ASCII is exact
     assert ended.stdout.count("A") == 20 * untraced_megabyte().count(b"A")
 
 

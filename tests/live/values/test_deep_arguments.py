@@ -104,7 +104,7 @@ def test_what_is_too_large_to_follow_is_said(launch: Launch, build_program: Buil
     session = launch(build_program("large_argument", "-O0"), patterns=["weigh"], depth=3)
     assert status(session) == 0
     assert session.launch_answer is not None
-    (said,) = [text for text in session.launch_answer.warnings if "the address alone" in text]
+    (said,) = [text for text in session.launch_answer.warnings if "only the address" in text]
     assert "large (8,004 bytes)" in said
 
 

@@ -97,7 +97,7 @@ def test_a_target_fails_at_one_tick_and_is_there_at_another(session: Session) ->
     assert value(session, "gTempo") == 120
 
 
-def test_what_can_never_be_read_is_told_at_once_and_left_out(session: Session) -> None:
+def test_what_can_never_be_read_is_reported_at_once_and_left_out(session: Session) -> None:
     running = done(poll(session, "gTemp", "gTempo", "gVoice.nope"))
     errors = [None if result.error is None else result.error.message for result in running.first]
     assert errors == ["Variable 'gTemp' not found in debug symbols.", None, "Voice has no field 'nope'."]

@@ -53,7 +53,7 @@ def test_what_they_hold_is_reached(library: Session) -> None:
     assert {name: shown(library, name) for name in VALUES} == VALUES
 
 
-def test_what_they_do_not_hold_is_told(library: Session) -> None:
+def test_what_they_do_not_hold_is_reported(library: Session) -> None:
     assert {name: error(library, name) for name in ERRORS} == ERRORS
 
 

@@ -118,7 +118,7 @@ def test_a_type_that_is_not_as_described_shows_its_members(own: Session, tmp_pat
 @pytest.mark.parametrize(
     ("mistake", "told"),
     [
-        ("[[printer]", "is no TOML"),
+        ("[[printer]", "is not valid TOML"),
         ("[[printers]]", "there is no 'printers' here; valid is [[printer]]"),
         ('[[printer]]\nlayout = "text"', "[[printer]] 1: 'type' is missing"),
         ('[[printer]]\ntype = "X"\nlayout = "txt"', "(X): no layout is called 'txt'; valid are text, sequence,"),
@@ -127,7 +127,7 @@ def test_a_type_that_is_not_as_described_shows_its_members(own: Session, tmp_pat
             '[[printer]]\ntype = "X"\nlayout = "value"\nvalu = "x"',
             "(X): 'valu' is not known, value is; layout 'value' has value",
         ),
-        ('[[printer]]\ntype = "X"\nlayout = "value"\nvalue = "a + 1"', "(X): value: 'a + 1' is no member"),
+        ('[[printer]]\ntype = "X"\nlayout = "value"\nvalue = "a + 1"', "(X): value: 'a + 1' is not a member"),
         (
             '[[printer]]\ntype = "X"\nlayout = "words"\nnumber = "a +"',
             "(X): number: 'a +': it ends too early; valid is",
@@ -135,7 +135,7 @@ def test_a_type_that_is_not_as_described_shows_its_members(own: Session, tmp_pat
         ('[[printer]]\ntype = "X"\nlayout = "words"\nnumber = "a"\notherwise = "{x}"', "(X): otherwise is '{x}'"),
     ],
 )
-def test_a_mistake_is_told_and_reading_goes_on(own: Session, tmp_path: Path, mistake: str, told: str) -> None:
+def test_a_mistake_is_reported_and_reading_goes_on(own: Session, tmp_path: Path, mistake: str, told: str) -> None:
     describe(tmp_path, mistake)
     assert shown(own, "gHandle") == "{index = 77, generation = 3}"
     (warning,) = own.reader.warnings()
@@ -144,7 +144,7 @@ def test_a_mistake_is_told_and_reading_goes_on(own: Session, tmp_path: Path, mis
     assert warning.endswith("descriptions of types are left out.")
 
 
-def test_a_file_that_cannot_be_read_is_told(own: Session, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported(own: Session, tmp_path: Path) -> None:
     path = tmp_path / ".strobe" / "printers.toml"
     path.parent.mkdir()
     path.symlink_to("/")

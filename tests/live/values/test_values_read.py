@@ -136,7 +136,7 @@ def test_long_arrays_and_texts_are_cut(values: Session) -> None:
     assert value(values, "(char*)gTooLong") == "y" * 1024 + "\u2026"
 
 
-def test_what_is_wrong_is_told(values: Session) -> None:
+def test_what_is_wrong_is_reported(values: Session) -> None:
     assert error(values, "gFoo") == "Variable 'gFoo' not found in debug symbols."
     assert error(values, "gNull->value") == "Null pointer at gNull."
     assert error(values, "gFirst.next->next->next->none").startswith("Node has no field 'none'")
@@ -160,7 +160,7 @@ def test_names_like_it_are_suggested(values: Session) -> None:
     assert steps[2] == "Name one of them: counted::calls, counted_too::calls."
 
 
-def test_one_bad_target_spoils_no_other(values: Session) -> None:
+def test_one_bad_target_does_not_affect_others(values: Session) -> None:
     results = values.reader.read(
         [ReadTarget(name) for name in ("gTempo", "gFoo", "gNull->value", "gWild->value", "gShort")]
     )
@@ -173,7 +173,9 @@ def test_limits_of_an_expression(values: Session) -> None:
     assert value(values, longest) == 120
     assert "257 characters" in error(values, " " + longest)
     assert shown(values, "gFirst.next->next->next->next->value") == "1"
-    assert error(values, "gFirst.next->next->next->next->next->value").startswith("More than 4 pointers")
+    assert error(values, "gFirst.next->next->next->next->next->value").startswith(
+        "One expression follows at most 4 pointers."
+    )
 
 
 def test_raw_memory(values: Session) -> None:

@@ -199,7 +199,7 @@ def test_types_that_are_only_called_as_those_of_the_library(
     assert shown(session, "alloc::COUNTED") == "{ptr = 7}"
 
 
-def test_what_is_not_there_is_told(program: Session) -> None:
+def test_what_is_not_there_is_reported(program: Session) -> None:
     assert error(program, "EVERYTHING.no_option.Some.0") == "EVERYTHING.no_option is not Some."
     assert error(program, "EVERYTHING.shape_named.Circle.0") == "EVERYTHING.shape_named is not Circle."
     assert error(program, "EVERYTHING.foreign.Number.0") == "EVERYTHING.foreign is not Number."
@@ -207,4 +207,4 @@ def test_what_is_not_there_is_told(program: Session) -> None:
     assert error(program, "EVERYTHING.vector[-1]") == "EVERYTHING.vector has no element -1."
     assert error(program, "EVERYTHING.ring[4]") == "EVERYTHING.ring has no element 4."
     assert error(program, "EVERYTHING.unsaid.no_weak.x") == "EVERYTHING.unsaid.no_weak has no value."
-    assert "elements cannot be counted to" in error(program, "EVERYTHING.map[0]")
+    assert "which cannot be indexed" in error(program, "EVERYTHING.map[0]")

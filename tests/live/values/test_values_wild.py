@@ -126,7 +126,7 @@ def test_reads_while_libraries_come_and_go(launch: Launch, build_program: Build,
 
 @pytest.mark.parametrize(("end", "expected"), [(signal.SIGUSR1, 3), (signal.SIGKILL, -signal.SIGKILL)])
 def test_reads_while_the_program_ends(polled: Session, end: int, expected: int) -> None:
-    """Each gives values, or says that the program has ended, and no read spoils how it ends."""
+    """Each gives values, or says that the program has ended, and no read changes how it ends."""
     targets = [ReadTarget("gTempo"), ReadTarget("gLinks[0]"), ReadTarget("gFlips")]
     polled.reader.read(targets, 5)
     ending = threading.Timer(0.05, os.kill, (polled.pid, end))

@@ -139,8 +139,8 @@ def test_pointers(written: Session) -> None:
     assert write(written, "gNode->value", 8).previous == 1
     assert not write(written, "gNode", "null").value
     assert refusal(written, "gNode", "&gTempo").startswith("'gNode' (Node*) cannot become '&gTempo': it points to int.")
-    assert "it is no address" in refusal(written, "gNode", "gFirst")
-    assert "it is no address" in refusal(written, "gNode", "first")
+    assert "it is not an address" in refusal(written, "gNode", "gFirst")
+    assert "it is not an address" in refusal(written, "gNode", "first")
     assert "out of range" in refusal(written, "gNode", 1 << 64)
     assert refusal(written, "gNode->value", 1) == "Null pointer at gNode."
 
@@ -151,16 +151,16 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("gSmall", 128, "it is out of range. Valid: -128 to 127."),
     ("gTempo", 1 << 31, "it is out of range. Valid: -2147483648 to 2147483647."),
     ("gHuge", -1, "Valid: 0 to 18446744073709551615."),
-    ("gTempo", "abc", "it is no whole number."),
-    ("gTempo", 1.5, "it is no whole number."),
-    ("gTempo", True, "it is no whole number."),
-    ("gTempo", [1], "it is no whole number."),
-    ("gTempo", None, "it is no whole number."),
+    ("gTempo", "abc", "it is not a whole number."),
+    ("gTempo", 1.5, "it is not a whole number."),
+    ("gTempo", True, "it is not a whole number."),
+    ("gTempo", [1], "it is not a whole number."),
+    ("gTempo", None, "it is not a whole number."),
     ("gFlag", 2, "it is neither true nor false."),
-    ("gDouble", "much", "it is no number."),
+    ("gDouble", "much", "it is not a number."),
     ("gVoice.freq", 1e300, "it is out of range."),
-    ("gLetter", "ab", "it is no such character."),
-    ("gLetter", "\u00e4", "it is no such character."),
+    ("gLetter", "ab", "it is not a character of this type."),
+    ("gLetter", "\u00e4", "it is not a character of this type."),
     ("gColour", "kGren", "there is no such enumerator, but kGreen"),
     ("gColour", 256, "no enumerator has this number."),
     ("gColour", "kRed|kBlue", "there is no such enumerator"),
@@ -168,10 +168,10 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("gVoice.high", 16, "it is out of range. Valid: -16 to 15."),
     ("gVoice.colour", 4, "no enumerator has this number."),
     ("gVoice.name", "12345678", "it has 8 bytes, and 7 fit before the zero."),
-    ("gVoice.name", "a\0b", "it has a zero character"),
-    ("gVoice", 5, "it is no object of members."),
-    ("gVoice", {1: 2}, "it is no object of members."),
-    ("gNumbers", [1, 2], "a class of the library is not written as a whole. Valid: what is in it: v[1]"),
+    ("gVoice.name", "a\0b", "it contains a NUL character"),
+    ("gVoice", 5, "it is not an object of members."),
+    ("gVoice", {1: 2}, "it is not an object of members."),
+    ("gNumbers", [1, 2], "a class of the standard library cannot be written as a whole. Valid: what is in it: v[1]"),
     ("gVoice", {"nam": "x"}, "Voice has no field 'nam'. Names like it: name."),
     ("gVoice", {"freq": 2.5, "note": 200}, "it is out of range."),
     ("gVoice", {"fixed": 1}, "'gVoice.fixed' is const"),
@@ -179,21 +179,21 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("gNumber", {"whole": 1, "real": 1.0}, "lie in the same memory"),
     ("gOverlaid", {"first": 2, "left": 3, "right": 4}, "lie in the same memory"),
     ("gGrid", [[1, 2, 3]], "it has 2 elements, 1 are given."),
-    ("gGrid", 5, "it is no list."),
-    ("gVoice", {}, "it is no object of members."),
+    ("gGrid", 5, "it is not a list."),
+    ("gVoice", {}, "it is not an object of members."),
     ("gDouble", "1e400", "it is out of range."),
     ("gGrid[2]", [1, 2, 3], "has no element 2"),
     ("gText", "longer than the buffer", "and the text there now has 11."),
     ("gNoText", "text", "it is a null pointer."),
-    ("gConstantText", "other", "lies in memory that is not to be written: r--p"),
+    ("gConstantText", "other", "lies in memory that must not be written: r--p"),
     ("gShort", "sixteen letters.", "the string has room for 15 without other memory."),
     ("gLong", "y" * 41, "the string has room for 40"),
-    ("gShort", 5, "it is no text."),
-    ("gView", "view", "only std::string of libstdc++ is written"),
+    ("gShort", 5, "it is not text."),
+    ("gView", "view", "only std::string of libstdc++ can be written"),
     ("gConstant", 4, "'gConstant' is const"),
     ("gLate", 4, "'gLate' is const"),
-    ("*(int*)&gConstant", 4, "lies in memory that is not to be written: r--p"),
-    ("&gTempo", 4, "has no place in memory"),
+    ("*(int*)&gConstant", 4, "lies in memory that must not be written: r--p"),
+    ("&gTempo", 4, "it has no place in memory"),
     ("seen", 4, "Locals and arguments cannot be written"),
     ("*(int*)16", 1, "Address not readable: 0x10"),
     ("gTemp", 1, "Names like it: gTempo."),
@@ -222,7 +222,7 @@ def test_neighbours_of_a_bit_field_stay(written: Session) -> None:
         assert {key for key in fields if fields[key] != after[key]} == {name}
 
 
-def test_one_bad_target_spoils_no_other(written: Session) -> None:
+def test_one_bad_target_does_not_affect_others(written: Session) -> None:
     targets = [WriteTarget("gTempo", 1), WriteTarget("gByte", 300), WriteTarget("gNope", 1), WriteTarget("gSmall", 2)]
     results = written.writer.write(targets)
     assert [result.error is None for result in results] == [True, False, False, True]
@@ -258,8 +258,8 @@ def test_raw_memory(written: Session) -> None:
     assert [value(written, "gTempo"), value(written, "gHuge")] == [77, 0xFF01]
     assert value(written, "gNode->value") == 1
     told = [str(result.error) for result in results[3:]]
-    assert "out of range" in told[0] and "not readable" in told[1] and "no such type is written" in told[2]
-    assert "lies in memory that is not to be written: r-xp" in told[3]
+    assert "out of range" in told[0] and "not readable" in told[1] and "there is no such type" in told[2]
+    assert "lies in memory that must not be written: r-xp" in told[3]
 
 
 def test_each_write_is_an_event(written: Session) -> None:
@@ -359,6 +359,6 @@ def test_rust(build_program: Build, launch: Launch) -> None:
     expected = f"7 255 false 1.5 \u00e4 Blue Point {{ x: 5, y: -1.0 }} [7, 8, 65535] {1 << 100} 9 9"
     assert printed(session, "ASKED") == expected
     assert "out of range" in refusal(session, "BYTE", 256)
-    assert "no such character" in refusal(session, "LETTER", 0xD800)
+    assert "not a character of this type" in refusal(session, "LETTER", 0xD800)
     assert "no enumerator has this number" in refusal(session, "COLOUR", 2)
-    assert "lies in memory that is not to be written" in refusal(session, "LIMIT", 3)
+    assert "lies in memory that must not be written" in refusal(session, "LIMIT", 3)

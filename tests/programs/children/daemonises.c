@@ -1,7 +1,7 @@
 /* Becomes a daemon: forks twice, is a session of its own, closes its streams. Then it works, a step for each byte that
    comes through the pipe called argv[1], until there are no more writers. It writes its id into the file argv[2],
    and at the end how many steps it did.
-   With argv[3] it is no daemon but a child that keeps its streams, and says a line for each step. */
+   With argv[3] it is not a daemon but a child that keeps its streams, and says a line for each step. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// Texts that are none: pointers that lead nowhere, to the end of memory, to bytes that are no UTF-8, and lies.
+// Texts that are none: pointers that lead nowhere, to the end of memory, to bytes that are not UTF-8, and lies.
 #include <sys/mman.h>
 
 #include <cstring>

@@ -165,7 +165,7 @@ std::optional<std::vector<std::optional<int>>> gDeepOptional{{1, std::nullopt}};
 std::variant<std::monostate, std::vector<int>> gMonostate, gVectorVariant = std::vector<int>{1};
 std::unordered_map<std::string, std::map<int, std::list<std::string>>> gDeepMap{{"a", {{1, {"x", "y"}}}}};
 
-// Memory that is no container, or not any more.
+// Memory that is not a container, or not any more.
 alignas(std::vector<int>) unsigned char gHalfVector[sizeof(std::vector<int>)];
 std::vector<int>& gNoVector = reinterpret_cast<std::vector<int>&>(gHalfVector);
 alignas(std::map<int, int>) unsigned char gWildMemory[sizeof(std::map<int, int>)];

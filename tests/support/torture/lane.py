@@ -218,7 +218,7 @@ class Lane:
         return list(dict.fromkeys(self.random.choices(known, k=self.random.randrange(4))))
 
     def change(self, one: Subject, **change: Any) -> dict[str, Any] | None:
-        """A change of patterns or watches. A program that becomes another may be gone for the agent in this moment."""
+        """A change of patterns or watches. A program that becomes another may be gone for the agent at this moment."""
         allowed = ("LIMIT_REACHED", *(() if one.kind.is_one_image else ("PROCESS_EXITED", "INTERNAL")))
         late = self.refused["LIMIT_REACHED"]
         answer = self.call("debug_trace", *allowed, sessionId=one.session, **change)

@@ -110,7 +110,7 @@ def test_nesting_of_expressions_is_bounded() -> None:
     content = b"\x55"
     for _ in range(6):
         content = bytes([0xA3, len(content)]) + content
-    with pytest.raises(ValueError, match="without end"):
+    with pytest.raises(ValueError, match="unterminated"):
         operations_of(content, UNIT)
 
 
