@@ -122,10 +122,12 @@ class ProgramSession:
 
     @property
     def id(self) -> str:
+        """The session's name, as `strobe query` and `strobe sessions` take it."""
         return self._session.id
 
     @property
     def pid(self) -> int:
+        """The program's process id; it stays after the program's end."""
         return self._session.pid
 
     @property
@@ -147,10 +149,12 @@ class ProgramSession:
 
     @property
     def stdout(self) -> str:
+        """What the program has written to its standard output so far."""
         return self._text("stdout")
 
     @property
     def stderr(self) -> str:
+        """What the program has written to its standard error so far."""
         return self._text("stderr")
 
     @property

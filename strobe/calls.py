@@ -60,6 +60,7 @@ class Call:
 
     @property
     def returned(self) -> bool:
+        """False where the call is still open, was left without return, or its return was not recorded."""
         return self.duration_ns is not None
 
     def child(self, function: str) -> Call | None:

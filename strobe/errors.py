@@ -8,6 +8,8 @@ from typing import Literal
 
 
 class Code(StrEnum):
+    """What begins the text of an error; part of the tools' contract, so none changes its meaning."""
+
     NO_DEBUG_SYMBOLS = "NO_DEBUG_SYMBOLS"
     SESSION_NOT_FOUND = "SESSION_NOT_FOUND"
     SESSION_EXISTS = "SESSION_EXISTS"

@@ -62,6 +62,7 @@ class Capture:
 
     @property
     def is_text(self) -> bool:
+        """Whether what is recorded is characters."""
         return self.kind in (CaptureKind.CHARS, CaptureKind.PAIR, CaptureKind.STRING, CaptureKind.LIBCXX)
 
     @property
@@ -194,6 +195,12 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class TraceAnswer:
+    """What a change of traces answers. "pending": staged for a launch; "runtime": made in a running session.
+
+    `hooked_functions` of the `matched_functions` are recorded; `event_limit` events are kept; `status` says it in
+    words.
+    """
+
     mode: Literal["pending", "runtime"]
     active_patterns: list[str]
     matched_functions: int
@@ -207,6 +214,8 @@ class TraceAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TextMatch:
+    """Conditions on a text, all of which must hold; case counts."""
+
     equals: str | None = None
     contains: str | None = None
     matches: str | None = None  # a regular expression in RE2's syntax
@@ -215,6 +224,8 @@ class TextMatch:
 
 @dataclass(frozen=True, slots=True)
 class ReturnMatch:
+    """Conditions on a return value. `equals`: as events show it; `is_null`: whether a pointer is null."""
+
     equals: str | int | float | bool | None = None
     is_null: bool | None = None
 
@@ -285,6 +296,12 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Event:
+    """One event of the timeline. Fields are None where its type has none.
+
+    `timestamp_ns` and `duration_ns` are ns, the first since session start. `depth` counts from 0 in each thread.
+    `function_raw`: the mangled name. `sampled`: kept while the function was sampled.
+    """
+
     id: str
     timestamp_ns: int
     event_type: EventType
@@ -325,11 +342,14 @@ class Loss:
 
     @property
     def total(self) -> int:
+        """Of all reasons together."""
         return self.evicted + self.sampled_out + self.lost + self.unwritten
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionLoss:
+    """What is missing of one function's `calls`: how many have no enter event, by reason."""
+
     function: str
     calls: int
     evicted: int
@@ -339,6 +359,12 @@ class FunctionLoss:
 
 @dataclass(frozen=True, slots=True)
 class EventPage:
+    """One page of a query, in the order of time.
+
+    `total_count`: events that match, on all pages. `pids`: processes of the session. `absence`: of an empty page,
+    whether it proves that nothing happened.
+    """
+
     events: list[Event]
     total_count: int
     has_more: bool
@@ -380,6 +406,8 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
+    """A session in a list. Of `exit_code` and `signal` one at most is known, neither while the program runs."""
+
     session_id: str
     binary_path: str
     pid: int

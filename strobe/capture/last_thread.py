@@ -20,8 +20,11 @@ _EXIT_CODE_FIELD = 49
 
 
 class Agent(Protocol):
-    def program_threads(self, threads: set[int]) -> set[int]: ...
-    def end_program(self, code: int) -> None: ...
+    def program_threads(self, threads: set[int]) -> set[int]:
+        """See AgentLink."""
+
+    def end_program(self, code: int) -> None:
+        """See AgentLink."""
 
 
 def end_with_last_thread(pid: int, agent: Agent, released: threading.Event) -> None:

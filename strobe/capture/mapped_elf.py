@@ -73,6 +73,7 @@ class MappedElf:
                 raise
 
     def close(self) -> None:
+        """Closes the process's memory; reads fail afterwards."""
         if self._memory >= 0:
             os.close(self._memory)
 
@@ -138,9 +139,11 @@ class ElfFile:
         self.status = os.fstat(self._descriptor)
 
     def close(self) -> None:
+        """Closes the file."""
         os.close(self._descriptor)
 
     def read(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes at a file offset; b"" where they cannot be read."""
         try:
             return os.pread(self._descriptor, size, offset)
         except (OSError, OverflowError):

@@ -35,9 +35,11 @@ class Plan:
 
     @property
     def is_enabled(self) -> bool:
+        """Whether calls of the function are recorded at present."""
         return bool(self.flags & _abi.PLAN_ENABLED)
 
     def disabled(self) -> Plan:
+        """The same plan for a function whose calls are no longer recorded."""
         return replace(self, flags=self.flags & ~_abi.PLAN_ENABLED)
 
 

@@ -13,6 +13,8 @@ from strobe.errors import StrobeError, failure
 
 
 class killed_on_failure(contextlib.AbstractContextManager[None]):
+    """Context of a started process: an exception in it kills the process. By pidfd, so that no other one is hit."""
+
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._process: int | None = None
@@ -51,4 +53,5 @@ def ended_early(pid: int, attached: bool) -> StrobeError:
 
 
 def spawn_hint(error: Exception) -> str:
+    """What to try where Frida could not start a program; "" where nothing is known."""
     return "Is the file on a file system mounted noexec?" if isinstance(error, frida.PermissionDeniedError) else ""

@@ -208,6 +208,7 @@ class Target:
             self.kill_at_once()
 
     def resume(self) -> None:
+        """Lets a started program run; does nothing for one that was attached to."""
         if not self.attached:
             keep_signals_from(self._agent, self.pid)  # not before: Frida holds the threads while it starts
             self._patches.running = True

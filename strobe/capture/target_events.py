@@ -14,11 +14,17 @@ class TargetEvents(Protocol):
     A thread of the target is inside dlopen until `ready` is called, which any thread may do.
     """
 
-    def on_output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None: ...
+    def on_output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
+        """Bytes as the program has written them; b"" at a stream's end."""
+
     def on_exit(self, status: ExitStatus) -> None:
         """The process has ended. What its children write to its streams is reported until this returns."""
 
-    def on_module_added(self, module: LoadedModule | None, ready: Callable[[], None]) -> None: ...
-    def on_module_removed(self, removal: Removal) -> None: ...
+    def on_module_added(self, module: LoadedModule | None, ready: Callable[[], None]) -> None:
+        """A library was loaded; `module` None: one of another namespace, which the host has to find."""
+
+    def on_module_removed(self, removal: Removal) -> None:
+        """A library was unloaded: its hooks and addresses are gone."""
+
     def on_failure(self, what: str, error: BaseException) -> None:
         """`what` of the observation has failed, for good: the program goes on, and less of it is seen."""

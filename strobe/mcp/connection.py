@@ -37,7 +37,8 @@ class Services(Protocol):
 
     def welcome(self, client: Client) -> bytes | None: ...
 
-    def status(self) -> Result: ...
+    def status(self) -> Result:
+        """What `strobe daemon status` shows."""
 
 
 class Connection:
@@ -65,6 +66,7 @@ class Connection:
             self.close()
 
     def close(self) -> None:
+        """Ends the connection; its thread notices. May be called from any thread, and twice."""
         with contextlib.suppress(OSError):
             self._link.shutdown(socket.SHUT_RDWR)
         self._link.close()

@@ -27,6 +27,7 @@ class Debugger:
         self._wanted = threading.Event()
 
     def sessions(self) -> SessionManager:
+        """The manager of all sessions, made with the first use, which recovers sessions of killed daemons."""
         with self._lock:
             if self._manager is None:
                 from strobe.session import SessionManager
@@ -41,6 +42,7 @@ class Debugger:
         threads.start("warm-up", self._load, threads.logged_only)  # the first tool call will say why
 
     def first_answer_sent(self) -> None:
+        """A client has its first answer: what a tool needs may be imported now."""
         self._wanted.set()
 
     def running(self) -> int:

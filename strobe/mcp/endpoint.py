@@ -44,6 +44,7 @@ def home_path(home: str | os.PathLike[str] | None = None) -> str:
 
 
 def log_path(home: str) -> str:
+    """The daemon's log in a home."""
     return os.path.join(home, LOG_NAME)
 
 

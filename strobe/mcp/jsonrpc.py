@@ -41,12 +41,14 @@ class Message:
 
     @property
     def meta(self) -> dict[str, Any]:
+        """`params._meta`; {} where there is none."""
         meta = self.params.get("_meta")
         return meta if isinstance(meta, dict) else {}
 
 
 class Readable(Protocol):
-    def recv(self, size: int, /) -> bytes: ...
+    def recv(self, size: int, /) -> bytes:
+        """As socket.recv: b"" at the end."""
 
 
 def lines(stream: Readable) -> Iterator[bytes | None]:
@@ -106,10 +108,12 @@ def _message(raw: dict[str, Any]) -> Message | None:
 
 
 def success(request_id: RequestId, result: dict[str, Any]) -> bytes:
+    """An answer as one line, without the line's end."""
     return _encode({"jsonrpc": "2.0", "id": request_id, "result": result})
 
 
 def failure(error: ProtocolError) -> bytes:
+    """The answer to what broke the protocol, as one line."""
     body: dict[str, Any] = {"code": error.code, "message": str(error)}
     if error.data is not None:
         body["data"] = error.data

@@ -46,6 +46,11 @@ class Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
+    """One tool: what clients see of it, and `run`, which takes checked arguments and returns the answer's JSON.
+
+    The hints are those of MCP. A failure is raised as StrobeError.
+    """
+
     name: str
     title: str
     description: str
@@ -96,7 +101,9 @@ class Registry:
         self.listing = [tool.listing() for tool in self._tools.values()]
 
     def find(self, name: object) -> Tool | None:
+        """None where no tool has that name, whatever it is."""
         return self._tools.get(name) if isinstance(name, str) else None
 
     def names(self) -> list[str]:
+        """In the order in which tools are listed."""
         return list(self._tools)

@@ -27,7 +27,8 @@ class Field(ABC):
         """Its JSON Schema."""
 
     @abstractmethod
-    def check(self, value: Any, path: str) -> Any: ...
+    def check(self, value: Any, path: str) -> Any:
+        """The value, ready for use. Raises VALIDATION_ERROR that names `path` and the valid values."""
 
     def _json(self, kind: str, **more: Any) -> dict[str, Any]:
         described = {"description": self.description} if self.description else {}
@@ -70,6 +71,8 @@ class Text(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Integer(Field):
+    """A whole number, `low` to `high` included; a float without fraction is taken too."""
+
     low: int | None = None
     high: int | None = None
     default: int | None = None
@@ -95,6 +98,8 @@ class Integer(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Boolean(Field):
+    """true or false; nothing else is taken for one."""
+
     default: bool | None = None
 
     def json(self) -> dict[str, Any]:
@@ -108,6 +113,8 @@ class Boolean(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Array(Field):
+    """A list of `items`, `max_items` at most."""
+
     items: Field
     max_items: int | None = None
 

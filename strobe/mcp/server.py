@@ -51,6 +51,7 @@ class Server:
         self._wake_read, self.wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def serve(self) -> None:
+        """Serves clients until the daemon ends: by SIGTERM, or when nobody needs it. Blocks."""
         listener = self._listen()
         try:
             self.debugger.warm_up()
@@ -84,6 +85,7 @@ class Server:
         return b"%s ok %s %d\n" % (endpoint.GREETING, strobe.__version__.encode(), os.getpid())
 
     def status(self) -> dict[str, Any]:
+        """What `strobe daemon status` shows."""
         return {
             "pid": os.getpid(),
             "version": strobe.__version__,

@@ -11,6 +11,7 @@ from strobe.timeline.records import SessionRecord
 
 
 def runtime_answer(hooks: Hooks, warnings: list[str], event_limit: int) -> TraceAnswer:
+    """The answer to a change of a running session's traces."""
     return TraceAnswer(
         mode="runtime",
         active_patterns=list(hooks.patterns),
@@ -37,6 +38,7 @@ def hook_notes(hooks: Hooks, known: dict[str, object]) -> dict[str, object]:
 
 
 def pending_answer(patterns: list[str], project_root: str, warnings: list[str], event_limit: int) -> TraceAnswer:
+    """The answer to a change of what is staged for a project's next launch."""
     launch = command_names()["launch"]
     status = (
         f"{_count(len(patterns), 'pattern')} staged; each {launch} with projectRoot {project_root} applies them "

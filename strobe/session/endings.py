@@ -10,6 +10,7 @@ from strobe.model import ExitStatus
 
 
 def end_columns(status: ExitStatus) -> dict[str, str | int | None]:
+    """The columns of a session's record for how its program ended."""
     return {"exit_code": status.code, "signal": None if status.signal is None else _signal_name(status.signal)}
 
 

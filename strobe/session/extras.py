@@ -125,6 +125,7 @@ class Extras:
 
     @property
     def watches(self) -> list[str]:
+        """The names of the active watches, in the order in which they were added."""
         return list(self._watches)
 
     def follow(self, depth: int) -> None:
@@ -262,6 +263,7 @@ class Extras:
         return [self._sets[item] if item.words else 0 for item in sets]
 
     def warnings(self) -> list[str]:
+        """What users should know about watches and recorded depth, one sentence or two each."""
         found = []
         if self._followed_functions > _MANY:
             count = f"{self._followed_functions:,} functions, {self.depth} structs deep"

@@ -85,10 +85,12 @@ class Hooks:
 
     @property
     def matched(self) -> int:
+        """How many functions the active patterns match."""
         return len(self.selection.functions)
 
     @property
     def enabled(self) -> int:
+        """How many functions are hooked and recorded."""
         return sum(hook.enabled for hook in self._hooks.values())
 
     def check_program(self, modules: Sequence[LoadedModule]) -> None:
@@ -212,6 +214,7 @@ class Hooks:
         return dict(list(self._partly_inlined.items())[:_INLINED_NOTED])
 
     def partly_inlined_left_out(self) -> int:
+        """How many functions `partly_inlined` leaves out."""
         return max(0, len(self._partly_inlined) - _INLINED_NOTED)
 
     def _select(self, modules: Sequence[LoadedModule]) -> list[TracedModule]:

@@ -24,6 +24,7 @@ class ModuleChange:
 
     @property
     def what(self) -> str:
+        """What has come or gone, for a sentence."""
         return "libraries in namespaces of their own" if self.module is None else self.module.path
 
 

@@ -143,6 +143,7 @@ class LiveSession(Session):
         return self.hooks.extras.depth
 
     def resume(self) -> None:
+        """Lets a started program run, and notes when; does nothing for one that was attached to."""
         if not self._target.attached:
             self._confirmation.look()  # the hooks that were placed before the program runs
             self._store.add_notes(self.id, {"resumed_ticks": self._now_ticks()})
@@ -294,10 +295,12 @@ class LiveSession(Session):
     # --- TargetEvents, called on threads of the capture layer
 
     def on_output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
+        """As TargetEvents."""
         if self._source is not None:
             self._source.output(stream, data)
 
     def on_exit(self, status: ExitStatus) -> None:
+        """As TargetEvents."""
         self._begun.wait()
         if self._ended.is_set():  # it was let go of
             return
@@ -305,6 +308,7 @@ class LiveSession(Session):
         self._end(status)
 
     def on_failure(self, what: str, error: BaseException) -> None:
+        """As TargetEvents; it becomes a warning of the session, once."""
         text = f"{what[0].upper()}{what[1:]} has failed: {threads.reason(error)}."
         if self._warn(text):
             log.error("session %s: %s", self.id, text, exc_info=error)
@@ -319,9 +323,11 @@ class LiveSession(Session):
         return True
 
     def on_module_added(self, module: LoadedModule | None, ready: Callable[[], None]) -> None:
+        """As TargetEvents."""
         self._module_changes.put(ModuleChange(module, ready))
 
     def on_module_removed(self, removal: Removal) -> None:
+        """As TargetEvents."""
         with self._going_lock:
             self._going[removal.module.base] += 1
         self._module_changes.put(ModuleChange(removal.module, removal=removal))

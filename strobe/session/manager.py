@@ -210,6 +210,7 @@ class SessionManager:
             return opened
 
     def list(self) -> list[SessionSummary]:
+        """All sessions of the home, those of other Strobe processes too; those of killed ones are recovered first."""
         self.recover()
         self._close_deleted()
         return [record.summary() for record in self._store.list_sessions()]

@@ -79,6 +79,7 @@ class Session:
 
     @property
     def resolver(self) -> SymbolResolver:
+        """Where symbols come from."""
         return ElfResolver()
 
     @property
@@ -88,10 +89,12 @@ class Session:
 
     @property
     def pid(self) -> int:
+        """The program's process id."""
         return self.record().pid
 
     @property
     def warnings(self) -> list[str]:
+        """What could not be done as asked, and what limits the recording; a sentence or two each."""
         return [*self.record().warnings, *self._timeline.own_limits()]
 
     @property
@@ -123,6 +126,7 @@ class Session:
         return ending_of(self.record())
 
     def summary(self) -> SessionSummary:
+        """As it is listed."""
         return self.record().summary()
 
     def trace(
@@ -143,10 +147,12 @@ class Session:
         raise self.not_here()
 
     def query(self, wanted: EventFilter) -> EventPage:
+        """One page of events. Raises bad_value, bad_regex, bad_cursor, events_unreadable."""
         page = self._timeline.query(wanted, self.confirm)
         return replace(page, events=[self._filled(event) for event in page.events])
 
     def totals(self, wanted: EventFilter, group_by: GroupBy) -> list[Totals]:
+        """Groups with most calls first. Raises as `query`."""
         return self._timeline.totals(wanted, group_by)
 
     def absence(self, wanted: EventFilter) -> str:
@@ -166,9 +172,11 @@ class Session:
         return self._timeline.traced_names()
 
     def loss(self) -> Loss:
+        """What is missing from the events, of the whole session."""
         return self._timeline.loss()
 
     def tail(self, after: int, limit: int = 10_000) -> list[Event]:
+        """Events after the one numbered `after`, in the order of their numbers, `limit` at most."""
         return [self._filled(event) for event in self._timeline.tail(after, limit)]
 
     def first(self, wanted: EventFilter, after: int) -> tuple[Event | None, int]:
@@ -181,6 +189,7 @@ class Session:
         return [self._filled(event) for event in self._timeline.last(wanted, count)]
 
     def cursor(self) -> int:
+        """The event number of this moment: `tail(cursor())` gives what comes later."""
         return self._timeline.cursor()
 
     def here(self) -> str:
@@ -224,6 +233,7 @@ class Session:
         return list((noted | {poll.number: poll for poll in self._polls.records()}).values())
 
     def note_poll(self, poll: PollRecord) -> None:
+        """Keeps what is known of a poll now."""
         note_poll(self._store, self.id, poll)
 
     def poll_end(self) -> PollEnd:
@@ -312,6 +322,7 @@ class Session:
         return self._recorded.filled(event) if event.extras else event
 
     def record(self) -> SessionRecord:
+        """As the store has it now. Raises SESSION_NOT_FOUND where it was deleted."""
         return self._store.get_session(self.id)
 
     def gone(self) -> StrobeError:

@@ -48,6 +48,7 @@ class SymbolCache:
             return None
 
     def save(self, key: str, content: Columns) -> None:
+        """Keeps columns under a key, atomically. A cache that cannot be written is no error."""
         with contextlib.suppress(*_UNUSABLE):
             file = self._file(key)
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

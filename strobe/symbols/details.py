@@ -24,20 +24,24 @@ class ModuleDetails:
 
     @cached_property
     def lines(self) -> SourceLines:
+        """Line tables; read when asked for."""
         return self.debug_info.lines
 
     @cached_property
     def types(self) -> Types:
+        """Types by name or DIE; read when asked for."""
         return Types(self.debug_info)
 
     @cached_property
     def variables(self) -> Variables:
+        """Globals and statics; read when asked for."""
         from strobe.symbols.variables import Variables
 
         return Variables(self.debug_info, self.types)
 
     @cached_property
     def frames(self) -> Frames:
+        """Scopes, locals and unwind tables by address; read when asked for."""
         from strobe.symbols.frames.module_frames import Frames
         from strobe.symbols.frames.sections import frame_sections
 

@@ -59,6 +59,7 @@ class FunctionTable(Sequence[FunctionSymbol]):
 
     @cached_property
     def names(self) -> list[str]:
+        """Demangled names, in the table's order: without making FunctionSymbols."""
         return columns.strings(self.columns["name"])
 
     @cached_property

@@ -25,6 +25,7 @@ class Kept:
     named: NamedRows | None
 
     def columns(self) -> dict[str, bytes]:
+        """What the cache keeps; `of_columns` reads it."""
         symbols = self.symbols
         facts = {name: getattr(symbols, name) for name in _FACTS}
         inlined = {**symbols.inlined, "scoped": columns.of_strings(symbols.scoped_inlined)}

@@ -47,17 +47,23 @@ _BYTES_PER_SECOND = 100 << 20  # of .debug_info, about; for the announcement onl
 class SymbolResolver(Protocol):
     """Where functions come from; `functions` of a module have no parameters until `detail` fills them in."""
 
-    def module(self, path: str) -> ModuleSymbols: ...
+    def module(self, path: str) -> ModuleSymbols:
+        """Symbols of a file. Raises StrobeError where it cannot be read."""
 
-    def detail(self, functions: Sequence[FunctionSymbol]) -> list[FunctionSymbol]: ...
+    def detail(self, functions: Sequence[FunctionSymbol]) -> list[FunctionSymbol]:
+        """The same functions, in the same order, with parameters and return type where these are certain."""
 
-    def signature_types(self, functions: Sequence[FunctionSymbol]) -> list[SignatureTypes | None]: ...
+    def signature_types(self, functions: Sequence[FunctionSymbol]) -> list[SignatureTypes | None]:
+        """Types of parameters and results, in the same order; None where they are not known."""
 
-    def call_values(self, functions: Sequence[FunctionSymbol]) -> list[CallValues | None]: ...
+    def call_values(self, functions: Sequence[FunctionSymbol]) -> list[CallValues | None]:
+        """What calls of the functions are given and give back, in the same order; None where it is not known."""
 
-    def details(self, path: str) -> ModuleDetails | None: ...
+    def details(self, path: str) -> ModuleDetails | None:
+        """Lines, types, variables and frames; None where a file has no debug information."""
 
-    def unwind_tables(self, path: str) -> UnwindTables: ...
+    def unwind_tables(self, path: str) -> UnwindTables:
+        """How frames of a file are unwound."""
 
 
 @dataclass

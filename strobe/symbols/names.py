@@ -92,6 +92,7 @@ def check_brackets(name: str) -> None:
 
 
 def components(name: str) -> list[str]:
+    """The parts of a name between `::` outside brackets: `a::b<c::d>` has two."""
     return scoped(name).split(SCOPE)
 
 

@@ -34,6 +34,7 @@ class Variable:
 
     @property
     def is_thread_local(self) -> bool:
+        """Whether each thread has its own."""
         return isinstance(self.location, ThreadLocal)
 
 

@@ -35,10 +35,12 @@ class Window:
 
     @property
     def is_empty(self) -> bool:
+        """Whether it ends before it begins."""
         return self.from_ticks > self.to_ticks
 
     @property
     def is_seen(self) -> bool:
+        """Whether the recorder was seen to be on until its end."""
         return self.seen_until >= self.to_ticks
 
 

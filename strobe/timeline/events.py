@@ -47,6 +47,7 @@ class EventDecoder:
         return hosts[event_id(self._reader.session_id, row[0])]
 
     def call(self, row: Sequence[Any]) -> Event:
+        """The event of a row of strobe_calls, in the order of its columns."""
         number, timestamp_ns, kind, function_id, thread_index, tid, depth, duration_ns, _, blob, flags, parent = row[
             :12
         ]
@@ -119,6 +120,7 @@ def _values(
 
 
 def decode_text(line: bytes) -> str:
+    """A line of output; bytes that are not UTF-8 become U+FFFD."""
     return line.decode("utf-8", "replace")
 
 

@@ -17,6 +17,7 @@ _NAMES_SHOWN = 5
 
 
 def host_absence(reader: SessionReader, wanted: EventFilter, selection: Selection) -> str:
+    """What an empty answer says of output and snapshots: whether it proves that there was none."""
     kind = wanted.event_type
     if kind == snapshots.EVENT_TYPE:
         return _snapshot_absence(reader, wanted, selection)
@@ -69,6 +70,7 @@ def _snapshot_absence(reader: SessionReader, wanted: EventFilter, selection: Sel
 
 
 def is_narrowed(wanted: EventFilter) -> bool:
+    """Whether a filter asks for a part of the host's events only."""
     conditions = (
         wanted.time_from,
         wanted.time_to,

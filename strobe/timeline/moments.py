@@ -33,6 +33,7 @@ def host_number(moment: int) -> int:
 
 
 def event_id(session_id: str, number: int) -> str:
+    """An event's id as users see it: unique in a home."""
     return f"{session_id}-{number}"
 
 

@@ -32,10 +32,12 @@ class Owner(NamedTuple):
 
 
 def this_process() -> Owner:
+    """This process as the owner of sessions."""
     return Owner(os.getpid(), process_start_time(os.getpid()) or 0, _own_namespace())
 
 
 def is_alive(owner: Owner, home: Path) -> bool:
+    """Whether an owner still runs. True where that cannot be found out: a session is better left alone than ended."""
     if owner.is_of_this_namespace():
         return process_start_time(owner.pid) == owner.start_time
     try:
@@ -70,6 +72,7 @@ class OwnerLock:
             self._held[self._path][1] += 1
 
     def release(self) -> None:
+        """Gives up one hold of the lock; the last one removes its file."""
         with self._guard:
             held = self._held[self._path]
             held[1] -= 1

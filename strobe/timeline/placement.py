@@ -34,6 +34,7 @@ def place_segment(record: SessionRecord) -> Path:
 
 
 def make_folder(record: SessionRecord) -> Path:
+    """The session's folder, made if it is not there, for this user alone."""
     record.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return record.folder
 

@@ -53,6 +53,7 @@ class Timeline:
         self._written_until = written_until
 
     def close(self) -> None:
+        """Closes the database and the segment."""
         self._reader.close()
 
     def query(self, wanted: EventFilter, confirm: Callable[[], None] = _nothing) -> EventPage:
@@ -108,6 +109,7 @@ class Timeline:
         return self._settled(moment)
 
     def loss(self) -> Loss:
+        """What is missing from the events. Raises events_unreadable where the segment was truncated."""
         counts = self._reader.segment.loss()
         self._reader.check_whole()
         until_ns = counts["evicted_until_ns"]

@@ -46,6 +46,7 @@ class SessionReader:
         self._code_state: tuple[object, ...] = ()
 
     def close(self) -> None:
+        """Closes the database and lets go of the segment."""
         with self.lock:
             self.connection.close()
             self._segment = None  # its map would hold the memory of a segment that was dropped
@@ -80,6 +81,7 @@ class SessionReader:
         return str(self.segment_path)
 
     def record(self) -> SessionRecord:
+        """The session as the store has it now."""
         return self.store.get_session(self.session_id)
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:

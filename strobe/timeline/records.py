@@ -42,6 +42,7 @@ class SessionRecord:
         return tuple(noted) if isinstance(noted, list) else ()
 
     def summary(self) -> SessionSummary:
+        """The record as sessions are listed."""
         return SessionSummary(
             session_id=self.id,
             binary_path=self.binary_path,

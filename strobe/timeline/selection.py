@@ -28,10 +28,12 @@ class Conditions:
     values: list[object] = field(default_factory=list)
 
     def add(self, term: str, *values: object) -> None:
+        """One more term, with a `?` for each of the values."""
         self.terms.append(term)
         self.values.extend(values)
 
     def sql(self) -> str:
+        """All terms, joined by `and`."""
         return " and ".join(self.terms)
 
 

@@ -209,6 +209,7 @@ class Store:
         return [item for item in map(session_record, rows) if not item.owner_alive(self.home)]
 
     def session_ids(self) -> set[str]:
+        """Of all sessions in the home."""
         return {str(row[0]) for row in self._read("select id from sessions")}
 
     def segment_paths(self) -> set[str]:
@@ -255,6 +256,7 @@ class Store:
         self._write_many("insert or replace into functions values (?,?,?,?,?,?,?,?,?,?,?,?)", rows)
 
     def functions(self, session_id: str) -> dict[int, FunctionSymbol]:
+        """By function id, all that were ever hooked in a session."""
         key = self.get_session(session_id).key
         return {
             int(str(row[1])): _symbol(row) for row in self._read("select * from functions where session = ?", (key,))
@@ -309,6 +311,7 @@ class Store:
         self._write_many("insert or replace into extras values (?,?,?)", rows)
 
     def extras(self, session_id: str) -> dict[int, str]:
+        """By number, the JSON of watches and shapes that events of a session refer to."""
         key = self.get_session(session_id).key
         rows = self._read("select id, description from extras where session = ?", (key,))
         return {int(str(number)): str(description) for number, description in rows}
@@ -325,6 +328,7 @@ class Store:
         self._write("insert or replace into staged_traces values (?,?,?,?,?)", row)
 
     def staged(self, project_root: str) -> StagedTraces | None:
+        """What is staged for the next launch of a project; None where nothing is."""
         columns = "patterns, sampling, watches, depth"
         for row in self._read(f"select {columns} from staged_traces where project_root = ?", (project_root,)):
             watches = tuple(Watch(**(item | {"on": tuple(item["on"])})) for item in json.loads(str(row[2])))

@@ -38,6 +38,7 @@ class ReadTarget:
 
     @property
     def text(self) -> str:
+        """As it is named in results and messages."""
         text = self.variable if self.variable is not None else f"{self.address or 0:#x}"
         return text if self.thread is None else f"{text} (thread {self.thread})"
 
@@ -117,6 +118,7 @@ class Reader:
         return self.prepare(targets, depth, scope).read(scope.name_at)
 
     def prepare(self, targets: Sequence[ReadTarget], depth: int, scope: Scope) -> Prepared:
+        """Reads of these targets, as many as wanted; a target with an error keeps its place. Plans are cached."""
         if scope is not self._scope:
             self._plans, self._scope = {}, scope
         return Prepared(self._memory, [(target, self._planned(target, depth, scope)) for target in targets])

@@ -124,7 +124,7 @@ def test_a_segment_is_never_what_a_link_leads_to(make_session: MakeSession, tmp_
 
 def test_nor_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match="no regular file"):
+    with pytest.raises(ValueError, match="not a regular file"):
         _core.Segment(str(tmp_path / "pipe"))
 
 

@@ -145,6 +145,7 @@ class AgentLink:
         return bool(self._ask(self._script.exports_sync.observe_modules, socket))
 
     def register_unwinder(self, addresses: list[int]) -> None:
+        """`addresses`: where `__register_frame` is; unwinders there get to know the recorder's stubs."""
         self._ask(self._script.exports_sync.register_unwinder, [hex(address) for address in addresses])
 
     def make_trampolines(self, specs: Sequence[ProbeSpec]) -> list[Trampoline | Refusal]:

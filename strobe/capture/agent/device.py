@@ -31,6 +31,7 @@ class OutputRouter:
         self._silenced: set[int] = set()
 
     def device(self) -> Any:
+        """Frida's local device, made with the first use. Raises LIMIT_REACHED where descriptors are too few."""
         with self._device_lock:
             if self._device is None:
                 check_descriptors()
@@ -60,6 +61,7 @@ class OutputRouter:
         self._helper.end()
 
     def connect(self, pid: int, receiver: Receiver) -> None:
+        """From now on `receiver` gets the output of `pid`; first what has come before."""
         with self._lock:
             self._receivers[pid] = receiver
             self._silenced.discard(pid)

@@ -23,6 +23,11 @@ class WatchedPlace:
 
 @dataclass
 class ExtrasRequest:
+    """What the agent is to record beside words: recipes, watches, sets of captures, scripts; and what moves.
+
+    Lists of numbers go as JSON; the steps and rows of the ABI go as bytes.
+    """
+
     recipes: list[tuple[int, int, int, int]] = field(default_factory=list)
     watches: list[int] = field(default_factory=list)
     sets: list[tuple[int, int, int]] = field(default_factory=list)
@@ -47,6 +52,7 @@ class ExtrasRequest:
         self.watch_rows.append(_abi.WATCH.pack(address & _WORD, *padded, len(offsets), width, is_thread_local))
 
     def add_set(self, entry: Sequence[bytes], leave: Sequence[bytes], words: int) -> None:
+        """The captures (struct strobe_capture) of a function's entry and return, which take `words` in a record."""
         self.sets.append((len(entry), len(leave), words))
         self.captures += [*entry, *leave]
 
@@ -59,6 +65,7 @@ class ExtrasRequest:
         self.moves.append((place.is_recipe, place.number, hex(address)))
 
     def message(self) -> tuple[dict[str, Any], bytes]:
+        """The request and the bytes that go with it, `sizes` of each part; what TypeScript's agent takes."""
         parts = [b"".join(rows) for rows in (self.steps, self.watch_rows, self.captures)]
         request = {
             "recipes": self.recipes,

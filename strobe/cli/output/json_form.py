@@ -15,6 +15,7 @@ _LARGEST_EXACT = 1 << 53  # JavaScript, and jq with it, corrupts integers from h
 
 
 def dumps(value: object, indent: bool = False) -> str:
+    """JSON, in one line or indented; bytes of the program that are not UTF-8 become escapes."""
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else 0, default=str).decode()
     except TypeError:  # a lone surrogate, which stands for a byte that is not UTF-8: orjson has no form for it
@@ -45,10 +46,12 @@ def event_json(event: Event) -> dict[str, object]:
 
 
 def totals_json(group: Totals, group_by: GroupBy) -> dict[str, object]:
+    """One group of totals, as debug_query gives it."""
     return wire.group(group, group_by)
 
 
 def loss_json(loss: Loss) -> dict[str, object]:
+    """What is missing from the events; 0 where nothing is."""
     unwritten = {"unwritten": loss.unwritten, "unwrittenReason": loss.unwritten_reason} if loss.unwritten else {}
     return {
         "evicted": loss.evicted,
@@ -60,6 +63,7 @@ def loss_json(loss: Loss) -> dict[str, object]:
 
 
 def session_json(summary: SessionSummary) -> dict[str, object]:
+    """One session; times in ISO 8601, `endedAt` null while it runs."""
     return {
         "sessionId": summary.session_id,
         "binaryPath": summary.binary_path,

@@ -19,27 +19,35 @@ class Palette:
         return Palette(able and not os.environ.get("NO_COLOR"))
 
     def function(self, text: str) -> str:
+        """A function's name."""
         return self._paint("1;36", text)
 
     def value(self, text: str) -> str:
+        """A value of the program."""
         return self._paint("32", text)
 
     def time(self, text: str) -> str:
+        """A time or duration."""
         return self._paint("33", text)
 
     def thread(self, text: str) -> str:
+        """A thread's name."""
         return self._paint("35", text)
 
     def note(self, text: str) -> str:
+        """What is said about the rest: less visible."""
         return self._paint("2", text)
 
     def warning(self, text: str) -> str:
+        """A label that must be seen."""
         return self._paint("1;31", text)
 
     def changed(self, text: str) -> str:
+        """A value that has just changed."""
         return self._paint("1;33", text)
 
     def heading(self, text: str) -> str:
+        """A heading."""
         return self._paint("1", text)
 
     def _paint(self, code: str, text: str) -> str:

@@ -74,12 +74,15 @@ class Table:
         self._height = 0
 
     def begin(self) -> None:
+        """Hides the cursor and the wrapping of lines; `end` brings them back."""
         self._write("\x1b[?25l\x1b[?7l")  # no cursor, and what is too long for a line is cut
 
     def end(self) -> None:
+        """Gives the terminal back as it was."""
         self._write("\x1b[?25h\x1b[?7h")
 
     def show(self, results: Sequence[ReadResult], time_ns: int) -> None:
+        """Draws the table over the last one. `time_ns`: since session start."""
         now_s = time.monotonic()
         self._rows.take(results, now_s)
         size = shutil.get_terminal_size()
@@ -118,10 +121,14 @@ class Lines:
         self._stream = stream
         self._rows = Rows()
 
-    def begin(self) -> None: ...
-    def end(self) -> None: ...
+    def begin(self) -> None:
+        """Nothing to prepare: as Table.begin."""
+
+    def end(self) -> None:
+        """Nothing to give back: as Table.end."""
 
     def show(self, results: Sequence[ReadResult], time_ns: int) -> None:
+        """A line for each value that has changed. `time_ns`: since session start."""
         for row, before in self._rows.take(results, time.monotonic()):
             was = "" if before is None else f"  (was {before})"
             self._stream.write(f"{wording.moment(time_ns)}  {row.name} = {row.value}{was}\n")

@@ -34,6 +34,8 @@ class RunEnd:
 
 
 class Report(Protocol):
+    """How `strobe run` shows a session: as a call tree, or as JSON. Called on one thread."""
+
     @property
     def is_broken(self) -> bool:
         """Nothing more can be written, or nobody reads it."""
@@ -41,14 +43,17 @@ class Report(Protocol):
     def begin(self, answer: TraceAnswer | None, warnings: Sequence[str]) -> None:
         """The program was started; what was said of the patterns."""
 
-    def events(self, events: Sequence[Event]) -> None: ...
+    def events(self, events: Sequence[Event]) -> None:
+        """Events in the order of time, each once."""
+
     def idle(self) -> None:
         """No event came since the last time."""
 
     def gap(self) -> None:
         """What comes next is not reported."""
 
-    def end(self, ending: RunEnd) -> None: ...
+    def end(self, ending: RunEnd) -> None:
+        """The last call: the program has ended, or Strobe lets go of it."""
 
 
 class Sink:
@@ -62,6 +67,7 @@ class Sink:
         self.error: OSError | None = None
 
     def lines(self, lines: Iterable[str]) -> None:
+        """Writes lines, waiting while a pipe is full. After an error, which `error` keeps, nothing is written."""
         if self.error is not None:
             return
         data = "".join(f"{line}\n" for line in lines).encode(errors="replace")
@@ -149,6 +155,7 @@ def ending_lines(ending: RunEnd) -> list[str]:
 
 
 def signal_name(number: int) -> str:
+    """ "SIGSEGV"; "signal 40" where it has no name."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -162,6 +169,7 @@ _FILTERED = (
 
 
 def how_it_ended(status: ExitStatus) -> str:
+    """A sentence's words: "the program ended with exit status 3"."""
     if status.signal == signal.SIGSYS:
         return f"the program was ended by SIGSYS: {_FILTERED}"
     if status.signal is not None:

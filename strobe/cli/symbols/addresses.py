@@ -149,6 +149,7 @@ def _local_line(local: Local, page: Page) -> str:
 
 
 def address_json(answer: AddressAnswer) -> dict[str, Any]:
+    """What lies at an address; fields are null where nothing is known."""
     function, place = answer.function, answer.place
     calls = () if answer.frame is None else answer.frame.calls
     return {

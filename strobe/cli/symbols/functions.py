@@ -30,6 +30,7 @@ class FunctionList:
 
 
 def find_functions(subject: Subject, patterns: Sequence[Pattern]) -> FunctionList:
+    """Functions that match any of the patterns, by address, and why a pattern matches none."""
     found: dict[int, FunctionSymbol] = {}
     result = FunctionList()
     for pattern in patterns:
@@ -83,6 +84,7 @@ def _miss(subject: Subject, pattern: Pattern) -> str:
 
 
 def function_lines(subject: Subject, found: FunctionList, page: Page) -> list[str]:
+    """The functions by source file, as text."""
     shown = subject.resolver.detail(list(page.shown(found.functions)))
     lines: list[str] = []
     addresses = max((len(hex(function.address)) for function in shown), default=0)
@@ -181,6 +183,7 @@ def _c_parameter(kind: str, name: str) -> str:
 
 
 def functions_json(subject: Subject, found: FunctionList, limit: int | None) -> dict[str, Any]:
+    """The first `limit` functions (None: all) with details, and how many there are."""
     listed = found.functions if limit is None else found.functions[:limit]
     return {
         "functions": [_function_json(subject, function) for function in subject.resolver.detail(listed)],

@@ -81,6 +81,7 @@ def _place_line(subject: Subject, place: SourcePlace, page: Page) -> str:
 
 
 def line_json(subject: Subject, answer: LineAnswer) -> dict[str, Any]:
+    """Where the code of a line is, inlined copies included; addresses in hexadecimal."""
     match = answer.match
     return {
         "file": answer.file,

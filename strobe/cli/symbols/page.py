@@ -38,6 +38,7 @@ class Page:
         return Page(Palette.of(sys.stdout), None if everything else limit or usual, width, verbose)
 
     def shown(self, items: Sequence[_T]) -> Sequence[_T]:
+        """The items that fit on the page."""
         return items if self.limit is None else items[: self.limit]
 
     def rest(self, count: int, noun: str = "") -> list[str]:

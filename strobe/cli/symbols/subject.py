@@ -38,6 +38,7 @@ class Subject:
 
     @cached_property
     def module(self) -> ModuleSymbols:
+        """The binary's symbols; read with the first use. Errors as ElfResolver.module."""
         return self.resolver.module(self.path)
 
     @property
@@ -67,6 +68,7 @@ class Subject:
         return self.module.function_at(address) if self.is_code(address) else None
 
     def is_code(self, address: int) -> bool:
+        """Whether a link-time address lies in a part that is executable."""
         return any(start <= address < end for start, end in self.code_ranges)
 
     def address_of(self, name: str) -> int | None:
@@ -131,6 +133,7 @@ class Subject:
 
     @cached_property
     def code_ranges(self) -> list[tuple[int, int]]:
+        """[start, end) of the executable parts, link-time."""
         with contextlib.closing(open_image(self.path)) as image:
             return image.executable
 

@@ -101,6 +101,7 @@ class Summary:
 
 
 def summarize(subject: Subject) -> Summary:
+    """Reads the whole binary once. Errors as ElfResolver.module."""
     with contextlib.closing(CompleteImage(open_image(subject.path))) as image:
         kind, sections = _kind(image.program), image.program.sections()
         debug_bytes = image.section_size(".debug_info")
@@ -210,6 +211,7 @@ def _languages(functions: Iterable[FunctionSymbol]) -> list[str]:
 
 
 def binary_json(subject: Subject) -> dict[str, Any]:
+    """What identifies the binary, and what was found of its symbols."""
     module = subject.module
     return {
         "path": subject.path,
@@ -222,6 +224,7 @@ def binary_json(subject: Subject) -> dict[str, Any]:
 
 
 def summary_json(subject: Subject, summary: Summary) -> dict[str, Any]:
+    """The summary; sizes in bytes."""
     module = subject.module
     return {
         "kind": summary.kind,
@@ -255,6 +258,7 @@ _NAME_WIDTH = 80
 
 
 def summary_lines(subject: Subject, summary: Summary, page: Page) -> list[str]:
+    """The summary as text, as `strobe symbols BINARY` prints it."""
     return [
         f"{page.palette.heading(subject.named)}: {summary.kind}",
         *_facts(subject, summary, page),

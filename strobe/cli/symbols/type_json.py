@@ -23,6 +23,7 @@ from strobe.symbols.types.text import layout
 
 
 def type_json(subject: Subject, answer: TypeAnswer) -> dict[str, Any]:
+    """Types with their layout (offsets and sizes in bytes), and the names that a pattern lists."""
     with subject.reading(f"'{answer.asked}'"):
         found = [_described(type_) | {"layout": layout(type_)} for type_ in answer.types]
     listed = [{"name": row.name, "kind": KINDS.get(row.tag, "type")} for row in answer.rows]

@@ -57,6 +57,7 @@ def _miss(subject: Subject, name: str) -> str:
 
 
 def type_lines(subject: Subject, answer: TypeAnswer, page: Page) -> list[str]:
+    """Layouts as text, and the list of a pattern's types with sizes."""
     lines: list[str] = []
     for type_ in answer.types:
         with subject.reading(f"'{type_.name}'"):

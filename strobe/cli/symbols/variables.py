@@ -131,6 +131,7 @@ def _notes(variable: Variable) -> str:
 
 
 def variables_json(subject: Subject, found: VariableList, limit: int | None) -> list[dict[str, Any]]:
+    """The first `limit` variables (None: all) with type and place."""
     rows = found.rows if limit is None else found.rows[:limit]
     return [_variable_json(_read(subject, row)) for row in rows]
 

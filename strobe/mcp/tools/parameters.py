@@ -38,6 +38,7 @@ THREAD_ID = Integer(description="1 or more: whose thread-local; default the main
 
 
 def patterns(description: str) -> Array:
+    """The parameter for a list of patterns."""
     return Array(description=description, items=Text(min_length=1), max_items=PATTERNS)
 
 

@@ -14,13 +14,23 @@ class Observed(Protocol):
     """`inside`: the agent; None where it is another process's."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """The session's id."""
+
     @property
-    def resolver(self) -> SymbolResolver: ...
+    def resolver(self) -> SymbolResolver:
+        """Where its symbols come from."""
+
     @property
-    def inside(self) -> Inside | None: ...
-    def record(self) -> SessionRecord: ...
-    def add_event(self, event_type: str, text: str) -> int: ...
+    def inside(self) -> Inside | None:
+        """None where the program's agent is another process's."""
+
+    def record(self) -> SessionRecord:
+        """See Session."""
+
+    def add_event(self, event_type: str, text: str) -> int:
+        """The number of a new event of the host; `text` is what the type has (JSON of a snapshot)."""
+
     def gone(self) -> StrobeError:
         """What to raise where its program has just ended."""
 

@@ -61,6 +61,7 @@ class Polling(Iterator[Sample]):
         return self._poll.record.ended_by
 
     def stop(self) -> None:
+        """Ends the poll; the iteration ends after the samples that are there."""
         self._poll.stop()
 
     def __next__(self) -> Sample:
@@ -77,7 +78,9 @@ class Polling(Iterator[Sample]):
     # --- Listener, called by the thread that polls
 
     def sample(self, number: int, results: list[ReadResult]) -> None:
+        """As Listener."""
         self._waiting.put((number, results))
 
     def end(self) -> None:
+        """As Listener."""
         self._waiting.put(None)

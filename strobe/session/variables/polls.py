@@ -29,7 +29,8 @@ log = logging.getLogger(__name__)
 class Source(Protocol):
     """What is polled: a RepeatedRead."""
 
-    def read(self) -> list[ReadResult]: ...
+    def read(self) -> list[ReadResult]:
+        """A result for each target, all read at one moment."""
 
 
 class Listener(Protocol):
@@ -38,13 +39,16 @@ class Listener(Protocol):
     def sample(self, number: int, results: list[ReadResult]) -> None:
         """A tick: the number of its event, and a result for each target that is polled."""
 
-    def end(self) -> None: ...
+    def end(self) -> None:
+        """The poll has ended: no sample comes any more."""
 
 
 class Journal(Protocol):
     """Where it is recorded: a session."""
 
-    def add_event(self, event_type: str, text: str) -> int: ...
+    def add_event(self, event_type: str, text: str) -> int:
+        """The number of a new event of the host."""
+
     def note_poll(self, poll: PollRecord) -> None: ...
     def poll_end(self) -> PollEnd:
         """Why a poll ends that cannot go on."""

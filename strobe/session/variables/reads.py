@@ -219,6 +219,7 @@ class Reads:
 
     @property
     def warnings(self) -> list[str]:
+        """What is wrong with the project's descriptions of types, as the last read found."""
         return [] if self._printers.warning is None else [self._printers.warning]
 
     def _mapped_now(self) -> MappedFiles:

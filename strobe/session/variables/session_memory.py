@@ -29,11 +29,20 @@ Program = tuple[int, int, bytes]  # device and inode of its file, and its auxili
 class Inside(Protocol):
     """The agent: capture's Target."""
 
-    def modules(self) -> list[LoadedModule]: ...
-    def allow_tracer(self, pid: int) -> bool: ...
-    def read_memory(self, address: int, size: int) -> bytes: ...
-    def memory_map(self) -> str: ...
-    def store(self, rows: Rows) -> list[str]: ...
+    def modules(self) -> list[LoadedModule]:
+        """What is loaded in the process."""
+
+    def allow_tracer(self, pid: int) -> bool:
+        """Permits `pid` to read the memory (PR_SET_PTRACER); False where the system has no such thing."""
+
+    def read_memory(self, address: int, size: int) -> bytes:
+        """Up to `size` bytes; fewer, or none, where they end."""
+
+    def memory_map(self) -> str:
+        """The text of /proc/self/maps."""
+
+    def store(self, rows: Rows) -> list[str]:
+        """Writes (address, bytes, mask) each; "" for each that was written, else why not."""
 
 
 class SessionMemory(ProcessMemory):
@@ -45,6 +54,7 @@ class SessionMemory(ProcessMemory):
         self._has_asked = False
 
     def run(self, recipes: Sequence[Code]) -> list[list[Item]]:
+        """What the recipes give, one list of items each. Errors as ProcessMemory."""
         if not recipes:
             return []
         try:

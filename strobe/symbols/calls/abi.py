@@ -25,6 +25,8 @@ Places = tuple[int, ...]  # of a value's words in their order; a vector register
 
 
 class Place(Enum):
+    """How a value is passed (System V ABI for x86-64, section 3.2.3)."""
+
     REGISTERS = "registers"
     MEMORY = "memory"  # on the stack; as a return value behind a hidden pointer
     REFERENCE = "reference"  # a class whose copies run code: the caller passes its address
@@ -55,10 +57,12 @@ class Shape:
 
     @property
     def integers(self) -> int:
+        """How many words go into integer registers."""
         return self.classes.count(Class.INTEGER)
 
     @property
     def floats(self) -> int:
+        """How many words go into vector registers."""
         return len(self.classes) - self.integers
 
     @property
@@ -79,6 +83,7 @@ IN_X87 = Shape(Place.X87)
 
 
 def in_memory(size: int, alignment: int = _WORD_BYTES) -> Shape:
+    """The shape of what is passed on the stack, `size` and `alignment` in bytes."""
     return Shape(Place.MEMORY, size=size, alignment=alignment)
 
 
@@ -168,9 +173,11 @@ class Eightbytes:
             self._classes[index] = Class.INTEGER
 
     def send_to_memory(self) -> None:
+        """The whole value is passed in memory, whatever its fields are."""
         self._in_memory = True
 
     def shape(self, alignment: int) -> Shape:
+        """The shape by the classes found. Raises Doubt where one has no field."""
         if self._in_memory:
             return in_memory(self._size, alignment)
         classes = tuple(item for item in self._classes if item is not None)

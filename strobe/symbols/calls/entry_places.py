@@ -29,6 +29,7 @@ class Seen:
         return self.in_frame and not self.places
 
     def contradicts(self, assigned: Places | None) -> bool:
+        """Whether debug information names another place than the ABI assigns; without a name there is no evidence."""
         if not assigned:
             return False
         return self.places[: len(assigned)] != assigned[: len(self.places)]

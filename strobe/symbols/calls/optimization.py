@@ -31,6 +31,7 @@ def is_kept_in_frame(shapes: list[Shape | None], seen: list[Seen]) -> bool | Non
 
 
 def is_unoptimized(shapes: list[Shape | None], assigned: Assigned, seen: list[Seen]) -> bool:
+    """Whether all parameters that have a place are kept in the frame, as compilers do without optimization."""
     placed = [shape if places else None for shape, places in zip(shapes, assigned, strict=True)]
     return is_kept_in_frame(placed, seen) is True
 

@@ -32,6 +32,7 @@ class PassedType:
         self._at: dict[Places | None, Placed] = {}
 
     def at(self, places: Places | None) -> Placed:
+        """How a value of the type is shown and recorded where it is passed at these places; None: nowhere known."""
         if places not in self._at:
             self._at[places] = self._placed(places)
         return self._at[places]
@@ -61,6 +62,7 @@ class Prototype:
 
     @property
     def shapes(self) -> list[Shape | None]:
+        """Of the parameters, in their order; None in doubt."""
         return [passed.shape for passed in self.passed]
 
 

@@ -37,10 +37,12 @@ class Deferred(Mapping[str, bytes]):
 
 
 def strings(column: bytes) -> list[str]:
+    """The texts of a column, each ended by a zero byte."""
     return column.decode("utf-8", "replace").split("\0")[:-1]
 
 
 def of_strings(texts: Iterable[str]) -> bytes:
+    """A column of texts, which have no zero byte in them."""
     return "".join(f"{text}\0" for text in texts).encode("utf-8", "replace")
 
 
@@ -50,6 +52,7 @@ def words(column: bytes) -> memoryview[int]:
 
 
 def of_words(numbers: Iterable[int]) -> bytes:
+    """A column of unsigned numbers of 64 bits, in the machine's order of bytes."""
     return array("Q", numbers).tobytes()
 
 
@@ -59,6 +62,7 @@ def halves(column: bytes) -> memoryview[int]:
 
 
 def of_halves(numbers: Iterable[int]) -> bytes:
+    """A column of unsigned numbers of 32 bits, in the machine's order of bytes."""
     return array("I", numbers).tobytes()
 
 
@@ -95,9 +99,11 @@ class Names:
         return found
 
     def all(self) -> list[str]:
+        """All names, in the order of the rows."""
         return strings(self._column)
 
     def text(self, number: int) -> str:
+        """The name of one row."""
         if self._ends is None:
             self._ends = [-1, *_positions(self._column)]
         return self._column[self._ends[number] + 1 : self._ends[number + 1]].decode("utf-8", "replace")

@@ -81,6 +81,7 @@ class DebugInfo:
 
     @cached_property
     def lines(self) -> SourceLines:
+        """Line tables; read when asked for."""
         return SourceLines(lambda: self._core)
 
     def split_units(self) -> int:

@@ -52,6 +52,7 @@ def text(die: DIE, attribute: str = "DW_AT_name") -> str:
 
 
 def flag(die: DIE, attribute: str) -> bool:
+    """Whether a DIE has a flag, and it is not 0 (DWARF 5, section 7.5.5)."""
     found = die.attributes.get(attribute)
     return found is not None and bool(found.value)
 

@@ -90,6 +90,7 @@ class LocationReader:
         return location_of(operations_of(content, self.surroundings(die)), pointee)
 
     def die_at(self, offset: int) -> DIE:
+        """The DIE at an offset in .debug_info, of the alternate file where ALTERNATE is set."""
         die: DIE = self._debug_info.dwarf.get_DIE_from_refaddr(offset)
         return die
 

@@ -44,6 +44,7 @@ class TypeRows:
         self._flags = content["flags"]
 
     def find(self, name: str) -> list[TypeRow]:
+        """Types with exactly this qualified name."""
         return [self.row(number) for number in self._names.find(name)]
 
     def names(self) -> list[str]:
@@ -51,6 +52,7 @@ class TypeRows:
         return self._names.all()
 
     def row(self, number: int) -> TypeRow:
+        """One row; its DIE's offset with it."""
         in_types = bool(self._flags[number] & _IN_TYPES)
         return TypeRow(self._dies[number], self._names.text(number), self._tags[number], in_types)
 
@@ -63,6 +65,7 @@ class VariableRows:
         self._names, self._linkage_names = Names(content["name"]), Names(content["linkage_name"])
 
     def find(self, name: str) -> list[VariableRow]:
+        """Variables with exactly this qualified name."""
         return [self.row(number) for number in self._names.find(name)]
 
     def names(self) -> list[str]:
@@ -70,6 +73,7 @@ class VariableRows:
         return self._names.all()
 
     def row(self, number: int) -> VariableRow:
+        """One row; its address is link-time."""
         die, address = (columns.words(self._columns[name])[number] for name in ("die", "address"))
         file, line = (columns.halves(self._columns[name])[number] for name in ("file", "line"))
         flags = self._columns["flags"][number]
@@ -95,5 +99,6 @@ class NamedRows:
 
     @staticmethod
     def of_index(index: DwarfIndex) -> NamedRows:
+        """The columns that the native scan has made."""
         files = {"path": columns.of_strings(index.files())}
         return NamedRows({**prefixed("type", index.types()), **prefixed("variable", index.variables()), **files})

@@ -25,6 +25,7 @@ class Scan:
 
     @property
     def has_rows(self) -> bool:
+        """Whether debug information describes any function."""
         return self.index.function_count > 0
 
     def parts(self) -> CodeParts:
@@ -53,4 +54,5 @@ class Scan:
         }
 
     def named(self) -> NamedRows:
+        """Types and variables by name."""
         return NamedRows.of_index(self.index)

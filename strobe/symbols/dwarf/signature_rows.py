@@ -50,6 +50,7 @@ class SignatureRow(NamedTuple):
 
     @property
     def is_prototyped(self) -> bool:
+        """False for a function of K&R's form, whose callers promote arguments."""
         return bool(self.flags & _IS_PROTOTYPED)
 
     @property

@@ -46,6 +46,7 @@ class QuickUnit(CompileUnit):
 
     @of_pyelftools
     def get_DIE_from_refaddr(self, refaddr: int) -> DIE:
+        """As pyelftools', and kept: the same DIE is the same object. Raises one of UNREADABLE."""
         found = self._known_dies.get(refaddr)
         if found is None:
             found = self._known_dies[refaddr] = super().get_DIE_from_refaddr(refaddr)
@@ -53,6 +54,7 @@ class QuickUnit(CompileUnit):
 
     @of_pyelftools
     def get_top_DIE(self) -> DIE:
+        """As pyelftools'. Raises one of UNREADABLE."""
         return super().get_top_DIE()
 
     def forget(self) -> None:
@@ -89,6 +91,7 @@ class UnitFinder(DWARFInfo):
 
     @of_pyelftools
     def get_CU_at(self, offset: int) -> CompileUnit:
+        """As pyelftools': the unit that begins at an offset. Raises one of UNREADABLE."""
         return super().get_CU_at(offset)
 
     @of_pyelftools

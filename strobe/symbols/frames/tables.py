@@ -192,6 +192,7 @@ class Pointers:
         self.position = position
 
     def take(self, count: int) -> bytes:
+        """The next bytes. Raises ValueError where the section ends before."""
         start, end = self.position, self.position + count
         if count < 0 or end > len(self.section.content):
             raise ValueError("a truncated frame entry")
@@ -199,15 +200,19 @@ class Pointers:
         return bytes(self.section.content[start:end])
 
     def number(self, width: int) -> int:
+        """The next unsigned number of `width` bytes."""
         return int.from_bytes(self.take(width), "little")
 
     def uleb(self) -> int:
+        """The next unsigned LEB128 number (DWARF 5, section 7.6)."""
         return self._leb(signed=False)
 
     def sleb(self) -> int:
+        """The next signed LEB128 number (DWARF 5, section 7.6)."""
         return self._leb(signed=True)
 
     def text(self) -> bytes:
+        """The next bytes up to a zero byte, without it."""
         found = bytearray()
         while byte := self.take(1):
             if byte == b"\0":

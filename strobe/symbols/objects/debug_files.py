@@ -60,6 +60,7 @@ class CompleteImage:
         return self.debug.sections()
 
     def section_size(self, name: str) -> int:
+        """In bytes as they lie in memory, of the program's file or its debug file; 0 where neither has it."""
         return max(self.program.section_size(name), self.debug.section_size(name))
 
     def identity(self) -> tuple[object, ...]:
@@ -69,6 +70,7 @@ class CompleteImage:
         return tuple(files), tuple(self.warnings), tuple(self.missing_parts)
 
     def close(self) -> None:
+        """Closes all files."""
         for image in (self.program, self.debug, self.alternate, self._mini):
             if image is not None:
                 image.close()

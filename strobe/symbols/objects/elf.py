@@ -63,9 +63,11 @@ class ElfImage:
             raise
 
     def close(self) -> None:
+        """As Image."""
         self._stream.close()
 
     def sections(self) -> list[StoredSection]:
+        """As Image."""
         return self._stored
 
     @cached_property
@@ -77,6 +79,7 @@ class ElfImage:
         ]
 
     def section_size(self, name: str) -> int:
+        """As Image; old compressed sections (.zdebug_) count as well."""
         section = self._by_name.get(name)
         if section is None and name.startswith(".debug_"):
             section = self._by_name.get(f".z{name[1:]}")

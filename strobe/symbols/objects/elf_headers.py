@@ -105,6 +105,7 @@ class ElfHeaders:
 
     @cached_property
     def segments(self) -> list[Segment]:
+        """The program headers. Raises ValueError where they are damaged or more than is allowed."""
         count = self._segments
         if count == _MANY_SEGMENTS and self._sections_at:
             count = self._first_section[7]

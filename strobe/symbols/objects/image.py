@@ -51,13 +51,15 @@ class Image(Protocol):
         """Those of all symbol tables. Raises one of UNREADABLE where one is damaged; what was read before stays."""
         ...
 
-    def sections(self) -> list[StoredSection]: ...
+    def sections(self) -> list[StoredSection]:
+        """The debug sections, where they are in the file."""
 
     def section_size(self, name: str) -> int:
         """In bytes as they lie in memory (uncompressed); 0 where there is no such section."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Closes the file; what was read of it stays."""
 
 
 def table_functions(image: Image) -> list[TableFunction]:

@@ -50,9 +50,11 @@ class MachOImage:
         self.has_symtab = layout.symbols is not None and layout.symbols[1] > 0
 
     def close(self) -> None:
+        """As Image."""
         self._content.release()
 
     def sections(self) -> list[StoredSection]:
+        """As Image; with the names that ELF has for them."""
         start = self._layout.start
         return [
             StoredSection(
@@ -191,6 +193,7 @@ class MachLayout:
 
     @property
     def machine(self) -> str:
+        """ "x86-64", "ARM64"; "machine 7" where it has no name here."""
         return MACHINES.get(self.cpu, f"machine {self.cpu}")
 
 

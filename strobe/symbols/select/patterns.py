@@ -86,6 +86,7 @@ class Pattern:
 
     @property
     def is_exact(self) -> bool:
+        """Whether it is the name of one function, overloads included: no selector and no wildcard."""
         return self.kind == "name" and "*" not in self.argument
 
     @cached_property
@@ -111,6 +112,7 @@ class Pattern:
         return [index for index, name in enumerate(scoped_names) if rarest in name and matches(name)]
 
     def matches_name(self, name: str) -> bool:
+        """Whether a function's qualified name matches, however a compiler has written it."""
         return bool(self.matching_names([scoped(name)]))
 
     def matches_file(self, path: str | None) -> bool:

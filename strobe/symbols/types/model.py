@@ -74,6 +74,8 @@ class Unknown(Type):
 
 
 class Encoding(PythonEnum):
+    """What the bytes of a scalar mean (DW_ATE_*, DWARF 5, section 7.8)."""
+
     SIGNED = "signed"
     UNSIGNED = "unsigned"
     SIGNED_CHAR = "signed char"
@@ -99,6 +101,7 @@ class Scalar(Type):
 
     @property
     def is_signed(self) -> bool:
+        """Whether its integers have a sign."""
         return self.encoding in SIGNED_ENCODINGS
 
     @property
@@ -115,6 +118,7 @@ class Pointer(Type):
 
     @property
     def target(self) -> Type:
+        """What it points to."""
         return self.link()
 
     def declare(self, declarator: str = "") -> str:
@@ -130,6 +134,7 @@ class Reference(Type):
 
     @property
     def target(self) -> Type:
+        """What it refers to."""
         return self.link()
 
     def declare(self, declarator: str = "") -> str:
@@ -146,14 +151,17 @@ class MemberPointer(Type):
 
     @property
     def target(self) -> Type:
+        """The member's type; a Function for a method."""
         return self.link()
 
     @property
     def owner(self) -> Type:
+        """The class that has the member."""
         return self.owner_link()
 
     @property
     def is_function(self) -> bool:
+        """Whether it points to a method: then it has two words (Itanium C++ ABI 2.3)."""
         return isinstance(self.target.bare, Function)
 
     @property
@@ -191,6 +199,7 @@ class Array(Type):
 
     @property
     def element(self) -> Type:
+        """The type of an element, below all dimensions."""
         return self.link()
 
     @property
@@ -223,6 +232,8 @@ class Array(Type):
 
 @dataclass(frozen=True, slots=True)
 class Enumerator:
+    """One name of an enum, and its value with the sign of the underlying type."""
+
     name: str
     value: int
 
@@ -242,6 +253,7 @@ class Enum(Type):
 
     @property
     def is_declaration(self) -> bool:
+        """Whether its enumerators are in no unit of the file."""
         return self.head().is_declaration
 
     @property
@@ -251,6 +263,7 @@ class Enum(Type):
 
     @property
     def enumerators(self) -> tuple[Enumerator, ...]:
+        """In the order of the source."""
         return self.content()
 
     @property
@@ -288,6 +301,7 @@ class Record(Type):
 
     @property
     def parts(self) -> RecordParts:
+        """Bases, members and template arguments; read when asked for."""
         return self.content()
 
     def declare(self, declarator: str = "") -> str:
@@ -302,6 +316,7 @@ class Typedef(Type):
 
     @property
     def target(self) -> Type:
+        """What it is another name of."""
         return self.link()
 
     @property
@@ -318,6 +333,7 @@ class Qualified(Type):
 
     @property
     def target(self) -> Type:
+        """The type without this qualifier."""
         return self.link()
 
     @property
@@ -345,10 +361,12 @@ class Function(Type):
 
     @property
     def returns(self) -> Type:
+        """The type of the result; Void where it has none."""
         return self.link()
 
     @property
     def parameters(self) -> tuple[Type, ...]:
+        """Types in their order; of a method the one of `this` first, as debug information has it."""
         return tuple(link() for link in self.parameter_links)
 
     def declare(self, declarator: str = "") -> str:
@@ -433,6 +451,7 @@ class Field:
 
     @property
     def type(self) -> Type:
+        """The member's type."""
         return self.link()
 
     @property
@@ -442,6 +461,7 @@ class Field:
 
     @property
     def is_vtable_pointer(self) -> bool:
+        """Whether the compiler has added it for virtual functions (as gcc and clang name it)."""
         return self.name.startswith(("_vptr.", "_vptr$")) or (self.is_artificial and self.name == "__vptr")
 
 
@@ -460,6 +480,7 @@ class Base:
 
     @property
     def type(self) -> Type:
+        """The base class."""
         return self.link()
 
 
@@ -475,6 +496,7 @@ class StaticMember:
 
     @property
     def type(self) -> Type:
+        """The member's type."""
         return self.link()
 
     @property
@@ -494,10 +516,12 @@ class TemplateParameter:
 
     @property
     def type(self) -> Type:
+        """The argument itself where `is_type`, else its type."""
         return self.link()
 
     @property
     def value(self) -> int | float | bytes | None:
+        """The argument, where it is a value; None for an address, a template or a type."""
         return scalar_value(self.type, self.stated)
 
 
@@ -514,6 +538,7 @@ class Variant:
 
     @property
     def is_default(self) -> bool:
+        """Whether it is the one for all other discriminants."""
         return not self.values
 
 

@@ -47,11 +47,13 @@ def points_to_text(type_: Type) -> int:
 
 
 def is_const_text(type_: Type) -> bool:
+    """Whether it is a pointer to something const: characters there are text, and not a buffer to be filled."""
     plain = type_.bare
     return isinstance(plain, Pointer) and _is_const(plain.target)
 
 
 def text_object(type_: Type) -> TextObject | None:
+    """Of std::string, its views and Rust's; None for other types, and for layouts that are not known."""
     plain = type_.bare
     if not isinstance(plain, Record):
         return None

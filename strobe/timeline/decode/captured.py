@@ -42,6 +42,7 @@ class Words:
         self._next = 0
 
     def take(self, count: int = 1) -> Sequence[int]:
+        """The next words; fewer than `count` at the record's end."""
         taken = self._words[self._next : self._next + count]
         self._next += count
         return taken

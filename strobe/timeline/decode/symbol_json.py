@@ -14,6 +14,7 @@ _KEPT = 1 << 10  # of thousands of functions many have the same parameters
 
 @lru_cache(maxsize=_KEPT)
 def dump_returns(value: ValueType | None, captures: tuple[Capture, ...]) -> str | None:
+    """A function's result type and captures as the store keeps them; None where the type is not known."""
     if value is None:
         return None
     row = _type_fields(value) | {"captures": [_capture_fields(item) for item in captures]}
@@ -21,6 +22,7 @@ def dump_returns(value: ValueType | None, captures: tuple[Capture, ...]) -> str 
 
 
 def load_returns(text: str | None) -> tuple[ValueType | None, tuple[Capture, ...]]:
+    """What `dump_returns` made."""
     if text is None:
         return None, ()
     row = json.loads(text)
@@ -28,12 +30,14 @@ def load_returns(text: str | None) -> tuple[ValueType | None, tuple[Capture, ...
 
 
 def dump_parameters(parameters: Sequence[Parameter] | None) -> str | None:
+    """A function's parameters as the store keeps them; None where they are not known."""
     if parameters is None:
         return None
     return f"[{','.join(map(_parameter_text, parameters))}]"
 
 
 def load_parameters(text: str | None) -> tuple[Parameter, ...] | None:
+    """What `dump_parameters` made."""
     if text is None:
         return None
     return tuple(

@@ -57,6 +57,7 @@ class Recorded:
         self._name_at = name_at
 
     def filled(self, event: Event) -> Event:
+        """The event with its watch values, and with what its arguments and result point to."""
         if not event.extras:
             return event
         watches: dict[str, Any] = {}

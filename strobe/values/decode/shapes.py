@@ -47,9 +47,11 @@ class Part:
     joint: str = "."
 
     def take(self, size: int) -> bytes:
+        """The first `size` bytes; fewer at the end of the data."""
         return self.data[self.start : self.start + size]
 
     def at(self, offset: int, name: str | None = None) -> Part:
+        """The part that begins `offset` bytes further; `name`: of a member, in place of the whole's."""
         same = name is None
         joint = self.joint if same else "."
         return Part(self.data, self.start + offset, self.address + offset, self.name if name is None else name, joint)
@@ -71,7 +73,8 @@ class Shape(ABC):
         """What it reads beyond its own bytes; the recipe is at its place, and is there again afterwards."""
 
     @abstractmethod
-    def value(self, part: Part, decoding: Decoding) -> Shown: ...
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        """The value that `part` holds. Takes its items of `decoding`, in the order of its steps."""
 
 
 class Leading(Shape):
@@ -219,6 +222,7 @@ def read_value(shape: Shape, decoding: Decoding, name: str, key: int | None, joi
 
 
 def problem(item: Item) -> Problem:
+    """Why an item has no value, in words."""
     if item.status == NULL:
         return Problem("Null pointer")
     if item.status == FULL:

@@ -119,6 +119,7 @@ class Shaping:
         return None
 
     def field(self, field: Field, depth: int) -> Shape:
+        """The shape of a member, bit-fields included, `depth` structs deep."""
         if field.bit_size is None:
             return self.shape(field.type, depth)
         return structures.of_bits(value_type(field.type.bare), field.bit_offset or 0, field.bit_size)
@@ -166,6 +167,7 @@ class Shaping:
         return Member(name, base.offset, inner, described is None, base.vtable_offset or 0)
 
     def forms(self, record: types.Record, depth: int) -> Shape:
+        """The shape of an enum with data (Rust): one form per variant. Raises Missing where it has none."""
         variants = record.parts.variants
         if variants is None:
             raise Missing(f"{record.name} is not an enum")

@@ -61,6 +61,7 @@ _NAME_OF = {made: name for name, made in NAMES.items()}
 
 
 def dump(shape: Shape) -> str:
+    """A shape as JSON with the version of its form; `load` reads it."""
     return json.dumps({_VERSION: VERSION, **_plain(shape)}, separators=(",", ":"))
 
 

@@ -92,9 +92,9 @@ class Forms(Shape):
         return next((form for form in self.forms if not form.values), None)
 
     def add_steps(self, recipe: Recipe) -> None:
-        """Of the form that is there, where a number tells it."""
+        """Of the form that is there, where a discriminant says which."""
         deep = [(form, form.member) for form in self.forms if form.member is not None and form.member.shape.has_steps]
-        if not self.is_told:
+        if not self.has_discriminant:
             for _, member in deep:
                 add_apart(recipe, member.shape, member.offset or 0)
             return
@@ -109,7 +109,8 @@ class Forms(Shape):
         recipe.drop()
 
     @property
-    def is_told(self) -> bool:
+    def has_discriminant(self) -> bool:
+        """Whether a number says which form there is; else there is one form only."""
         return self.width in (1, 2, 4, 8)
 
     def is_there(self, form: Form) -> Steps:
@@ -131,7 +132,7 @@ class Forms(Shape):
 
     def value(self, part: Part, decoding: Decoding) -> Shown:
         number = int.from_bytes(part.at(self.place).take(self.width), "little")
-        if self.is_told and self.has_steps:
+        if self.has_discriminant and self.has_steps:
             noted = decoding.next()
             if not noted.is_there:
                 return problem(noted)
@@ -139,7 +140,7 @@ class Forms(Shape):
         chosen = self.chosen(number)
         content: Shown = None
         for form in self.forms:
-            if form.member is None or (self.is_told and form is not chosen):
+            if form.member is None or (self.has_discriminant and form is not chosen):
                 continue
             place = part.at(form.member.offset or 0, f"{part.name}.{form.name}")
             found = form.member.shape.value(place, decoding)
@@ -163,6 +164,7 @@ class Elements(Shape):
 
     @property
     def size(self) -> int:  # type: ignore[override]
+        """Bytes of the elements that are shown."""
         return self.shown * self.stride
 
     def add_steps(self, recipe: Recipe) -> None:

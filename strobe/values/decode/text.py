@@ -54,8 +54,8 @@ def shown(value: Shown) -> str:
             return "{" + ", ".join(f"{name} = {shown(field)}" for name, field in value.items()) + "}"
         case list():
             is_cut = isinstance(value, Rows) and value.total > len(value)
-            is_told = bool(value) and isinstance(value[-1], Problem)  # why there are no more
-            more = f", … {value.total} in all" if isinstance(value, Rows) and is_cut and not is_told else ""
+            has_reason = bool(value) and isinstance(value[-1], Problem)  # why there are no more
+            more = f", … {value.total} in all" if isinstance(value, Rows) and is_cut and not has_reason else ""
             return "[" + ", ".join(map(shown, value)) + more + "]"
     return str(value)
 

@@ -33,11 +33,15 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Number:
+    """An address that was written as a number."""
+
     value: int
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
+    """`of.name`, or `of->name`."""
+
     of: Expression
     name: str
     is_arrow: bool
@@ -45,17 +49,23 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Index:
+    """`of[index]`."""
+
     of: Expression
     index: int
 
 
 @dataclass(frozen=True, slots=True)
 class Dereference:
+    """`*of`."""
+
     of: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class AddressOf:
+    """`&of`."""
+
     of: Expression
 
 

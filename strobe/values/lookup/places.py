@@ -307,6 +307,7 @@ def is_const(type_: Type) -> bool:
 
 
 def pointer_to(target: Type) -> Pointer:
+    """The type of a pointer to `target`, 8 bytes wide."""
     return Pointer("", 8, None, Later(lambda: target, nullcontext()))
 
 
@@ -359,7 +360,7 @@ def into_variant(place: Place, record: Record, variant: Variant, text: str) -> N
     forms = tuple(Form(one.name, one.values, None) for one in variants.variants)
     at, width = (0, 0) if tag is None else (tag.offset or 0, tag.type.size or 0)
     told = Forms("", forms, at, width, 0)
-    if told.is_told:
+    if told.has_discriminant:
         chosen = forms[variants.variants.index(variant)]
         place.recipe.numbers((("NUMBER", width, 0, at), *told.is_there(chosen)))
         place.refused[place.recipe.require()] = f"{text} is not {variant.name}"

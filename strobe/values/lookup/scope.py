@@ -138,6 +138,7 @@ class Scope:
         return None if self._blocks is None else self._blocks.thread_pointer(module)
 
     def type(self, name: str) -> Type | None:
+        """The first type of that name, of the program before its libraries; None where there is none."""
         for module in self.modules():
             found = [] if module.details is None else module.details.types.find(name)
             if found:
@@ -169,6 +170,7 @@ class Scope:
         return None
 
     def modules(self) -> Iterator[Module]:
+        """The program, then its libraries, whose symbols are read only when they are reached."""
         yield self.program
         yield from self._others()
 

@@ -38,6 +38,7 @@ class MemoryMap:
         self._starts = [region.start for region in self._regions]
 
     def at(self, address: int) -> Region | None:
+        """The mapping that contains an address; None for an unmapped address."""
         index = bisect_right(self._starts, address) - 1
         region = self._regions[index] if index >= 0 else None
         return region if region is not None and address < region.end else None

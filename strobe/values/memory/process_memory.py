@@ -30,5 +30,6 @@ class ProcessMemory:
         return item.data if item.is_there else None
 
     def word(self, address: int, size: int = _WORD) -> int | None:
+        """The unsigned number of `size` bytes at an address; None where it cannot be read."""
         data = self.peek(address, size)
         return None if data is None else int.from_bytes(data, "little")

@@ -36,6 +36,7 @@ class Item:
 
     @property
     def is_there(self) -> bool:
+        """Whether it has a value, which may be cut."""
         return self.status in (OK, CUT)
 
     @property
@@ -57,6 +58,7 @@ class Recipe:
     turns: int = 1  # of the loops around what comes next
 
     def base(self, address: int) -> None:
+        """The place is `address`."""
         self._add("BASE", operand=address)
 
     def passed(self, numbers: Sequence[int]) -> int:
@@ -64,6 +66,7 @@ class Recipe:
         return self._add("PASSED", count=len(numbers), operand=int.from_bytes(bytes(numbers), "little"))
 
     def add(self, offset: int) -> None:
+        """The place moves by `offset` bytes."""
         if offset:
             self._add("ADD", operand=offset)
 
@@ -72,27 +75,34 @@ class Recipe:
         return self._add("DEREF", operand=offset)
 
     def virtual_base(self, vtable_offset: int) -> None:
+        """The place moves to a virtual base, whose offset the vtable has (Itanium C++ ABI 2.5.2)."""
         self._add("VIRTUAL_BASE", operand=vtable_offset)
 
     def save(self) -> None:
+        """Keeps the place for `restore`."""
         self._add("SAVE")
 
     def restore(self) -> None:
+        """Goes back to the place kept last, and makes it good again."""
         self._add("RESTORE")
 
     def read(self, size: int) -> None:
+        """An item: `size` bytes."""
         self._item(size)
         self._add("READ", count=size)
 
     def text(self, characters: int, width: int) -> None:
+        """An item: up to `characters` of `width` bytes each, up to the first zero."""
         self._item(characters * width)
         self._add("TEXT", width=width, count=characters)
 
     def begin(self, turns: int, stride: int) -> None:
+        """What follows, up to `end`, happens `turns` times, `stride` bytes further each time."""
         self.turns *= max(turns, 1)
         self._add("REPEAT", count=turns, operand=stride)
 
     def end(self, turns: int) -> None:
+        """The end of the loop that `begin` began, with the same `turns`."""
         self.turns //= max(turns, 1)
         self._add("NEXT")
 
@@ -110,6 +120,7 @@ class Recipe:
         self._add("NOTE")
 
     def drop(self) -> None:
+        """Removes the top number."""
         self._add("DROP")
 
     def go(self) -> int:
@@ -121,6 +132,7 @@ class Recipe:
         return self._add("REQUIRE")
 
     def pick(self, depth: int) -> None:
+        """Pushes a copy of the number that has `depth` others above it."""
         self._add("PICK", count=depth)
 
     def read_many(self, most: int, size: int) -> None:

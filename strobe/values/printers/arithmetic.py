@@ -8,10 +8,12 @@ MASK = (1 << 64) - 1
 
 
 def constant(value: int) -> Steps:
+    """Steps that push a number."""
     return (("CONSTANT", 0, 0, value),)
 
 
 def known(steps: Steps) -> int | None:
+    """The number that steps push, as 64 unsigned bits; None where it depends on memory."""
     return steps[0][3] & MASK if len(steps) == 1 and steps[0][0] == "CONSTANT" else None
 
 

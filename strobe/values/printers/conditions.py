@@ -13,6 +13,7 @@ MOST = 1 << 40  # what claims to have more elements was never made
 
 
 def add_if(recipe: Recipe, valid: Steps, add: Callable[[], None]) -> None:
+    """Adds steps that run only where `valid` gives a number other than 0; always where `valid` is empty."""
     if not valid:
         add()
         return

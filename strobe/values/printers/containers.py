@@ -275,4 +275,5 @@ def _pick(depth: int) -> tuple[str, int, int, int]:
 
 
 def trouble_of(nodes: Item) -> Problem | None:
+    """Why the nodes of a container could not be followed; None where they could."""
     return None if nodes.status in (OK, CUT) else problem(nodes)

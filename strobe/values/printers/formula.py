@@ -30,6 +30,8 @@ class FormulaError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Number:
+    """A constant."""
+
     value: int
 
 
@@ -52,6 +54,8 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class SizeOf:
+    """Bytes of a type, known when the program is."""
+
     type: TypeOf
 
 
@@ -73,6 +77,8 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Path:
+    """A member by way of others: `a.b->c[1]`. `is_address`: its address, not its value."""
+
     hops: tuple[Hop, ...]
     is_address: bool = False
 

@@ -34,9 +34,11 @@ _UNUSED = 0x80  # of the byte of a slot
 class Shaper(Protocol):
     """Makes the shapes of parts."""
 
-    def shape(self, type_: types.Type, depth: int) -> Shape: ...
+    def shape(self, type_: types.Type, depth: int) -> Shape:
+        """The shape of a type, `depth` structs deep. Raises Missing."""
 
-    def field(self, field: Field, depth: int) -> Shape: ...
+    def field(self, field: Field, depth: int) -> Shape:
+        """The shape of a member, bit-fields included. Raises Missing."""
 
     def forms(self, record: types.Record, depth: int) -> Shape:
         """Of a Rust enum."""

@@ -54,10 +54,12 @@ class Found:
 
     @property
     def is_inline(self) -> bool:
+        """Whether it lies in the object itself, behind no pointer."""
         return len(self.offsets) == 1
 
     @property
     def offset(self) -> int:
+        """Bytes from the object that has it, or from where the last pointer leads."""
         return self.offsets[-1]
 
 
@@ -69,12 +71,14 @@ class Members:
         self.element = element
 
     def place(self, path: Path) -> Found:
+        """Where a path leads. Raises Missing."""
         found = Found((0,), self.record)
         for hop in path.hops:
             found = _hop(found, hop)
         return found
 
     def type(self, wanted: TypeOf) -> types.Type:
+        """The type that a description names. Raises Missing."""
         found = self.record if wanted.path is None else self.place(wanted.path).type
         if wanted.argument is not None:
             found = argument(found, wanted.argument).type
@@ -147,6 +151,7 @@ def constant_of(steps: Steps) -> int:
 
 
 def size_of(type_: types.Type | None) -> int:
+    """In bytes. Raises Missing where it is not known."""
     if type_ is None or type_.size is None:
         raise Missing("the size of its elements is not known")
     return type_.size
@@ -163,6 +168,7 @@ def offset_of(type_: types.Type, path: Path) -> int:
 
 
 def argument(type_: types.Type, index: int) -> TemplateParameter:
+    """The template argument with this index. Raises Missing."""
     found = arguments(type_)
     if index >= len(found):
         raise Missing(f"{type_.name} has no template argument ${index}")
@@ -170,6 +176,7 @@ def argument(type_: types.Type, index: int) -> TemplateParameter:
 
 
 def arguments(type_: types.Type) -> Sequence[TemplateParameter]:
+    """The template arguments of a record; () for other types."""
     plain = type_.bare
     return plain.parts.template_parameters if isinstance(plain, types.Record) else ()
 

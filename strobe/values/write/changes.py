@@ -50,6 +50,7 @@ class Memory:
         self.address_of = address_of
 
     def word(self, address: int) -> int | None:
+        """The 8 bytes at an address as a number; None where they cannot be read."""
         data = self.peek(address, _WORD)
         return None if data is None else int.from_bytes(data, "little")
 

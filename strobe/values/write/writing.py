@@ -46,6 +46,7 @@ class WriteTarget:
 
     @property
     def place(self) -> ReadTarget:
+        """The same place as a target of a read."""
         return ReadTarget(self.variable, self.address, None, self.type, self.thread)
 
 

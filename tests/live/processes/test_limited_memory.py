@@ -12,7 +12,7 @@ from support.sessions import Build, Launch, all_events, outcome
 
 from strobe.model import EventFilter, TextMatch
 
-WARNING = "What Strobe"
+WARNING = "The 2 GB of addresses that Strobe reserves count as well"
 
 
 @pytest.mark.parametrize("call", ["setrlimit", "prlimit", "system call"])
