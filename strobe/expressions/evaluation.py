@@ -79,6 +79,7 @@ class State:
         self.steps = 0
 
     def step(self) -> None:
+        """Counts one element that is looked at. Raises Undecided after MAX_STEPS."""
         self.steps += 1
         if self.steps > MAX_STEPS:
             raise Undecided(f"more than {MAX_STEPS:,} elements are looked at")

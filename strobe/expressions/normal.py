@@ -35,6 +35,7 @@ class Character(str):
 
     @property
     def code(self) -> int:
+        """Its number in Unicode."""
         return ord(self)
 
 
@@ -237,6 +238,7 @@ def contains(left: Normal, right: Normal) -> bool:
 
 
 def startswith(left: Normal, right: Normal) -> bool:
+    """Of two texts. Raises Undecided where too little of the left one was recorded."""
     within, part = text(left), text(right)
     if isinstance(left, CutText) and len(part) > len(within) and part.startswith(within):
         raise Undecided("only the beginning of the text was recorded")
@@ -244,6 +246,7 @@ def startswith(left: Normal, right: Normal) -> bool:
 
 
 def endswith(left: Normal, right: Normal) -> bool:
+    """Of two texts. Raises Undecided where the left one was not recorded to its end."""
     if isinstance(left, CutText):
         raise Undecided("only the beginning of the text was recorded")
     return text(left).endswith(text(right))

@@ -43,6 +43,8 @@ class WatchLabel:
 
 @dataclass(frozen=True, slots=True)
 class Member:
+    """`of.name`, or `of->name`, which mean the same."""
+
     at: int
     of: Expression
     name: str
@@ -80,6 +82,8 @@ class Unary:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
+    """Two operands; `sign` is the operator as it is written."""
+
     at: int
     sign: str
     left: Expression

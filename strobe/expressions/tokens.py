@@ -30,6 +30,8 @@ _HEX_ESCAPE = re.compile(r"x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8
 
 @dataclass(frozen=True, slots=True)
 class Token:
+    """One token, from `at` to before `end` in the text."""
+
     kind: Kind
     value: str | int | float
     at: int
