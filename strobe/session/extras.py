@@ -62,6 +62,7 @@ class Unread:
         return f"{self.reason}. {self.hint}".strip()
 
     def error(self, name: str) -> StrobeError:
+        """The refusal of the watch called `name`."""
         return failure("watch_failed", what=name, reason=self.reason, hint=self.hint)
 
 

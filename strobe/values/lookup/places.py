@@ -84,11 +84,14 @@ class Call(Protocol):
     """What names mean in a call: see CallScope."""
 
     @property
-    def names(self) -> list[str]: ...
+    def names(self) -> list[str]:
+        """All that can be asked for, but members of `this`."""
 
-    def place(self, name: str) -> Place | None: ...
+    def place(self, name: str) -> Place | None:
+        """Where the call's own value of that name lies; None where it has none. Raises READ_FAILED."""
 
-    def is_member(self, name: str) -> bool: ...
+    def is_member(self, name: str) -> bool:
+        """Whether the name is short for `this->name`."""
 
 
 def place_of(expression: Expression, scope: Scope, thread: int | None = None, call: Call | None = None) -> Place:
