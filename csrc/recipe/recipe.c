@@ -178,7 +178,7 @@ static uint32_t recipe_to_passed(struct recipe_run* run, const struct strobe_rec
         uint32_t number = (uint32_t)(numbers >> 8 * index & 0xff);
         if (number >= STROBE_PASSED_WORDS) return STROBE_RECIPE_MALFORMED;
         if (passed == 0 || !(passed->known >> number & 1)) {
-            recipe_spoil(run, STROBE_RECIPE_BROKEN, 0);
+            recipe_fail(run, STROBE_RECIPE_BROKEN, 0);
             return STROBE_RECIPE_OK;
         }
         run->pieces[index] = passed->words[number];

@@ -165,7 +165,7 @@ void strobe_tell_agent(struct strobe_recorder* recorder, void (*hook)(void*)) {
     }
     is_clockless = !strobe_may_read_clock(recorder);
     if (is_clockless && !recorder->may_call_kernel) {
-        strobe_fetch_add32(&recorder->header->untold_libraries, 1);
+        strobe_fetch_add32(&recorder->header->unreported_libraries, 1);
         return;
     }
     if (is_clockless) strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_SET_TSC, STROBE_TSC_READABLE, 0, 0, 0, 0);
