@@ -1,4 +1,4 @@
-"""Durations, moments, values, loss and totals as text."""
+"""Durations, moments, values, loss and totals as text; errors in the words of each interface."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from strobe import errors
 from strobe.cli.output import wording
 from strobe.cli.output.json_form import dumps, event_json
 from strobe.cli.output.palette import Palette
 from strobe.cli.output.tables import totals_table
 from strobe.cli.run.report import RunEnd, Sink, ending_lines, exit_code
-from strobe.errors import StrobeError
+from strobe.errors import Interface, StrobeError, failure, speak_to
 from strobe.model import Argument, Event, ExitStatus, Loss, Totals
 
 
@@ -152,3 +154,30 @@ def test_events_in_json_keep_large_integers_and_bytes_that_are_no_text(tmp_path:
     assert shown == [{"name": "big", "value": str(1 << 60)}, {"name": "", "value": -2}]
     output = Event("s-2", 5, "stdout", 0, "", 7, text="\udcff")
     assert json.loads(dumps(event_json(output)))["text"] == "\udcff"
+
+
+@pytest.fixture(params=get_args(Interface))
+def interface(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(errors, "_interface", errors._interface)  # put back at the end
+    speak_to(request.param)
+    return str(request.param)
+
+
+def test_each_interface_has_a_name_for_each_command(interface: str) -> None:
+    assert all(errors.command_names()[name] for name in errors._COMMANDS["mcp"])
+    ended = failure("process_exited", session_id="a-1", how="exit status 0")
+    assert {"mcp": "debug_launch", "cli": "strobe run", "python": "strobe.launch"}[interface] in str(ended)
+    assert ("debug_" in str(ended)) == (interface == "mcp")
+
+
+def test_parameters_are_called_as_the_interface_calls_them(interface: str) -> None:
+    wrong = failure("bad_value", field="timeFrom", value="-3", reason="it is negative", valid="0 or more")
+    called = {"mcp": "timeFrom", "cli": "--from", "python": "time_from"}[interface]
+    assert wrong.message == f"'{called}' is -3: it is negative."
+    assert failure("bad_value", field="size", value=0, reason="it is 0", valid="1").message == "'size' is 0: it is 0."
+
+
+def test_the_texts_of_the_table_name_no_tool() -> None:
+    for name, (_, message, next_step) in errors._TABLE.items():
+        assert "debug_" not in message + next_step, name
+        assert message == "{reason}" or message.endswith("."), name
