@@ -160,7 +160,7 @@ class Extras:
             if spec.expr is None:
                 raise
             hint = "It is an expression in JavaScript with args[0], args[1] …, at the return retval."
-            raise failure("watch_failed", what=spec.name, reason=error.message, hint=hint) from error
+            raise failure("watch_failed", what=spec.name, reason=error.message.rstrip("."), hint=hint) from error
         self._watches[spec.name] = watch
         self._calls.pop(spec.name, None)
         if spec.variable is not None:
