@@ -51,7 +51,7 @@ def test_a_launch_says_which_staged_watches_are_not_read(wire: Wire, build_progr
     found = sorted(text for text in launched["warnings"] if text.startswith("Watch "))
     assert len(found) == 2
     assert found[-1].startswith("Watch 'nothing->name' was not added: Variable 'nothing' not found")
-    assert found[0].startswith("Watch '1 +' was not added: ") and "SyntaxError" in found[1]
+    assert found[0].startswith("Watch '1 +' was not added: ") and "SyntaxError" in found[0]
     ended(wire, launched["sessionId"])
 
 
