@@ -41,6 +41,13 @@ def leftovers(before: Snapshot, home: Path) -> list[str]:
     return found + [str(SHARED_MEMORY / name) for name in now.segments - before.segments]
 
 
+def daemons(home: Path) -> list[int]:
+    """Those of `home`, also such as have just been started and do not serve it yet."""
+    mark = f"STROBE_HOME={home}".encode()
+    found = [pid for pid in _all_pids() if mark in _read(f"/proc/{pid}/environ").split(b"\0")]
+    return [pid for pid in found if b"strobe.mcp.daemon" in _read(f"/proc/{pid}/cmdline")]
+
+
 def _processes(home: Path) -> list[tuple[int, str]]:
     """(pid, start time) of the descendants of this process and of everything whose STROBE_HOME is `home`."""
     parents = {pid: _stat(pid) for pid in _all_pids() - {os.getpid()}}

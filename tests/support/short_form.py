@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ONE_IN = 3
-MATRICES = ("tests/live", "tests/oracle", "tests/core/test_dwarf.py")  # elsewhere a set takes no time
+MATRICES = ("tests/live", "tests/mcp", "tests/oracle", "tests/core/test_dwarf.py")  # elsewhere a set takes no time
 _ROOT = Path(__file__).resolve().parents[2]
 _short = False
 
