@@ -10,13 +10,15 @@ PARALLEL ?= -n auto --maxprocesses 4 --dist worksteal
 NATIVE := pyproject.toml CMakeLists.txt \
   $(shell find csrc agent strobe/demo -type f -not -path '*/node_modules/*' -not -path '*/__pycache__/*')
 FORMATTED := $(shell find csrc strobe/demo tests/programs docs/examples -name '*.[ch]' -o -name '*.cpp' -o -name '*.hpp')
+# What `make wheel` builds for: this Python, and newer ones that are at hand.
+WHEEL_PYTHONS ?= $(BIN)/python $(shell for new in 3.12 3.13 3.14; do python$$new -V >/dev/null 2>&1 && echo python$$new; done)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # The steps share .venv and build/, and ninja runs compilers in parallel by itself, whatever -j says.
 .NOTPARALLEL:
 unexport MAKEFLAGS
 .DELETE_ON_ERROR:
-.PHONY: abi help demo test test-all scenarios lint bench sanitize sanitize-threads package clean install check-aarch64
+.PHONY: abi help demo test test-all scenarios lint bench sanitize sanitize-threads package wheel clean install check-aarch64
 .PHONY: site man examples
 .PHONY: lint-format lint-python lint-types lint-native lint-agent
 
@@ -30,6 +32,7 @@ help:
 	@echo "make scenarios  what programs do under Strobe, 1,000 rounds or ten minutes each: hours"
 	@echo "make bench     the figures of docs/performance.md, measured here"
 	@echo "make package   source archive -> wheel -> clean venv -> demo"
+	@echo "make wheel     wheels for glibc 2.31 and newer, of this Python and of 3.12 to 3.14 where these are at hand: dist"
 	@echo "make site      the pages of docs/ as a site with a search: build/site/index.html"
 	@echo "make man       a manual page for each command: build/man"
 	@echo "make examples  README.md's examples and pictures anew, from real runs"
@@ -95,6 +98,9 @@ check-aarch64: $(VENV)/build-tools
 
 package: $(VENV)/lint-tools
 	.ci/package $(BIN)/python
+
+wheel: $(VENV)/build-tools
+	.ci/wheel dist . $(WHEEL_PYTHONS)
 
 clean:
 	rm -rf $(VENV) build dist strobe/agent agent/node_modules .pytest_cache .mypy_cache .ruff_cache .benchmarks
