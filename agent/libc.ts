@@ -151,7 +151,7 @@ export function deleteThreadKey(key: number): void {
 }
 
 /**
- * `handler` runs in each child that fork makes, for as long as the process lives. pthread_atfork is no function that a loader could
+ * `handler` runs in each child that fork makes, for as long as the process lives. pthread_atfork is not a function that a loader could
  * find in glibc, but what it calls is.
  */
 export function callInForkedChildren(handler: NativePointer): void {

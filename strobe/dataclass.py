@@ -79,7 +79,7 @@ def _fields_of(cls: Any) -> dict[str, _Field]:
     """Those of `cls` itself, or of the base that says them for it. Raises TypeError where there are none."""
     fields: dict[str, _Field] | None = getattr(cls, _FIELDS, None)
     if fields is None:
-        raise TypeError(f"{cls.__name__} is no dataclass of strobe.dataclass")
+        raise TypeError(f"{cls.__name__} is not a dataclass of strobe.dataclass")
     return fields
 
 

@@ -95,7 +95,7 @@ std::optional<uint32_t> letter_of(std::string_view code) {
     return letter;
 }
 
-// Appends what stands for `$code$`; false where that is no escape.
+// Appends what stands for `$code$`; false where that is not an escape.
 bool append_escaped(std::string& text, std::string_view code) {
     for (const Escape& escape : kEscapes) {
         if (escape.code != code) continue;

@@ -115,14 +115,14 @@ def number(value: Normal) -> int | float:
         return value
     if isinstance(value, Pointer) and value.address is not None:
         return value.address
-    raise Undecided(f"{described(value)} is no number")
+    raise Undecided(f"{described(value)} is not a number")
 
 
 def integer(value: Normal) -> int:
     """Raises Undecided for what is none."""
     found = number(value)
     if isinstance(found, float):
-        raise Undecided(f"{found} is no integer")
+        raise Undecided(f"{found} is not an integer")
     return int(found)
 
 
@@ -134,7 +134,7 @@ def text(value: Normal) -> str:
         return value
     if isinstance(value, Pointer) and value.name is not None:
         return value.name
-    raise Undecided(f"{described(value)} is no text")
+    raise Undecided(f"{described(value)} is not a text")
 
 
 def described(value: Normal) -> str:

@@ -246,7 +246,7 @@ class _Parser:
             self._expect(")")
             return WatchLabel(token.at, str(label.value))
         if name not in FUNCTIONS:
-            reason = f"'{name}' is no function here; the program's own are not called"
+            reason = f"'{name}' is not a function here; the program's own are not called"
             raise ExpressionError(token.at, reason, ", ".join((*FUNCTIONS, "watch")), len(name))
         if self._token.kind == "name" and self._tokens[self._next + 1].value == "in":
             return self._quantifier(token, name)

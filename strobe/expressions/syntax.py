@@ -8,7 +8,7 @@ from strobe.dataclass import dataclass
 
 
 class ExpressionError(ValueError):
-    """A text that is no expression, or asks for what is not there. `at`: the place of the mistake, from 0; `length`:
+    """Not an expression, or one that asks for what is not there. `at`: the place of the mistake, from 0; `length`:
     of what is wrong there. `hint`: what would be right; may be empty."""
 
     def __init__(self, at: int, reason: str, hint: str = "", length: int = 1) -> None:

@@ -94,7 +94,7 @@ def _integer(digits: str, at: int) -> int:
         try:
             return int(digits, 8)
         except ValueError:
-            raise ExpressionError(at, f"'{digits}' is no octal number", digits.lstrip("0"), len(digits)) from None
+            raise ExpressionError(at, f"'{digits}' is not an octal number", digits.lstrip("0"), len(digits)) from None
     value = int(digits, 0)
     if value >= 1 << 128:
         raise ExpressionError(at, "the number has more than 128 bits", length=len(digits))
@@ -127,5 +127,5 @@ def _escape(text: str, at: int) -> tuple[str, int]:
         return chr(code), found.end()
     letter = text[at + 1 : at + 2]
     if letter not in _ESCAPES:
-        raise ExpressionError(at, f"'\\{letter}' is no escape", "\\n, \\t, \\\\, \\x41 …", 2)
+        raise ExpressionError(at, f"'\\{letter}' is not an escape sequence", "\\n, \\t, \\\\, \\x41 …", 2)
     return chr(_ESCAPES[letter]), at + 2

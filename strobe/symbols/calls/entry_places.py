@@ -18,7 +18,7 @@ _RSP_FROM_CFA = -8  # at the first byte
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """`places`: what is named, () where nothing is. `in_frame`: it has a place in the frame, wherever the code is."""
+    """`places`: those named, () if there are none. `in_frame`: it has a place in the frame, wherever the code is."""
 
     places: Places = ()
     in_frame: bool = False

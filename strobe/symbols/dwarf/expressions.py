@@ -154,7 +154,7 @@ _DIE_OPERATIONS = frozenset({"call", "parameter_ref"})
 
 
 def operations_of(content: bytes, around: Surroundings) -> tuple[Operation, ...]:
-    """Raises ValueError where the bytes are no expression."""
+    """Raises ValueError where the bytes are not an expression."""
     return _Decoder(content, around, 0).run()
 
 

@@ -149,7 +149,7 @@ def _content(words: Words) -> _Content | None:
 
 
 def _decoded(content: _Content, unit: int) -> Text:
-    """Bytes that are no text show as `\\xff`; a character that was cut is left out."""
+    """Bytes that are not text show as `\\xff`; a character that was cut is left out."""
     decoder = codecs.getincrementaldecoder(_ENCODINGS[unit])("backslashreplace")
     text = decoder.decode(content.data, final=not content.is_cut)
     return Text(text + _ELLIPSIS if content.is_cut else text)
