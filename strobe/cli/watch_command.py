@@ -18,7 +18,7 @@ from strobe.cli.output.watch_table import Lines, Table
 from strobe.errors import Code, StrobeError
 from strobe.limits import READ_DEPTH, READ_TARGETS
 from strobe.session import Session, SessionManager
-from strobe.session.variables.reads import RepeatedRead
+from strobe.session.variables.reader import RepeatedRead
 from strobe.values.reading import ReadTarget
 
 _LEAST_NS, _MOST_NS = 50_000_000, 5_000_000_000

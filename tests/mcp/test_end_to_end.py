@@ -16,7 +16,7 @@ from mcp.client.client import Client
 from support.official import strobe_client
 from support.programs import PROGRAMS
 
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 60.0
 PAGE = 20
 
 

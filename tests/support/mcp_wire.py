@@ -16,7 +16,7 @@ import orjson
 
 from strobe.mcp import endpoint
 
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 60.0
 MCP_COMMAND = [sys.executable, "-m", "strobe.cli.main", "mcp"]
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 INITIALIZE = {

@@ -129,7 +129,7 @@ def test_a_sink_waits_for_a_pipe_that_does_not_block() -> None:
         os.close(reader)
         Sink(writer).lines(["x" * 199] * 10_000)
         os.close(writer)
-        assert counter.communicate(timeout=20)[0].strip() == "2000000"
+        assert counter.communicate(timeout=60)[0].strip() == "2000000"
 
 
 def test_a_sink_outlives_its_reader() -> None:

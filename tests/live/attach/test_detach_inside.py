@@ -21,7 +21,7 @@ from strobe.capture.agent import agent_link
 from strobe.model import LaunchSpec
 from strobe.session import Session, SessionManager
 
-SECONDS = 20
+SECONDS = 60
 FORMS = pytest.mark.parametrize("form", ["native", "portable"])
 
 

@@ -28,6 +28,6 @@ def test_a_tracer_is_permitted_until_the_session_ends(build_program: Build, mana
         assert process.stdout.readline() == "0\n"
         process.stdin.close()
         assert process.stdout.read() == ""
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     finally:
         processes.end(process)

@@ -153,7 +153,7 @@ def test_attached_program_goes_on_after_stop(
     session.stop()
     assert is_running(running.pid)
     running.send_signal(signal.SIGUSR1)
-    assert running.communicate(timeout=20) == ("", "bye\n")
+    assert running.communicate(timeout=60) == ("", "bye\n")
     assert running.returncode == 0
     assert segments(strobe_home) == []
 
@@ -231,7 +231,7 @@ def test_a_parent_elsewhere_sees_no_stop_of_its_child(manager: SessionManager, b
 def test_attached_program_that_ends_is_seen(manager: SessionManager, running: subprocess.Popen[str]) -> None:
     session = manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), ["ui::**"])
     running.send_signal(signal.SIGUSR1)
-    ended = session.wait(20)
+    ended = session.wait(60)
     assert ended is not None
     assert running.wait(timeout=20) == 0
     session.stop()
@@ -252,7 +252,7 @@ def test_a_stopped_program_is_not_attached_to(manager: SessionManager, running: 
     wait_until(lambda: totals(session).get("audio::tick"), "calls")
     session.stop()
     running.send_signal(signal.SIGUSR1)
-    assert running.communicate(timeout=20) == ("", "bye\n")
+    assert running.communicate(timeout=60) == ("", "bye\n")
 
 
 @pytest.mark.parametrize("asked_first", [True, False])
@@ -271,7 +271,7 @@ def test_a_program_that_the_kernel_keeps_waiting_is_attached_to_in_time_or_not_a
         assert caught.value.code is Code.ATTACH_FAILED
         assert "within 0.5 s" in str(caught.value)
         assert manager.list() == []
-        assert process.communicate(timeout=20) == ("child\nbye\n", None)
+        assert process.communicate(timeout=60) == ("child\nbye\n", None)
         assert process.returncode == 0
 
 

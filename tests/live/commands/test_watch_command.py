@@ -21,7 +21,7 @@ from support.sessions import Launch
 from strobe.model import EventFilter
 from strobe.session import Session
 
-SECONDS = 30.0
+SECONDS = 60
 ESCAPE = re.compile(r"\x1b\[[?\d;]*[A-Za-z]")
 
 

@@ -52,7 +52,7 @@ def copied(build: Path, target: Path) -> Path:
 
 def ends_right(process: subprocess.Popen[str]) -> bool:
     process.send_signal(signal.SIGUSR1)
-    return process.communicate(timeout=20)[0] == "right\n" and process.returncode == 0
+    return process.communicate(timeout=60)[0] == "right\n" and process.returncode == 0
 
 
 def attach(manager: SessionManager, pid: int, *patterns: str, root: Path = PROGRAMS) -> None:

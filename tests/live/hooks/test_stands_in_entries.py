@@ -19,7 +19,7 @@ from support.wait import wait_until
 from strobe.model import LaunchSpec
 from strobe.session import Session, SessionManager
 
-SECONDS = 20
+SECONDS = 60
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="hooks are placed while it runs on x86-64 alone")
 
 

@@ -67,7 +67,7 @@ def test_the_program_itself_says_where_the_kernel_does_not(
     """Linux before 6.15, and a parent that was not asked in time. What a signal ends has said nothing."""
     monkeypatch.setattr(exit_status, "_by_waitid", lambda *_: None)
     monkeypatch.setattr(exit_status, "_by_kernel", lambda pidfd: exit_status._has_ended(pidfd, None) and None)
-    ended = launch(build_program("exits", "-O0"), *end.split(), patterns=["*"]).wait(20)
+    ended = launch(build_program("exits", "-O0"), *end.split(), patterns=["*"]).wait(60)
     assert ended is not None
     assert ended.code == (ENDS[end] if ENDS[end] >= 0 else None)
 

@@ -160,7 +160,7 @@ def test_every_instance_of_a_library_is_traced(
         assert session.trace(add=["plugin_helper"]).hooked_functions == 3
         session.stop()
         process.send_signal(signal.SIGUSR1)
-        assert process.communicate(timeout=20)[0] == "right\n"
+        assert process.communicate(timeout=60)[0] == "right\n"
     finally:
         processes.end(process)
 

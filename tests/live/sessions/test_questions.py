@@ -142,7 +142,7 @@ def test_staged_patterns_are_taken_by_the_next_launch(
     assert (answer.mode, answer.active_patterns) == ("pending", ["flow::catches"])
     session = launch(build_program("throws", "-O0"))
     assert session.pending_patterns_applied == ["flow::catches"]
-    session.wait(20)
+    session.wait(60)
     assert counts(session) == {"flow::catches": (10003, 10003, 0)}
 
 
@@ -154,5 +154,5 @@ def test_program_without_debug_information_is_never_silence(launch: Launch, prog
         assert error.code is Code.NO_DEBUG_SYMBOLS
         assert error.next_step
         return
-    session.wait(20)
+    session.wait(60)
     assert totals(session) or session.warnings

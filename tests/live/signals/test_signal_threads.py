@@ -17,7 +17,7 @@ from support.wait import wait_until
 from strobe.model import EventFilter, LaunchSpec
 from strobe.session import SessionManager
 
-SECONDS = 20
+SECONDS = 60
 
 
 def read_byte(process: subprocess.Popen[bytes], seconds: float = SECONDS) -> bytes:

@@ -226,7 +226,7 @@ def test_the_deepest_structure_is_beyond_the_depth(classes: Session) -> None:
 
 def test_a_program_that_has_ended_cannot_be_read(build_program: Callable[..., Path], launch: Launch) -> None:
     session = launch(build_program("hello"))
-    session.wait(30)
+    session.wait(60)
     with pytest.raises(StrobeError, match="PROCESS_EXITED"):
         session.reader.read([ReadTarget("gTempo")])
 
