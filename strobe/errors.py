@@ -352,6 +352,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "Valid: {valid}.",
     ),
     "no_such_root": (Code.READ_FAILED, "'{what}' means nothing here.", "There is {valid}."),
+    "expression_wrong": (
+        Code.VALIDATION_ERROR,
+        "'{field}' is no expression that can be asked: at character {at}, '{near}': {reason}.",
+        "{hint}",
+    ),
     "variable_not_found": (Code.READ_FAILED, "Variable '{what}' not found in debug symbols.", "{hint}"),
     "variable_ambiguous": (
         Code.READ_FAILED,

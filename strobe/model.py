@@ -234,7 +234,10 @@ class ReturnMatch:
 class EventFilter:
     """What a query asks for.
 
-    `time_from`, `time_to`: ns since session start, or "-5s", "-1m", "-500ms" before the newest event.
+    `time_from`, `time_to`: ns since session start, or "-5s", "-1m", "-500ms" before the newest event. `where`: an
+    expression that holds for the events; `select`: expressions whose values are asked for; `depth` and `caller` (the
+    traced function that called) are of calls.
+    `from_event`, `to_event`: ids, ends included. `newest_first`: the order; `after_event_id` goes on in it.
     """
 
     event_type: EventType | None = None
@@ -249,6 +252,15 @@ class EventFilter:
     min_duration_ns: int | None = None
     after_event_id: str | None = None
     text: str | None = None  # lines of output that contain it; all of them that contain ""
+    where: str | None = None
+    select: tuple[str, ...] = ()
+    depth: int | None = None
+    caller: TextMatch | None = None
+    from_event: str | None = None
+    to_event: str | None = None
+    other_than_thread: int | None = None
+    function_ids: frozenset[int] | None = None
+    newest_first: bool = False
     limit: int = 50
     offset: int = 0
 
@@ -363,6 +375,9 @@ class EventPage:
 
     `total_count`: events that match, on all pages. `pids`: processes of the session. `absence`: of an empty page,
     whether it proves that nothing happened.
+    With `where`: `checked` events, of which `total_count` held; `undecided` lacked what is asked for, the first one for
+    the reason `undecided_why`. `unchecked_after`: there was no time to look at those behind this event id. `values`: of
+    each event those that were selected, as JSON, by expression; `errors`: why some are not there.
     """
 
     events: list[Event]
@@ -371,6 +386,12 @@ class EventPage:
     loss: Loss
     pids: list[int]
     absence: str | None = None
+    checked: int | None = None
+    undecided: int = 0
+    undecided_why: str = ""
+    unchecked_after: str | None = None
+    values: list[dict[str, Any]] | None = None
+    errors: list[dict[str, str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,15 +14,18 @@ from strobe.cli.output.json_form import dumps, event_json, loss_json, totals_jso
 from strobe.cli.output.palette import Palette
 from strobe.cli.output.progress import announced
 from strobe.cli.output.tables import table, totals_table
+from strobe.dataclass import replace
 from strobe.errors import StrobeError
 from strobe.mcp.tools import ended_json, poll_json
 from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, TextMatch
 from strobe.session import Session, SessionManager
 from strobe.session.answers import Ending
+from strobe.session.questions import is_one
 
 _TYPES: tuple[EventType, ...] = get_args(EventType)
 _SHORT = {"function_enter": "enter", "function_exit": "exit", "variable_snapshot": "values"}
 _T = TypeVar("_T")
+_AROUND = 10  # events on each side, of the thread and of others
 _GROUPS: tuple[GroupBy, ...] = ("function", "thread", "file")
 
 
@@ -61,7 +64,22 @@ def _read(parse: Callable[[str, str], _T], text: str, param: click.Parameter) ->
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @click.option("--offset", type=click.IntRange(0), default=0)
 @click.option("--after", metavar="EVENT_ID", help="Events after this one.")
-@click.option("--group-by", type=click.Choice(_GROUPS), help="Totals instead of events.")
+@click.option(
+    "--where", metavar="EXPRESSION", help="Events for which it holds: \"cents < 0 && $threadName == 'till-3'\"."
+)
+@click.option("--select", multiple=True, metavar="EXPRESSION", help="Only this value of each event; may be repeated.")
+@click.option("--caller", metavar="TEXT", help="Calls made by functions whose name contains TEXT.")
+@click.option("--depth", type=click.IntRange(0), metavar="N", help="Calls below N traced ones.")
+@click.option("--desc", is_flag=True, help="The newest first.")
+@click.option("--last", type=click.IntRange(1, 10_000), metavar="N", help="The newest N events.")
+@click.option(
+    "--around", metavar="EVENT_ID", help="What happened before and after this event, in its thread and others."
+)
+@click.option(
+    "--group-by",
+    metavar="GROUP",
+    help="Totals instead of events: function, thread, file; or an expression: how many events have which value.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def query(
     session_id: str,
@@ -77,7 +95,14 @@ def query(
     limit: int,
     offset: int,
     after: str | None,
-    group_by: GroupBy | None,
+    where: str | None,
+    select: tuple[str, ...],
+    caller: str | None,
+    depth: int | None,
+    desc: bool,
+    last: int | None,
+    around: str | None,
+    group_by: str | None,
     as_json: bool,
 ) -> None:
     """Read the events of SESSION in order of time, or with --group-by its totals.
@@ -94,17 +119,55 @@ def query(
         time_to=time_to,
         min_duration_ns=min_duration,
         after_event_id=after,
-        limit=limit,
+        where=where,
+        select=select,
+        caller=TextMatch(contains=caller) if caller else None,
+        depth=depth,
+        newest_first=desc or last is not None,
+        limit=last or limit,
         offset=offset,
     )
     with closing(SessionManager()) as manager, announced("searching"):
         session = manager.get(session_id)
         ended = session.ended()  # before the query: what ended then is complete
-        lines = (
-            _totals(session, wanted, group_by, ended, as_json) if group_by else _events(session, wanted, ended, as_json)
-        )
+        if around is not None:
+            lines = _around(session, around, wanted, as_json)
+        elif group_by is not None:
+            lines = _grouped(session, wanted, group_by, ended, as_json)
+        else:
+            lines = _events(session, wanted, ended, last is not None, as_json)
     for line in lines:
         click.echo(line)
+
+
+def _grouped(session: Session, wanted: EventFilter, group_by: str, ended: Ending | None, as_json: bool) -> list[str]:
+    if group_by in _GROUPS and not is_one(wanted):
+        return _totals(session, wanted, group_by, ended, as_json)
+    expression = {"function": "$function", "thread": "$thread", "file": "$file", "caller": "$caller"}
+    counted, found = session.counts(wanted, expression.get(group_by, group_by))
+    shown = counted[: wanted.limit]
+    if as_json:
+        groups = [{"value": item.value, "count": item.count, "first": item.first, "last": item.last} for item in shown]
+        facts = {"groups": groups, "checked": found.checked, "held": found.held, "undecided": found.undecided}
+        return [dumps(facts | ended_json.of(ended), indent=True)]
+    rows = [(f"{item.count:,}", dumps(item.value), item.first) for item in shown]
+    lines = table(("count", "value", "first event"), rows, Palette.of(sys.stdout)) if rows else []
+    undecided = [f"of {found.undecided:,} not known: {found.undecided_why}"] if found.undecided else []
+    return [*lines, f"{wording.counted(found.held, 'event')} of {found.checked:,} checked", *undecided]
+
+
+def _around(session: Session, event: str, wanted: EventFilter, as_json: bool) -> list[str]:
+    found = session.around(event, replace(wanted, limit=min(wanted.limit, _AROUND)))
+    own = found.pop("event")
+    if as_json:
+        sides = {
+            name: {"before": [event_json(one) for one in before], "after": [event_json(one) for one in after]}
+            for name, (before, after) in found.items()
+        }
+        return [dumps({"event": event_json(own), **sides}, indent=True)]
+    every = [own, *(one for sides in found.values() for side in sides for one in side)]
+    rows = [_row(one) for one in sorted(every, key=lambda one: int(one.id.rpartition("-")[2]))]
+    return table(("time", "thread", "event", "what"), rows, Palette.of(sys.stdout))
 
 
 def _totals(session: Session, wanted: EventFilter, group_by: GroupBy, ended: Ending | None, as_json: bool) -> list[str]:
@@ -122,15 +185,32 @@ def _ended_lines(ended: Ending | None) -> list[str]:
     return [] if ended is None else [f"the program has ended: {ended.how}"]
 
 
-def _events(session: Session, wanted: EventFilter, ended: Ending | None, as_json: bool) -> list[str]:
+def _events(session: Session, wanted: EventFilter, ended: Ending | None, is_last: bool, as_json: bool) -> list[str]:
     page = session.query(wanted)
+    if is_last:
+        page = _turned(page)
     polls = poll_json.of_session(session) if wanted.event_type == "variable_snapshot" else []
     if as_json:
         return [dumps(_page_json(page) | ended_json.of(ended) | ({"polls": polls} if polls else {}), indent=True)]
     palette = Palette.of(sys.stdout)
-    rows = [_row(event) for event in page.events]
-    lines = table(("time", "thread", "event", "what"), rows, palette) if rows else []
+    if page.values is None:
+        rows = [_row(event) for event in page.events]
+        lines = table(("time", "thread", "event", "what"), rows, palette) if rows else []
+    else:
+        cells = [[_cell(values, item) for item in wanted.select] for values in page.values]
+        lines = table(wanted.select, cells, palette) if cells else []
     return [*lines, *_below(page), *_ended_lines(ended), *(snapshots.poll_line(poll) for poll in reversed(polls))]
+
+
+def _turned(page: EventPage) -> EventPage:
+    """Oldest first."""
+    values = None if page.values is None else page.values[::-1]
+    errors = None if page.errors is None else page.errors[::-1]
+    return replace(page, events=page.events[::-1], values=values, errors=errors)
+
+
+def _cell(values: dict[str, object], expression: str) -> str:
+    return wording.one_line(dumps(values[expression])) if expression in values else "?"
 
 
 def _row(event: Event) -> tuple[str, ...]:
@@ -152,8 +232,13 @@ def _what(event: Event) -> str:
 def _below(page: EventPage) -> list[str]:
     """How much there is, how to see the rest, and what is missing."""
     lines = [f"{wording.counted(page.total_count, 'event')} match"]
+    if page.checked is not None:
+        lines[0] += f" of {page.checked:,} checked"
+    if page.undecided:
+        lines.append(f"of {page.undecided:,} not known: {page.undecided_why}")
     if page.has_more and page.events:
-        lines[0] += f", {len(page.events):,} shown; go on with --after {page.events[-1].id}"
+        after = page.unchecked_after or page.events[-1].id
+        lines[0] += f", {len(page.events):,} shown; go on with --after {after}"
     if page.absence:
         lines.append(page.absence)
     return lines + wording.loss_lines(page.loss)
@@ -166,4 +251,10 @@ def _page_json(page: EventPage) -> dict[str, object]:
         "hasMore": page.has_more,
         "loss": loss_json(page.loss),
     }
+    if page.values is not None:
+        document["events"] = [
+            {"id": event.id, "values": values} for event, values in zip(page.events, page.values, strict=True)
+        ]
+    if page.checked is not None:
+        document |= {"checked": page.checked, "undecided": page.undecided}
     return document if page.absence is None else document | {"absence": page.absence}

@@ -15,8 +15,10 @@ function is called), "output" (a line of text) or "time" for programs that go on
 2. debug_trace {sessionId, add: ["ns::*"], wait?} adds traces while the program runs. Without sessionId they are \
 staged for all later launches of projectRoot, until removed.
 3. debug_query {sessionId, eventType: "stderr"}: all that was printed.
-4. debug_query {sessionId, groupBy: "function"} shows exact totals per function; then narrow by function, thread, \
-minDurationNs, returnValue or time. Nothing matched? `absence` says whether that proves that it was not called.
+4. debug_query {sessionId, groupBy: "function"} shows exact totals per function. Ask for values instead of paging: \
+where: "cents < 0 && $return == 0" (arguments, results, watches, $threadName, text of output), select: ["cents", \
+"account->id"], last: 5, around: an event's id, groupBy: "account->id". `checked` and `held` count; `absence` says \
+whether an empty answer proves that nothing happened.
 5. debug_read {sessionId, targets: [{variable: "gState.tempo"}]} shows variables while the program runs; with poll \
 they become variable_snapshot events.
 6. debug_stop {sessionId, retain: true} to keep the recording, without retain to drop it.

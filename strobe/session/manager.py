@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from strobe import _core, config
@@ -84,12 +84,8 @@ class SessionManager:
             raise
         try:
             for one in watch:
-                try:
+                with _as_warning(warnings, watches_ok):
                     session.trace(watch=[one])
-                except StrobeError as error:
-                    if not watches_ok or error.code is Code.PROCESS_EXITED:
-                        raise
-                    warnings.append(f"{error.message} {error.next_step}".strip())
             if wanted or staged or depth is not None:
                 session.launch_answer = session.trace(
                     add=wanted,
@@ -100,7 +96,9 @@ class SessionManager:
                 self._store.add_warnings(record.id, session.launch_answer.warnings)
                 if not missing_ok:
                     _check_traced(session.launch_answer, patterns)
-                session.check_watches(watch)
+                for one in watch:
+                    with _as_warning(warnings, watches_ok):
+                        session.check_watches([one])
             self._store.add_warnings(record.id, warnings)
             if check is not None:
                 check(session)
@@ -283,6 +281,17 @@ def _check_traced(answer: TraceAnswer, patterns: Sequence[str]) -> None:
     wanted = {text.strip() for text in patterns}
     if reasons := [why for text, why in answer.unmatched.items() if text in wanted]:
         raise failure("nothing_traced", reason=" ".join(dict.fromkeys(reasons)))
+
+
+@contextlib.contextmanager
+def _as_warning(warnings: list[str], is_one: bool) -> Iterator[None]:
+    """What is wrong with a watch is a warning where `is_one`; not that the program is gone."""
+    try:
+        yield
+    except StrobeError as error:
+        if not is_one or error.code is Code.PROCESS_EXITED:
+            raise
+        warnings.append(f"{error.message} {error.next_step}".strip())
 
 
 def _absolute(folder: str | None) -> str | None:

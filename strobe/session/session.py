@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from strobe.dataclass import replace
 from strobe.errors import StrobeError, failure
@@ -30,13 +31,14 @@ from strobe.session.endings import signal_number
 from strobe.session.variables.polls import Listener, Poll, Polls, check_bounds, expected_samples
 from strobe.symbols import ElfResolver, SymbolResolver
 from strobe.timeline import retention
-from strobe.timeline.moments import event_id
+from strobe.timeline.moments import event_id, event_number
 from strobe.timeline.polls import PollEnd, PollRecord, note_poll, polls_of
 from strobe.timeline.query import Timeline
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
 
 if TYPE_CHECKING:  # most runs ask for no variable, and these take longer to import than such a run
+    from strobe.session.questions import Counted, Found
     from strobe.session.variables.reader import VariableReader
     from strobe.session.variables.session_memory import Inside
     from strobe.session.variables.writer import VariableWriter
@@ -147,9 +149,76 @@ class Session:
         raise self.not_here()
 
     def query(self, wanted: EventFilter) -> EventPage:
-        """One page of events. Raises bad_value, bad_regex, bad_cursor, events_unreadable."""
+        """One page of events. Raises bad_value, bad_regex, bad_cursor, events_unreadable, expression_wrong."""
+        from strobe.session import questions
+
+        if questions.is_one(wanted):
+            return self._asked(wanted)
         page = self._timeline.query(wanted, self.confirm)
         return replace(page, events=[self._filled(event) for event in page.events])
+
+    def _asked(self, wanted: EventFilter) -> EventPage:
+        from strobe.session.questions import Question, why_none, without_questions
+
+        reader, until = self._timeline.reading()
+        found = Question(reader, wanted, self._filled, self._labels()).page(until)
+        reader.check_whole()
+        loss = self.loss()
+        return EventPage(
+            events=found.events,
+            total_count=found.held,
+            has_more=wanted.offset + len(found.events) < found.held or found.unchecked_after is not None,
+            loss=loss,
+            pids=self._timeline.pids,
+            absence=None if found.held else why_none(found, loss, lambda: self.absence(without_questions(wanted))),
+            checked=found.checked,
+            undecided=found.undecided,
+            undecided_why=found.undecided_why,
+            unchecked_after=found.unchecked_after,
+            values=found.values if wanted.select else None,
+            errors=found.errors if wanted.select else None,
+        )
+
+    def counts(self, wanted: EventFilter, expression: str) -> tuple[list[Counted], Found]:
+        """How many of the events that the filter selects have which value, most first; of the events that were kept.
+        Raises expression_wrong, and as Timeline.query."""
+        from strobe.session.questions import Question
+
+        reader, until = self._timeline.reading()
+        asked = replace(wanted, select=(expression,), limit=1, offset=0)
+        found = Question(reader, asked, self._filled, self._labels()).groups(until)
+        reader.check_whole()
+        return found
+
+    def _labels(self) -> frozenset[str]:
+        """Names of watches, and of variables that were polled or written."""
+        labels = {str(json.loads(text).get("label", "")) for text in self._store.extras(self.id).values()}
+        return frozenset(labels | {target for poll in self.polls() for target in poll.targets}) - {""}
+
+    def check(self, wanted: EventFilter) -> None:
+        """Raises what a query with this filter would raise because of its expressions."""
+        from strobe.session.questions import Question
+
+        Question(self._timeline.reading()[0], wanted, self._filled, self._labels())
+
+    def around(self, event: str, wanted: EventFilter) -> dict[str, Any]:
+        """What happened before and after an event: `event`; `limit` events of each of `thread` and `others`: (before,
+        after), by time. Raises bad_cursor, and as `query`."""
+        number = event_number(self.id, event)
+        found, _ = self.first(EventFilter(), number - 1)
+        if found is None or found.id != event:
+            raise failure("bad_cursor", cursor=event, session_id=self.id)
+        before = replace(wanted, to_event=event_id(self.id, number - 1), newest_first=True)
+        after = replace(wanted, from_event=event_id(self.id, number + 1))
+        own = found.thread_id
+        scopes: dict[str, dict[str, Any]] = {"others": {}}  # of what is the program's, no thread's
+        if own:
+            scopes = {"thread": {"thread_id": own}, "others": {"other_than_thread": own}}
+        answer: dict[str, Any] = {"event": found}
+        for name, scope in scopes.items():
+            earlier = self.query(replace(before, **scope)).events[::-1]
+            answer[name] = (earlier, self.query(replace(after, **scope)).events)
+        return answer
 
     def totals(self, wanted: EventFilter, group_by: GroupBy) -> list[Totals]:
         """Groups with most calls first. Raises as `query`."""
@@ -179,8 +248,18 @@ class Session:
         """Events after the one numbered `after`, in the order of their numbers, `limit` at most."""
         return [self._filled(event) for event in self._timeline.tail(after, limit)]
 
-    def first(self, wanted: EventFilter, after: int) -> tuple[Event | None, int]:
-        """The first event behind number `after` that the filter selects, and up to which number was looked."""
+    def first(
+        self, wanted: EventFilter, after: int, opened: dict[tuple[int, int], Any] | None = None
+    ) -> tuple[Event | None, int]:
+        """The first event behind number `after` that the filter selects, and up to which number was looked. `opened`:
+        what a look has left behind for the next one, where there is a condition."""
+        from strobe.session.questions import Question, is_one
+
+        if is_one(wanted):
+            reader, until = self._timeline.reading()
+            asked = replace(wanted, after_event_id=event_id(self.id, max(0, after)))
+            question = Question(reader, asked, self._filled, self._labels(), {} if opened is None else opened)
+            return question.first(until), max(after, until)
         found, until = self._timeline.first(wanted, after)
         return (None if found is None else self._filled(found)), until
 

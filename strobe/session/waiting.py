@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Literal
+from typing import Any, Literal
 
 from strobe.dataclass import dataclass
 from strobe.model import Event, EventFilter
@@ -70,7 +70,8 @@ class _Search:
 
     def __init__(self, session: Session, wanted: EventFilter, after: int) -> None:
         self._session, self._wanted, self._after = session, wanted, after
+        self._opened: dict[tuple[int, int], Any] = {}  # calls that were begun before the last look
 
     def look(self) -> Event | None:
-        found, self._after = self._session.first(self._wanted, self._after)
+        found, self._after = self._session.first(self._wanted, self._after, self._opened)
         return found

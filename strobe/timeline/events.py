@@ -22,7 +22,7 @@ CALL_COLUMNS = (
     " parent_number"
 )
 HOST_COLUMNS = "number, event_type, text, pid, thread_id, thread_name"
-_HAS_MORE = _abi.FLAG_HAS_RETURN | _abi.FLAG_HAS_EXTRAS  # one bit
+HAS_MORE = _abi.FLAG_HAS_RETURN | _abi.FLAG_HAS_EXTRAS  # one bit
 _BINDINGS = 10_000  # values in one statement; SQLite takes 32,766
 _HOST = 0  # a row that stands for one of the host's events
 
@@ -56,7 +56,7 @@ class EventDecoder:
         session_id = self._reader.session_id
         returns = symbol.returns if symbol else None
         name_at = self._names.at(self._reader.segment.ticks_of(number))
-        words, is_enter, has_more = words_of(blob or b""), kind == _abi.RECORD_ENTER, bool(flags & _HAS_MORE)
+        words, is_enter, has_more = words_of(blob or b""), kind == _abi.RECORD_ENTER, bool(flags & HAS_MORE)
         arguments, value, extras = _values(symbol, words, is_enter, has_more, name_at)
         return Event(
             id=event_id(session_id, number),

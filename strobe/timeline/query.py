@@ -76,15 +76,37 @@ class Timeline:
             return replace(page, absence=absence_of(self._reader, wanted, selection, page.loss, moment))
 
     def _page(self, wanted: EventFilter) -> tuple[EventPage, Selection]:
-        until = self._settled_number() if wanted.after_event_id is not None else None
+        until = self._settled_number() if wanted.after_event_id is not None or wanted.newest_first else None
         self._reader.store.flush()
         with self._reader.lock:
             selection = select(self._reader, wanted, until)
-            events, total = page_of(self._reader, selection, wanted.limit, min(wanted.offset, NUMBER_MAX))
+            if wanted.newest_first:
+                events, total = self._newest(selection, wanted)
+            else:
+                events, total = page_of(self._reader, selection, wanted.limit, min(wanted.offset, NUMBER_MAX))
             loss = self.loss()
             self._reader.check_whole()
         more = wanted.offset + len(events) < total
         return EventPage(events, total, more, loss, self._pids()), selection
+
+    def _newest(self, selection: Selection, wanted: EventFilter) -> tuple[list[Event], int]:
+        total = page_of(self._reader, selection, 1, 0)[1]
+        end = max(0, total - wanted.offset)
+        start = max(0, end - wanted.limit)
+        events = page_of(self._reader, selection, end - start, start)[0] if end > start else []
+        return events[::-1], total
+
+    def reading(self) -> tuple[SessionReader, int]:
+        """For questions that look at events one by one: the reader, and the number up to which events are complete."""
+        until = self._settled_number()
+        self._reader.store.flush()
+        with self._reader.lock:
+            newest = self._reader.newest_number()
+        return self._reader, newest if until is None else until
+
+    @property
+    def pids(self) -> list[int]:
+        return self._pids()
 
     def totals(self, wanted: EventFilter, group_by: GroupBy) -> list[Totals]:
         """Totals of the calls that the filter selects, per group, most calls first; see totals.py for what is exact."""

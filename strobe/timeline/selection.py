@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Iterable
 
 from strobe import _abi
-from strobe.dataclass import dataclass, field
+from strobe.dataclass import dataclass, field, replace
 from strobe.errors import failure, field_name
 from strobe.model import CALL_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, TextMatch, ValueKind
 from strobe.symbols.select.linear_regex import LinearRegex, RegexError
@@ -77,6 +77,7 @@ def select(reader: SessionReader, wanted: EventFilter, until_number: int | None 
         found.calls = _call_conditions(reader, wanted, found, until_number)
         found.passes = _value_test(reader, wanted.return_value, found.functions)
     only_calls = wanted.function or wanted.source_file or wanted.return_value or wanted.min_duration_ns is not None
+    only_calls = only_calls or wanted.function_ids is not None
     if wanted.event_type not in CALL_EVENTS and not only_calls:
         found.hosts = _host_conditions(reader, wanted, found, until_number)
     return found
@@ -101,7 +102,8 @@ def id_blob(ids: Iterable[int]) -> bytes:
 
 
 def _has_times(wanted: EventFilter) -> bool:
-    return any(item is not None for item in (wanted.time_from, wanted.time_to, wanted.after_event_id))
+    times = (wanted.time_from, wanted.time_to, wanted.after_event_id, wanted.from_event, wanted.to_event)
+    return any(item is not None for item in times)
 
 
 def _call_conditions(reader: SessionReader, wanted: EventFilter, found: Selection, until: int | None) -> Conditions:
@@ -138,6 +140,8 @@ def _host_conditions(reader: SessionReader, wanted: EventFilter, found: Selectio
         hosts.add("pid = ?", min(wanted.pid, NUMBER_MAX))
     if found.tid is not None:
         hosts.add("thread_id = ?", found.tid)
+    if wanted.other_than_thread is not None:
+        hosts.add("thread_id <> ?", wanted.other_than_thread)
     if wanted.thread_name is not None:
         names = reader.rows("select distinct thread_name from host_events where session = ?", (reader.key,))
         passes = text_test("threadName", wanted.thread_name)
@@ -154,25 +158,34 @@ def _host_conditions(reader: SessionReader, wanted: EventFilter, found: Selectio
 
 
 def _add_numbers(reader: SessionReader, wanted: EventFilter, conditions: Conditions, until: int | None) -> None:
-    if wanted.after_event_id is not None:
-        conditions.add("number > ?", event_number(reader.session_id, wanted.after_event_id))
+    for sign, given in ((">", wanted.after_event_id), (">=", wanted.from_event), ("<=", wanted.to_event)):
+        if given is not None:
+            number = event_number(reader.session_id, given)
+            before = wanted.newest_first and sign == ">"
+            conditions.add("number < ?" if before else f"number {sign} ?", number)
     if until is not None:
         conditions.add("number <= ?", until)
 
 
 def _functions(reader: SessionReader, wanted: EventFilter) -> list[int] | None:
     if wanted.function is None and wanted.source_file is None:
-        return None
+        return None if wanted.function_ids is None else sorted(wanted.function_ids)
     by_name = text_test("function", wanted.function)
     by_file = text_test("sourceFile", wanted.source_file)
     return [
         function_id
         for function_id, symbol in reader.functions().items()
-        if by_name(symbol.name) and (wanted.source_file is None or by_file(symbol.source_file or ""))
+        if by_name(symbol.name)
+        and (wanted.source_file is None or by_file(symbol.source_file or ""))
+        and (wanted.function_ids is None or function_id in wanted.function_ids)
     ]
 
 
 def _threads(reader: SessionReader, wanted: EventFilter) -> list[int] | None:
+    if wanted.other_than_thread is not None:
+        others = [item.index for item in reader.threads().values() if item.tid != wanted.other_than_thread]
+        chosen = _threads(reader, replace(wanted, other_than_thread=None))
+        return others if chosen is None else [index for index in others if index in chosen]
     if wanted.thread_name is None and wanted.pid is None:
         return None
     by_name = text_test("threadName", wanted.thread_name)

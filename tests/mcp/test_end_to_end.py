@@ -136,9 +136,11 @@ async def by_time(debug: Debugger, own: str) -> None:
 
 
 async def pages(debug: Debugger, own: str) -> None:
-    answer = await debug("debug_query", sessionId=own, limit=3 * PAGE)
-    whole = [event["id"] for event in answer["events"]]
-    assert answer["hasMore"]
+    whole: list[str] = []
+    while len(whole) < 3 * PAGE:
+        answer = await debug("debug_query", sessionId=own, limit=3 * PAGE - len(whole), offset=len(whole))
+        whole += [event["id"] for event in answer["events"]]
+        assert answer["hasMore"]
     by_offset: list[str] = []
     by_cursor: list[str] = []
     for offset in range(0, 3 * PAGE, PAGE):
@@ -148,7 +150,7 @@ async def pages(debug: Debugger, own: str) -> None:
         after = {"afterEventId": by_cursor[-1]} if by_cursor else {}
         page = await debug("debug_query", sessionId=own, limit=PAGE, **after)
         by_cursor += [event["id"] for event in page["events"]]
-        assert page["cursor"] == by_cursor[-1]
+        assert page["nextCursor"] == by_cursor[-1]
     assert by_offset == by_cursor == whole
 
 

@@ -78,8 +78,8 @@ REQUIRED_AND_OPTIONAL = {
     "debug_trace": ("", "sessionId add remove projectRoot sampling serializationDepth watches wait"),
     "debug_query": (
         "sessionId",
-        "eventType function sourceFile returnValue threadName pid timeFrom timeTo minDurationNs limit offset "
-        "afterEventId verbose groupBy",
+        "where select eventType function caller sourceFile returnValue threadName threadId depth pid timeFrom timeTo "
+        "minDurationNs order last around from to limit offset afterEventId verbose groupBy",
     ),
     "debug_read": ("sessionId targets", "depth poll"),
     "debug_write": ("sessionId targets", ""),

@@ -228,7 +228,7 @@ def test_a_running_session_cannot_be_deleted(wire: Wire, build_program: Callable
     wire.good("debug_stop", sessionId=session)
 
 
-def test_an_answer_is_never_over_12_kb_unless_asked_for(wire: Wire, build_program: Callable[..., Path]) -> None:
+def test_an_answer_is_never_over_12_kb(wire: Wire, build_program: Callable[..., Path]) -> None:
     wire.good("debug_trace", projectRoot=ROOT, add=["audio::**"])
     session = launched(wire, build_program("threads3", "-g", "-O1"), "200")
     ended(wire, session)
@@ -237,12 +237,12 @@ def test_an_answer_is_never_over_12_kb_unless_asked_for(wire: Wire, build_progra
     answer = result["structuredContent"]
     assert (next(iter(answer)), answer["truncated"], answer["hasMore"]) == ("truncated", True, True)
     assert answer["shown"] == len(answer["events"]) < 50
-    rest = wire.good("debug_query", sessionId=session, verbose=True, afterEventId=answer["cursor"])
+    rest = wire.good("debug_query", sessionId=session, verbose=True, afterEventId=answer["nextCursor"])
     following = wire.good("debug_query", sessionId=session, verbose=True, offset=answer["nextOffset"])
     assert rest["events"] == following["events"]
     assert rest["events"][0]["timestampNs"] >= answer["events"][-1]["timestampNs"]
     asked = wire.call("debug_query", sessionId=session, limit=500)["content"][0]["text"]
-    assert 12_000 < len(asked) <= 48_000
+    assert len(asked) <= 12_000
     wire.good("debug_stop", sessionId=session)
 
 

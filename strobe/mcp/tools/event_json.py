@@ -6,7 +6,8 @@ import json
 import sys
 from typing import Any
 
-from strobe.mcp.results import clipped
+from strobe.mcp.results import clipped, encode
+from strobe.mcp.results import plain as plain_json
 from strobe.model import Argument, Event, Loss, Totals
 from strobe.timeline.decode import call_values as values
 from strobe.values.decode import text
@@ -33,6 +34,31 @@ def event(item: Event, verbose: bool, text_limit: int, values_limit: int = sys.m
     if verbose:
         shown |= _details(item)
     return {name: value for name, value in shown.items() if value is not None}
+
+
+def bounded_event(item: Event, verbose: bool, most: int) -> dict[str, Any]:
+    """An event of some `most` bytes; values and texts that are longer are cut, and say so."""
+    shown = event(item, verbose, most // 2, most // 2)
+    if len(encode(plain_json(shown))) <= most:
+        return shown
+    arguments = shown.get("arguments") or ()
+    watches = shown.get("watchValues") or {}
+    share = max(_SHORTEST, most // (2 + len(arguments) + len(watches)))
+    if "returnValue" in shown:
+        shown["returnValue"] = _cut(shown["returnValue"], share)
+    if arguments:
+        shown["arguments"] = [{"name": one["name"], "value": _cut(one["value"], share)} for one in arguments]
+    if watches:
+        shown["watchValues"] = {name: _cut(value, share) for name, value in watches.items()}
+    for name in ("function", "functionRaw", "text"):
+        if name in shown:
+            shown[name] = clipped(shown[name], max(share, most // 4))
+    return shown
+
+
+def _cut(value: Any, share: int) -> Any:
+    text = encode(plain_json(value))
+    return value if len(text) <= share else clipped(text, share)
 
 
 def group(item: Totals, group_by: str) -> dict[str, Any]:

@@ -2,42 +2,74 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
+from strobe.dataclass import replace
 from strobe.limits import ANSWER_BYTES
 from strobe.mcp import results
 from strobe.mcp.registry import Context, Tool
-from strobe.mcp.schema import Boolean, Integer, Record, Text
+from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
 from strobe.mcp.tools import ended_json, event_json, poll_json
-from strobe.mcp.tools.parameters import SESSION_ID
-from strobe.model import EventFilter, EventPage, EventType, Loss, ReturnMatch, TextMatch, Totals
+from strobe.mcp.tools.parameters import SESSION_ID, bounded
+from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, Loss, ReturnMatch, TextMatch
+
+if TYPE_CHECKING:
+    from strobe.session import Session
+    from strobe.session.questions import Counted
 
 _DEFAULT_LIMIT = 50
+_AROUND = 5  # events on each side, of the thread and of others
 _ENVELOPE_BYTES = 1500  # everything of an answer but its events or groups
+_EVENT_BYTES = 600  # of an event that is not verbose
+_SELECTED_BYTES = 4096  # of one value
+_TOTALS = ("function", "thread", "file")
 
 _EQUALS, _CONTAINS = Text(), Text()
 _TIME = Text(description='ns since session start, or before the newest event: "-5s", "-1m", "-500ms"', numbers=True)
+_EXPRESSION = Text(min_length=1, max_length=1000)
 
 _PARAMETERS = Record(
     fields={
         "sessionId": SESSION_ID,
+        "where": Text(
+            description="events for which it holds: cents < 0 && $threadName == 'till-3'. C operators; arguments "
+            "(at the return too), members, [i], watch labels, $return $duration $thread $time $depth $function "
+            "$caller, text (of output); contains startswith endswith matches; any/all/count(x in v: …), "
+            "size(v)",
+            min_length=1,
+            max_length=1000,
+        ),
+        "select": Array(items=_EXPRESSION, max_items=16, description="only these values of each event, 4 KB each"),
         "eventType": Text(choices=get_args(EventType)),
         "function": Record(
             fields={"equals": _EQUALS, "contains": _CONTAINS, "matches": Text(description="regex (RE2)")},
             description="by demangled name",
         ),
+        "caller": Record(fields={"equals": _EQUALS, "contains": _CONTAINS}, description="traced function that called"),
         "sourceFile": Record(fields={"equals": _EQUALS, "contains": _CONTAINS}),
         "returnValue": Record(fields={"equals": Text(description="as shown", numbers=True), "isNull": Boolean()}),
         "threadName": Record(fields={"contains": _CONTAINS}),
+        "threadId": Integer(low=1),
+        "depth": Integer(low=0),
         "pid": Integer(low=1),
         "timeFrom": _TIME,
         "timeTo": Text(description="as timeFrom", numbers=True),
         "minDurationNs": Integer(description="0 or more", low=0),
+        "order": Text(choices=("asc", "desc")),
+        "last": Integer(description="1 to 500: the newest ones", low=1, high=500),
+        "around": Text(description="event id: what happened before and after it, in its thread and in others"),
+        "from": Text(description="event id, included"),
+        "to": Text(description="event id, included"),
         "limit": Integer(description="1 to 500", low=1, high=500, default=_DEFAULT_LIMIT),
         "offset": Integer(description="0 or more", low=0, default=0),
-        "afterEventId": Text(description="only events after this one: a cursor", min_length=1),
+        "afterEventId": Text(description="a cursor: goes on behind this event, in the order asked for", min_length=1),
         "verbose": Boolean(description="adds arguments, thread, depth, parentEventId …", default=False),
-        "groupBy": Text(description="exact totals per group instead of events", choices=("function", "thread", "file")),
+        "groupBy": Text(
+            description="instead of events: function, thread, file: exact totals; or an expression: how many "
+            "events have which value",
+            min_length=1,
+            max_length=1000,
+        ),
     },
     required=("sessionId",),
 )
@@ -46,26 +78,27 @@ _PARAMETERS = Record(
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     session = context.sessions().get(arguments["sessionId"])
     wanted = event_filter(arguments)
-    budget = (results.ASKED_BYTES if "limit" in arguments else ANSWER_BYTES) - _ENVELOPE_BYTES
+    budget = ANSWER_BYTES - _ENVELOPE_BYTES
     going_on = session.going_on()
     note = ended_json.of(session.ended())  # before the query: where it had ended then, the answer is complete
     note |= {} if going_on is None else {"note": going_on}
     if session.failures:
-        note["warnings"] = list(session.failures)
+        note["warnings"] = bounded(list(session.failures))
     if "groupBy" in arguments:
-        totals = session.totals(wanted, arguments["groupBy"])
-        answer = _groups(totals, session.loss(), arguments["groupBy"], wanted, budget)
-        if not totals:
-            answer["absence"] = session.absence(wanted)
-        return answer | note
+        return _grouped(session, wanted, arguments["groupBy"], budget) | note
+    if "around" in arguments:
+        return _around(session, arguments, wanted, budget) | note
     if wanted.event_type == "variable_snapshot" and (polls := poll_json.of_session(session)):
         note |= {"polls": polls}
         budget -= len(results.encode(polls))
-    return _events(session.query(wanted), wanted, arguments.get("verbose", False), budget) | note
+    page = session.query(wanted)
+    shape = _selected if wanted.select else _shown
+    return _events(page, wanted, shape(page, arguments, budget), "last" in arguments, budget) | note
 
 
 def event_filter(arguments: dict[str, Any]) -> EventFilter:
     """The filter that checked arguments stand for."""
+    last = arguments.get("last")
     return EventFilter(
         event_type=arguments.get("eventType"),
         function=_match(arguments, "function"),
@@ -73,11 +106,19 @@ def event_filter(arguments: dict[str, Any]) -> EventFilter:
         return_value=_returned(arguments.get("returnValue")),
         thread_name=_match(arguments, "threadName"),
         pid=arguments.get("pid"),
+        thread_id=arguments.get("threadId"),
         time_from=_time(arguments.get("timeFrom")),
         time_to=_time(arguments.get("timeTo")),
         min_duration_ns=arguments.get("minDurationNs"),
         after_event_id=arguments.get("afterEventId"),
-        limit=arguments.get("limit", _DEFAULT_LIMIT),
+        where=arguments.get("where"),
+        select=tuple(arguments.get("select", ())),
+        depth=arguments.get("depth"),
+        caller=_match(arguments, "caller"),
+        from_event=arguments.get("from"),
+        to_event=arguments.get("to"),
+        newest_first=last is not None or arguments.get("order") == "desc",
+        limit=last or arguments.get("limit", _DEFAULT_LIMIT),
         offset=arguments.get("offset", 0),
     )
 
@@ -97,18 +138,47 @@ def _time(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.isdecimal() else text
 
 
-def _events(page: EventPage, wanted: EventFilter, verbose: bool, budget: int) -> dict[str, Any]:
-    text_limit = budget // 4 if verbose else budget // 8
-    events = [event_json.event(item, verbose, text_limit, budget // 2) for item in page.events]
+def _shown(page: EventPage, arguments: dict[str, Any], budget: int) -> list[dict[str, Any]]:
+    verbose = arguments.get("verbose", False)
+    most = budget if len(page.events) == 1 else budget // 2 if verbose else _EVENT_BYTES
+    return [event_json.bounded_event(item, verbose, most) for item in page.events]
+
+
+def _selected(page: EventPage, arguments: dict[str, Any], budget: int) -> list[dict[str, Any]]:
+    """Events with the selected values alone."""
+    most = min(_SELECTED_BYTES, budget // max(1, len(arguments["select"])))
+    shown = []
+    for item, values, errors in zip(page.events, page.values or (), page.errors or (), strict=True):
+        one: dict[str, Any] = {"id": item.id, "values": {name: _clipped(value, most) for name, value in values.items()}}
+        shown.append(one | ({"errors": errors} if errors else {}))
+    return shown
+
+
+def _clipped(value: Any, most: int) -> Any:
+    text = results.encode(results.plain(value))
+    return value if len(text) <= most else results.clipped(text, most)
+
+
+def _events(
+    page: EventPage, wanted: EventFilter, events: list[dict[str, Any]], is_last: bool, budget: int
+) -> dict[str, Any]:
     shown = results.fitting(events, budget)
     answer: dict[str, Any] = _cut(shown, len(events))
-    answer |= {
-        "events": events[:shown],
-        "totalCount": page.total_count,
-        "hasMore": page.has_more or shown < len(events),
-    }
-    if answer["hasMore"]:
-        answer |= {"cursor": page.events[shown - 1].id, "nextOffset": wanted.offset + shown}
+    has_more = page.has_more or shown < len(events)
+    if has_more and (page.unchecked_after is not None or shown):
+        is_shown = shown and (shown < len(events) or page.unchecked_after is None)
+        answer["nextCursor"] = page.events[shown - 1].id if is_shown else page.unchecked_after
+        answer["nextOffset"] = wanted.offset + shown
+    answer["events"] = events[:shown][::-1] if is_last else events[:shown]
+    answer |= {"totalCount": page.total_count, "hasMore": has_more}
+    if page.checked is not None:
+        answer |= {"checked": page.checked, "held": page.total_count}
+        if page.undecided:
+            answer |= {"undecided": page.undecided, "undecidedWhy": results.clipped(page.undecided_why, 200)}
+        if page.unchecked_after is not None:
+            answer["note"] = (
+                f"There was no time to look at the events behind {page.unchecked_after}: narrow the filter."
+            )
     if len(page.pids) > 1:
         answer["pids"] = page.pids
     answer |= event_json.loss(page.loss)
@@ -117,13 +187,68 @@ def _events(page: EventPage, wanted: EventFilter, verbose: bool, budget: int) ->
     return answer
 
 
-def _groups(totals: list[Totals], loss: Loss, group_by: str, wanted: EventFilter, budget: int) -> dict[str, Any]:
-    page = totals[wanted.offset : wanted.offset + wanted.limit]
-    groups = [event_json.group(item, group_by) for item in page]
-    shown = results.fitting(groups, budget)
+def _around(session: Session, arguments: dict[str, Any], wanted: EventFilter, budget: int) -> dict[str, Any]:
+    """Where it is too much, those nearest to the event."""
+    verbose = arguments.get("verbose", False)
+    count = min(arguments.get("limit", _AROUND), _DEFAULT_LIMIT)
+    found = session.around(arguments["around"], replace(wanted, limit=count, offset=0))
+    answer: dict[str, Any] = {"event": event_json.bounded_event(found.pop("event"), True, budget // 4)}
+    most = max(1, (budget - budget // 4) // (2 * len(found)))
+    for name, (before, after) in found.items():
+        earlier = [event_json.bounded_event(item, verbose, min(most, 2 * _EVENT_BYTES)) for item in before][::-1]
+        later = [event_json.bounded_event(item, verbose, min(most, 2 * _EVENT_BYTES)) for item in after]
+        if verbose is False:
+            _with_threads(earlier, before[::-1])
+            _with_threads(later, after)
+        sides = {
+            "before": earlier[: results.fitting(earlier, most)][::-1],
+            "after": later[: results.fitting(later, most)],
+        }
+        answer[name] = sides
+    return answer | event_json.loss(session.loss())
+
+
+def _with_threads(shown: list[dict[str, Any]], events: list[Event]) -> None:
+    for one, event in zip(shown, events, strict=True):
+        if event.thread_id:
+            one["thread"] = f"{event.thread_name} {event.thread_id}"
+
+
+def _grouped(session: Session, wanted: EventFilter, group_by: str, budget: int) -> dict[str, Any]:
+    from strobe.session.questions import is_one
+
+    is_exact = not is_one(wanted)
+    if group_by in _TOTALS and is_exact:
+        kind = cast("GroupBy", group_by)
+        totals = session.totals(wanted, kind)
+        answer = _groups([event_json.group(item, kind) for item in totals], session.loss(), wanted, budget)
+        return answer if totals else answer | {"absence": session.absence(wanted)}
+    expression = {"function": "$function", "thread": "$thread", "file": "$file", "caller": "$caller"}
+    counted, found = session.counts(wanted, expression.get(group_by, group_by))
+    groups = [_count(item) for item in counted]
+    answer = _groups(groups, session.loss(), wanted, budget) | {"checked": found.checked, "held": found.held}
+    if found.undecided:
+        answer |= {"undecided": found.undecided, "undecidedWhy": results.clipped(found.undecided_why, 200)}
+    return answer
+
+
+def _count(item: Counted) -> dict[str, Any]:
+    times = {"totalNs": item.total_ns, "maxNs": item.max_ns} if item.total_ns else {}
+    return {
+        "value": _clipped(item.value, _EVENT_BYTES),
+        "count": item.count,
+        **times,
+        "first": item.first,
+        "last": item.last,
+    }
+
+
+def _groups(groups: list[dict[str, Any]], loss: Loss, wanted: EventFilter, budget: int) -> dict[str, Any]:
+    page = groups[wanted.offset : wanted.offset + wanted.limit]
+    shown = results.fitting(page, budget)
     end = wanted.offset + shown
-    answer: dict[str, Any] = _cut(shown, len(groups))
-    answer |= {"groups": groups[:shown], "totalGroups": len(totals), "hasMore": end < len(totals)}
+    answer: dict[str, Any] = _cut(shown, len(page))
+    answer |= {"groups": page[:shown], "totalGroups": len(groups), "hasMore": end < len(groups)}
     if answer["hasMore"]:
         answer["nextOffset"] = end
     return answer | event_json.loss(loss)
@@ -133,17 +258,20 @@ def _cut(shown: int, asked: int) -> dict[str, Any]:
     """At the beginning of the answer: who pages by the limit asked for would skip what did not fit."""
     if shown == asked:
         return {}
-    return {"truncated": True, "shown": shown}
+    return {
+        "truncated": True,
+        "shown": shown,
+    }
 
 
 TOOL = Tool(
     name="debug_query",
     title="Query the timeline",
-    description="Read what a session recorded, oldest first: calls, output, snapshots of variables, with filters; or "
-    "totals with groupBy (count, total, min, mean, p50, p99, max). Works while it runs and after, when `ended` says "
-    "how the program ended (exitCode or signal). `truncated`: the answer was full at 12 KB, or 48 KB where limit is "
-    "given; `cursor` goes on as afterEventId, nextOffset as offset. `absence` says whether an empty answer proves that "
-    "nothing happened.",
+    description="Read what a session recorded: calls, output, snapshots of variables, with filters, conditions on "
+    "values (where) and only the values asked for (select); or totals with groupBy (count, total, min, mean, "
+    "p50, p99, max). Works while it runs and after, when `ended` says how the program ended. An answer has 12 "
+    "KB at most: `truncated` says that it was full; nextCursor goes on as afterEventId. totalCount is of all "
+    "that match. `absence` says whether an empty answer proves that nothing happened.",
     parameters=_PARAMETERS,
     run=run,
     read_only=True,

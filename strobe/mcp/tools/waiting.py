@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from strobe.errors import failure
+from strobe.errors import StrobeError, failure
 from strobe.limits import WAIT_ANSWER_BYTES, WAIT_MS
 from strobe.mcp import results
 from strobe.mcp.registry import Context
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
     from strobe.session.waiting import Wait, Waited
 
 _DEFAULT_MS = 10_000
+_NAME = re.compile(r"[\w:~*@.<>,]+")
 _ANSWER_S = 2.0  # kept of a call's time for the answer
 PARAMETERS = Record(
     fields={
         "until": Text(choices=("exit", "event", "output", "time")),
         "match": Text(
-            description="of output: text of one line; of event: a traced function, by name or pattern; default: any",
+            description="of output: text of one line; of event: a traced function, by name or pattern, or an "
+            "expression as where of debug_query; default: any",
             min_length=1,
             max_length=1000,
         ),
@@ -97,20 +100,35 @@ def _wanted(session: Session, asked: dict[str, Any]) -> EventFilter | None:
         return None
     if until == "output":
         return EventFilter(text=match or "")
-    return ANY_CALL if match is None else EventFilter(function=TextMatch(one_of=_functions(session, match)))
+    if match is None:
+        return ANY_CALL
+    if names := _functions(session, match):
+        return EventFilter(function=TextMatch(one_of=names))
+    _check_expression(session, match)
+    return EventFilter(where=match)
 
 
 def _functions(session: Session, match: str) -> frozenset[str]:
+    """Traced functions that a name or pattern matches."""
     from strobe.symbols import Pattern
+
+    try:
+        pattern = Pattern.parse(match, ".")
+    except StrobeError:  # it is none
+        return frozenset()
+    return frozenset(name for name in session.traced_names() if pattern.matches_name(name))
+
+
+def _check_expression(session: Session, match: str) -> None:
+    """Raises bad_value where it is rather the name of a function, and expression_wrong."""
     from strobe.symbols.select.nearest import nearest_names
 
-    pattern, names = Pattern.parse(match, "."), session.traced_names()
-    found = frozenset(name for name in names if pattern.matches_name(name))
-    if not found:
+    if _NAME.fullmatch(match):
+        names = session.traced_names()
         nearest = ", ".join(nearest_names(match, names) or names[:5]) or "none: trace some"
         reason = "no traced function matches it"
         raise failure("bad_value", field="wait.match", value=repr(match), reason=reason, valid=nearest)
-    return found
+    session.check(EventFilter(where=match))
 
 
 def _told(session: Session, waited: Waited) -> dict[str, Any]:
@@ -183,6 +201,9 @@ def _open_calls(session: Session) -> list[dict[str, Any]]:
 def _ancestors(session: Session, event: Event) -> list[str]:
     calls = [_call(event)] if event.event_type == "function_enter" else []
     parent = event.parent_event_id
+    if event.event_type == "function_exit" and parent is not None:  # of the call that has returned
+        entry, _ = session.first(ANY_CALL, int(parent.rpartition("-")[2]) - 1)
+        parent = None if entry is None or entry.id != parent else entry.parent_event_id
     while parent is not None and len(calls) < _STACK:
         found, _ = session.first(ANY_CALL, int(parent.rpartition("-")[2]) - 1)
         if found is None or found.id != parent:  # evicted

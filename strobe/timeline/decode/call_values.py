@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Sequence
 
 from strobe.model import Argument, CodeAddress, Enumerator, FunctionSymbol, ReturnMatch, Text, Value
-from strobe.timeline.decode.captured import Words, captured_value, decode
+from strobe.timeline.decode.captured import Words, captured_value, decode, pass_over
 
 
 def words_of(blob: bytes) -> tuple[int, ...]:
@@ -29,6 +29,17 @@ def decode_arguments(
         return tuple(Argument(f"arg{place}", decode(word, None)) for place, word in enumerate(words)), ()
     found = tuple(Argument(item.name, captured_value(item.captures, item.type, left)) for item in function.parameters)
     return found, left.rest()
+
+
+def argument_of(function: FunctionSymbol | None, words: Sequence[int], place: int) -> Value:
+    """The one at `place`, as decode_arguments has it; None where it is not known."""
+    if function is None or function.parameters is None:
+        return decode(words[place], None) if place < len(words) else None
+    left = Words(words)
+    for before in function.parameters[:place]:
+        pass_over(before.captures, left)
+    wanted = function.parameters[place]
+    return captured_value(wanted.captures, wanted.type, left)
 
 
 def decode_return(

@@ -74,6 +74,18 @@ def captured_value(captures: Sequence[Capture], of: ValueType, words: Words) -> 
     return value_of_bytes(data, of)
 
 
+def pass_over(captures: Sequence[Capture], words: Words) -> None:
+    """Leaves out the words of one value."""
+    if not captures:
+        return
+    if captures[-1].is_text or captures[0].kind is CaptureKind.BYTES:
+        words.take(1 if captures[-1].is_text else 0)
+        header = next(iter(words.take()), 0)
+        words.take(((header & _abi.TEXT_KEPT) + 7) // 8)
+        return
+    words.take(sum(2 if capture.kind in _TWO_WORDS else 1 for capture in captures))
+
+
 def is_text(captures: Sequence[Capture]) -> bool:
     return bool(captures) and captures[-1].is_text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from strobe.expressions.normal import (
@@ -11,12 +12,15 @@ from strobe.expressions.normal import (
     Elements,
     Entries,
     Fields,
+    NamedNumber,
     Normal,
     NoValue,
     Pointer,
     Undecided,
 )
 from strobe.model import Enumerator, Text
+from strobe.timeline.decode import call_values
+from strobe.values.decode import text
 from strobe.values.model import Char, Mapping, Pairs, PointerTo, Problem, Quantity, Record, Rows, Tuple
 
 _ELLIPSIS = "…"
@@ -104,3 +108,44 @@ def _character(shown: str) -> Normal:
     if shown.startswith("\\x"):
         return Character(chr(int(shown[2:], 16)))
     return shown
+
+
+def as_json(value: Normal, raw: Callable[[Any], Any]) -> Any:
+    """As answers have it. `raw`: what was recorded of a member, an element, or what a pointer leads to; may raise
+    Undecided."""
+    match value:
+        case NoValue():
+            return value.shown
+        case Enumerator():
+            return value.shown
+        case Character():
+            return text.shown(Char(value.code))
+        case CutText():
+            return value + _ELLIPSIS
+        case NamedNumber():
+            return int(value)
+        case Pointer():
+            return _pointer(value, raw)
+        case Fields():
+            return {name: _plain(raw(member)) for name, member in value.members.items()}
+        case Elements():
+            elements = [_plain(raw(item)) for item in value.items]
+            return {"count": value.total, "elements": elements} if value.total > len(elements) else elements
+        case Entries():
+            return _plain(Mapping([(str(_plain(raw(key))), raw(content)) for key, content in value.items], value.total))
+    return call_values.plain(value)
+
+
+def _pointer(value: Pointer, raw: Callable[[Any], Any]) -> Any:
+    shown = f"&{value.name}" if value.address is None else f"{value.address:#x}"
+    shown += f" <{value.name}>" if value.name and value.address is not None else ""
+    if value.to is None:
+        return shown
+    try:
+        return {"pointer": shown, "to": _plain(raw(value.to))}
+    except Undecided:
+        return shown
+
+
+def _plain(value: Any) -> Any:
+    return call_values.plain(text.plain(value))

@@ -1,0 +1,294 @@
+"""Questions about what was recorded that only the values answer: `where`, `select`, and counts by an expression."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from strobe.dataclass import dataclass, field, replace
+from strobe.errors import StrobeError, failure
+from strobe.expressions import Expression, ExpressionError, Known, Undecided, check_names, compiled, parse
+from strobe.expressions.needs import comparisons, needed_names
+from strobe.expressions.normal import Normal, truth
+from strobe.model import CALL_EVENTS, Event, EventFilter, Loss, TextMatch
+from strobe.session.contexts import EventContext, known_names
+from strobe.timeline.moments import event_id
+from strobe.timeline.reader import SessionReader
+from strobe.timeline.scan import Row, Seen, Sight, seen
+from strobe.timeline.selection import check_page, select
+from strobe.values.decode.normal_form import as_json
+
+SECONDS = 25.0  # that one question may look at events
+_SOME = 4096  # events between two looks at the clock
+_AT_RETURNS = frozenset(("$return", "$duration"))
+_OF_CALLS = _AT_RETURNS | {"$function", "$line", "$file", "$caller", "$depth"}
+_GROUPS = 100_000
+
+
+@dataclass(slots=True)
+class Found:
+    """What a look at events has found. `values`: of each event those that were asked for, as JSON; `errors`: why some
+    are not there. Both by expression."""
+
+    events: list[Event] = field(default_factory=list)
+    values: list[dict[str, Any]] = field(default_factory=list)
+    errors: list[dict[str, str]] = field(default_factory=list)
+    checked: int = 0
+    held: int = 0
+    undecided: int = 0
+    undecided_why: str = ""
+    unchecked_after: str | None = None
+
+
+@dataclass(slots=True)
+class Counted:
+    """Events of one value."""
+
+    value: Any
+    count: int = 0
+    total_ns: int = 0
+    max_ns: int = 0
+    first: str = ""
+    last: str = ""
+
+
+def is_one(wanted: EventFilter) -> bool:
+    """Whether the events have to be looked at one by one."""
+    by_row = wanted.depth is not None or wanted.caller is not None
+    return by_row or wanted.where is not None or bool(wanted.select)
+
+
+def without_questions(wanted: EventFilter) -> EventFilter:
+    """What of a filter is asked of no single event."""
+    return replace(wanted, where=None, select=(), depth=None, caller=None)
+
+
+def why_none(found: Found, loss: Loss, absence: Callable[[], str]) -> str:
+    """What it says that the condition held for none. `absence`: what is known where there was nothing to check."""
+    if not found.checked:
+        nothing = absence()
+        looked = "No event that the other conditions select can have what is asked for."
+        return nothing if nothing.startswith("It was not called") else f"{looked} {nothing}"
+    parts = [f"It held for none of {found.checked} checked events."]
+    if found.undecided:
+        parts.append(f"Of {found.undecided} of them it is not known: {found.undecided_why}.")
+    if found.unchecked_after is not None:
+        parts.append("Others were not looked at: there was no time.")
+    if loss.total:
+        parts.append(f"{loss.total} events are missing from the recording (evicted, sampled or lost), and may differ.")
+    return " ".join(parts)
+
+
+class Question:
+    """One filter, with the expressions whose values are asked for. Raises expression_wrong, and as `select`."""
+
+    def __init__(
+        self,
+        reader: SessionReader,
+        wanted: EventFilter,
+        filled: Callable[[Event], Event],
+        labels: frozenset[str],
+        opened: dict[tuple[int, int], Row] | None = None,
+    ) -> None:
+        """`filled`: an event with what its pointers lead to; `labels` of watches and polled variables; `opened`: as
+        Sight has it."""
+        check_page(wanted)
+        self._reader, self._wanted = reader, wanted
+        self.expressions = list(dict.fromkeys(wanted.select))
+        trees = [_parsed(text) for text in self.expressions]
+        condition = None if wanted.where is None else _parsed(wanted.where)
+        known = known_names(reader, select(reader, wanted).functions, labels)
+        names: set[str] = set()
+        watches: set[str] = set()
+        for text, tree in zip([*self.expressions, wanted.where], [*trees, condition], strict=True):
+            if tree is not None and text is not None:
+                found = _checked(text, tree, known)
+                names |= found.names
+                watches |= found.watches
+        self._context = EventContext(reader, filled, labels, known)
+        self._evaluate = None if condition is None else _compiled(wanted.where or "", condition)
+        self._selected = [_compiled(text, tree) for text, tree in zip(self.expressions, trees, strict=True)]
+        self.sight = _sight(reader, wanted, condition, names, watches, known, opened)
+
+    def page(self, until: int) -> Found:
+        """A page of the events for which it holds, in the order that is asked for."""
+        wanted, found = self._wanted, Found()
+        kept: deque[Seen] = deque(maxlen=wanted.offset + wanted.limit)
+        for one in self._held(found, until):
+            if wanted.newest_first or len(kept) < wanted.offset + wanted.limit:
+                kept.append(one)
+        rows = list(kept)
+        if wanted.newest_first:
+            rows.reverse()
+        for one in rows[wanted.offset :]:
+            self._add(found, one)
+        return found
+
+    def first(self, until: int) -> Event | None:
+        """The first event up to this number for which it holds."""
+        for one in self._held(Found(), until):
+            return self._context.see(one).event()
+        return None
+
+    def groups(self, until: int) -> tuple[list[Counted], Found]:
+        """How many events have which value of the (only) expression, most first. Raises sql_too_much."""
+        (evaluate,) = self._selected
+        groups: dict[str, Counted] = {}
+        found = Found()
+        for one in self._held(found, until):
+            context = self._context.see(one)
+            try:
+                value = as_json(evaluate(context), context.raw)
+            except Undecided as error:
+                _note_undecided(found, error)
+                continue
+            key = repr(value)
+            group = groups.get(key)
+            if group is None:
+                if len(groups) >= _GROUPS:
+                    facts = {"value": self.expressions[0], "reason": "it has too many values"}
+                    raise failure("bad_value", field="groupBy", **facts, valid="an expression with fewer values")
+                group = groups[key] = Counted(value, first=context.id)
+            _count(group, one, context.id)
+        return sorted(groups.values(), key=lambda group: -group.count), found
+
+    def _held(self, found: Found, until: int) -> Iterator[Seen]:
+        deadline = time.monotonic() + SECONDS
+        context, evaluate = self._context, self._evaluate
+        last: Seen | None = None
+        for one in seen(self._reader, self.sight, until):
+            if found.checked % _SOME == 0 and last is not None and time.monotonic() > deadline:
+                found.unchecked_after = event_id(self._reader.session_id, last.number)
+                return
+            last = one
+            found.checked += 1
+            if evaluate is not None:
+                try:
+                    holds = truth(evaluate(context.see(one)))
+                except Undecided as error:
+                    _note_undecided(found, error)
+                    holds = False
+                if not holds:
+                    continue
+            found.held += 1
+            yield one
+
+    def _add(self, found: Found, one: Seen) -> None:
+        context = self._context.see(one)
+        found.events.append(context.event())
+        values: dict[str, Any] = {}
+        errors: dict[str, str] = {}
+        for text, evaluate in zip(self.expressions, self._selected, strict=True):
+            try:
+                values[text] = as_json(evaluate(context), context.raw)
+            except Undecided as error:
+                errors[text] = str(error)
+        found.values.append(values)
+        found.errors.append(errors)
+
+
+def _note_undecided(found: Found, error: Undecided) -> None:
+    found.undecided += 1
+    found.undecided_why = found.undecided_why or str(error)
+
+
+def _count(group: Counted, one: Seen, event_id: str) -> None:
+    group.count += 1
+    group.last = event_id
+    duration = None if one.is_host else one.row[7]
+    if duration is not None:
+        group.total_ns += int(duration)
+        group.max_ns = max(group.max_ns, int(duration))
+
+
+def _sight(
+    reader: SessionReader,
+    wanted: EventFilter,
+    condition: Expression | None,
+    names: set[str],
+    watches: set[str],
+    known: Known,
+    opened: dict[tuple[int, int], Row] | None,
+) -> Sight:
+    """What has to be looked at: no events and functions that cannot have what is asked for."""
+    asks_for_arguments = bool(names & known.arguments) or any(not name.startswith("$") for name in names)
+    if condition is not None:
+        wanted = _narrowed(wanted, condition)
+    kind = wanted.event_type
+    if kind is None and not watches and "$type" not in names:
+        if names & _AT_RETURNS or wanted.min_duration_ns is not None or wanted.return_value is not None:
+            kind = "function_exit"
+        elif asks_for_arguments:
+            kind = "function_enter"
+    wanted = replace(wanted, event_type=kind, where=None, select=())
+    if kind is None and (asks_for_arguments or names & _OF_CALLS) and wanted.function is None:
+        wanted = replace(wanted, function=TextMatch(contains=""))
+    needed = (needed_names(condition) if condition is not None else names) & known.arguments
+    if needed - known.watches:
+        wanted = replace(wanted, function_ids=_having(reader, wanted, needed - known.watches, known.is_open))
+    if kind is None and names == {"$text"} and wanted.text is None:
+        wanted = replace(wanted, text="")
+    entries = asks_for_arguments and kind != "function_enter"
+    return Sight(wanted, entries, "$caller" in names, opened)
+
+
+def _having(
+    reader: SessionReader, wanted: EventFilter, needed: frozenset[str] | set[str], is_open: bool
+) -> frozenset[int]:
+    """Functions with such arguments; with `this`, those whose class may have such members."""
+    functions = reader.functions()
+    ids = select(reader, wanted).functions
+    found = set()
+    for key in functions if ids is None else ids:
+        symbol = functions.get(key)
+        parameters = None if symbol is None else symbol.parameters
+        own = {item.name for item in parameters or ()}
+        if parameters is None or needed <= own or (is_open and "this" in own):
+            found.add(key)
+    return frozenset(found)
+
+
+def _narrowed(wanted: EventFilter, condition: Expression) -> EventFilter:
+    """With what the condition itself asks for, as far as the recording can be searched by it."""
+    for name, sign, value in comparisons(condition):
+        if name == "$duration" and sign in (">", ">=") and isinstance(value, int) and value >= 0:
+            least = value + (sign == ">")
+            wanted = replace(wanted, min_duration_ns=max(wanted.min_duration_ns or 0, least))
+        elif name == "$function" and sign == "==" and isinstance(value, str) and wanted.function is None:
+            wanted = replace(wanted, function=TextMatch(equals=value))
+        elif name == "$threadName" and sign == "==" and isinstance(value, str) and wanted.thread_name is None:
+            wanted = replace(wanted, thread_name=TextMatch(equals=value))
+        elif name == "$type" and sign == "==" and wanted.event_type is None and value in CALL_EVENTS:
+            wanted = replace(wanted, event_type=value)
+    if wanted.event_type == "function_enter" and wanted.min_duration_ns is not None:
+        wanted = replace(wanted, min_duration_ns=None)
+    return wanted
+
+
+def _parsed(text: str) -> Expression:
+    try:
+        return parse(text)
+    except ExpressionError as error:
+        raise _wrong(text, error) from error
+
+
+def _checked(text: str, tree: Expression, known: Known) -> Any:
+    try:
+        return check_names(tree, known)
+    except ExpressionError as error:
+        raise _wrong(text, error) from error
+
+
+def _compiled(text: str, tree: Expression) -> Callable[[EventContext], Normal]:
+    try:
+        return compiled(tree)
+    except ExpressionError as error:
+        raise _wrong(text, error) from error
+
+
+def _wrong(text: str, error: ExpressionError) -> StrobeError:
+    near = text[error.at : error.at + max(error.length, 12)] or "the end"
+    hint = f"Nearest, or valid: {error.hint}." if error.hint else "The language: docs/expressions.md."
+    return failure("expression_wrong", field=text[:200], at=error.at + 1, near=near, reason=error.reason, hint=hint)

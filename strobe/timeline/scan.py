@@ -1,0 +1,182 @@
+"""Looking at selected events one by one, for what only their values say: conditions over them, and what led to them.
+
+Rows come by time, a batch at a time, so that other questions about the session are not held up for long.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from strobe import _abi
+from strobe.dataclass import dataclass, replace
+from strobe.model import CALL_EVENTS, EventFilter, TextMatch
+from strobe.timeline.decode.call_values import decode_return, is_what_is_asked, words_of
+from strobe.timeline.events import CALL_COLUMNS, HAS_MORE, HOST_COLUMNS
+from strobe.timeline.moments import event_number
+from strobe.timeline.reader import SessionReader
+from strobe.timeline.selection import Conditions, select, text_test
+
+BATCH_ROWS = 20_000
+_NUMBER, _TIME, _KIND, _FUNCTION, _THREAD, _DEPTH, _DURATION, _WORDS, _FLAGS, _PARENT = 0, 1, 2, 3, 4, 6, 7, 9, 10, 11
+Row = Sequence[Any]
+
+
+@dataclass(slots=True)
+class Seen:
+    """One event. `row`: of CALL_COLUMNS, or HOST_COLUMNS where `is_host`. Of a return `entry` is the row of the call's
+    enter; `caller` the function id of who called. None where that is not known."""
+
+    row: Row
+    is_host: bool = False
+    entry: Row | None = None
+    caller: int | None = None
+
+    @property
+    def number(self) -> int:
+        return int(self.row[_NUMBER])
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What is looked at. `entries`: of returns those of the same calls; `callers`: by whom calls are made. `opened`:
+    calls that were begun before, by thread and depth, for who looks again and again; else they are looked for."""
+
+    wanted: EventFilter
+    entries: bool = False
+    callers: bool = False
+    opened: dict[tuple[int, int], Row] | None = None
+
+
+def seen(reader: SessionReader, sight: Sight, until: int) -> Iterator[Seen]:
+    """The events up to a number that the filter selects, all but its `where` looked at, oldest first. Raises as
+    `select`."""
+    hosts = _hosts(reader, sight.wanted, until)
+    calls = _calls(reader, sight, until)
+    yield from heapq.merge(hosts, calls, key=lambda one: one.number)
+
+
+def _hosts(reader: SessionReader, wanted: EventFilter, until: int) -> Iterator[Seen]:
+    selection = select(reader, wanted, until)
+    if selection.hosts is None or wanted.depth is not None or wanted.caller is not None:
+        return
+    for row in _batches(reader, f"select {HOST_COLUMNS} from host_events", selection.hosts):
+        yield Seen(row, True)
+
+
+def _calls(reader: SessionReader, sight: Sight, until: int) -> Iterator[Seen]:
+    wanted = sight.wanted
+    if wanted.event_type is not None and wanted.event_type not in CALL_EVENTS:
+        return
+    follows = sight.callers or wanted.caller is not None
+    is_followed = sight.entries or follows
+    scanned = _widened(wanted, follows, sight.opened is None) if is_followed else wanted
+    selection = select(reader, scanned, until)
+    if selection.calls is None:
+        return
+    rows = _batches(reader, f"select {CALL_COLUMNS} from strobe_calls", selection.calls)
+    if not is_followed:
+        at_depth = wanted.depth
+        passes = selection.passes
+        for row in rows:
+            if at_depth is not None and row[_DEPTH] != at_depth:
+                continue
+            if passes is None or passes(row[_FUNCTION], row[_WORDS]):
+                yield Seen(row)
+        return
+    yield from _followed(reader, sight, rows)
+
+
+def _widened(wanted: EventFilter, callers: bool, from_the_start: bool) -> EventFilter:
+    """With what leads to the events, too."""
+    if from_the_start:
+        after = wanted.after_event_id if wanted.newest_first else None
+        wanted = replace(wanted, time_from=None, from_event=None, after_event_id=after)
+    if callers:
+        return replace(
+            wanted,
+            event_type=None,
+            min_duration_ns=None,
+            return_value=None,
+            function=TextMatch(contains=""),
+            function_ids=None,
+            source_file=None,
+        )
+    return replace(wanted, event_type=None, min_duration_ns=None, return_value=None, function=_only_calls(wanted))
+
+
+def _only_calls(wanted: EventFilter) -> TextMatch:
+    return wanted.function or TextMatch(contains="")
+
+
+def _followed(reader: SessionReader, sight: Sight, rows: Iterator[Row]) -> Iterator[Seen]:
+    """Those that are wanted, each with what led to it."""
+    wanted = sight.wanted
+    is_wanted = _test(reader, wanted)
+    is_caller = None if wanted.caller is None else text_test("caller", wanted.caller)
+    symbols = reader.functions()
+    opened: dict[tuple[int, int], Row] = {} if sight.opened is None else sight.opened
+    for row in rows:
+        place = (row[_THREAD], row[_DEPTH])
+        is_enter = row[_KIND] == _abi.RECORD_ENTER
+        entry: Row | None = row
+        if is_enter:
+            opened[place] = row
+        else:
+            entry = opened.pop(place, None)
+            if entry is not None and entry[_NUMBER] != row[_PARENT]:
+                entry = None
+        if not is_wanted(row, is_enter):
+            continue
+        above = opened.get((row[_THREAD], row[_DEPTH] - 1))
+        is_above = above is not None and entry is not None and above[_NUMBER] == entry[_PARENT]
+        caller = above[_FUNCTION] if above is not None and is_above else None
+        if is_caller is not None and (caller not in symbols or not is_caller(symbols[caller].name)):
+            continue
+        yield Seen(row, False, None if is_enter else entry, caller)
+
+
+def _test(reader: SessionReader, wanted: EventFilter) -> Callable[[Row, bool], bool]:
+    """Of what was left out of the conditions."""
+    symbols = reader.functions()
+    asked = select(reader, replace(wanted, event_type=None, min_duration_ns=None, return_value=None))
+    functions = None if asked.functions is None else frozenset(asked.functions)
+    first_ns = asked.from_ns or 0
+    lowest = [event_number(reader.session_id, wanted.from_event)] if wanted.from_event is not None else []
+    if wanted.after_event_id is not None and not wanted.newest_first:
+        lowest.append(event_number(reader.session_id, wanted.after_event_id) + 1)
+    first = max(lowest, default=0)
+    kind = {"function_enter": _abi.RECORD_ENTER, "function_exit": _abi.RECORD_EXIT}.get(wanted.event_type or "")
+    only_exits = wanted.min_duration_ns is not None or wanted.return_value is not None
+    match, least, depth = wanted.return_value, wanted.min_duration_ns or 0, wanted.depth
+
+    def passes(row: Row, is_enter: bool) -> bool:
+        if functions is not None and row[_FUNCTION] not in functions:
+            return False
+        if (kind is not None and row[_KIND] != kind) or (depth is not None and row[_DEPTH] != depth):
+            return False
+        if row[_NUMBER] < first or row[_TIME] < first_ns:
+            return False
+        if not only_exits:
+            return True
+        if is_enter or (row[_DURATION] or 0) < least:
+            return False
+        if match is None:
+            return True
+        value = decode_return(symbols.get(row[_FUNCTION]), words_of(row[_WORDS] or b""), bool(row[_FLAGS] & HAS_MORE))
+        return is_what_is_asked(value[0], match)
+
+    return passes
+
+
+def _batches(reader: SessionReader, statement: str, conditions: Conditions) -> Iterator[Row]:
+    after = -1
+    while True:
+        terms = f"{conditions.sql()} and number > ?"
+        values = (*conditions.values, after, BATCH_ROWS)
+        rows = reader.rows(f"{statement} where {terms} order by number limit ?", values)
+        yield from rows
+        if len(rows) < BATCH_ROWS:
+            return
+        after = int(str(rows[-1][_NUMBER]))
