@@ -90,6 +90,7 @@ class EventContext:
         self._seen: Seen
 
     def see(self, seen: Seen) -> EventContext:
+        """Puts it on this event."""
         self._seen = seen
         return self
 
@@ -122,6 +123,7 @@ class EventContext:
         raise Undecided(self._why_not(row, name))
 
     def has_watch(self, label: str) -> bool:
+        """Whether a watch of the session is called so."""
         return label in self._labels
 
     def watch(self, label: str) -> Normal:
@@ -276,6 +278,7 @@ class EventContext:
 
     @property
     def id(self) -> str:
+        """Of the event."""
         return event_id(self._reader.session_id, self._seen.number)
 
 

@@ -14,14 +14,14 @@ from strobe.expressions.needs import comparisons, needed_names
 from strobe.expressions.normal import Normal, truth
 from strobe.model import CALL_EVENTS, Event, EventFilter, Loss, TextMatch
 from strobe.session.contexts import EventContext, known_names
+from strobe.session.quick import quick_test
 from strobe.timeline.moments import event_id
 from strobe.timeline.reader import SessionReader
-from strobe.timeline.scan import Row, Seen, Sight, seen
+from strobe.timeline.scan import Row, Seen, Sight, Tally, seen
 from strobe.timeline.selection import check_page, select
 from strobe.values.decode.normal_form import as_json
 
 SECONDS = 25.0  # that one question may look at events
-_SOME = 4096  # events between two looks at the clock
 _AT_RETURNS = frozenset(("$return", "$duration"))
 _OF_CALLS = _AT_RETURNS | {"$function", "$line", "$file", "$caller", "$depth"}
 _GROUPS = 100_000
@@ -155,14 +155,9 @@ class Question:
         return sorted(groups.values(), key=lambda group: -group.count), found
 
     def _held(self, found: Found, until: int) -> Iterator[Seen]:
-        deadline = time.monotonic() + SECONDS
+        tally = Tally(time.monotonic() + SECONDS)
         context, evaluate = self._context, self._evaluate
-        last: Seen | None = None
-        for one in seen(self._reader, self.sight, until):
-            if found.checked % _SOME == 0 and last is not None and time.monotonic() > deadline:
-                found.unchecked_after = event_id(self._reader.session_id, last.number)
-                return
-            last = one
+        for one in seen(self._reader, self.sight, until, tally):
             found.checked += 1
             if evaluate is not None:
                 try:
@@ -174,6 +169,9 @@ class Question:
                     continue
             found.held += 1
             yield one
+        found.checked += tally.failed
+        if tally.stopped_at is not None:
+            found.unchecked_after = event_id(self._reader.session_id, tally.stopped_at)
 
     def _add(self, found: Found, one: Seen) -> None:
         context = self._context.see(one)
@@ -231,7 +229,8 @@ def _sight(
     if kind is None and names == {"$text"} and wanted.text is None:
         wanted = replace(wanted, text="")
     entries = asks_for_arguments and kind != "function_enter"
-    return Sight(wanted, entries, "$caller" in names, opened)
+    fails = None if condition is None or (kind == "function_exit" and not entries) else quick_test(reader, condition)
+    return Sight(wanted, entries, "$caller" in names, fails, opened)
 
 
 def _having(

@@ -106,6 +106,7 @@ class Timeline:
 
     @property
     def pids(self) -> list[int]:
+        """Processes whose calls are recorded."""
         return self._pids()
 
     def totals(self, wanted: EventFilter, group_by: GroupBy) -> list[Totals]:

@@ -6,6 +6,7 @@ Rows come by time, a batch at a time, so that other questions about the session 
 from __future__ import annotations
 
 import heapq
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from strobe.timeline.selection import Conditions, select, text_test
 BATCH_ROWS = 20_000
 _NUMBER, _TIME, _KIND, _FUNCTION, _THREAD, _DEPTH, _DURATION, _WORDS, _FLAGS, _PARENT = 0, 1, 2, 3, 4, 6, 7, 9, 10, 11
 Row = Sequence[Any]
+Fails = Callable[[int, bytes], bool]
 
 
 @dataclass(slots=True)
@@ -35,37 +37,53 @@ class Seen:
 
     @property
     def number(self) -> int:
+        """Its place among the events, by time."""
         return int(self.row[_NUMBER])
+
+
+@dataclass(slots=True)
+class Tally:
+    """How far a look has come. `failed`: events that were left out by `fails`; `stopped_at`: the last one's number
+    where the time was over before the end."""
+
+    deadline: float
+    failed: int = 0
+    stopped_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
     """What is looked at. `entries`: of returns those of the same calls; `callers`: by whom calls are made. `opened`:
-    calls that were begun before, by thread and depth, for who looks again and again; else they are looked for."""
+    calls that were begun before, by thread and depth, for who looks again and again; else they are looked for. `fails`:
+    whether a call with this function id and these words, of its entry, is known to be none of those asked for."""
 
     wanted: EventFilter
     entries: bool = False
     callers: bool = False
+    fails: Fails | None = None
     opened: dict[tuple[int, int], Row] | None = None
 
 
-def seen(reader: SessionReader, sight: Sight, until: int) -> Iterator[Seen]:
+def seen(reader: SessionReader, sight: Sight, until: int, tally: Tally) -> Iterator[Seen]:
     """The events up to a number that the filter selects, all but its `where` looked at, oldest first. Raises as
     `select`."""
-    hosts = _hosts(reader, sight.wanted, until)
-    calls = _calls(reader, sight, until)
+    calls = _calls(reader, sight, until, tally)
+    if select(reader, sight.wanted).hosts is None:
+        yield from calls
+        return
+    hosts = _hosts(reader, sight.wanted, until, tally)
     yield from heapq.merge(hosts, calls, key=lambda one: one.number)
 
 
-def _hosts(reader: SessionReader, wanted: EventFilter, until: int) -> Iterator[Seen]:
+def _hosts(reader: SessionReader, wanted: EventFilter, until: int, tally: Tally) -> Iterator[Seen]:
     selection = select(reader, wanted, until)
     if selection.hosts is None or wanted.depth is not None or wanted.caller is not None:
         return
-    for row in _batches(reader, f"select {HOST_COLUMNS} from host_events", selection.hosts):
+    for row in _batches(reader, f"select {HOST_COLUMNS} from host_events", selection.hosts, tally):
         yield Seen(row, True)
 
 
-def _calls(reader: SessionReader, sight: Sight, until: int) -> Iterator[Seen]:
+def _calls(reader: SessionReader, sight: Sight, until: int, tally: Tally) -> Iterator[Seen]:
     wanted = sight.wanted
     if wanted.event_type is not None and wanted.event_type not in CALL_EVENTS:
         return
@@ -75,17 +93,20 @@ def _calls(reader: SessionReader, sight: Sight, until: int) -> Iterator[Seen]:
     selection = select(reader, scanned, until)
     if selection.calls is None:
         return
-    rows = _batches(reader, f"select {CALL_COLUMNS} from strobe_calls", selection.calls)
+    rows = _batches(reader, f"select {CALL_COLUMNS} from strobe_calls", selection.calls, tally)
     if not is_followed:
         at_depth = wanted.depth
-        passes = selection.passes
+        passes, fails = selection.passes, sight.fails
         for row in rows:
+            if fails is not None and fails(row[_FUNCTION], row[_WORDS]):
+                tally.failed += at_depth is None or row[_DEPTH] == at_depth
+                continue
             if at_depth is not None and row[_DEPTH] != at_depth:
                 continue
             if passes is None or passes(row[_FUNCTION], row[_WORDS]):
                 yield Seen(row)
         return
-    yield from _followed(reader, sight, rows)
+    yield from _followed(reader, sight, rows, tally)
 
 
 def _widened(wanted: EventFilter, callers: bool, from_the_start: bool) -> EventFilter:
@@ -110,9 +131,9 @@ def _only_calls(wanted: EventFilter) -> TextMatch:
     return wanted.function or TextMatch(contains="")
 
 
-def _followed(reader: SessionReader, sight: Sight, rows: Iterator[Row]) -> Iterator[Seen]:
+def _followed(reader: SessionReader, sight: Sight, rows: Iterator[Row], tally: Tally) -> Iterator[Seen]:
     """Those that are wanted, each with what led to it."""
-    wanted = sight.wanted
+    wanted, fails = sight.wanted, sight.fails
     is_wanted = _test(reader, wanted)
     is_caller = None if wanted.caller is None else text_test("caller", wanted.caller)
     symbols = reader.functions()
@@ -133,6 +154,9 @@ def _followed(reader: SessionReader, sight: Sight, rows: Iterator[Row]) -> Itera
         is_above = above is not None and entry is not None and above[_NUMBER] == entry[_PARENT]
         caller = above[_FUNCTION] if above is not None and is_above else None
         if is_caller is not None and (caller not in symbols or not is_caller(symbols[caller].name)):
+            continue
+        if fails is not None and entry is not None and fails(entry[_FUNCTION], entry[_WORDS]):
+            tally.failed += 1
             continue
         yield Seen(row, False, None if is_enter else entry, caller)
 
@@ -170,7 +194,7 @@ def _test(reader: SessionReader, wanted: EventFilter) -> Callable[[Row, bool], b
     return passes
 
 
-def _batches(reader: SessionReader, statement: str, conditions: Conditions) -> Iterator[Row]:
+def _batches(reader: SessionReader, statement: str, conditions: Conditions, tally: Tally) -> Iterator[Row]:
     after = -1
     while True:
         terms = f"{conditions.sql()} and number > ?"
@@ -180,3 +204,6 @@ def _batches(reader: SessionReader, statement: str, conditions: Conditions) -> I
         if len(rows) < BATCH_ROWS:
             return
         after = int(str(rows[-1][_NUMBER]))
+        if time.monotonic() > tally.deadline:
+            tally.stopped_at = min(after, after if tally.stopped_at is None else tally.stopped_at)
+            return

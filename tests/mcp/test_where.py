@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -231,3 +234,22 @@ def test_a_wait_for_a_condition(wire: Wire, build_program: Callable[..., Path]) 
     assert answer["event"]["id"] == answer["cursor"]
     text = wire.bad("debug_launch", **launch, wait={"until": "event", "match": "cent < 0"})
     assert "cents" in text
+
+
+def test_the_command_line_asks_the_same(wire: Wire, ask: Ask) -> None:
+    (session,) = wire.good("debug_list_sessions")["sessions"]
+
+    def query(*options: str) -> str:
+        command = [sys.executable, "-m", "strobe.cli.main", "query", session["sessionId"], *options]
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+
+    found = json.loads(query("--where", "cents < 0 && what && $return > 0", "--select", "cents", "--json"))
+    assert [event["values"] for event in found["events"]] == [{"cents": -42}]
+    assert (found["totalCount"], found["checked"]) == (1, 3 * CALLS)
+    assert f"1 event match of {3 * CALLS:,} checked" in query("--where", "cents < 0 && what")
+    last = json.loads(query("--function", "shop::book", "--last", "2", "--json"))["events"]
+    assert [event["id"] for event in last] == [
+        event["id"] for event in ask(function={"equals": "shop::book"}, last=2)["events"]
+    ]
+    assert query("--group-by", "kind").splitlines()[1].split()[0] == f"{3 * CALLS - 1:,}"
+    assert "shop::book" in query("--around", last[0]["id"])
