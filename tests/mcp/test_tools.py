@@ -188,7 +188,7 @@ BAD_CALLS = [
     ("debug_trace", {"sessionId": "none", "add": ["a"]}, "SESSION_NOT_FOUND: "),
     ("debug_trace", {"add": ["a"]}, "VALIDATION_ERROR: 'sessionId' is missing."),
     ("debug_trace", {"projectRoot": ROOT, "add": ["@nonsense"]}, "INVALID_PATTERN: "),
-    ("debug_trace", {"projectRoot": ROOT, "watches": {"add": [{}]}}, "'watches.add[0]' is {}: it is not clear"),
+    ("debug_trace", {"projectRoot": ROOT, "watches": {"add": [{}]}}, "'watches.add[0]' is {}: exactly one is needed"),
     (
         "debug_trace",
         {"projectRoot": ROOT, "watches": {"add": [{"address": "0x10"}]}},

@@ -79,7 +79,7 @@ def test_text_is_no_null_pointer(typed: Session) -> None:
 
 
 def test_totals_by_text_say_what_to_ask_instead(typed: Session) -> None:
-    with pytest.raises(StrobeError, match="returnValue"):
+    with pytest.raises(StrobeError, match="return_value"):
         typed.totals(EventFilter(return_value=ReturnMatch(equals="back")), "function")
     only_mode = EventFilter(return_value=ReturnMatch(equals="MODE_ONCE"), function=TextMatch(equals="t_mode"))
     assert [(group.key, group.count) for group in typed.totals(only_mode, "function")] == [("t_mode", 1)]
