@@ -241,6 +241,9 @@ def merged_functions(
     (u32, 2**32 - 1: unknown); flags (u8: 1 exported, 2 other modules or files could call it, 4 Go's).
     """
 
+def settle_entries(index: DwarfIndex, table: SymbolTable) -> None:
+    """Where functions have several ranges: which of them is called. What the index gives from then on says so."""
+
 def code_parts(index: DwarfIndex) -> dict[str, bytes]:
     """All ranges of all functions by start, the first of several with one start: columns start, end, entry (u64)."""
 

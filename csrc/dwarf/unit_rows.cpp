@@ -71,10 +71,11 @@ void RowMaker::add_function(const Unit& unit, uint64_t offset) {
     const Declaration declaration = namer_.declaration(unit, die, offset);
     const Place place = place_of(unit, offset, declaration);
     const std::string_view name = namer_.qualified(unit, offset);
+    const auto& called = ranges[called_range(unit, die, ranges)];
     FunctionRow row{};
     row.die = offset;
-    row.address = ranges[0].first;
-    row.size = ranges[0].second - ranges[0].first;
+    row.address = called.first;
+    row.size = called.second - called.first;
     row.unit = unit.index;
     row.file = place.file;
     row.line = place.line;
@@ -86,6 +87,19 @@ void RowMaker::add_function(const Unit& unit, uint64_t offset) {
     rows_.ranges.insert(rows_.ranges.end(), ranges.begin(), ranges.end());
     append(rows_.function_names, name);
     append(rows_.linkage_names, declaration.linkage_name);
+}
+
+// DW_AT_entry_pc, where there is one, says which range begins with the entry (DWARF 5, section 2.18): an address, or
+// how far it lies from the first range's start.
+size_t RowMaker::called_range(const Unit& unit, const Die& die,
+                              const std::vector<std::pair<uint64_t, uint64_t>>& ranges) const {
+    const Attribute* attribute = die.attributes.find(kEntryPc);
+    if (attribute == nullptr || ranges.size() == 1) return 0;
+    const bool is_address = attribute->form == kFormAddr || is_addrx(attribute->form);
+    const uint64_t entry = is_address ? units_.address(unit, *attribute) : ranges[0].first + attribute->value;
+    const auto found =
+        std::find_if(ranges.begin(), ranges.end(), [entry](const auto& range) { return range.first == entry; });
+    return found == ranges.end() ? 0 : static_cast<size_t>(found - ranges.begin());
 }
 
 void RowMaker::add_variable(const Unit& unit, uint64_t offset) {

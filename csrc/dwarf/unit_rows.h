@@ -52,6 +52,8 @@ class RowMaker {
         uint32_t file, line;
     };
     void add_function(const Unit& unit, uint64_t offset);
+    size_t called_range(const Unit& unit, const Die& die,
+                        const std::vector<std::pair<uint64_t, uint64_t>>& ranges) const;
     void add_variable(const Unit& unit, uint64_t offset);
     void add_type(const Unit& unit, uint64_t offset);
     void count_inlined(std::vector<uint64_t>& origins);

@@ -109,7 +109,9 @@ bool append_escaped(std::string& text, std::string_view code) {
 
 }  // namespace
 
-bool is_cold(std::string_view raw_name) { return raw_name.find(".cold") != raw_name.npos; }
+bool is_cold(std::string_view raw_name) {
+    return raw_name.find(".cold") != raw_name.npos || raw_name.find(".__part.") != raw_name.npos;  // gcc, clang
+}
 
 std::string_view without_clone(std::string_view raw_name) {
     const auto in_mark = [](char letter) { return is_word(letter) || letter == '.' || letter == '$'; };

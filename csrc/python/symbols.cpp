@@ -11,6 +11,7 @@
 #include "symbols/code_rows.h"
 #include "symbols/frame_ranges.h"
 #include "symbols/merged_functions.h"
+#include "symbols/settled_entries.h"
 #include "symbols/symbol_table.h"
 
 namespace py = pybind11;
@@ -68,6 +69,11 @@ py::dict merged(const SymbolTable& table, const dwarf::Index* index, const std::
     return columns;
 }
 
+void settle_entries(dwarf::Index& index, const SymbolTable& table) {
+    const py::gil_scoped_release release;
+    symbols::settle_entries(index, table.functions());
+}
+
 py::dict code_parts(const dwarf::Index& index) {
     std::vector<CodePart> parts;
     {
@@ -108,6 +114,7 @@ void add_symbols(py::module_& module) {
         .def("rows", &rows)
         .def("hidden_address", &SymbolTable::hidden_address, py::arg("name"));
     module.def("merged_functions", &merged, py::arg("table"), py::arg("index"), py::arg("others"), py::arg("go_code"));
+    module.def("settle_entries", &settle_entries, py::arg("index"), py::arg("table"));
     module.def("code_parts", &code_parts, py::arg("index"));
 }
 

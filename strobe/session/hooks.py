@@ -19,6 +19,7 @@ from strobe.session.extras import Extras, Pending
 from strobe.session.function_ids import FunctionIds
 from strobe.session.modules import Modules, TracedModule
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
+from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.select.hooking import is_system_runtime
 from strobe.symbols.select.patterns import called
 from strobe.timeline.store import Store
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 5  # names in one warning
 _INLINED_NOTED = 5_000
+_ENDBR64, _JUMP_BYTES = b"\xf3\x0f\x1e\xfa", 5  # the jump lies behind the first
 _NONE: Mapping[int, int] = {}
 Key = tuple[int, int]  # base of the module, link-time address: a library can be loaded twice
 
@@ -252,11 +254,23 @@ class Hooks:
             self._store.add_functions(self._session_id, detailed)
             self._register_unwinder(module)
             hooks = self._planned(module, detailed)
-            answers = self._target.probes.install([_spec(module, *one) for one in zip(hooks, codes, strict=True)])
+            answers = self._install(module, hooks, codes)
         except BaseException:
             self._ids.give_back(base, numbered)
             raise
         self._note_placed(base, hooks, answers, arrived_ticks)
+
+    def _install(self, module: TracedModule, hooks: Sequence[_Hook], codes: Sequence[bytes]) -> list[Refusal]:
+        """Where another function begins in the bytes of the jump, nothing is written."""
+        specs = [_spec(module, *one) for one in zip(hooks, codes, strict=True)]
+        crowded = [
+            _is_crowded(module.symbols.functions, hook.function.address, code)
+            for hook, code in zip(hooks, codes, strict=True)
+        ]
+        rest = iter(
+            self._target.probes.install([spec for spec, is_out in zip(specs, crowded, strict=True) if not is_out])
+        )
+        return [Refusal.TOO_SHORT if is_out else next(rest) for is_out in crowded]
 
     def _numbered(self, module: TracedModule, functions: Sequence[FunctionSymbol]) -> dict[int, FunctionSymbol]:
         """The functions by id; those that there are no ids for are refused."""
@@ -423,6 +437,14 @@ def _collector_paused() -> Iterator[None]:
 def _spec(module: TracedModule, hook: _Hook, code: bytes) -> ProbeSpec:
     function = hook.function
     return ProbeSpec(hook.function_id, module.address(function.address), function.size, hook.plan, code)
+
+
+def _is_crowded(functions: Sequence[FunctionSymbol], address: int, code: bytes) -> bool:
+    """The agent sees no function that begins with what others are padded with, nor one within another."""
+    if not isinstance(functions, FunctionTable):
+        return False
+    behind = functions.next_entry(address)
+    return behind is not None and behind < address + code.startswith(_ENDBR64) * len(_ENDBR64) + _JUMP_BYTES
 
 
 def _symbols(modules: Sequence[TracedModule]) -> list[ModuleSymbols]:

@@ -88,6 +88,11 @@ class FunctionTable(Sequence[FunctionSymbol]):
         number = self._before(address)
         return number if number >= 0 and address < self._addresses[number] + self._sizes[number] else None
 
+    def next_entry(self, address: int) -> int | None:
+        """Where the next function behind an address begins; None where there is none."""
+        number = bisect_right(self._addresses, address)
+        return self._addresses[number] if number < len(self) else None
+
     def die_at(self, address: int) -> int | None:
         """DIE of the function that begins at an address."""
         number = self.at(address)

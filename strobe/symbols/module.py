@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from strobe import threads
-from strobe._core import SymbolTable
+from strobe._core import SymbolTable, settle_entries
 from strobe.dataclass import dataclass
 from strobe.model import FunctionSymbol
 from strobe.own_memory import give_back, own_kb, trim_arenas
@@ -238,6 +238,8 @@ class ElfResolver:
         image.add_functions(table)
         others, go_code = go_rows(image.program, symbols.warnings, wanted=scan is None)
         index = None if scan is None else scan.index
+        if index is not None:
+            settle_entries(index, table)
         functions = symbols.functions = FunctionTable.merged(image.path, table, index, others, go_code)
         symbols.register_frame = table.hidden_address("__register_frame")
         if debug_info is None or scan is None:

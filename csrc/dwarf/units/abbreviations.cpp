@@ -39,6 +39,8 @@ Slot slot_of(uint32_t attribute) {
             return kExternal;
         case 0x47:
             return kSpecification;
+        case 0x52:
+            return kEntryPc;
         case 0x55:
             return kRanges;
         case 0x6e:

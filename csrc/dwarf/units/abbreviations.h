@@ -31,6 +31,7 @@ enum Slot : uint8_t {
     kExternal,
     kSpecification,
     kRanges,
+    kEntryPc,
     kLinkageName,
     kStrOffsetsBase,
     kAddrBase,

@@ -11,6 +11,7 @@ from strobe.symbols.names import without_clone
 
 _TWICE = "it returns twice or to another place, and its caller's frame must not be touched"
 _SWITCH = "it switches stacks"
+_SPLIT = "it gives a function a stack of its own, and goes by the code that it returns to"
 _UNWINDER = "exceptions are unwound through it, and the recorder takes part in that"
 _RECORDER = "the recorder itself depends on it"
 _START = "it runs where the program has no full stack or thread yet"
@@ -41,6 +42,11 @@ _EXACT: dict[str, str] = {
     **dict.fromkeys(("clock_gettime", "__clock_gettime", "__vdso_clock_gettime"), _RECORDER),
 }
 _PREFIXES: tuple[tuple[str, str], ...] = (
+    ("__morestack", _SPLIT),
+    ("__generic_morestack", _SPLIT),
+    ("__generic_releasestack", _SPLIT),
+    ("__generic_findstack", _SPLIT),
+    ("__splitstack_", _SPLIT),
     ("_Unwind_", _UNWINDER),
     ("__register_frame", _UNWINDER),
     ("__deregister_frame", _UNWINDER),
