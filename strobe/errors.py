@@ -345,6 +345,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "The statement has more than {rows} rows.",
         "Add a limit, or aggregate: select function, count(*) … group by 1.",
     ),
+    "several_statements": (
+        Code.VALIDATION_ERROR,
+        "These are several statements, and one is run at a time.",
+        "Give one only; 'with' names what another one would have selected, 'union all' puts rows together.",
+    ),
     "bad_sql": (Code.VALIDATION_ERROR, "SQLite rejected the statement: {reason}.", "The view is called 'events'."),
     "bad_expression": (
         Code.VALIDATION_ERROR,

@@ -349,6 +349,7 @@ class Loss:
     evicted_until_ns: int | None = None
     sampled_out: int = 0
     lost: int = 0  # found no room: too many threads at once, a full file system, handlers that interrupt one another
+    uncounted: int = 0  # of those, calls that are in no total
     unwritten: int = 0  # lines of output, and what else the host sees, that the database does not have, or not yet;
     unwritten_reason: str = ""  # and why
 

@@ -15,6 +15,7 @@ from strobe.errors import StrobeError, failure
 
 ATTACH_S = 20.0  # for what is over soon, such as a slow disk; then again for the way in
 _POLL_S = 0.01
+_DAC_OVERRIDE = 1 << 1  # opens files whoever they belong to: capabilities(7)
 _WRITES = " rw-s "
 _AGENT = "frida-agent"
 _EMPTIED = "'{path}' is empty although it is mapped: reading the mapping would kill the process"
@@ -40,10 +41,12 @@ def wait_until_attachable(pid: int) -> None:
 def check_owner(pid: int) -> None:
     """Raises attach_refused where the process may not open the recording, which is a file of this user alone."""
     try:
-        theirs = int(task_status.fields(pid)["Uid"].split()[3])  # as whom it opens files
+        fields = task_status.fields(pid)
+        theirs = int(fields["Uid"].split()[3])  # as whom it opens files
+        may_open_all = bool(int(fields["CapEff"], 16) & _DAC_OVERRIDE)
     except (OSError, ValueError, LookupError):
         return
-    if theirs not in (0, os.geteuid()):
+    if theirs != os.geteuid() and not may_open_all:
         reason = f"it runs as user {theirs}, Strobe as {os.geteuid()}, and a recording belongs to one user"
         hint = f"Run Strobe as that user: sudo -u '#{theirs}' …"
         raise failure("attach_refused", pid=pid, reason=reason, hint=hint)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -17,6 +19,7 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
 _READ_BYTES = 65536
+_BAD_ID = "'id' must be a string or an integer of 64 bits"
 
 RequestId = str | int | None
 
@@ -24,7 +27,7 @@ RequestId = str | int | None
 class ProtocolError(Exception):
     """A fault of the message itself: answered as a JSON-RPC error, never as a tool's result."""
 
-    def __init__(self, code: int, message: str, request_id: RequestId = None, data: object = None) -> None:
+    def __init__(self, code: int, message: str, request_id: RequestId | float = None, data: object = None) -> None:
         super().__init__(message)
         self.code = code
         self.request_id = request_id
@@ -77,11 +80,13 @@ def parse(line: bytes) -> Message | None:
     try:
         raw = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise ProtocolError(PARSE_ERROR, f"Parse error: {error}") from None
+        raise ProtocolError(PARSE_ERROR, f"Parse error: {error}", _readable_id(line)) from None
     if isinstance(raw, list):
         raise ProtocolError(INVALID_REQUEST, "Batches are not supported: send one message per line")
     if not isinstance(raw, dict):
         raise ProtocolError(INVALID_REQUEST, "A message is a JSON object")
+    if raw.get("id") is not None and not is_id(raw["id"]):
+        raise ProtocolError(INVALID_REQUEST, _BAD_ID, _readable_id(line))
     return _message(raw)
 
 
@@ -90,17 +95,26 @@ def is_id(value: object) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
+def _readable_id(line: bytes) -> RequestId | float:
+    """The id of a message that cannot be taken: a string, lone surrogates included, or any number; None where the text
+    has none, or is no JSON at all."""
+    try:
+        found = json.loads(line).get("id")
+    except (ValueError, AttributeError, RecursionError):
+        return None
+    is_finite = isinstance(found, float) and math.isfinite(found)
+    return found if is_id(found) or is_finite else None
+
+
 def _message(raw: dict[str, Any]) -> Message | None:
     request_id = raw.get("id")
-    if request_id is not None and not is_id(request_id):
-        raise ProtocolError(INVALID_REQUEST, "'id' must be a string or an integer")
     method = raw.get("method")
     if method is None and ("result" in raw or "error" in raw):
         return None
     if raw.get("jsonrpc") != "2.0" or not isinstance(method, str):
         raise ProtocolError(INVALID_REQUEST, "A request has 'jsonrpc': \"2.0\" and a 'method' string", request_id)
     if "id" in raw and request_id is None:
-        raise ProtocolError(INVALID_REQUEST, "'id' must be a string or an integer")
+        raise ProtocolError(INVALID_REQUEST, _BAD_ID)
     params = raw.get("params") or {}
     if not isinstance(params, dict):
         raise ProtocolError(INVALID_PARAMS, "'params' must be an object", request_id)
@@ -121,4 +135,7 @@ def failure(error: ProtocolError) -> bytes:
 
 
 def _encode(message: dict[str, Any]) -> bytes:
-    return orjson.dumps(message, option=orjson.OPT_APPEND_NEWLINE)
+    try:
+        return orjson.dumps(message, option=orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:  # an id of more than 64 bits, or with lone surrogates
+        return json.dumps(message).encode() + b"\n"

@@ -136,12 +136,14 @@ class Timeline:
         counts = self._reader.segment.loss()
         self._reader.check_whole()
         until_ns = counts["evicted_until_ns"]
+        uncounted = sum(counts[f"lost_{cause}"] for cause in ("no_thread", "no_clock", "reentrant"))
         unwritten, reason = self._reader.store.unwritten(self._reader.key)
         return Loss(
             evicted=counts["evicted"],
             evicted_until_ns=until_ns if until_ns >= 0 else None,
             sampled_out=counts["sampled_out"],
-            lost=sum(counts[f"lost_{cause}"] for cause in ("no_thread", "no_clock", "reentrant", "no_chunk")),
+            lost=uncounted + counts["lost_no_chunk"],
+            uncounted=uncounted,
             unwritten=unwritten,
             unwritten_reason=reason,
         )

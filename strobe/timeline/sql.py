@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import time
 from typing import Any
 
@@ -23,6 +24,10 @@ from strobe.timeline.events import decode_text
 from strobe.timeline.reader import SessionReader, open_reader
 
 _STEPS = 20_000  # of SQLite's machine between two looks at the clock: about a millisecond
+# quoted text, comments, the end of a statement, and the rest
+_TOKENS = re.compile(
+    r"""'[^']*'?|"[^"]*"?|`[^`]*`?|\[[^\]]*\]?|--[^\n]*|/\*.*?(?:\*/|\Z)|;|\s+|[^'"`\[;\s/-]+|.""", re.DOTALL
+)
 _ALLOWED = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
 
 # `+` keeps the scan of the calls outermost: the small tables are looked up for each row, never the other way round.
@@ -52,10 +57,12 @@ from main.host_events where session = {key}
 
 
 def run(reader: SessionReader, statement: str, timeout_s: float) -> tuple[list[str], list[tuple[object, ...]]]:
-    """Column names and rows of the last statement, of at most SQL_ROWS.
+    """Column names and rows of one statement, of at most SQL_ROWS.
 
     Raises `bad_sql`, also for anything that would change something; `sql_too_long`, `sql_too_much`. Ctrl-C ends it.
     """
+    if _are_several(statement):
+        raise failure("several_statements")
     connection = open_reader(reader.store.home)
     columns: list[str] = []
 
@@ -83,6 +90,19 @@ def run(reader: SessionReader, statement: str, timeout_s: float) -> tuple[list[s
     if len(rows) > SQL_ROWS:
         raise failure("sql_too_much", rows=f"{SQL_ROWS:,}")
     return columns, rows
+
+
+def _are_several(text: str) -> bool:
+    """Whether something but comments stands behind the end of a statement: SQLite would run that, too."""
+    has_begun = has_ended = False
+    for token in _TOKENS.findall(text):
+        if token == ";":
+            has_ended = has_begun
+        elif not token.isspace() and not token.startswith(("--", "/*")):
+            if has_ended:
+                return True
+            has_begun = True
+    return False
 
 
 def _authorize(action: int, first: str | None, second: str | None, *where: object) -> int:

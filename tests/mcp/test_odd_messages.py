@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -107,7 +108,26 @@ def test_every_id_is_taken_or_refused(wire: Wire) -> None:
         if isinstance(value, str | int) and not isinstance(value, bool):
             assert answer == {"jsonrpc": "2.0", "id": value, "result": {}}
         else:
-            assert (answer["id"], answer["error"]["code"]) == (None, -32600), repr(value)[:100]
+            assert answer["error"]["code"] == -32600, repr(value)[:100]
+            # a number could be read, and is given back
+            assert answer["id"] == (value if isinstance(value, float) else None), repr(value)[:100]
+
+
+@pytest.mark.parametrize("text", ["18446744073709551616", "-9223372036854775809", "1.25", "1" * 400, '"\\ud800 x"'])
+def test_an_id_that_cannot_be_taken_is_given_back(wire: Wire, text: str) -> None:
+    wire.send(b'{"jsonrpc": "2.0", "id": %s, "method": "ping"}\n' % text.encode())
+    answer = wire.receive()
+    assert answer["id"] == json.loads(text)
+    assert answer["error"]["code"] in (-32600, -32700)
+
+
+def test_a_lone_surrogate_elsewhere(wire: Wire) -> None:
+    wire.send(b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "\\udfff"}}\n')
+    answer = wire.receive()
+    assert (answer["id"], answer["error"]["code"]) == (7, -32700)
+    wire.send(b'{"jsonrpc": "2.0", "id": 8, "method"\n')
+    answer = wire.receive()
+    assert (answer["id"], answer["error"]["code"]) == (None, -32700)
 
 
 def test_every_value_alone_is_answered(wire: Wire) -> None:

@@ -13,6 +13,8 @@
 #define STROBE_CONTEXT_MASK_OFFSET 296
 #define STROBE_PR_SET_NAME 15
 #define STROBE_PR_SET_SECCOMP 22
+#define STROBE_PR_SET_MDWE 65
+#define STROBE_MDWE_REFUSES_EXECUTABLE 1
 #define STROBE_SECCOMP_STRICT 1
 #define STROBE_SECCOMP_FILTER 2
 #define STROBE_SECCOMP_SET_STRICT 0 /* of the system call */
@@ -28,7 +30,7 @@
 #define STROBE_CLONE_VM 0x100u
 #define STROBE_CLONE_VFORK 0x4000u /* the maker waits until the child is another program, or gone */
 #define STROBE_CLONE_SETTLS 0x80000u
-#define STROBE_STATES_UNDER_FILTER 256u
+#define STROBE_STATES_AHEAD 256u
 
 enum strobe_register { STROBE_RDI, STROBE_RSI, STROBE_RDX, STROBE_RCX, STROBE_R8, STROBE_R9 };
 enum { STROBE_RETURN_ADDRESS = 10 }; /* as x86_64/registers.h has it on the stack */
@@ -57,7 +59,7 @@ static void strobe_begin_filtered(void) {
     }
     strobe_note_moment(&recorder->header->filtered_ticks);
     strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_NAME, (int64_t)recorder->filtered_name, 0, 0, 0, 0);
-    strobe_states_prepare(recorder, STROBE_STATES_UNDER_FILTER);
+    strobe_states_prepare(recorder, STROBE_STATES_AHEAD);
     strobe_pages_prepare(recorder);
     strobe_own_stack_prepare(recorder);
     STROBE_COMPILER_BARRIER();
@@ -118,6 +120,9 @@ static void strobe_observe_prctl(uint64_t option, uint64_t argument, uint64_t ot
     if (option == STROBE_PR_SET_SECCOMP && argument == STROBE_SECCOMP_STRICT) strobe_observe_strict();
     if (option == STROBE_PR_SET_SECCOMP && argument == STROBE_SECCOMP_FILTER) strobe_observe_filter(other);
     if (option == STROBE_PR_SET_TSC && argument == STROBE_TSC_FAULTS) strobe_stop_recording();
+    /* no memory becomes executable any more, which the return stubs of new threads need */
+    if (option == STROBE_PR_SET_MDWE && argument & STROBE_MDWE_REFUSES_EXECUTABLE && strobe_recorder.control->alive)
+        strobe_states_prepare(&strobe_recorder, STROBE_STATES_AHEAD);
     if (option == STROBE_PR_SET_NAME && !strobe_recorder.may_call_kernel) strobe_observe_name(argument);
 }
 

@@ -122,7 +122,8 @@ class LiveRun:
     def _ending(self, status: ExitStatus, show_calls: bool, keep: bool) -> RunEnd:
         totals = self.session.totals(EventFilter(), "function")
         loss = self.session.loss()
-        recorded = sum(group.count + group.completed for group in totals) - loss.sampled_out - loss.lost
+        missing = loss.sampled_out + loss.lost - loss.uncounted
+        recorded = max(0, sum(group.count + group.completed for group in totals) - missing)
         return RunEnd(
             status=status,
             totals=totals,

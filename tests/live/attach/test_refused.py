@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from support import processes
-from support.programs import PROGRAMS
-from support.sessions import Build
+from support.programs import PROGRAMS, require
+from support.sessions import Build, totals
+from support.wait import wait_until
 
 from strobe.capture.attachable import has_agent
 from strobe.errors import Code, StrobeError
@@ -62,6 +63,16 @@ def test_its_limits_leave_no_room_for_the_agent(
 ) -> None:
     with running(build_program("stays"), before=lambda: resource.setrlimit(kind, (limit, limit))) as process:
         assert reason in refusal(manager, process)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start a process of another user")
+def test_another_users_that_may_open_all_files(manager: SessionManager, build_program: Build) -> None:
+    rights = ["--inh-caps", "+dac_override", "--ambient-caps", "+dac_override"]
+    user = [require("setpriv"), "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]
+    with running(*user, *rights, build_program("stays")) as process:
+        session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["stay"])
+        wait_until(lambda: "stay" in totals(session), "a call")
+        session.stop()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can start a process of another user")

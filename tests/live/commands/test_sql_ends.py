@@ -57,6 +57,13 @@ def test_rows_have_a_limit(session: WrittenSession, monkeypatch: pytest.MonkeyPa
     assert len(session.timeline.sql(f"{ENDLESS_ROWS} limit 1000")[1]) == 1000
 
 
+@pytest.mark.parametrize("rest", ["select 2", "drop table x", "select 2 -- more", ";;select 2;"])
+def test_several_statements_are_refused(session: WrittenSession, rest: str) -> None:
+    with pytest.raises(StrobeError, match="These are several statements, and one is run at a time"):
+        session.timeline.sql(f"select 1; {rest}")
+    assert session.timeline.sql("/* ; */ select ';', 1 as [;]; -- and a comment;\n;")[1] == [(";", 1)]
+
+
 def test_the_command_has_a_time_limit(session: WrittenSession) -> None:
     command = [sys.executable, "-m", "strobe", "sql", session.session_id, ENDLESS, "--timeout", "0.3"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
