@@ -13,7 +13,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-SHARED_SOURCES = ("recipe/recipe.c", "recipe/loops.c", "recipe/numbers.c")  # below csrc
+SHARED_SOURCES = (
+    "recipe/recipe.c",
+    "recipe/loops.c",
+    "recipe/numbers.c",
+    "recipe/texts.c",
+    "recipe/doubles.c",
+)  # below csrc
 # In this order, below csrc/recorder; every source there must be listed. Headers follow from the #include lines.
 RECORDER_SOURCES = (
     "recorder.c",

@@ -12,8 +12,8 @@ export interface ExtrasRequest {
     recipes: [index: number, bytes: number, items: number, steps: number][];
     /** Numbers of watches. */
     watches: number[];
-    /** Sets: captures at the entry, at the return, most words. */
-    sets: [entry: number, exit: number, words: number][];
+    /** Sets: captures at the entry, at the return, most words; the recipe of the condition, 0 for none, and its needs. */
+    sets: [entry: number, exit: number, words: number, condition: number, needs: number][];
     scripts: [index: number, expression: string][];
     /** Watches of libraries, by their bases, and where they are read when that library has gone. */
     libraries: [base: string, ...Move][];
@@ -31,7 +31,8 @@ export class Extras {
     private readonly whenGone = new Map<string, Move[]>();
     private readonly setWatch: (index: number, watch: NativePointer) => void;
     private readonly setRecipe: (index: number, bytes: number, items: number, count: number, steps: NativePointer) => number;
-    private readonly addExtras: (entry: number, exit: number, words: number, captures: NativePointer) => number;
+    private readonly addExtras: (
+        entry: number, exit: number, words: number, condition: number, needs: number, captures: NativePointer) => number;
     private readonly setExtras: (count: number, functions: NativePointer, sets: NativePointer) => void;
     private readonly scripts: Scripts;
 
@@ -41,7 +42,7 @@ export class Extras {
         this.setRecipe = new NativeFunction(
             form.strobe_agent_set_recipe, "int", ["uint32", "uint32", "uint32", "uint32", "pointer"]);
         this.addExtras = new NativeFunction(
-            form.strobe_agent_add_extras, "uint32", ["uint32", "uint32", "uint32", "pointer"]);
+            form.strobe_agent_add_extras, "uint32", ["uint32", "uint32", "uint32", "uint32", "uint32", "pointer"]);
         this.setExtras = new NativeFunction(form.strobe_agent_set_extras, "void", ["uint32", "pointer", "pointer"]);
         this.scripts = new Scripts(form);
     }
@@ -61,8 +62,8 @@ export class Extras {
         this.move(request.moves);
         for (const [base, ...move] of request.libraries) this.whenGone.set(base, [...this.whenGone.get(base) ?? [], move]);
         place = memory.add(request.sizes[0] + request.sizes[1]);
-        return request.sets.map(([entry, exit, words]) => {
-            const number = this.addExtras(entry, exit, words, place);
+        return request.sets.map(([entry, exit, words, condition, needs]) => {
+            const number = this.addExtras(entry, exit, words, condition, needs, place);
             place = place.add((entry + exit) * CAPTURE.bytes);
             return number;
         });

@@ -7,7 +7,7 @@ one, without its reserved fields; `…_AT` has the offsets of its fields.
 from enum import IntEnum
 from struct import Struct
 
-ABI_VERSION = 4
+ABI_VERSION = 5
 ABI_OLDEST = 4
 MAGIC = 0x31424f5254530000
 HEADER_BYTES = 0x1000
@@ -151,8 +151,8 @@ THREAD = Struct("<QQII16s24x")
 THREAD_AT = {"start_ticks": 0, "end_ticks": 8, "pid": 16, "tid": 20, "name": 24}
 THREAD_STATE_VIEW = Struct("<II16xQQ24xQQQ40xI4x")
 THREAD_STATE_VIEW_AT = {"claimed": 0, "tid": 4, "busy_slot": 24, "idle": 32, "stack_low": 64, "stack_high": 72, "last_ticks": 80, "runs_script": 128}
-TOTALS = Struct("<IHB1xQQQQQQQQIIQQQQQQ128I")
-TOTALS_AT = {"function": 0, "thread_index": 4, "sampling": 6, "calls": 8, "exits": 16, "total_ticks": 24, "duration_ticks": 32, "self_ticks": 40, "min_ticks": 48, "max_ticks": 56, "window_start_ticks": 64, "window_calls": 72, "next_of_thread": 76, "unwound": 80, "exits_missed": 88, "sampled_out_enters": 96, "sampled_out_exits": 104, "lost_enters": 112, "lost_exits": 120, "histogram": 128}
+TOTALS = Struct("<IHB1xQQQQQQQQIIQQQQQQQQQ40x128I")
+TOTALS_AT = {"function": 0, "thread_index": 4, "sampling": 6, "calls": 8, "exits": 16, "total_ticks": 24, "duration_ticks": 32, "self_ticks": 40, "min_ticks": 48, "max_ticks": 56, "window_start_ticks": 64, "window_calls": 72, "next_of_thread": 76, "unwound": 80, "exits_missed": 88, "sampled_out_enters": 96, "sampled_out_exits": 104, "lost_enters": 112, "lost_exits": 120, "unheld_enters": 128, "unheld_exits": 136, "undecided": 144, "histogram": 192}
 TRAMPOLINE = Struct("<QQIIQQII4s4x8s")
 TRAMPOLINE_AT = {"entry": 0, "size": 8, "function": 16, "result": 20, "address": 24, "leads_to": 32, "skip": 40, "displaced": 44, "copies": 48, "original": 56}
 WATCH = Struct("<Q4qBBB21x")

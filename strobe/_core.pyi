@@ -352,6 +352,7 @@ def write_code(
     TimeoutError where a thread does not stop within some seconds.
     """
 
+RECIPE_CONSTANTS: dict[str, int]
 RECIPE_STEPS: dict[str, int]
 RECIPE_OPERATIONS: dict[str, int]
 RECIPE_STATUSES: dict[str, int]

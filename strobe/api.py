@@ -64,6 +64,7 @@ def launch(
     sampling: Sampling = "auto",
     watch: Sequence[str | Watch] = (),
     depth: int = 0,
+    where: str | None = None,
     keep: bool = False,
     missing_ok: bool = False,
     home: str | os.PathLike[str] | None = None,
@@ -73,7 +74,8 @@ def launch(
     `cwd` is where it runs (default: here), `env` adds to this process's environment, `stdin` is the text fed to the
     program, then end of file. `project_root` (default: `cwd`) says what @usercode is. `sampling` "off" keeps every
     event of hot functions. `watch`: variables that are read at each call and return, see `Call.watched`. `depth`, 0 to
-    10: how many structs within each other are recorded of what arguments and results lead to. `keep` leaves the
+    10: how many structs within each other are recorded of what arguments and results lead to. `where`: only calls are
+    recorded for which it holds when they begin ("cents < 0"); totals are those of all calls. `keep` leaves the
     session's data for `strobe query`. `missing_ok`: patterns of `trace` may match nothing, as those of a library
     that is loaded later do. `home` replaces STROBE_HOME.
 
@@ -93,7 +95,7 @@ def launch(
     try:
         watched = _watches(watch)
         session = manager.launch(
-            spec, trace, sampling, watch=watched, depth=depth, missing_ok=missing_ok, use_staged=False
+            spec, trace, sampling, watch=watched, depth=depth, where=where, missing_ok=missing_ok, use_staged=False
         )
         return ProgramSession(manager, session, keep, trace if missing_ok else ())
     except BaseException:
@@ -189,18 +191,21 @@ class ProgramSession:
         watch: Sequence[str | Watch] = (),
         unwatch: Sequence[str] = (),
         depth: int | None = None,
+        where: str | None = None,
         missing_ok: bool = False,
     ) -> TraceAnswer:
         """Adds and removes patterns and watches while it runs; says how many functions matched.
 
         `sampling`, `depth` None: as it was. `watch`: variables, or Watch of an address, an expression in JavaScript, or
         only some functions. `unwatch`: their names. What is wrong with one of several is in the answer's warnings.
+        `where`: of the functions of `add`, only calls are recorded for which it holds ("cents < 0"); totals are of all.
         `missing_ok`: patterns of `add` may match nothing. Else, where nothing of one can be recorded, raises
         StrobeError with the nearest names; the others are active then. TypeError for a text in place of a list.
         """
         for name, given in {"add": add, "remove": remove, "watch": watch, "unwatch": unwatch}.items():
             _check_list(name, given)
-        answer = self._session.trace(add, remove, sampling, watch=_watches(watch), unwatch=unwatch, depth=depth)
+        watched = _watches(watch)
+        answer = self._session.trace(add, remove, sampling, watch=watched, unwatch=unwatch, depth=depth, where=where)
         wanted = {text.strip() for text in add}
         if missing_ok:
             self._may_miss |= wanted

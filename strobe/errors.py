@@ -356,6 +356,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "'{expression}' cannot be read: {reason}.",
         "Valid: {valid}.",
     ),
+    "condition_failed": (Code.WATCH_FAILED, "'{what}' cannot decide which calls are recorded: {reason}.", ""),
     "no_such_root": (Code.READ_FAILED, "'{what}' means nothing here.", "There is {valid}."),
     "expression_wrong": (
         Code.VALIDATION_ERROR,

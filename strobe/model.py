@@ -368,6 +368,7 @@ class FunctionLoss:
     evicted: int
     sampled_out: int
     lost: int
+    unheld: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,7 +403,9 @@ class Totals:
     Times in ns over completed calls. `total_ns` counts each moment once: of a function its outermost calls where it
     calls itself, of a thread or file the own times of its functions together. `self_ns` is the time without traced
     callees, None where that is not known (`exact` is False). The others are of the durations of single calls.
-    `evicted`, `sampled_out` and `lost` count calls without their enter.
+    `evicted`, `sampled_out` and `lost` count calls without their enter. `unheld`: calls that were not recorded, as the
+    condition of their trace did not hold; `unheld_exits`: those of them that returned; `undecided`: those of them where
+    it asked for what could not be read.
     `exact` is False where they are added up from the events that were kept, as a time, duration or return value was
     asked for.
     """
@@ -423,6 +426,9 @@ class Totals:
     evicted: int = 0
     sampled_out: int = 0
     lost: int = 0
+    unheld: int = 0
+    unheld_exits: int = 0
+    undecided: int = 0
     exact: bool = True
 
 

@@ -32,7 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STROBE_ABI_VERSION 4u
+#define STROBE_ABI_VERSION 5u
 #define STROBE_ABI_OLDEST 4u               /* that can still be read */
 #define STROBE_MAGIC 0x31424f5254530000ull /* "\0\0STROB1", little endian */
 
@@ -245,6 +245,10 @@ struct strobe_totals {
     uint64_t sampled_out_exits;
     uint64_t lost_enters; /* records that found no chunk */
     uint64_t lost_exits;
+    uint64_t unheld_enters; /* records left out because the function's condition did not hold at the entry */
+    uint64_t unheld_exits;
+    uint64_t undecided; /* of unheld_enters: what the condition asks for could not be read */
+    uint64_t reserved1[5];
     uint32_t histogram[STROBE_HISTOGRAM_BUCKETS]; /* of durations in ticks; saturates */
 };
 
@@ -296,8 +300,8 @@ STROBE_STATIC_ASSERT(offsetof(struct strobe_header, next_ticket) == 256, "record
 STROBE_STATIC_ASSERT(offsetof(struct strobe_header, chunk_limit) == 320, "next_ticket has a cache line");
 STROBE_STATIC_ASSERT(sizeof(struct strobe_thread) == 64, "thread");
 STROBE_STATIC_ASSERT(sizeof(struct strobe_function_plan) == 8, "plan");
-STROBE_STATIC_ASSERT(sizeof(struct strobe_totals) == 640, "totals entry is 10 cache lines");
-STROBE_STATIC_ASSERT(offsetof(struct strobe_totals, histogram) == 128, "histogram after two cache lines");
+STROBE_STATIC_ASSERT(sizeof(struct strobe_totals) == 704, "totals entry is 11 cache lines");
+STROBE_STATIC_ASSERT(offsetof(struct strobe_totals, histogram) == 192, "histogram after three cache lines");
 STROBE_STATIC_ASSERT(sizeof(struct strobe_chunk) == 320, "chunk header");
 STROBE_STATIC_ASSERT(sizeof(struct strobe_record) == 16, "record");
 STROBE_STATIC_ASSERT(sizeof(struct strobe_capture) == 8, "capture");

@@ -103,6 +103,8 @@ py::dict named_steps() {
     steps["CALC"] = static_cast<int>(STROBE_RECIPE_CALC);
     steps["GO"] = static_cast<int>(STROBE_RECIPE_GO);
     steps["REQUIRE"] = static_cast<int>(STROBE_RECIPE_REQUIRE);
+    steps["TEST_TEXT"] = static_cast<int>(STROBE_RECIPE_TEST_TEXT);
+    steps["DATA"] = static_cast<int>(STROBE_RECIPE_DATA);
     steps["WHEN"] = static_cast<int>(STROBE_RECIPE_WHEN);
     steps["REPEAT"] = static_cast<int>(STROBE_RECIPE_REPEAT);
     steps["REPEAT_MANY"] = static_cast<int>(STROBE_RECIPE_REPEAT_MANY);
@@ -128,10 +130,32 @@ py::dict named_operations() {
     operations["RIGHT"] = static_cast<int>(STROBE_RECIPE_RIGHT);
     operations["EQUAL"] = static_cast<int>(STROBE_RECIPE_EQUAL);
     operations["LESS"] = static_cast<int>(STROBE_RECIPE_LESS);
+    operations["SIGNED_LESS"] = static_cast<int>(STROBE_RECIPE_SIGNED_LESS);
+    operations["SIGNED_DIVIDED"] = static_cast<int>(STROBE_RECIPE_SIGNED_DIVIDED);
+    operations["SIGNED_MODULO"] = static_cast<int>(STROBE_RECIPE_SIGNED_MODULO);
+    operations["SIGNED_RIGHT"] = static_cast<int>(STROBE_RECIPE_SIGNED_RIGHT);
+    operations["TO_DOUBLE"] = static_cast<int>(STROBE_RECIPE_TO_DOUBLE);
+    operations["DOUBLE_EQUAL"] = static_cast<int>(STROBE_RECIPE_DOUBLE_EQUAL);
+    operations["DOUBLE_LESS"] = static_cast<int>(STROBE_RECIPE_DOUBLE_LESS);
     operations["AND"] = static_cast<int>(STROBE_RECIPE_AND);
     operations["OR"] = static_cast<int>(STROBE_RECIPE_OR);
     operations["SELECT"] = static_cast<int>(STROBE_RECIPE_SELECT);
     return operations;
+}
+
+py::dict named_constants() {
+    py::dict constants;
+    constants["FROM_UNSIGNED"] = static_cast<int>(STROBE_RECIPE_FROM_UNSIGNED);
+    constants["FROM_SIGNED"] = static_cast<int>(STROBE_RECIPE_FROM_SIGNED);
+    constants["FROM_FLOAT"] = static_cast<int>(STROBE_RECIPE_FROM_FLOAT);
+    constants["TEXT_EQUALS"] = static_cast<int>(STROBE_RECIPE_TEXT_EQUALS);
+    constants["TEXT_STARTS"] = static_cast<int>(STROBE_RECIPE_TEXT_STARTS);
+    constants["TEXT_ENDS"] = static_cast<int>(STROBE_RECIPE_TEXT_ENDS);
+    constants["TEXT_CONTAINS"] = static_cast<int>(STROBE_RECIPE_TEXT_CONTAINS);
+    constants["MAX_LITERAL"] = static_cast<int>(STROBE_RECIPE_MAX_LITERAL);
+    constants["MAX_TEXT"] = static_cast<int>(STROBE_RECIPE_MAX_TEXT);
+    constants["MAX_NUMBERS"] = static_cast<int>(STROBE_RECIPE_MAX_NUMBERS);
+    return constants;
 }
 
 py::dict named_statuses() {
@@ -156,6 +180,7 @@ void add_recipe(py::module_& module) {
     module.def("write_memory", &write_rows, py::arg("pid"), py::arg("changes"));
     module.attr("RECIPE_STEPS") = named_steps();
     module.attr("RECIPE_OPERATIONS") = named_operations();
+    module.attr("RECIPE_CONSTANTS") = named_constants();
     module.attr("RECIPE_STATUSES") = named_statuses();
 }
 

@@ -56,6 +56,12 @@ uint32_t strobe_recipe_note(struct recipe_run* run, struct recipe_word of);
 
 /* Each does the step at run->at, if it is one of theirs: OK, or what ends the recipe. */
 uint32_t strobe_recipe_count(struct recipe_run* run, const struct strobe_recipe_step* step);
+/* texts.c: the step at run->at, TEST_TEXT, and its data. */
+uint32_t strobe_recipe_test_text(struct recipe_run* run, const struct strobe_recipe_step* step);
+/* doubles.c: without floating point, which the recorder may not touch. */
+uint64_t strobe_recipe_to_double(uint64_t number, uint64_t from);
+int strobe_recipe_double_equal(uint64_t left, uint64_t right);
+int strobe_recipe_double_less(uint64_t left, uint64_t right);
 uint32_t strobe_recipe_turn(struct recipe_run* run, const struct strobe_recipe_step* step);
 
 /* The recipe ends within its loops: their items say how far they came. */

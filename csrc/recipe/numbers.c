@@ -26,6 +26,19 @@ static uint64_t recipe_shifted(uint64_t left, uint64_t right, int is_left) {
     return is_left ? left << right : left >> right;
 }
 
+/* Towards zero, as C does; by -1 without the trap of the least number. */
+static uint64_t recipe_signed_divided(uint32_t operation, uint64_t left, uint64_t right) {
+    int is_quotient = operation == STROBE_RECIPE_SIGNED_DIVIDED;
+    if (right == ~(uint64_t)0) return is_quotient ? ~left + 1 : 0;
+    return (uint64_t)(is_quotient ? (int64_t)left / (int64_t)right : (int64_t)left % (int64_t)right);
+}
+
+/* Whether the second number may not be 0. */
+static int recipe_divides(uint32_t operation) {
+    return operation == STROBE_RECIPE_DIVIDED || operation == STROBE_RECIPE_MODULO ||
+           operation == STROBE_RECIPE_SIGNED_DIVIDED || operation == STROBE_RECIPE_SIGNED_MODULO;
+}
+
 /* Of two good numbers, the second not 0 where it divides. */
 static uint64_t recipe_combined(uint32_t operation, uint64_t left, uint64_t right) {
     switch (operation) {
@@ -52,6 +65,19 @@ static uint64_t recipe_combined(uint32_t operation, uint64_t left, uint64_t righ
             return left == right;
         case STROBE_RECIPE_LESS:
             return left < right;
+        case STROBE_RECIPE_SIGNED_LESS:
+            return (int64_t)left < (int64_t)right;
+        case STROBE_RECIPE_SIGNED_DIVIDED:
+        case STROBE_RECIPE_SIGNED_MODULO:
+            return recipe_signed_divided(operation, left, right);
+        case STROBE_RECIPE_SIGNED_RIGHT:
+            return right > 63 ? (left >> 63 ? ~(uint64_t)0 : 0) : (uint64_t)((int64_t)left >> right);
+        case STROBE_RECIPE_TO_DOUBLE:
+            return strobe_recipe_to_double(left, right);
+        case STROBE_RECIPE_DOUBLE_EQUAL:
+            return (uint64_t)strobe_recipe_double_equal(left, right);
+        case STROBE_RECIPE_DOUBLE_LESS:
+            return (uint64_t)strobe_recipe_double_less(left, right);
         default: /* AND, OR: the first one has not said it all */
             return right != 0;
     }
@@ -71,7 +97,7 @@ static uint32_t recipe_calculate(struct recipe_run* run, uint32_t operation) {
     } else if (left.status == STROBE_RECIPE_OK) {
         if (right.status != STROBE_RECIPE_OK) {
             left = right;
-        } else if ((operation == STROBE_RECIPE_DIVIDED || operation == STROBE_RECIPE_MODULO) && !right.value) {
+        } else if (recipe_divides(operation) && !right.value) {
             left.status = STROBE_RECIPE_BROKEN;
             left.step = run->at;
         } else {
@@ -181,6 +207,8 @@ uint32_t strobe_recipe_count(struct recipe_run* run, const struct strobe_recipe_
             return recipe_go(run);
         case STROBE_RECIPE_REQUIRE:
             return recipe_require(run);
+        case STROBE_RECIPE_TEST_TEXT:
+            return strobe_recipe_test_text(run, step);
         case STROBE_RECIPE_WHEN:
             return recipe_when(run, step);
         case STROBE_RECIPE_NOTE:

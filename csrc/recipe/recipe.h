@@ -40,17 +40,21 @@ enum {
     STROBE_RECIPE_READ_MANY, /* item: as many times operand bytes at place as the top number says, count at most */
     STROBE_RECIPE_NOTE,      /* item: the top number, in 8 bytes */
     /* numbers */
-    STROBE_RECIPE_CONSTANT, /* pushes operand */
-    STROBE_RECIPE_NUMBER,   /* pushes the number of width bytes at place + operand; signed where count is 1 */
-    STROBE_RECIPE_PLACE,    /* pushes place + operand */
-    STROBE_RECIPE_TURN,     /* pushes how many turns of the innermost loop there were before this one */
-    STROBE_RECIPE_SLOT,     /* pushes which slot, or key of its node, the innermost loop is at */
-    STROBE_RECIPE_PICK,     /* pushes the number that has count others above it */
-    STROBE_RECIPE_DROP,     /* takes the top number away */
-    STROBE_RECIPE_CALC,     /* takes two numbers, pushes what operation width makes of them; SELECT takes three */
-    STROBE_RECIPE_GO,       /* takes a number: place = that */
-    STROBE_RECIPE_REQUIRE,  /* takes a number: the place is bad where it is 0, or bad */
-    STROBE_RECIPE_WHEN,     /* takes a number: leaves out the count steps that follow where it is 0, or bad */
+    STROBE_RECIPE_CONSTANT,  /* pushes operand */
+    STROBE_RECIPE_NUMBER,    /* pushes the number of width bytes at place + operand; signed where count is 1 */
+    STROBE_RECIPE_PLACE,     /* pushes place + operand */
+    STROBE_RECIPE_TURN,      /* pushes how many turns of the innermost loop there were before this one */
+    STROBE_RECIPE_SLOT,      /* pushes which slot, or key of its node, the innermost loop is at */
+    STROBE_RECIPE_PICK,      /* pushes the number that has count others above it */
+    STROBE_RECIPE_DROP,      /* takes the top number away */
+    STROBE_RECIPE_CALC,      /* takes two numbers, pushes what operation width makes of them; SELECT takes three */
+    STROBE_RECIPE_GO,        /* takes a number: place = that */
+    STROBE_RECIPE_REQUIRE,   /* takes a number: the place is bad where it is 0, or bad */
+    STROBE_RECIPE_TEST_TEXT, /* pushes 1 where the text at place is like the `count` bytes of the next steps, DATA, else
+                                0; width: STROBE_RECIPE_TEXT_*. It ends at the first zero, after operand bytes at most;
+                                where that is 0, it has as many bytes as the top number says, which is taken away */
+    STROBE_RECIPE_DATA,      /* 8 bytes, in operand, of the step before */
+    STROBE_RECIPE_WHEN,      /* takes a number: leaves out the count steps that follow where it is 0, or bad */
     /* loops: what follows up to NEXT, count times at most; then the place is what it was before */
     STROBE_RECIPE_REPEAT,      /* count times, operand bytes further each time */
     STROBE_RECIPE_REPEAT_MANY, /* takes a number: the same as often as it says */
@@ -82,16 +86,31 @@ enum {
     STROBE_RECIPE_RIGHT,
     STROBE_RECIPE_EQUAL,
     STROBE_RECIPE_LESS,
+    STROBE_RECIPE_SIGNED_LESS, /* as the next four: of two's complement */
+    STROBE_RECIPE_SIGNED_DIVIDED,
+    STROBE_RECIPE_SIGNED_MODULO,
+    STROBE_RECIPE_SIGNED_RIGHT,
+    STROBE_RECIPE_TO_DOUBLE,    /* the first number as the bits of a double; the second says what it is:
+                                   STROBE_RECIPE_FROM_* */
+    STROBE_RECIPE_DOUBLE_EQUAL, /* of such bits, as the next one */
+    STROBE_RECIPE_DOUBLE_LESS,
     STROBE_RECIPE_AND,
     STROBE_RECIPE_OR,
     STROBE_RECIPE_SELECT
 };
+
+enum { STROBE_RECIPE_FROM_UNSIGNED = 0, STROBE_RECIPE_FROM_SIGNED, STROBE_RECIPE_FROM_FLOAT };
+
+/* How TEST_TEXT compares. */
+enum { STROBE_RECIPE_TEXT_EQUALS = 0, STROBE_RECIPE_TEXT_STARTS, STROBE_RECIPE_TEXT_ENDS, STROBE_RECIPE_TEXT_CONTAINS };
 
 enum {
     STROBE_RECIPE_MAX_NESTING = 64, /* of places that are kept */
     STROBE_RECIPE_MAX_LOOPS = 16,
     STROBE_RECIPE_MAX_NUMBERS = 32,
     STROBE_RECIPE_MAX_HEIGHT = 128,   /* of a tree */
+    STROBE_RECIPE_MAX_LITERAL = 64,   /* bytes that a text is compared with */
+    STROBE_RECIPE_MAX_TEXT = 65536,   /* bytes of a text that are looked at */
     STROBE_RECIPE_MAX_PIECES = 8,     /* of a value in registers, or on the stack */
     STROBE_RECIPE_MAX_STEPS = 1 << 20 /* that are executed; each pointer that a loop follows is one more */
 };

@@ -227,16 +227,18 @@ static uint32_t strobe_joined_needs(uint32_t one, uint32_t other) {
     return ((one | other) & ~(uint32_t)STROBE_NEEDS_STACK) | stack;
 }
 
-/* A new set; its number, 0 where there is no room for it. */
-uint32_t strobe_agent_add_extras(uint32_t enter_count, uint32_t exit_count, uint32_t most_words,
-                                 const struct strobe_capture* captures) {
+/* A new set; its number, 0 where there is no room for it. `condition`: a recipe, 0 for none; `condition_needs`: what it
+   needs, STROBE_NEEDS_*. */
+uint32_t strobe_agent_add_extras(uint32_t enter_count, uint32_t exit_count, uint32_t most_words, uint32_t condition,
+                                 uint32_t condition_needs, const struct strobe_capture* captures) {
     struct strobe_recorder* recorder = &strobe_recorder;
     uint32_t used = recorder->captures_used;
     uint32_t wanted = enter_count + exit_count;
     struct strobe_extras* extras = &recorder->extras[recorder->extras_used + 1];
     uint32_t index;
     if (recorder->extras_used + 1 >= STROBE_EXTRAS || used + wanted > STROBE_CAPTURE_CAPACITY) return 0;
-    extras->needs = 0;
+    extras->needs = (uint8_t)condition_needs;
+    extras->condition = (uint16_t)condition;
     for (index = 0; index < wanted; index++) {
         recorder->captures[used + index] = captures[index];
         if (captures[index].kind == STROBE_CAPTURE_RECIPE && captures[index].second == STROBE_ROLE_WATCH)

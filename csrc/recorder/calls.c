@@ -213,6 +213,24 @@ static STROBE_COLD int strobe_may_replace(const struct strobe_recorder* recorder
     return low > 0 && return_address <= callers[2 * low]; /* behind a call that ends the last function */
 }
 
+/* STROBE_FRAME_* of a call whose records are left out: it is sampled out, or its condition does not hold; else 0. What
+   the condition takes is none of the call's time. */
+static uint32_t strobe_leave_out(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                 const struct strobe_function_plan* plan, struct strobe_totals* totals, uint64_t* ticks,
+                                 uint32_t function, const uint64_t* registers, const uint64_t* slot) {
+    const struct strobe_extras* extras;
+    int holds;
+    if (strobe_sample_out(recorder, plan, totals, *ticks)) return STROBE_FRAME_SKIP;
+    extras = strobe_extras_of(recorder, function);
+    if (extras == NULL || extras->condition == 0) return 0;
+    holds = strobe_condition_holds(recorder, state, extras, registers, slot);
+    *ticks = strobe_next_ticks(recorder, state);
+    if (holds > 0) return 0;
+    totals->unheld_enters++;
+    if (holds < 0) totals->undecided++;
+    return STROBE_FRAME_SKIP | STROBE_FRAME_UNHELD;
+}
+
 /* Gives the stub on the slot, where the return is caught, else 0. */
 static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                    uint32_t function, uint64_t* slot, const uint64_t* registers, uint64_t resume) {
@@ -222,11 +240,11 @@ static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct stro
     const struct strobe_frame* top = state->depth > 0 ? &state->frames[state->depth - 1] : NULL;
     /* the slot already holds the stub of the frame above: reached by a jump, not by a call */
     int jumped = catchable && top != NULL && top->slot == (uint64_t)slot;
-    uint32_t tail = jumped ? (top->flags & ~STROBE_FRAME_SKIP) + STROBE_FRAME_TAIL : 0;
+    uint32_t tail = jumped ? (top->flags & ~(STROBE_FRAME_SKIP | STROBE_FRAME_UNHELD)) + STROBE_FRAME_TAIL : 0;
     uint32_t flags;
     struct strobe_totals* totals;
     uint64_t ticks;
-    int skip = 0;
+    uint32_t skip = 0;
     if (jumped && top->function == function && (plan->flags & STROBE_PLAN_LOOPS_TO_ENTRY)) return 0;
     if (tail > STROBE_FRAME_TAIL * STROBE_TAIL_CHAIN) catchable = 0; /* functions that jump to each other for ever */
     if (plan->flags & (STROBE_PLAN_ENTRY_ONLY | STROBE_PLAN_CALLER))
@@ -237,13 +255,13 @@ static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct stro
     if (totals == NULL) {
         strobe_fetch_add64(&recorder->header->lost_no_totals, 1);
     } else {
-        skip = strobe_sample_out(recorder, plan, totals, ticks);
+        skip = strobe_leave_out(recorder, state, plan, totals, &ticks, function, registers, slot);
         if (totals->sampling) flags |= STROBE_FLAG_SAMPLED;
         if (!catchable) totals->exits_missed++;
     }
     if (!skip) ticks = strobe_write_enter(recorder, state, totals, function, flags, ticks, slot, registers);
     if (!catchable) return 0;
-    strobe_push_frame(state, totals, slot, function, ticks, tail | (skip ? STROBE_FRAME_SKIP : 0), resume);
+    strobe_push_frame(state, totals, slot, function, ticks, tail | (uint32_t)skip, resume);
     return *slot;
 }
 
@@ -314,7 +332,7 @@ static void strobe_record_return(struct strobe_recorder* recorder, struct strobe
     if (state->depth > 0) frame[-1].callee_ticks += duration;
     if (totals != NULL) {
         strobe_totals_add_duration(totals, frame, duration);
-        if (frame->flags & STROBE_FRAME_SKIP) totals->sampled_out_exits++;
+        strobe_count_skipped_exit(totals, frame->flags);
     }
     if (!(frame->flags & STROBE_FRAME_SKIP)) strobe_write_exit(recorder, state, totals, frame, ticks, returned);
 }

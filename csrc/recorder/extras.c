@@ -246,6 +246,31 @@ static struct strobe_kept* strobe_kept_of(const struct strobe_recorder* recorder
     return kept;
 }
 
+int strobe_condition_holds(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                           const struct strobe_extras* extras, const uint64_t* registers, const uint64_t* slot) {
+    const struct strobe_stored_recipe* recipe = &recorder->recipes[extras->condition];
+    struct strobe_kept* kept = strobe_kept_of(recorder, state, extras, 0, registers, slot);
+    struct strobe_own_memory memory;
+    struct strobe_recipe_output output;
+    uint64_t number = 0;
+    memory.recorder = recorder;
+    memory.state = state;
+    memory.may_touch = strobe_may_touch_here(recorder, state);
+    output.bytes = (uint8_t*)&number;
+    output.capacity = sizeof number;
+    output.used = 0;
+    output.items = state->scratch_items;
+    output.item_capacity = 1;
+    output.item_count = 0;
+    output.most_steps = STROBE_EXTRA_STEPS;
+    if (strobe_recipe_run_on(&state->machine, recorder->recipe_steps + recipe->first_step, recipe->step_count, 0,
+                             kept != NULL ? &kept->passed : NULL, strobe_read_own, &memory,
+                             &output) != STROBE_RECIPE_OK ||
+        output.item_count != 1 || state->scratch_items[0].status != STROBE_RECIPE_OK)
+        return -1;
+    return number != 0;
+}
+
 uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
                                const uint64_t* slot, uint64_t* out) {

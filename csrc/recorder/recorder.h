@@ -64,9 +64,10 @@
 #define STROBE_SCRATCH_BYTES 4096u
 #define STROBE_SCRATCH_ITEMS 128u
 
-#define STROBE_FRAME_SKIP 1u /* the entry was sampled out, so the exit is too */
+#define STROBE_FRAME_SKIP 1u   /* the entry was not recorded, so the exit is not either */
+#define STROBE_FRAME_UNHELD 2u /* with SKIP: its condition did not hold; else it was sampled out */
 #define STROBE_FRAME_TAIL                                                                       \
-    2u /* times the number of frames below that jumped to one another, and return with this one \
+    4u /* times the number of frames below that jumped to one another, and return with this one \
         */
 #define STROBE_TAIL_CHAIN 64u
 
@@ -155,8 +156,9 @@ struct strobe_extras {
     uint16_t most_words; /* that either of them may give; two for each capture at least */
     uint8_t enter_count;
     uint8_t exit_count;
-    uint8_t needs; /* STROBE_NEEDS_* of all captures */
-    uint8_t reserved[3];
+    uint8_t needs; /* STROBE_NEEDS_* of all captures, and of the condition */
+    uint8_t reserved;
+    uint16_t condition; /* the recipe whose number decides whether a call is recorded; 0: each is */
 };
 
 /* What was passed to the call of a frame: once a thread's STROBE_FRAMES are open, the next call has a place as well. */
@@ -326,6 +328,10 @@ uint64_t strobe_source(uint32_t source, const uint64_t* registers, const uint64_
 uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
                                const uint64_t* slot, uint64_t* out);
+/* At the entry, of a set with a condition: 1 where it holds, 0 where it does not, -1 where what it asks for cannot be
+   read. */
+int strobe_condition_holds(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                           const struct strobe_extras* extras, const uint64_t* registers, const uint64_t* slot);
 /* By form: calls it with all of the CPU's registers kept for the program. */
 uint64_t strobe_call_script(strobe_script_function* script, uint64_t number, const uint64_t* registers,
                             const uint64_t* slot, void* out);
@@ -459,6 +465,14 @@ static inline struct strobe_totals* strobe_totals_of(struct strobe_recorder* rec
     uint32_t index = state->totals_index[function];
     if (STROBE_UNLIKELY(index == 0)) return strobe_totals_begin(recorder, state, function);
     return &recorder->totals[index];
+}
+
+static inline void strobe_count_skipped_exit(struct strobe_totals* totals, uint32_t flags) {
+    if (!(flags & STROBE_FRAME_SKIP)) return;
+    if (flags & STROBE_FRAME_UNHELD)
+        totals->unheld_exits++;
+    else
+        totals->sampled_out_exits++;
 }
 
 static inline uint64_t strobe_ticks(const struct strobe_recorder* recorder) {

@@ -1,5 +1,8 @@
 // The interpreter of recipes step by step, and over recipes that make no sense.
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <iterator>
 #include <random>
 
 extern "C" {
@@ -177,6 +180,127 @@ void what_was_passed_is_read() {
     CHECK_EQUAL(of_call(&passed, 9, 0).status, STROBE_RECIPE_MALFORMED);
 }
 
+std::uint64_t calculated(int operation, std::uint64_t left, std::uint64_t right) {
+    Memory memory;
+    const auto constant_of = [](std::uint64_t number) { return constant(static_cast<std::int64_t>(number)); };
+    const std::string item =
+        run(memory, {constant_of(left), constant_of(right), calc(operation), kNote, kDrop, kEnd}).items;
+    std::uint64_t value = 0, at = 0;
+    std::istringstream bytes(item.substr(item.find(':') + 1));
+    for (std::string byte; at < 8 && bytes >> byte; at++) value |= std::stoull(byte, nullptr, 16) << 8 * at;
+    return value;
+}
+
+template <typename To, typename From>
+To bits_of(From value) {
+    To bits = 0;
+    std::memcpy(&bits, &value, sizeof value);
+    return bits;
+}
+
+// Compared with what the CPU makes of them.
+void floating_point_numbers_are_compared() {
+    std::mt19937_64 random(11);
+    const double special[] = {0.0,    -0.0,   1.0,      -1.0,      0.1, 1e300,
+                              -1e300, 5e-324, INFINITY, -INFINITY, NAN, 9007199254740993.0};
+    for (int round = 0; round < 20000; round++) {
+        const auto pick = [&] {
+            const std::uint64_t number = random();
+            if (number % 3 == 0) return special[number / 3 % std::size(special)];
+            if (number % 3 == 1) return static_cast<double>(static_cast<std::int64_t>(random() >> (number / 3 % 60)));
+            double value = 0;
+            const std::uint64_t bits = random();
+            std::memcpy(&value, &bits, 8);
+            return value;
+        };
+        const double left = pick(), right = round % 7 ? pick() : left;
+        const auto one = bits_of<std::uint64_t>(left), other = bits_of<std::uint64_t>(right);
+        CHECK_EQUAL(calculated(STROBE_RECIPE_DOUBLE_LESS, one, other), std::uint64_t{left < right});
+        CHECK_EQUAL(calculated(STROBE_RECIPE_DOUBLE_EQUAL, one, other), std::uint64_t{left == right});
+        float narrow = 0;
+        const auto narrow_bits = static_cast<std::uint32_t>(random());
+        std::memcpy(&narrow, &narrow_bits, 4);
+        if (narrow == narrow)
+            CHECK_EQUAL(calculated(STROBE_RECIPE_TO_DOUBLE, narrow_bits, STROBE_RECIPE_FROM_FLOAT),
+                        bits_of<std::uint64_t>(static_cast<double>(narrow)));
+        const std::uint64_t number = random() >> random() % 64;
+        CHECK_EQUAL(calculated(STROBE_RECIPE_TO_DOUBLE, number, STROBE_RECIPE_FROM_UNSIGNED),
+                    bits_of<std::uint64_t>(static_cast<double>(number)));
+        CHECK_EQUAL(calculated(STROBE_RECIPE_TO_DOUBLE, number, STROBE_RECIPE_FROM_SIGNED),
+                    bits_of<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(number))));
+    }
+}
+
+void signed_numbers_are_calculated_with() {
+    const auto of = [](std::int64_t number) { return static_cast<std::uint64_t>(number); };
+    CHECK_EQUAL(calculated(STROBE_RECIPE_SIGNED_LESS, of(-1), 0), 1U);
+    CHECK_EQUAL(calculated(STROBE_RECIPE_SIGNED_LESS, 0, of(-1)), 0U);
+    CHECK_EQUAL(calculated(STROBE_RECIPE_SIGNED_DIVIDED, of(-7), 2), of(-3));
+    CHECK_EQUAL(calculated(STROBE_RECIPE_SIGNED_MODULO, of(-7), 2), of(-1));
+    CHECK_EQUAL(calculated(STROBE_RECIPE_SIGNED_DIVIDED, of(INT64_MIN), of(-1)), of(INT64_MIN));
+    CHECK_EQUAL(calculated(STROBE_RECIPE_SIGNED_MODULO, of(INT64_MIN), of(-1)), 0U);
+    CHECK_EQUAL(calculated(STROBE_RECIPE_SIGNED_RIGHT, of(-8), 1), of(-4));
+    CHECK_EQUAL(calculated(STROBE_RECIPE_SIGNED_RIGHT, of(-8), 100), of(-1));
+    CHECK_EQUAL(calculated(STROBE_RECIPE_SIGNED_RIGHT, 8, 100), 0U);
+    Memory memory;
+    CHECK_EQUAL(run(memory, {constant(1), constant(0), calc(STROBE_RECIPE_SIGNED_DIVIDED), kNote, kDrop, kEnd})
+                    .items.substr(2, 1),
+                "5");  // BROKEN
+}
+
+// The steps that compare the text at an address; `length` -1: up to its first zero, `most` bytes at most.
+std::string compared(Memory& memory, std::int64_t address, int how, const std::string& literal,
+                     std::int64_t length = -1, std::int64_t most = 4096) {
+    std::vector<strobe_recipe_step> steps{base(address)};
+    if (length >= 0) steps.push_back(constant(length));
+    steps.push_back(
+        step(STROBE_RECIPE_TEST_TEXT, static_cast<std::uint32_t>(literal.size()), length < 0 ? most : 0, how));
+    for (std::size_t at = 0; at < literal.size(); at += 8) {
+        std::int64_t word = 0;
+        std::memcpy(&word, literal.data() + at, std::min<std::size_t>(8, literal.size() - at));
+        steps.push_back(step(STROBE_RECIPE_DATA, 0, word));
+    }
+    steps.insert(steps.end(), {kNote, kDrop, kEnd});
+    const Result result = run(memory, steps);
+    if (result.status != STROBE_RECIPE_OK) return "status " + std::to_string(result.status);
+    const std::size_t colon = result.items.find(':');
+    const std::string status = result.items.substr(result.items.find(' ') + 1, 1);
+    return status == "0" ? result.items.substr(colon + 2, 1) : "bad " + status;
+}
+
+void texts_are_compared() {
+    Memory memory;
+    const std::string text = "a longer text with odd ends, of seventy characters or so, and aab aaab";
+    memory.put(0x1000, text.c_str());
+    memory.put(0x10fc, "wxyz");
+    for (std::int64_t length : {std::int64_t{-1}, static_cast<std::int64_t>(text.size())}) {
+        CHECK_EQUAL(compared(memory, 0x1000, STROBE_RECIPE_TEXT_EQUALS, text.substr(0, 60), length), "0");
+        CHECK_EQUAL(compared(memory, 0x1000, STROBE_RECIPE_TEXT_STARTS, "a longer", length), "1");
+        CHECK_EQUAL(compared(memory, 0x1000, STROBE_RECIPE_TEXT_STARTS, "a longeR", length), "0");
+        CHECK_EQUAL(compared(memory, 0x1000, STROBE_RECIPE_TEXT_ENDS, "aaab", length), "1");
+        CHECK_EQUAL(compared(memory, 0x1000, STROBE_RECIPE_TEXT_ENDS, "aaaa", length), "0");
+        CHECK_EQUAL(compared(memory, 0x1000, STROBE_RECIPE_TEXT_CONTAINS, "aaab", length), "1");
+        CHECK_EQUAL(compared(memory, 0x1000, STROBE_RECIPE_TEXT_CONTAINS, "and aab a", length), "1");
+        CHECK_EQUAL(compared(memory, 0x1000, STROBE_RECIPE_TEXT_CONTAINS, "aaaab", length), "0");
+        CHECK_EQUAL(compared(memory, 0x1000, STROBE_RECIPE_TEXT_CONTAINS, "", length), "1");
+        CHECK_EQUAL(compared(memory, 0x1000, STROBE_RECIPE_TEXT_EQUALS, "", length), "0");
+    }
+    CHECK_EQUAL(compared(memory, 0x1000, STROBE_RECIPE_TEXT_EQUALS, "a long", 6), "1");
+    CHECK_EQUAL(compared(memory, 0x1000, STROBE_RECIPE_TEXT_EQUALS, "a long", -1, 6), "1");  // an array that is full
+    CHECK_EQUAL(compared(memory, 0x1000, STROBE_RECIPE_TEXT_EQUALS, "", 0), "1");
+    CHECK_EQUAL(compared(memory, 0x10fc, STROBE_RECIPE_TEXT_EQUALS, "wxyz"), "bad 2");  // memory ends before a zero
+    CHECK_EQUAL(compared(memory, 0x10fc, STROBE_RECIPE_TEXT_CONTAINS, "z", 8), "bad 2");
+    CHECK_EQUAL(compared(memory, 0x10fc, STROBE_RECIPE_TEXT_CONTAINS, "q", 8), "bad 2");
+    CHECK_EQUAL(compared(memory, 0x4000, STROBE_RECIPE_TEXT_EQUALS, "x", 1), "bad 2");
+    CHECK_EQUAL(compared(memory, 0x1000, STROBE_RECIPE_TEXT_EQUALS, "x", std::int64_t{1} << 40), "bad 2");
+    CHECK_EQUAL(run(memory, {base(0x1000), step(STROBE_RECIPE_TEST_TEXT, 9, 10, 0), kEnd}).status,
+                STROBE_RECIPE_MALFORMED);
+    CHECK_EQUAL(
+        run(memory, {base(0x1000), step(STROBE_RECIPE_TEST_TEXT, 1, 0, 0), step(STROBE_RECIPE_DATA), kEnd}).status,
+        STROBE_RECIPE_MALFORMED);
+    CHECK_EQUAL(run(memory, {step(STROBE_RECIPE_DATA), kEnd}).status, STROBE_RECIPE_MALFORMED);
+}
+
 void nonsense_is_refused() {
     Memory memory;
     const std::uint32_t malformed = STROBE_RECIPE_MALFORMED;
@@ -266,6 +390,9 @@ int main() {
     what_is_required_decides_whether_the_place_is_good();
     virtual_bases();
     what_was_passed_is_read();
+    signed_numbers_are_calculated_with();
+    floating_point_numbers_are_compared();
+    texts_are_compared();
     nonsense_is_refused();
     random_recipes_end();
     return strobe::test::verdict();

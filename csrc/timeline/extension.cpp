@@ -13,7 +13,7 @@
  *       the recorder's exact totals, a row per function_id and thread_index: calls, exits, unwound, exits_missed,
  *       total_ns, min_ns, max_ns, sampled_out_enters, sampled_out_exits, lost_enters, lost_exits, histogram (128 u32),
  *       ns_per_tick, self_ns (null in strobe_kept_totals), duration_ns_sum, own_ns (self_ns, of kept calls without the
- *       kept ones within them)
+ *       kept ones within them), unheld_enters, unheld_exits, undecided (calls whose condition did not hold)
  *   strobe_quantile(histogram, q, min_ns, max_ns, ns_per_tick)
  *       aggregate over histograms: ns, interpolated in the bucket, within the exact least and greatest
  *   strobe_numbers(number)      aggregate: a sorted blob of u64, as `hosts` takes it

@@ -12,9 +12,10 @@ namespace strobe::timeline {
     "function_id integer, thread_index integer, calls integer, exits integer, unwound integer,"              \
     " exits_missed integer, total_ns integer, min_ns integer, max_ns integer, sampled_out_enters integer,"   \
     " sampled_out_exits integer, lost_enters integer, lost_exits integer, histogram blob, ns_per_tick real," \
-    " self_ns integer, duration_ns_sum integer, own_ns integer"
+    " self_ns integer, duration_ns_sum integer, own_ns integer, unheld_enters integer,"                      \
+    " unheld_exits integer, undecided integer"
 
-constexpr int kTotalsColumns = 18;
+constexpr int kTotalsColumns = 21;
 
 // self_ticks where it is not known: events that were kept do not say who called whom.
 constexpr uint64_t kUnknownTicks = UINT64_MAX;
@@ -70,6 +71,12 @@ inline void totals_column(sqlite3_context* context, int column, const TotalsRow&
             return duration(row.duration_ticks);
         case 17:
             return duration(all.own_ticks);
+        case 18:
+            return integer(row.unheld_enters);
+        case 19:
+            return integer(row.unheld_exits);
+        case 20:
+            return integer(row.undecided);
         default:
             return;
     }

@@ -23,16 +23,20 @@ from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.select.patterns import matching, parse_all
 
 if TYPE_CHECKING:  # only where something is watched or followed
+    from strobe.session.call_conditions import Conditions
     from strobe.session.call_watches import CallCaptures
     from strobe.session.deep import Followed, Following
     from strobe.session.watches import CompiledWatch
     from strobe.symbols.calls.signature import CallValues, SignatureTypes
+    from strobe.symbols.select.patterns import Pattern
+    from strobe.values.conditions import Condition
     from strobe.values.lookup.scope import Scope
 
 _MAX_WORDS = 800  # of a record's 1,023, beside what its function's own captures take; what finds no room says so
 _LAST_ID = 65_534
 _MANY = 500  # functions
 _SHOWN_FUNCTIONS = 3
+_CONDITION_BYTES = 8  # the number that it gives
 _UNKNOWN_CALL = "it is not known what the function is given and gives back: the compiler has changed it."
 
 
@@ -45,6 +49,11 @@ class _Set:
     followed: tuple[tuple[bytes, ...], tuple[bytes, ...]]
     followed_words: int
     words: int  # the most that either of them gives
+    condition: Condition | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.words and self.condition is None
 
     @property
     def follows(self) -> bool:
@@ -119,6 +128,8 @@ class Extras:
         self._watches: dict[str, CompiledWatch] = {}
         self._functions: dict[str, set[tuple[str, int]]] = {}  # of the watches that are not for all
         self._gone: dict[str, str] = {}  # watches of libraries that were unloaded, and why they were not found again
+        self._conditions: Conditions | None = None  # made when there is one
+        self._condition_scope: Callable[[], AbstractContextManager[Scope]] | None = None
         self._calls: dict[str, _CallWatch] = {}  # watches of variables that may be of a call
         self._followed_functions = 0
         self.depth = 0
@@ -136,6 +147,29 @@ class Extras:
             self._followed_functions = 0
             self._following = _following(depth, self._project_root) if depth else None
             self.generation += 1
+
+    def record_where(
+        self, patterns: Sequence[str], where: str | None, scope: Callable[[], AbstractContextManager[Scope]]
+    ) -> None:
+        """Of the functions that these patterns mean, only calls for which it holds are recorded; None: all. Raises
+        condition_failed."""
+        if self._conditions is None:
+            if where is None:
+                return
+            from strobe.session.call_conditions import Conditions
+
+            self._conditions = Conditions()
+        self._condition_scope = scope
+        self._conditions.set(patterns, where)
+
+    def check_conditions(self) -> None:
+        """Raises condition_failed for one that means something in no function that it is for."""
+        if self._conditions is not None:
+            self._conditions.check()
+
+    def has_condition(self, function: FunctionSymbol) -> bool:
+        """Whether one decides which of the function's calls are recorded: then none is left out by sampling."""
+        return self._conditions is not None and self._conditions.of(function) is not None
 
     def add(self, spec: Watch, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
         """One of the same name is replaced. Raises what a read of it raises, watch_failed, too_many_watches."""
@@ -221,8 +255,10 @@ class Extras:
         self._send(pending)
         self._watches[before.spec.name] = replace(found, patterns=before.patterns)
 
-    def find_functions(self, modules: Sequence[ModuleSymbols]) -> None:
-        """Which functions watches are for, now that these modules are loaded."""
+    def find_functions(self, modules: Sequence[ModuleSymbols], patterns: Sequence[Pattern]) -> None:
+        """Which functions watches, and conditions of these patterns, are for, now that these modules are loaded."""
+        if self._conditions is not None and self._conditions.find_functions(patterns, modules):
+            self.generation += 1
         for name, watch in self._watches.items():
             if not watch.patterns:
                 continue
@@ -249,8 +285,10 @@ class Extras:
         """For each function the number of its set; 0: nothing more is recorded of it. `known_types` gives the types of
         each one's signature, None where they cannot be read any more: then what was followed stays, by `before`, the
         numbers of the sets that they have. `known_values`: what calls are given, in the same way."""
-        if self._following is None and not self._watches:
+        if self._following is None and not self._watches and self._conditions is None:
             return [0] * len(functions)
+        if self._conditions is not None and self._condition_scope is not None:
+            self._conditions.compile(functions, known_values, self._condition_scope, sees_vectors=self._sees_vectors)
         for name, call in self._calls.items():
             self._find_in_calls(self._watches[name], call, functions, known_values)
         types = None if self._following is None else known_types()
@@ -260,8 +298,8 @@ class Extras:
         else:
             sets = [self._set_of(*item) for item in zip(functions, types, strict=True)]
         self._followed_functions += sum(item.follows for item in sets)
-        self._make([item for item in dict.fromkeys(sets) if item.words and item not in self._sets])
-        return [self._sets[item] if item.words else 0 for item in sets]
+        self._make([item for item in dict.fromkeys(sets) if not item.is_empty and item not in self._sets])
+        return [0 if item.is_empty else self._sets[item] for item in sets]
 
     def warnings(self) -> list[str]:
         """What users should know about watches and recorded depth, one sentence or two each."""
@@ -289,6 +327,8 @@ class Extras:
                 f"Watches in JavaScript ({', '.join(scripts)}) take microseconds at each call. These count in "
                 "the durations and self times of the calling functions."
             )
+        if self._conditions is not None:
+            found += self._conditions.warnings()
         for name, call in self._calls.items():
             for reason, functions_of in call.problems.items():
                 found.append(f"Watch '{name}' is not read in {_some(functions_of)}: {reason}")
@@ -302,7 +342,9 @@ class Extras:
             return
         for item in sets:
             entry, leave = item.followed
-            self._pending.request.add_set((*item.watches[0], *entry), (*item.watches[1], *leave), item.words)
+            condition, needs = (0, 0) if item.condition is None else self._condition_recipe(item.condition)
+            captures = (*item.watches[0], *entry), (*item.watches[1], *leave)
+            self._pending.request.add_set(*captures, item.words, condition, needs)
         pending, self._pending = self._pending, Pending()
         numbers = self._send(pending)
         if 0 in numbers:
@@ -341,7 +383,8 @@ class Extras:
             words += watch.words if own is None else own.words
         watches = tuple(filter(None, entry)), tuple(filter(None, leave))
         # what is watched was asked for by name, so it comes first
-        return _Set(watches, followed, followed_words, min(words, _MAX_WORDS))
+        condition = None if self._conditions is None else self._conditions.of(function)
+        return _Set(watches, followed, followed_words, min(words, _MAX_WORDS), condition)
 
     def _is_for(self, name: str, function: FunctionSymbol) -> bool:
         """Whether the watch of that name is read in the function's calls."""
@@ -410,13 +453,18 @@ class Extras:
         described = f'{{"shape":{item.described},{about[1:]}'
         return self._known_recipe(item.code, item.bytes, item.items, described)
 
+    def _condition_recipe(self, condition: Condition) -> tuple[int, int]:
+        """Its number, and what it needs of a call."""
+        return self._known_recipe(condition.code, _CONDITION_BYTES, 1, ""), condition.needs
+
     def _known_recipe(self, code: bytes, size: int, items: int, described: str) -> int:
         """Its number; a new one is pending."""
         known = self._recipes.get((code, described))
         if known is None:
             known = self._recipes[code, described] = self._new_id()
             self._pending.request.add_recipe(known, code, size, items)
-            self._pending.descriptions[known] = described
+            if described:
+                self._pending.descriptions[known] = described
         return known
 
 

@@ -222,7 +222,7 @@ class Hooks:
     def _select(self, modules: Sequence[LoadedModule]) -> list[TracedModule]:
         """The system's runtime libraries are read only when a pattern asks for one, or when one matched nothing."""
         traced = self._matching(modules)
-        self.extras.find_functions(_symbols(traced))
+        self.extras.find_functions(_symbols(traced), list(self.patterns.values()))
         return traced
 
     def _matching(self, modules: Sequence[LoadedModule]) -> list[TracedModule]:
@@ -303,9 +303,12 @@ class Hooks:
         returns = self._callers.returns(module, found)
         generation = self.extras.generation
         return [
-            _Hook(function_id, item, plan_of(item, self.sampling, number, mode), False, generation, mode)
+            _Hook(function_id, item, plan_of(item, self._sampling_of(item), number, mode), False, generation, mode)
             for (function_id, item), number, mode in zip(functions.items(), numbers, returns, strict=True)
         ]
+
+    def _sampling_of(self, function: FunctionSymbol) -> Sampling:
+        return "off" if self.extras.has_condition(function) else self.sampling
 
     def _note_placed(
         self, base: int, hooks: Sequence[_Hook], answers: Sequence[Refusal], arrived_ticks: int | None
@@ -373,7 +376,7 @@ class Hooks:
         for key in keys:
             hook = self._hooks[key]
             number = numbers.get(key, hook.plan.extras)
-            plan = plan_of(hook.function, self.sampling, number, hook.returns)
+            plan = plan_of(hook.function, self._sampling_of(hook.function), number, hook.returns)
             if not hook.enabled or plan != hook.plan:
                 changed[key] = plan
             else:

@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -167,6 +167,7 @@ class LiveSession(Session):
         watch: Sequence[Watch] = (),
         unwatch: Sequence[str] = (),
         depth: int | None = None,
+        where: str | None = None,
     ) -> TraceAnswer:
         project_root = self.record().project_root
         added = {pattern.text: pattern for pattern in parse_all(add, project_root)}
@@ -176,12 +177,15 @@ class LiveSession(Session):
             if any(pattern.kind != "lib" for pattern in added.values()):
                 self._check_program()
             kept = {text: item for text, item in self.hooks.patterns.items() if text not in remove}
+            self.hooks.extras.record_where([*remove, *added], where, self._scope)
             self.hooks.patterns = {**kept, **added}
             self.hooks.sampling = sampling or self.hooks.sampling
             if depth is not None:
                 self.hooks.extras.follow(depth)
             warnings += self._change_watches(watch, unwatch, is_all=not (add or remove or unwatch))
             self._apply()
+            if where is not None:
+                self._check_conditions(added)
             warnings += self._drop_unread(watch, is_all=not (add or remove or unwatch))
             unread = [f"Watch '{name}' is not read so far: {why}" for name, why in self.hooks.extras.unread().items()]
             found = [*warnings, *self.hooks.warnings(), *unread]
@@ -207,6 +211,16 @@ class LiveSession(Session):
                 raise first
             raise failure("watch_failed", what=watch[0].name, reason=first.message.rstrip("."), hint=first.next_step)
         return problems
+
+    def _check_conditions(self, added: Collection[str]) -> None:
+        """Takes back the patterns that were just added where their condition means nothing."""
+        try:
+            self.hooks.extras.check_conditions()
+        except StrobeError:
+            self.hooks.patterns = {text: one for text, one in self.hooks.patterns.items() if text not in added}
+            self.hooks.extras.record_where([*added], None, self._scope)
+            self._apply()
+            raise
 
     def check_watches(self, watch: Sequence[Watch]) -> None:
         """Raises watch_failed for one that means nothing, unless it has patterns of its own: a library that is loaded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from strobe import _core, config
@@ -52,6 +52,7 @@ class SessionManager:
         *,
         watch: Sequence[Watch] = (),
         depth: int | None = None,
+        where: str | None = None,
         missing_ok: bool = True,
         watches_ok: bool = False,
         use_staged: bool = True,
@@ -60,10 +61,11 @@ class SessionManager:
         """Starts a program, or attaches to `spec.pid`, with the patterns and, where `use_staged`, those that are staged
         for its project root; they stay so.
 
-        `missing_ok` False: each of `patterns` must give something to record. `watches_ok`: what is wrong with one of
-        `watch` is a warning. `check` is called before the program runs; where it raises, there is no session. Raises
-        what `program.resolve` raises, invalid_pattern, nothing_traced, watch_failed, launch_failed, attach_refused,
-        recorded_already; leaves nothing then.
+        `where`: only calls of `patterns` are recorded for which it holds. `missing_ok` False: each of them must give
+        something to record. `watches_ok`: what is wrong with one of `watch` is a warning. `check` is called before the
+        program runs; where it raises, there is no session. Raises what `program.resolve` raises, invalid_pattern,
+        nothing_traced, watch_failed, condition_failed, launch_failed, attach_refused, recorded_already; leaves nothing
+        then.
         """
         project_root = _absolute(spec.project_root)
         staged = self._store.staged(project_root) if project_root and use_staged else None
@@ -87,8 +89,13 @@ class SessionManager:
                 with _as_warning(warnings, watches_ok):
                     session.trace(watch=[one])
             if wanted or staged or depth is not None:
+                conditions = (staged.conditions if staged else {}) | dict.fromkeys(patterns, where)
+                *before, last = _by_condition(wanted, conditions) or [((), None)]
+                for chosen, condition in before:
+                    session.trace(add=chosen, where=condition)
                 session.launch_answer = session.trace(
-                    add=wanted,
+                    add=last[0],
+                    where=last[1],
                     sampling=sampling or (_sampling(staged) if staged else None),
                     watch=staged.watches if staged else (),
                     depth=depth if depth is not None or staged is None else staged.depth,
@@ -164,6 +171,7 @@ class SessionManager:
         watch: Sequence[Watch] = (),
         unwatch: Sequence[str] = (),
         depth: int | None = None,
+        where: str | None = None,
     ) -> TraceAnswer:
         """Stages patterns and watches for the next launch of a project root. Raises invalid_pattern."""
         root = _absolute(project_root)
@@ -185,7 +193,14 @@ class SessionManager:
         watches, problems = staged_watches(staged.watches if staged else (), watch, unwatch)
         kept_depth = depth if depth is not None else staged.depth if staged else None
         kept_sampling = sampling or (_sampling(staged) if staged else "auto")
-        self._store.stage(root, StagedTraces(tuple(patterns), kept_sampling, tuple(watches), kept_depth))
+        conditions = {text: own for text, own in (staged.conditions if staged else {}).items() if text in patterns}
+        conditions = {text: own for text, own in conditions.items() if text not in add}
+        if where is not None:
+            from strobe.session.call_conditions import check_text
+
+            check_text(where)
+            conditions |= dict.fromkeys(add, where)
+        self._store.stage(root, StagedTraces(tuple(patterns), kept_sampling, tuple(watches), kept_depth, conditions))
         settings, complaints = config.load_settings(root, self._store.home)
         answer = pending_answer(patterns, root, warnings + problems + complaints, settings.events_max_per_session)
         return replace(answer, active_watches=[one.name for one in watches])
@@ -274,6 +289,16 @@ class SessionManager:
             self._live.pop(session.id, None)
             self._opened.pop(session.id, None)
             self._placed.pop(session.id, None)
+
+
+def _by_condition(
+    patterns: Sequence[str], conditions: Mapping[str, str | None]
+) -> list[tuple[Sequence[str], str | None]]:
+    """The patterns that have the same condition, with it."""
+    found: dict[str | None, list[str]] = {}
+    for text in patterns:
+        found.setdefault(conditions.get(text), []).append(text)
+    return [(texts, condition) for condition, texts in found.items()]
 
 
 def _check_traced(answer: TraceAnswer, patterns: Sequence[str]) -> None:

@@ -140,9 +140,11 @@ class Session:
         watch: Sequence[Watch] = (),
         unwatch: Sequence[str] = (),
         depth: int | None = None,
+        where: str | None = None,
     ) -> TraceAnswer:
         """Changes what is recorded. None: as it was. `unwatch`: names of watches. `depth`: how many structs within each
         other are recorded of what arguments and results lead to, 0 for none. What is wrong with a watch is a warning.
+        `where`: of the functions that `add` means, only calls are recorded for which it holds when they begin.
 
         Raises invalid_pattern, process_exited, agent_unresponsive, owned_elsewhere.
         """

@@ -32,6 +32,8 @@ class _Counts:
     exits_missed: int = 0
     sampled_out: int = 0
     lost: int = 0
+    unheld: int = 0
+    undecided: int = 0
 
 
 @dataclass(slots=True)
@@ -215,6 +217,9 @@ def _add_missing(found: _Findings, reader: SessionReader, selection: Selection, 
         parts.append(f"{counts.sampled_out} events of hot functions were left out by sampling")
     if counts.lost:
         parts.append(f"{counts.lost} events found no room")
+    if counts.unheld:
+        undecided = f", {counts.undecided} of them as it could not be read" if counts.undecided else ""
+        parts.append(f"{counts.unheld} calls for which the condition of their trace did not hold{undecided}")
     if parts:
         found.doubts.append(f"Missing from the events: {'; '.join(parts)}.")
     else:
@@ -226,7 +231,8 @@ def _counts(reader: SessionReader, ids: Sequence[int]) -> _Counts:
         return _Counts()
     rows = reader.rows(
         "select sum(calls), sum(exits), sum(unwound), sum(exits_missed), sum(sampled_out_enters + sampled_out_exits),"
-        " sum(lost_enters + lost_exits) from strobe_totals where path = ? and functions = ?",
+        " sum(lost_enters + lost_exits), sum(unheld_enters), sum(undecided)"
+        " from strobe_totals where path = ? and functions = ?",
         (reader.path(), id_blob(ids)),
     )
     return _Counts(*(int(str(item or 0)) for item in rows[0]))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from strobe.dataclass import dataclass
+from strobe.dataclass import dataclass, field
 from strobe.model import SessionStatus, SessionSummary, Watch
 from strobe.timeline.owners import Owner, is_alive
 
@@ -69,12 +69,14 @@ class SessionRecord:
 
 @dataclass(frozen=True, slots=True)
 class StagedTraces:
-    """What `debug_trace` without a session has staged for the next launch of a project root."""
+    """What `debug_trace` without a session has staged for the next launch of a project root. `conditions`: of patterns
+    that have one."""
 
     patterns: tuple[str, ...]
     sampling: str
     watches: tuple[Watch, ...] = ()
     depth: int | None = None
+    conditions: dict[str, str] = field(default_factory=dict)
 
 
 def session_record(row: Sequence[object]) -> SessionRecord:

@@ -107,7 +107,9 @@ insert into claimed select '', coalesce(max(key), 0) from sessions;
 """
 # inode of the PID namespace in which owner_pid is the owner's; 0: not known
 _NAMESPACES = "alter table sessions add column owner_namespace integer not null default 0"
-_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS, _LOADS, _CLAIMED, _NAMESPACES)
+# JSON object: patterns that have a condition, with it
+_CONDITIONS = "alter table staged_traces add column conditions text not null default '{}'"
+_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS, _LOADS, _CLAIMED, _NAMESPACES, _CONDITIONS)
 
 
 _OTHER_FOLDER = "or set STROBE_HOME to another folder."

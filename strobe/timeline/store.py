@@ -324,16 +324,18 @@ class Store:
             self._write("delete from staged_traces where project_root = ?", (project_root,))
             return
         watches = json.dumps([asdict(watch) for watch in staged.watches])
-        row = (project_root, json.dumps(staged.patterns), staged.sampling, watches, staged.depth)
-        self._write("insert or replace into staged_traces values (?,?,?,?,?)", row)
+        conditions = json.dumps(staged.conditions)
+        row = (project_root, json.dumps(staged.patterns), staged.sampling, watches, staged.depth, conditions)
+        self._write("insert or replace into staged_traces values (?,?,?,?,?,?)", row)
 
     def staged(self, project_root: str) -> StagedTraces | None:
         """What is staged for the next launch of a project; None where nothing is."""
-        columns = "patterns, sampling, watches, depth"
+        columns = "patterns, sampling, watches, depth, conditions"
         for row in self._read(f"select {columns} from staged_traces where project_root = ?", (project_root,)):
             watches = tuple(Watch(**(item | {"on": tuple(item["on"])})) for item in json.loads(str(row[2])))
             depth = None if row[3] is None else int(str(row[3]))
-            return StagedTraces(tuple(json.loads(str(row[0]))), str(row[1]), watches, depth)
+            patterns, conditions = tuple(json.loads(str(row[0]))), json.loads(str(row[4]))
+            return StagedTraces(patterns, str(row[1]), watches, depth, conditions)
         return None
 
     # --- access

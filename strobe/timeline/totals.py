@@ -28,7 +28,7 @@ select {key}, sum(calls), sum(exits), sum(unwound), sum(exits_missed), coalesce(
     coalesce(min(min_ns), 0), coalesce(max(max_ns), 0),
     coalesce(strobe_quantile(histogram, 0.5, min_ns, max_ns, ns_per_tick), 0),
     coalesce(strobe_quantile(histogram, 0.99, min_ns, max_ns, ns_per_tick), 0),
-    sum(self_ns), sum(sampled_out_enters), sum(lost_enters)
+    sum(self_ns), sum(unheld_exits), sum(undecided), sum(sampled_out_enters), sum(lost_enters), sum(unheld_enters)
 from {table} t {join} where {conditions} group by 1
 """
 
@@ -64,21 +64,22 @@ def totals_of(reader: SessionReader, wanted: EventFilter, group_by: GroupBy) -> 
 def function_losses(reader: SessionReader) -> list[FunctionLoss]:
     """What is missing of each function's enters, most calls first.
 
-    Kept enters = calls - evicted - sampled out - lost, exactly, once the program has ended.
+    Kept enters = calls - evicted - sampled out - lost - unheld, exactly, once the program has ended.
     """
     everything = Conditions(["path = ?"], [reader.path()])
     kept = count_by_function(reader, everything)
     statement = (
-        "select function_id, sum(calls), sum(sampled_out_enters), sum(lost_enters) from strobe_totals(?) group by 1"
+        "select function_id, sum(calls), sum(sampled_out_enters), sum(lost_enters), sum(unheld_enters)"
+        " from strobe_totals(?) group by 1"
     )
     evicting = reader.segment.loss()["evicted"] > 0
     found = []
     for row in reader.rows(statement, everything.values):
-        function_id, calls, sampled_out, lost = (int(str(item)) for item in row)
-        missing = calls - kept.get(function_id, (0, 0))[0] - sampled_out - lost
+        function_id, calls, sampled_out, lost, unheld = (int(str(item)) for item in row)
+        missing = calls - kept.get(function_id, (0, 0))[0] - sampled_out - lost - unheld
         name = _name(reader.functions().get(function_id), function_id)
         # what is missing while nothing was evicted is being written at this moment
-        found.append(FunctionLoss(name, calls, max(0, missing) if evicting else 0, sampled_out, lost))
+        found.append(FunctionLoss(name, calls, max(0, missing) if evicting else 0, sampled_out, lost, unheld))
     return sorted(found, key=lambda item: (-item.calls, item.function))
 
 
@@ -139,8 +140,8 @@ def _exact_rows(reader: SessionReader, conditions: Conditions, group_by: GroupBy
     if evicting:
         kept = {row[0]: row[1] for row in _grouped(reader, "strobe_kept_totals", conditions, group_by)}
     for row in rows:
-        calls, sampled_out, lost = row[1], row[-2], row[-1]
-        row.append(max(0, calls - kept.get(row[0], 0) - sampled_out - lost) if evicting else 0)
+        calls, missing = row[1], sum(row[-3:])
+        row.append(max(0, calls - kept.get(row[0], 0) - missing) if evicting else 0)
     return rows
 
 
@@ -155,7 +156,7 @@ def _kept_rows(reader: SessionReader, selection: Selection, wanted: EventFilter,
 
 
 def _totals(threads: dict[int, Thread], group_by: GroupBy, exact: bool, row: Sequence[Any]) -> Totals:
-    key, calls, exits, unwound, missed, *times, sampled_out, lost, evicted = row
+    key, calls, exits, unwound, missed, *times, unheld_exits, undecided, sampled_out, lost, unheld, evicted = row
     total_ns, durations_ns, min_ns, max_ns, p50_ns, p99_ns, self_ns = times
     thread = threads.get(key, Thread(key, 0, 0, "")) if group_by == "thread" else None
     return Totals(
@@ -175,5 +176,8 @@ def _totals(threads: dict[int, Thread], group_by: GroupBy, exact: bool, row: Seq
         evicted=evicted,
         sampled_out=sampled_out,
         lost=lost,
+        unheld=unheld,
+        unheld_exits=unheld_exits,
+        undecided=undecided,
         exact=exact,
     )

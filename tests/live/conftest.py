@@ -39,9 +39,10 @@ def launch(manager: SessionManager) -> Iterator[Launch]:
         env: dict[str, str] | None = None,
         watch: Sequence[Watch] = (),
         depth: int | None = None,
+        where: str | None = None,
     ) -> Session:
         spec = LaunchSpec(str(program), arguments, cwd, env or {}, project_root=str(PROGRAMS), stdin=stdin)
-        sessions.append(manager.launch(spec, patterns, sampling, watch=watch, depth=depth))
+        sessions.append(manager.launch(spec, patterns, sampling, watch=watch, depth=depth, where=where))
         return sessions[-1]
 
     yield launch

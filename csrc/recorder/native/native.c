@@ -10,9 +10,11 @@
 // clang-format off: the loads that everything below makes come first
 // clang-format on
 
+#include "../../recipe/doubles.c"
 #include "../../recipe/loops.c"
 #include "../../recipe/numbers.c"
 #include "../../recipe/recipe.c"
+#include "../../recipe/texts.c"
 #include "../agent.c"
 #include "../agent_calls.c"
 #include "../calls.c"

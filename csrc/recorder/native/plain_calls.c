@@ -131,7 +131,7 @@ __attribute__((flatten)) uint64_t strobe_exit_plain(struct strobe_recorder* reco
     if (depth > 0) frame[-1].callee_ticks += duration;
     strobe_totals_add_duration(frame->totals, frame, duration);
     if (frame->flags & STROBE_FRAME_SKIP)
-        frame->totals->sampled_out_exits++;
+        strobe_count_skipped_exit(frame->totals, frame->flags);
     else
         strobe_plain_exit_record(state, record, frame, plan, duration, rax);
     return_address = frame->return_address; /* a handler that comes from now on may take the frame */

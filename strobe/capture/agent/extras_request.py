@@ -30,7 +30,7 @@ class ExtrasRequest:
 
     recipes: list[tuple[int, int, int, int]] = field(default_factory=list)
     watches: list[int] = field(default_factory=list)
-    sets: list[tuple[int, int, int]] = field(default_factory=list)
+    sets: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     scripts: list[tuple[int, str]] = field(default_factory=list)
     libraries: list[tuple[str, bool, int, str]] = field(default_factory=list)
     moves: list[tuple[bool, int, str]] = field(default_factory=list)
@@ -51,9 +51,12 @@ class ExtrasRequest:
         self.watches.append(number)
         self.watch_rows.append(_abi.WATCH.pack(address & _WORD, *padded, len(offsets), width, is_thread_local))
 
-    def add_set(self, entry: Sequence[bytes], leave: Sequence[bytes], words: int) -> None:
-        """The captures (struct strobe_capture) of a function's entry and return, which take `words` in a record."""
-        self.sets.append((len(entry), len(leave), words))
+    def add_set(
+        self, entry: Sequence[bytes], leave: Sequence[bytes], words: int, condition: int = 0, needs: int = 0
+    ) -> None:
+        """The captures (struct strobe_capture) of a function's entry and return, which take `words` in a record.
+        `condition`: the recipe that decides what is recorded, 0 for none; `needs`: STROBE_NEEDS_* of it."""
+        self.sets.append((len(entry), len(leave), words, condition, needs))
         self.captures += [*entry, *leave]
 
     def leave_with(self, place: WatchedPlace, base: int, address: int) -> None:

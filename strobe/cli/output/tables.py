@@ -42,5 +42,8 @@ def _remarks(group: Totals) -> str:
     counts = ((group.unwound, "left without return"), (group.exits_missed, "return not seen"))
     lost = ((group.evicted, "evicted"), (group.sampled_out, "sampled out"), (group.lost, "lost"))
     parts = [f"{count:,} {what}" for count, what in counts if count]
+    if group.unheld:
+        held = f"the condition held in {group.count - group.unheld:,} of {group.count:,}"
+        parts.append(f"{held}, {group.undecided:,} undecided" if group.undecided else held)
     parts += [f"{wording.counted(count, 'event')} {what}" for count, what in lost if count]
     return f"  ({', '.join(parts)})" if parts else ""

@@ -43,6 +43,11 @@ _WATCH_HELP = (
     "one ('node->next'), 'this->count', '$return'; may be repeated."
 )
 
+_WHERE_HELP = (
+    "Record only calls for which it holds when they begin: 'cents < 0', 'node && node->next == 0', "
+    "'name startswith \"x\"'. Totals are those of all calls."
+)
+
 
 @click.command(context_settings={"allow_interspersed_args": False}, epilog=_EPILOG)
 @click.option("-t", "--trace", "patterns", multiple=True, metavar="PATTERN", help=_TRACE_HELP)
@@ -53,6 +58,7 @@ _WATCH_HELP = (
 @click.option(
     "--depth", type=click.IntRange(0, 10), default=0, metavar="N", help="Show what arguments point to, N structs deep."
 )
+@click.option("--where", metavar="EXPRESSION", help=_WHERE_HELP)
 @click.option("--summary", is_flag=True, help="No call tree, only the totals at the end.")
 @click.option("-o", "--output", type=click.File("w"), metavar="FILE", help="Write to FILE, not to standard error.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line: the events, then one with the totals.")
@@ -74,6 +80,7 @@ def run(
     watches: Sequence[str],
     scripts: Sequence[str],
     depth: int,
+    where: str | None,
     summary: bool,
     output: IO[str] | None,
     as_json: bool,
@@ -102,7 +109,7 @@ def run(
             signals.at_last = manager.remove_segments
         wanted = [*(Watch(variable) for variable in watches), *(Watch(expr=script) for script in scripts)]
         chosen = patterns or ("@usercode",)
-        session = _start(manager, signals, spec, chosen, "off" if no_sampling else "auto", wanted, depth)
+        session = _start(manager, signals, spec, chosen, "off" if no_sampling else "auto", wanted, depth, where)
         answer = session.launch_answer
         if not patterns and answer is not None and answer.matched_functions == 0:
             hint = f"Without -t, only functions whose source files lie in {root} are traced; -t '**' traces every one."
@@ -142,11 +149,12 @@ def _start(
     sampling: Sampling,
     watches: Sequence[Watch],
     depth: int,
+    where: str | None,
 ) -> Session:
     """The running program; where it cannot be started, the end of this process with a shell's exit status."""
     try:
         with announced(f"starting {Path(spec.command).name} and placing hooks"):
-            return manager.launch(spec, patterns, sampling, watch=watches, depth=depth, use_staged=False)
+            return manager.launch(spec, patterns, sampling, watch=watches, depth=depth, where=where, use_staged=False)
     except StrobeError as error:
         click.echo(f"strobe: {error}", err=True)
         sys.exit(failed_start(spec.command, error))

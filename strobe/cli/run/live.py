@@ -122,7 +122,8 @@ class LiveRun:
     def _ending(self, status: ExitStatus, show_calls: bool, keep: bool) -> RunEnd:
         totals = self.session.totals(EventFilter(), "function")
         loss = self.session.loss()
-        missing = loss.sampled_out + loss.lost - loss.uncounted
+        unheld = sum(group.unheld + group.unheld_exits for group in totals)
+        missing = loss.sampled_out + loss.lost - loss.uncounted + unheld
         recorded = max(0, sum(group.count + group.completed for group in totals) - missing)
         return RunEnd(
             status=status,

@@ -74,6 +74,8 @@ def group(item: Totals, group_by: str) -> dict[str, Any]:
         "evicted": item.evicted,
         "sampledOut": item.sampled_out,
         "lost": item.lost,
+        "conditionFalse": item.unheld - item.undecided,
+        "conditionUndecided": item.undecided,
     }
     return {
         **named,

@@ -16,6 +16,12 @@ _MAX_PATTERNS_SHOWN = 100
 _DEFAULT_DEPTH = 3
 _TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer")
 
+WHERE = Text(
+    description="record only calls for which it holds at entry, over arguments, this, globals: cents < 0, "
+    'node->next == 0 && name startswith "x"; totals are of all calls',
+    min_length=1,
+    max_length=1000,
+)
 WATCH = Record(
     fields={
         "variable": Text(
@@ -66,6 +72,7 @@ _PARAMETERS = Record(
                 "remove": Array(description="labels", items=Text(min_length=1, max_length=2048)),
             },
         ),
+        "where": WHERE,
         "wait": waiting.PARAMETERS,
     },
 )
@@ -79,7 +86,11 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         "watch": [watch_of(one, f"watches.add[{place}]") for place, one in enumerate(asked.get("add", []))],
         "unwatch": asked.get("remove", []),
         "depth": arguments.get("serializationDepth"),
+        "where": arguments.get("where"),
     }
+    if watches["where"] is not None and not add:
+        valid = "the functions that it is for, as add"
+        raise failure("bad_value", field="where", value="given", reason="it is of the patterns of add", valid=valid)
     if "sessionId" in arguments:
         session = context.sessions().get(arguments["sessionId"])
         if watches["depth"] is None and not session.depth:

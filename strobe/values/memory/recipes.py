@@ -45,6 +45,8 @@ class Item:
         return int.from_bytes(self.data, "little")
 
 
+CONSTANTS = _core.RECIPE_CONSTANTS  # what recipe.h calls these, without its prefix
+
 MISSING = Item(FULL, 0, 0, b"")  # all that a run had no more room for
 
 
@@ -108,11 +110,7 @@ class Recipe:
 
     def numbers(self, steps: Steps) -> None:
         """Steps that push one number."""
-        for name, width, count, operand in steps:
-            if name in _OPERATIONS:
-                self._add("CALC", width=_OPERATIONS[name])
-            else:
-                self._add(name, width, count, operand)
+        self.code += rows(steps)
 
     def note(self) -> None:
         """The top number becomes an item, and stays."""
@@ -169,6 +167,16 @@ class Recipe:
     def _add(self, name: str, width: int = 0, count: int = 0, operand: int = 0) -> int:
         self.code.append(_STEP.pack(_STEPS[name], width, 0, count, _signed(operand)))
         return len(self.code) - 1
+
+
+def rows(steps: Steps) -> tuple[bytes, ...]:
+    """As a recipe has them."""
+    return tuple(
+        _STEP.pack(_STEPS["CALC"], _OPERATIONS[name], 0, 0, 0)
+        if name in _OPERATIONS
+        else _STEP.pack(_STEPS[name], width, 0, count, _signed(operand))
+        for name, width, count, operand in steps
+    )
 
 
 def is_nowhere(address: int) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import Any
 
 import pytest
@@ -145,6 +147,7 @@ def test_a_call_that_had_begun_before_says_so(launch: Launch, build_program: Bui
     session = launch(build_program("waits_inside", "-O0"), patterns=["outer"])
     wait_until(lambda: session.query(EventFilter(function=TextMatch(equals="outer"))).total_count)
     session.trace(watch=[Watch("given"), Watch("$return")])
+    os.kill(session.pid, signal.SIGUSR1)
     assert session.wait(60) is not None
     assert values(session, "outer", "given") == [None, "<not kept: the call began before the watch was added>"]
     assert values(session, "outer", "$return") == [None, 43]

@@ -1,5 +1,11 @@
-/* A call that lasts long enough for a watch to be added meanwhile; with AGAIN another one that goes on for ever. */
+/* A call that lasts until SIGUSR1, so that a watch can be added meanwhile; with AGAIN another one that is made for
+ * ever.
+ */
+#include <signal.h>
 #include <unistd.h>
+
+volatile sig_atomic_t may_go_on;
+void go_on(int number) { may_go_on = number; }
 
 __attribute__((noinline)) int inner(int number) { return number + 1; }
 
@@ -10,7 +16,8 @@ __attribute__((noinline)) int outer(int given) {
         usleep(1000);
     }
 #else
-    usleep(3000000);
+    signal(SIGUSR1, go_on);
+    while (!may_go_on) usleep(1000);
 #endif
     return given + 1;
 }

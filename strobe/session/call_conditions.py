@@ -1,0 +1,142 @@
+"""Conditions of traces: which calls of a function are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+
+from strobe.dataclass import dataclass, field
+from strobe.errors import StrobeError, failure
+from strobe.expressions import ExpressionError, parse
+from strobe.model import FunctionSymbol
+from strobe.symbols import ModuleSymbols
+from strobe.symbols.calls.signature import CallValues
+from strobe.symbols.objects.damage import UNREADABLE
+from strobe.symbols.select.patterns import Pattern, matching
+from strobe.values.conditions import NEVER, Condition, condition
+from strobe.values.lookup.call_scope import CallScope
+from strobe.values.lookup.scope import Scope
+
+_SHOWN_FUNCTIONS = 3
+_UNKNOWN_CALL = "it is not known what the function is given: the compiler has changed it"
+
+_FAILURES: tuple[type[Exception], ...] = (StrobeError, ExpressionError, *UNREADABLE)
+
+Place = tuple[str, int]  # of a function: its module and its address there
+
+
+@dataclass
+class Conditions:
+    """Of the patterns of one session. `found`: what decides of each function's calls. `problems`: why a condition means
+    nothing in functions, with their names; none of their calls is recorded."""
+
+    by_pattern: dict[str, str] = field(default_factory=dict)
+    of_function: dict[Place, str] = field(default_factory=dict)
+    found: dict[tuple[Place, str], Condition] = field(default_factory=dict)
+    problems: dict[tuple[str, str], dict[Place, str]] = field(default_factory=dict)
+
+    def set(self, patterns: Sequence[str], where: str | None) -> None:
+        """Of these patterns from now on; None: each call is recorded. Raises condition_failed for what is none."""
+        if where is not None:
+            check_text(where)
+        self.by_pattern = {text: own for text, own in self.by_pattern.items() if text not in patterns}
+        if where is not None:
+            self.by_pattern |= dict.fromkeys(patterns, where)
+
+    def find_functions(self, patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> bool:
+        """Which functions they are for, now that these modules are loaded; whether that has changed. A function that a
+        pattern without a condition means as well has none; of several conditions one is enough."""
+        before, self.of_function = self.of_function, {}
+        if not self.by_pattern:
+            return bool(before)
+        wheres: dict[Place, dict[str, None]] = {}
+        free: set[Place] = set()
+        for pattern in patterns:
+            places = {(item.module, item.address) for item in matching(pattern, modules)}
+            where = self.by_pattern.get(pattern.text)
+            if where is None:
+                free |= places
+                continue
+            for place in places:
+                wheres.setdefault(place, {})[where] = None
+        for place, texts in wheres.items():
+            if place not in free:
+                self.of_function[place] = next(iter(texts)) if len(texts) == 1 else " || ".join(f"({t})" for t in texts)
+        return before != self.of_function
+
+    def compile(
+        self,
+        functions: Sequence[FunctionSymbol],
+        known_values: Callable[[Sequence[FunctionSymbol]], Sequence[CallValues | None] | None],
+        scope: Callable[[], AbstractContextManager[Scope]],
+        *,
+        sees_vectors: bool,
+    ) -> None:
+        """Finds out what decides of these functions' calls; what is known already stays."""
+        new = [function for function in functions if self._is_new((function.module, function.address))]
+        values = known_values(new) if new else ()
+        if not values:
+            return
+        with scope() as found:
+            for function, value in zip(new, values, strict=True):
+                place = (function.module, function.address)
+                where = self.of_function[place]
+                try:
+                    self.found[place, where] = _compiled(where, value, found, sees_vectors)
+                except _FAILURES as error:
+                    self.found[place, where] = NEVER
+                    self.problems.setdefault((where, _reason(where, error)), {})[place] = function.name
+
+    def of(self, function: FunctionSymbol) -> Condition | None:
+        """None where each call is recorded."""
+        place = (function.module, function.address)
+        where = self.of_function.get(place)
+        return None if where is None else self.found.get((place, where), NEVER)
+
+    def warnings(self) -> list[str]:
+        return [
+            f"No call of {_some(list(places.values()))} is recorded: '{where}' means nothing there: {why}."
+            for (where, why), places in self.problems.items()
+            if any(self.of_function.get(place) == where for place in places)
+        ]
+
+    def check(self) -> None:
+        """Raises where a condition means something in none of its functions."""
+        for (where, why), places in self.problems.items():
+            own = [place for place, text in self.of_function.items() if text == where]
+            if own and all(self.found.get((place, where)) is NEVER for place in own):
+                raise failure("condition_failed", what=where, reason=f"in {_some(list(places.values()))}: {why}")
+
+    def _is_new(self, place: Place) -> bool:
+        where = self.of_function.get(place)
+        return where is not None and (place, where) not in self.found
+
+
+def check_text(where: str) -> None:
+    """Raises condition_failed for what is no expression."""
+    try:
+        parse(where)
+    except ExpressionError as error:
+        raise failure("condition_failed", what=where, reason=_reason(where, error)) from error
+
+
+def _compiled(where: str, values: CallValues | None, scope: Scope, sees_vectors: bool) -> Condition:
+    if values is None:
+        raise failure("not_there", reason=_UNKNOWN_CALL)
+    return condition(where, scope, CallScope(values, at_return=False, sees_vectors=sees_vectors))
+
+
+def _reason(text: str, error: Exception) -> str:
+    if isinstance(error, ExpressionError):
+        near = text[error.at : error.at + max(error.length, 12)] or "its end"
+        hint = f" (valid: {error.hint})" if error.hint else ""
+        return f"{error.reason}, at '{near}'{hint}"
+    if isinstance(error, StrobeError):
+        return f"{error.message} {error.next_step}".strip().rstrip(".")
+    return f"its debug information is damaged: {error or type(error).__name__}"
+
+
+def _some(functions: Sequence[str]) -> str:
+    shown = ", ".join(functions[:_SHOWN_FUNCTIONS])
+    more = len(functions) - _SHOWN_FUNCTIONS
+    return f"{shown} and {more} more" if more > 0 else shown
