@@ -54,25 +54,49 @@ static void strobe_emit_jump(struct strobe_output* out, uint64_t target) {
     strobe_emit_distance(out, target);
 }
 
-static int strobe_is_relative(const cs_x86* x86) {
+/* The operand that counts from the instruction; NULL where none does. */
+static const cs_x86_op* strobe_relative_operand(const cs_x86* x86) {
     uint32_t index;
     for (index = 0; index < x86->op_count; index++)
-        if (x86->operands[index].type == X86_OP_MEM && x86->operands[index].mem.base == X86_REG_RIP) return 1;
-    return 0;
+        if (x86->operands[index].type == X86_OP_MEM && x86->operands[index].mem.base == X86_REG_RIP)
+            return &x86->operands[index];
+    return NULL;
+}
+
+/* Where in the instruction its operand's 4 bytes are; 0 where that is not certain. The decoder does not say so of every
+   instruction (comisd): then they are looked for. */
+static uint32_t strobe_displacement_offset(const cs_insn* instruction, const cs_x86_op* operand) {
+    const cs_x86* x86 = &instruction->detail->x86;
+    uint32_t found = 0;
+    uint32_t at, index;
+    if (x86->encoding.disp_size == 4) return x86->encoding.disp_offset;
+    for (at = 1; at + 4 <= instruction->size; at++) {
+        uint32_t value = 0;
+        for (index = 0; index < 4; index++) value |= (uint32_t)instruction->bytes[at + index] << 8 * index;
+        if (value != (uint32_t)operand->mem.disp) continue;
+        if (found) return 0;
+        found = at;
+    }
+    return found;
 }
 
 /* The instruction as it is, save for an operand that counts from it. */
 static void strobe_emit_copy(struct strobe_output* out, const cs_insn* instruction) {
     const cs_x86* x86 = &instruction->detail->x86;
     uint8_t* start = out->at;
-    uint32_t index;
+    const cs_x86_op* relative = strobe_relative_operand(x86);
+    uint32_t index, offset;
     int64_t moved, distance;
     for (index = 0; index < instruction->size; index++) *out->at++ = instruction->bytes[index];
-    if (!strobe_is_relative(x86)) return;
+    if (relative == NULL) return;
+    offset = strobe_displacement_offset(instruction, relative);
     moved = (int64_t)(instruction->address - (uint64_t)start);
-    distance = x86->disp + moved;
-    if (x86->encoding.disp_size != 4 || distance != (int64_t)(int32_t)distance) out->failed = STROBE_REFUSED_TOO_FAR;
-    for (index = 0; index < 4; index++) start[x86->encoding.disp_offset + index] = (uint8_t)(distance >> (8 * index));
+    distance = relative->mem.disp + moved;
+    if (offset == 0 || distance != (int64_t)(int32_t)distance) {
+        out->failed = STROBE_REFUSED_TOO_FAR;
+        return;
+    }
+    for (index = 0; index < 4; index++) start[offset + index] = (uint8_t)(distance >> (8 * index));
 }
 
 static int strobe_uses_stack_pointer(const cs_x86* x86) {
