@@ -94,6 +94,7 @@ class Conditions:
         return None if where is None else self.found.get((place, where), NEVER)
 
     def warnings(self) -> list[str]:
+        """A sentence for each condition that means nothing in some of its functions."""
         return [
             f"No call of {_some(list(places.values()))} is recorded: '{where}' means nothing there: {why}."
             for (where, why), places in self.problems.items()

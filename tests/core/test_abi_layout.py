@@ -52,7 +52,7 @@ def test_header_is_read_whole() -> None:
         "header": 4096,
         "record": 16,
         "thread": 64,
-        "totals": 640,
+        "totals": 704,
     }
     agent = {"trampoline": 64, "jump": 24, "watch": 64, "recipe_step": 16}
     views = {"recorder_view": 64, "control_view": 16, "thread_state_view": 136}

@@ -113,10 +113,12 @@ def test_conditions_come_and_go(launch: Launch, build_program: Build) -> None:
 
 
 def test_a_function_of_a_pattern_without_condition_has_none(launch: Launch, build_program: Build) -> None:
-    session = launch(build_program("call_values", "-O0"), patterns=["depth"], where="node == null")
-    session.trace()
-    assert status(session) == 0
-    assert len(enters(session, "depth")) == 1
+    session = launch(build_program("waits_inside", "-O0", "-DAGAIN"), patterns=["inner"], where="number % 10 == 0")
+    wait_until(lambda: len(enters(session, "inner")) > 3)
+    assert not any(rests(session))
+    session.trace(add=["*nner"])
+    wait_until(lambda: any(rests(session)))
+    session.stop(retain=False)
 
 
 def test_what_is_no_condition_is_refused(launch: Launch, build_program: Build) -> None:

@@ -171,7 +171,7 @@ static uint64_t strobe_jump_target(const cs_insn* instruction) {
     uint64_t place, target = 0;
     if (instruction->id != X86_INS_JMP) return 0;
     if (x86->operands[0].type == X86_OP_IMM) return (uint64_t)x86->operands[0].imm;
-    if (!strobe_is_relative(x86)) return 0;
+    if (strobe_relative_operand(x86) == NULL) return 0;
     place = instruction->address + instruction->size + (uint64_t)x86->disp;
     return strobe_code_read(place, (uint8_t*)&target, sizeof target) == sizeof target ? target : 0;
 }
