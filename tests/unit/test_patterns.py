@@ -10,7 +10,15 @@ from strobe.errors import Code, StrobeError
 from strobe.symbols import Pattern
 
 MATCHES = [
-    ("foo::bar", ["foo::bar"], ["foo::baz", "foo::bar::qux", "xfoo::bar", "foo::bar<int>"]),
+    ("foo::bar", ["foo::bar", "foo::bar<int>"], ["foo::baz", "foo::bar::qux", "xfoo::bar", "foo::bar<int>::qux"]),
+    ("foo::bar<int>", ["foo::bar<int>"], ["foo::bar", "foo::bar<char>"]),
+    (
+        "Map::find",
+        ["Map::find", "Map<int>::find", "Map<a::b>::find<c>"],
+        ["Map<int>::Inner::find", "HashMap<int>::find"],
+    ),
+    ("Map<int>::find", ["Map<int>::find", "Map<int>::find<a>"], ["Map<char>::find"]),
+    ("Call::operator()", ["Call::operator()", "Call<int>::operator()<char>"], ["Call<int>::operator<"]),
     ("foo::*", ["foo::bar", "foo::baz", "foo::bar<a::b>"], ["foo::bar::qux", "foo", "other::foo::bar"]),
     ("foo::**", ["foo::bar", "foo::bar::baz"], ["other::bar", "foo", "foobar::x"]),
     ("*::validate", ["auth::validate"], ["auth::deep::validate", "validate"]),

@@ -98,7 +98,7 @@ class Pattern:
     def matching_names(self, scoped_names: Sequence[str]) -> list[int]:
         """Indexes of the scoped names that a name pattern matches; the usual kinds need no regular expression."""
         if self.is_exact:
-            return _equal(scoped_names, self.argument)
+            return sorted({*_equal(scoped_names, self.argument), *self._instances(scoped_names)})
         prefix, _, rest = self.argument.partition("*")
         if rest in ("", "*"):
             found = _true(map(str.startswith, scoped_names, repeat(prefix)))
@@ -110,6 +110,13 @@ class Pattern:
         # the expression takes several times as long, and most names fail this
         rarest = self.literals[0]
         return [index for index, name in enumerate(scoped_names) if rarest in name and matches(name)]
+
+    def _instances(self, scoped_names: Sequence[str]) -> list[int]:
+        """Indexes of instances of a template that is named without its arguments: `C<int>::f<char>` of `C::f`."""
+        wanted = self.argument.split(SCOPE)
+        last = wanted[-1]
+        candidates = _true(last in name and "<" in name for name in scoped_names)
+        return [index for index in candidates if _are_instances(scoped_names[index].split(SCOPE), wanted)]
 
     def matches_name(self, name: str) -> bool:
         """Whether a function's qualified name matches, however a compiler has written it."""
@@ -283,6 +290,14 @@ def _debug_warnings(
         return
     if not modules[0].has_debug_info:
         yield debug_warning(modules[0], any(pattern.kind in ("usercode", "file") for pattern in patterns))
+
+
+def _are_instances(parts: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether each part of a name is the wanted one, or that with template arguments where it has none itself."""
+    return len(parts) == len(wanted) and all(
+        part == one or ("<" not in one and part.startswith(f"{one}<") and part.endswith(">"))
+        for part, one in zip(parts, wanted, strict=True)
+    )
 
 
 def _equal(names: Sequence[str], wanted: str) -> list[int]:
