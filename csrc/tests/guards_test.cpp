@@ -13,6 +13,11 @@
 
 extern "C" {
 #include "recorder/recorder.h"
+
+uint64_t strobe_call_script(strobe_script_function* script, uint64_t number, const uint64_t* registers,
+                            const uint64_t* slot, void* out) {
+    return script(number, registers, slot, out);
+}
 }
 
 namespace {
