@@ -70,12 +70,28 @@ export class Scripts {
             if (value === undefined && !expression.isOfResult) throw new Error(UNDEFINED);
             const text = asJson(value ?? null);
             if (text === undefined) return JSON.stringify("<no value>");
-            return text.length <= SCRIPT_BYTES / 4 ? text : JSON.stringify(text.slice(0, SCRIPT_BYTES / 8) + "…");
+            return bytesOf(text) <= SCRIPT_BYTES ? text : shortened(typeof value === "string" ? value : text);
         } finally {
             evaluating--;
             current = before;
         }
     }
+}
+
+function bytesOf(text: string): number {
+    return isAscii(text) ? text.length : utf8(text).length;
+}
+
+/** Its beginning as JSON; what was cut off shows as "…" at its end. */
+function shortened(text: string): string {
+    for (let length = Math.min(text.length, SCRIPT_BYTES);; length = Math.floor(length * 7 / 8)) {
+        const found = JSON.stringify(text.slice(0, length) + "…");
+        if (bytesOf(found) <= SCRIPT_BYTES) return found;
+    }
+}
+
+function isAscii(text: string): boolean {
+    return /^[\x01-\x7f]*$/.test(text);
 }
 
 function asJson(value: unknown): string {
@@ -84,7 +100,7 @@ function asJson(value: unknown): string {
 }
 
 function writeText(out: NativePointer, text: string): number {
-    if (/^[\x01-\x7f]*$/.test(text)) {
+    if (isAscii(text)) {
         out.writeUtf8String(text);
         return text.length;
     }

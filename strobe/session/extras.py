@@ -260,7 +260,7 @@ class Extras:
         if self._conditions is not None and self._conditions.find_functions(patterns, modules):
             self.generation += 1
         for name, watch in self._watches.items():
-            if not watch.patterns:
+            if not watch.patterns or not modules:
                 continue
             found = {(item.module, item.address) for pattern in watch.patterns for item in matching(pattern, modules)}
             if found != self._functions.get(name):

@@ -189,7 +189,8 @@ class LiveSession(Session):
             warnings += self._drop_unread(watch, is_all=not (add or remove or unwatch))
             unread = [f"Watch '{name}' is not read so far: {why}" for name, why in self.hooks.extras.unread().items()]
             found = [*warnings, *self.hooks.warnings(), *unread]
-            self._store.add_warnings(self.id, self.hooks.warnings())
+            if self.hooks.patterns:  # else more is to come
+                self._store.add_warnings(self.id, self.hooks.warnings())
             return runtime_answer(self.hooks, list(dict.fromkeys(found)), self.record().event_limit)
 
     def _change_watches(self, watch: Sequence[Watch], unwatch: Sequence[str], is_all: bool) -> list[str]:

@@ -253,3 +253,21 @@ def test_the_command_line_asks_the_same(wire: Wire, ask: Ask) -> None:
     ]
     assert query("--group-by", "kind").splitlines()[1].split()[0] == f"{3 * CALLS - 1:,}"
     assert "shop::book" in query("--around", last[0]["id"])
+
+
+def test_a_text_that_was_cut_decides_nothing(wire: Wire, build_program: Callable[..., Path]) -> None:
+    answer = wire.good(
+        "debug_launch",
+        command=str(build_program("ledger", "-O1")),
+        args=["4"],
+        projectRoot=ROOT,
+        trace=["shop::book"],
+        watches=[{"expr": "'a'.repeat(600) + 'end'", "label": "long", "on": ["shop::book"]}],
+        wait={"until": "exit", "timeoutMs": 40_000},
+    )
+    assert not any("long" in text and "never read" in text for text in answer.get("warnings", []))
+    found = wire.good("debug_query", sessionId=answer["sessionId"], where="long contains 'end'")
+    assert (found["totalCount"], found["held"]) == (0, 0)
+    assert found["undecided"] == found["checked"] > 0
+    begins = wire.good("debug_query", sessionId=answer["sessionId"], where="long startswith 'aaa'")
+    assert begins["held"] == 24  # entries and returns; lines of output are checked as well

@@ -9,7 +9,7 @@ from typing import Any
 
 from strobe import _abi
 from strobe.dataclass import dataclass, replace
-from strobe.model import Argument, Event, Value
+from strobe.model import Argument, Event, Text, Value
 from strobe.values.decode import stored
 from strobe.values.decode.shapes import Decoding, Part, Shape, problem, read_value
 from strobe.values.memory.recipes import BROKEN, FULL, NULL, OK, UNREADABLE, Item, is_nowhere
@@ -196,7 +196,9 @@ def _script(block: _Block) -> Any:
         value = json.loads(text)
     except ValueError:
         return f"<no value: {text}>"
-    return f"<{value}>" if block.status != OK else value
+    if block.status != OK:
+        return f"<{value}>"
+    return Text(value) if isinstance(value, str) else value  # one that ends with "…" was cut
 
 
 @lru_cache(maxsize=1 << 10)

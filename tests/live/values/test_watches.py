@@ -68,6 +68,8 @@ def test_expressions_see_arguments_and_results(
     watch = [
         Watch(expr="retval === undefined ? args[1].toInt32() : retval.toInt32()", label="number"),
         Watch(expr="({by: args[1].toInt32(), text: 'hä'})", label="object"),
+        Watch(expr="'x'.repeat(500)", label="long"),
+        Watch(expr="'hä'.repeat(400)", label="longer"),
         Watch(expr="ptr(16).readU32()", label="wild"),
         Watch(expr="ptr(16).readUtf8String()", label="wild text"),
         Watch(expr="args[0].writeInt(1)", label="writes"),
@@ -80,6 +82,10 @@ def test_expressions_see_arguments_and_results(
     assert values(session, "play", "number") == [5, 1, 10, 2, 0, -1]
     assert values(session, "play", "object")[::2] == [{"by": by, "text": "hä"} for by in (5, 10, 0)]
     assert "arguments are not known any more" in values(session, "play", "object")[1]
+    assert values(session, "play", "long") == ["x" * 500] * 6
+    cut = values(session, "play", "longer")[0]
+    assert cut == ("hä" * 400)[: len(cut) - 1] + "…"
+    assert len(cut) > 250
     assert values(session, "play", "wild") == ["<Error: Address not readable: 0x10>"] * 6
     assert values(session, "play", "wild text") == ["<Error: Address not readable: 0x10>"] * 6
     assert "may not write" in values(session, "play", "writes")[0]
@@ -116,6 +122,7 @@ def test_on_says_where(launch: Launch, build_program: Build) -> None:
     assert session.launch_answer.active_watches == ["there", "nowhere"]
     assert any("'nowhere' is never read" in text for text in session.launch_answer.warnings)
     assert status(session) == 0
+    assert not any("'there'" in text for text in session.warnings)
     assert None not in values(session, "play", "there")
     assert [event.watch_values for event in events(session, "linked")] == [None] * 4
     assert values(session, "play", "nowhere") == [None] * 6
