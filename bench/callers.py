@@ -45,10 +45,11 @@ def traced(
     sampling: str = "off",
     watches: Sequence[Watch] = (),
     depth: int = 0,
+    where: str | None = None,
 ) -> Timing:
     """Under Strobe. AssertionError where another form of the recorder was in use, or calls are missing from totals."""
     arguments = [program, case, str(calls), str(threads)]
-    with recorder_form(form), _launched(arguments, case, sampling, home, watches, depth) as run:
+    with recorder_form(form), _launched(arguments, case, sampling, home, watches, depth, where) as run:
         run.wait(RUN_SECONDS)
         if form == "native" and any("portable form" in text for text in run.warnings):
             raise AssertionError(f"not the native form: {run.warnings}")
@@ -59,11 +60,17 @@ def traced(
 
 
 def _launched(
-    arguments: Sequence[str | Path], case: str, sampling: str, home: Path, watches: Sequence[Watch], depth: int
+    arguments: Sequence[str | Path],
+    case: str,
+    sampling: str,
+    home: Path,
+    watches: Sequence[Watch],
+    depth: int,
+    where: str | None,
 ) -> ProgramSession:
     import strobe
 
-    return strobe.launch(arguments, trace=[case], sampling=sampling, home=home, watch=watches, depth=depth)
+    return strobe.launch(arguments, trace=[case], sampling=sampling, home=home, watch=watches, depth=depth, where=where)
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ CALLS = 1_000_000
 SLOW_CALLS = 50_000
 WATCHES = 8
 BAR_NS = 30.0
+CONDITION_BAR_NS = 50.0  # over an untraced call
 
 
 def measure(folder: Path) -> list[Figure]:
@@ -39,7 +40,24 @@ def measure(folder: Path) -> list[Figure]:
         ),
         _figure("a watch behind a pointer, alone", _best(program, home, CALLS, fields[:1]), plain, 2, BAR_NS),
         _figure("a watch in JavaScript", _best(program, home, SLOW_CALLS, scripts), plain, 2, None),
+        _figure("a watch of an argument, alone", _best(program, home, CALLS, [Watch("b")]), plain, 2, None),
+        *_conditions(program, home, plain),
     ]
+
+
+def _conditions(program: Path, home: Path, plain: Timing) -> list[Figure]:
+    """Calls for which the condition does not hold, so that only totals are kept; above an untraced call."""
+    untraced = min((callers.untraced(program, "two", CALLS) for _ in range(ROUNDS)), key=lambda one: one.best)
+    found = []
+    for name, where, bar in (
+        ("an argument", "b < 0", CONDITION_BAR_NS),
+        ("a global behind a pointer", "gWatchedNode->value == -7", None),
+    ):
+        runs = [callers.traced(program, home, "two", CALLS, where=where) for _ in range(ROUNDS)]
+        best = min(timing.best for timing in runs) - untraced.best
+        figure = Figure(f"a call with a false condition on {name}", best, "ns", "a recorded call", plain.best, bar=bar)
+        found.append(figure)
+    return found
 
 
 def _deep(program: Path, home: Path) -> list[Figure]:

@@ -112,14 +112,14 @@ class _Compiler:
         self._call = call
 
     def truth(self, node: syntax.Expression) -> _Number:
-        """1 where it holds, else 0."""
+        """0 where it does not hold: the recipe's steps take any other number for true."""
         value = _as_pointer(self._value(node))
         if isinstance(value, _Float):
             zero = _double(0.0)
             equal = _joined("DOUBLE_EQUAL", _Number(value.rows, height=value.height), zero)
             return _joined("EQUAL", equal, _constant(0))
         if isinstance(value, _Number):
-            return _joined("EQUAL", _joined("EQUAL", value, _constant(0)), _constant(0))
+            return value
         raise ExpressionError(node.at, "a text is no condition", 'name == "x", name contains "x"')
 
     def _value(self, node: syntax.Expression) -> _Value:
