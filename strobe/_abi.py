@@ -8,7 +8,7 @@ from enum import IntEnum
 from struct import Struct
 
 ABI_VERSION = 5
-ABI_OLDEST = 4
+ABI_OLDEST = 5
 MAGIC = 0x31424f5254530000
 HEADER_BYTES = 0x1000
 STACK_NOTE = 0x6b63617453627453

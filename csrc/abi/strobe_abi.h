@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define STROBE_ABI_VERSION 5u
-#define STROBE_ABI_OLDEST 4u               /* that can still be read */
+#define STROBE_ABI_OLDEST 5u               /* that can still be read */
 #define STROBE_MAGIC 0x31424f5254530000ull /* "\0\0STROB1", little endian */
 
 #define STROBE_HEADER_BYTES 4096u

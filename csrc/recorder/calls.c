@@ -213,21 +213,35 @@ static STROBE_COLD int strobe_may_replace(const struct strobe_recorder* recorder
     return low > 0 && return_address <= callers[2 * low]; /* behind a call that ends the last function */
 }
 
+/* As strobe_condition_holds, where reads are sure not to end the program. */
+static int strobe_call_is_wanted(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                 const struct strobe_extras* extras, const uint64_t* registers, const uint64_t* slot) {
+    struct strobe_held_signals held;
+    int must_hold = STROBE_MUST_HOLD(recorder);
+    int holds;
+    held.are_held = 0;
+    if (must_hold) strobe_reads_hold(recorder, state, &held);
+    holds = strobe_condition_holds(recorder, state, extras, registers, slot);
+    if (must_hold) strobe_reads_release(state, &held);
+    return holds;
+}
+
 /* STROBE_FRAME_* of a call whose records are left out: it is sampled out, or its condition does not hold; else 0. What
-   the condition takes is none of the call's time. */
+   the condition takes is none of the call's time. `totals`: NULL where there was no room. */
 static uint32_t strobe_leave_out(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                                 const struct strobe_function_plan* plan, struct strobe_totals* totals, uint64_t* ticks,
-                                 uint32_t function, const uint64_t* registers, const uint64_t* slot) {
+                                 struct strobe_totals* totals, uint64_t* ticks, uint32_t function,
+                                 const uint64_t* registers, const uint64_t* slot) {
+    const struct strobe_function_plan* plan = &recorder->plans[function];
     const struct strobe_extras* extras;
     int holds;
-    if (strobe_sample_out(recorder, plan, totals, *ticks)) return STROBE_FRAME_SKIP;
+    if (totals != NULL && strobe_sample_out(recorder, plan, totals, *ticks)) return STROBE_FRAME_SKIP;
     extras = strobe_extras_of(recorder, function);
     if (extras == NULL || extras->condition == 0) return 0;
-    holds = strobe_condition_holds(recorder, state, extras, registers, slot);
+    holds = strobe_call_is_wanted(recorder, state, extras, registers, slot);
     *ticks = strobe_next_ticks(recorder, state);
     if (holds > 0) return 0;
-    totals->unheld_enters++;
-    if (holds < 0) totals->undecided++;
+    if (totals != NULL) totals->unheld_enters++;
+    if (totals != NULL && holds < 0) totals->undecided++;
     return STROBE_FRAME_SKIP | STROBE_FRAME_UNHELD;
 }
 
@@ -244,7 +258,7 @@ static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct stro
     uint32_t flags;
     struct strobe_totals* totals;
     uint64_t ticks;
-    uint32_t skip = 0;
+    uint32_t skip;
     if (jumped && top->function == function && (plan->flags & STROBE_PLAN_LOOPS_TO_ENTRY)) return 0;
     if (tail > STROBE_FRAME_TAIL * STROBE_TAIL_CHAIN) catchable = 0; /* functions that jump to each other for ever */
     if (plan->flags & (STROBE_PLAN_ENTRY_ONLY | STROBE_PLAN_CALLER))
@@ -252,10 +266,10 @@ static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct stro
     flags = (catchable ? 0 : STROBE_FLAG_NO_EXIT) | (jumped ? STROBE_FLAG_TAIL : 0);
     ticks = strobe_next_ticks(recorder, state);
     totals = strobe_totals_of(recorder, state, function);
+    skip = strobe_leave_out(recorder, state, totals, &ticks, function, registers, slot);
     if (totals == NULL) {
         strobe_fetch_add64(&recorder->header->lost_no_totals, 1);
     } else {
-        skip = strobe_leave_out(recorder, state, plan, totals, &ticks, function, registers, slot);
         if (totals->sampling) flags |= STROBE_FLAG_SAMPLED;
         if (!catchable) totals->exits_missed++;
     }

@@ -11,12 +11,25 @@
 struct strobe_own_memory {
     const struct strobe_recorder* recorder;
     const struct strobe_thread_state* state;
+    const struct strobe_passed* passed; /* what a recipe may read of the call, which is always there; NULL: nothing */
     int may_touch;
 };
+
+/* Whether these bytes are words of the call, as the recorder keeps them. */
+static int strobe_is_kept(const struct strobe_own_memory* memory, uint64_t address, uint32_t size) {
+    uint64_t words = (uint64_t)memory->passed, pieces = (uint64_t)memory->state->machine.pieces;
+    if (memory->passed == NULL) return 0;
+    return (address >= words && address + size <= words + sizeof memory->passed->words) ||
+           (address >= pieces && address + size <= pieces + sizeof memory->state->machine.pieces);
+}
 
 static uint32_t strobe_read_own(void* context, uint64_t address, void* to, uint32_t size) {
     const struct strobe_own_memory* memory = (const struct strobe_own_memory*)context;
     if (address + size < address) return 0;
+    if (strobe_is_kept(memory, address, size)) {
+        strobe_copy((uint8_t*)to, (const uint8_t*)address, size);
+        return size;
+    }
     return strobe_read_bytes(memory->recorder, memory->state, memory->may_touch, address, (uint8_t*)to, size);
 }
 
@@ -255,6 +268,7 @@ int strobe_condition_holds(struct strobe_recorder* recorder, struct strobe_threa
     uint64_t number = 0;
     memory.recorder = recorder;
     memory.state = state;
+    memory.passed = kept != NULL ? &kept->passed : NULL;
     memory.may_touch = strobe_may_touch_here(recorder, state);
     output.bytes = (uint8_t*)&number;
     output.capacity = sizeof number;
@@ -264,8 +278,7 @@ int strobe_condition_holds(struct strobe_recorder* recorder, struct strobe_threa
     output.item_count = 0;
     output.most_steps = STROBE_EXTRA_STEPS;
     if (strobe_recipe_run_on(&state->machine, recorder->recipe_steps + recipe->first_step, recipe->step_count, 0,
-                             kept != NULL ? &kept->passed : NULL, strobe_read_own, &memory,
-                             &output) != STROBE_RECIPE_OK ||
+                             memory.passed, strobe_read_own, &memory, &output) != STROBE_RECIPE_OK ||
         output.item_count != 1 || state->scratch_items[0].status != STROBE_RECIPE_OK)
         return -1;
     return number != 0;
@@ -282,6 +295,7 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
     uint32_t index;
     memory.recorder = recorder;
     memory.state = state;
+    memory.passed = kept != NULL ? &kept->passed : NULL;
     memory.may_touch = strobe_may_touch_here(recorder, state);
     for (index = 0; index < count; index++) {
         const struct strobe_capture* capture = &captures[index];
@@ -290,8 +304,7 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
             words += strobe_capture_watch(&memory, capture, out + words);
         } else if (capture->kind == STROBE_CAPTURE_RECIPE) {
             uint64_t start = capture->second == STROBE_ROLE_WATCH ? 0 : strobe_source(capture->source, registers, slot);
-            words += strobe_capture_recipe(state, &memory, capture, start, kept != NULL ? &kept->passed : NULL, room,
-                                           out + words);
+            words += strobe_capture_recipe(state, &memory, capture, start, memory.passed, room, out + words);
         } else {
             words +=
                 strobe_capture_script(recorder, state, capture, (uint32_t)at_exit, registers, slot, room, out + words);

@@ -34,7 +34,9 @@ void strobe_signals_release(struct strobe_held_signals* held) {
 #define STROBE_NAME_FIRST_INTERVAL 4
 #define STROBE_NAME_LAST_INTERVAL 65536
 #define STROBE_LOOK_US 20
-#define STROBE_ENOUGH_BEGUN 3 /* times that a thread has looked at its clock: it may do so twice for one record */
+#define STROBE_ENOUGH_BEGUN                                                                   \
+    4 /* times that a thread has looked at its clock: it may do so three times for one record \
+       */
 #define STROBE_SLOT_MARK 0x5354524f42450000ull
 
 STROBE_COLD void strobe_thread_read_name(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
@@ -291,7 +293,8 @@ int strobe_may_read_clock(const struct strobe_recorder* recorder) {
         return found != STROBE_TSC_FAULTS;
     }
 #ifdef STROBE_CATCHES_FAULTS
-    if (strobe_may_touch(recorder, NULL)) return strobe_try_cycles();
+    /* where its fault were not caught, neither would be that of the clock's own reading */
+    if (recorder->fault_catching != STROBE_FAULTS_END_THE_PROGRAM) return strobe_try_cycles();
 #endif
     return 1;
 }

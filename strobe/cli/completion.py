@@ -15,3 +15,11 @@ def files(context: click.Context, parameter: click.Parameter, incomplete: str) -
     from click.shell_completion import CompletionItem  # seldom needed
 
     return [CompletionItem(incomplete, type="file")]
+
+
+def groups(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What events are grouped by, besides expressions."""
+    from click.shell_completion import CompletionItem
+
+    names = ("function", "thread", "file")
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]

@@ -9,6 +9,7 @@ from typing import TypeVar, get_args
 
 import click
 
+from strobe.cli import completion
 from strobe.cli.output import snapshots, wording
 from strobe.cli.output.json_form import dumps, event_json, loss_json, totals_json
 from strobe.cli.output.palette import Palette
@@ -78,6 +79,7 @@ def _read(parse: Callable[[str, str], _T], text: str, param: click.Parameter) ->
 @click.option(
     "--group-by",
     metavar="GROUP",
+    shell_complete=completion.groups,
     help="Totals instead of events: function, thread, file; or an expression: how many events have which value.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")

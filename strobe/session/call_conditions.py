@@ -39,6 +39,7 @@ class Conditions:
         """Of these patterns from now on; None: each call is recorded. Raises condition_failed for what is none."""
         if where is not None:
             check_text(where)
+        self._forget_failures()
         self.by_pattern = {text: own for text, own in self.by_pattern.items() if text not in patterns}
         if where is not None:
             self.by_pattern |= dict.fromkeys(patterns, where)
@@ -75,6 +76,9 @@ class Conditions:
         """Finds out what decides of these functions' calls; what is known already stays."""
         new = [function for function in functions if self._is_new((function.module, function.address))]
         values = known_values(new) if new else ()
+        if values is None:
+            for function in new:
+                self._fail(function, "what it is given cannot be read any more, as its file was replaced")
         if not values:
             return
         with scope() as found:
@@ -84,8 +88,7 @@ class Conditions:
                 try:
                     self.found[place, where] = _compiled(where, value, found, sees_vectors)
                 except _FAILURES as error:
-                    self.found[place, where] = NEVER
-                    self.problems.setdefault((where, _reason(where, error)), {})[place] = function.name
+                    self._fail(function, _reason(where, error))
 
     def of(self, function: FunctionSymbol) -> Condition | None:
         """None where each call is recorded."""
@@ -101,12 +104,25 @@ class Conditions:
             if any(self.of_function.get(place) == where for place in places)
         ]
 
-    def check(self) -> None:
-        """Raises where a condition means something in none of its functions."""
+    def check(self, asked: str) -> None:
+        """Raises where this condition means something in none of its functions."""
         for (where, why), places in self.problems.items():
+            if where != asked:
+                continue
             own = [place for place, text in self.of_function.items() if text == where]
             if own and all(self.found.get((place, where)) is NEVER for place in own):
                 raise failure("condition_failed", what=where, reason=f"in {_some(list(places.values()))}: {why}")
+
+    def _fail(self, function: FunctionSymbol, why: str) -> None:
+        place = (function.module, function.address)
+        where = self.of_function[place]
+        self.found[place, where] = NEVER
+        self.problems.setdefault((where, why), {})[place] = function.name
+
+    def _forget_failures(self) -> None:
+        """What meant nothing may mean something by now."""
+        self.found = {key: one for key, one in self.found.items() if one is not NEVER}
+        self.problems = {}
 
     def _is_new(self, place: Place) -> bool:
         where = self.of_function.get(place)

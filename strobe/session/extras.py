@@ -161,11 +161,23 @@ class Extras:
             self._conditions = Conditions()
         self._condition_scope = scope
         self._conditions.set(patterns, where)
+        self.generation += 1
 
-    def check_conditions(self) -> None:
-        """Raises condition_failed for one that means something in no function that it is for."""
+    def check_condition(self, where: str) -> None:
+        """Raises condition_failed where it means something in no function that it is for."""
         if self._conditions is not None:
-            self._conditions.check()
+            self._conditions.check(where)
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """Of the patterns that have one."""
+        return {} if self._conditions is None else dict(self._conditions.by_pattern)
+
+    def restore_conditions(self, before: dict[str, str]) -> None:
+        """Those that `conditions` gave before."""
+        if self._conditions is not None:
+            self._conditions.by_pattern = before
+            self.generation += 1
 
     def has_condition(self, function: FunctionSymbol) -> bool:
         """Whether one decides which of the function's calls are recorded: then none is left out by sampling."""

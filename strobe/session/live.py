@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -27,7 +27,7 @@ from strobe.session.hooks import Hooks
 from strobe.session.libraries import Libraries, ModuleChange
 from strobe.session.session import Session
 from strobe.symbols import SymbolResolver
-from strobe.symbols.select.patterns import parse_all
+from strobe.symbols.select.patterns import Pattern, parse_all
 from strobe.timeline.output import HostEventSource
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
@@ -177,6 +177,7 @@ class LiveSession(Session):
             if any(pattern.kind != "lib" for pattern in added.values()):
                 self._check_program()
             kept = {text: item for text, item in self.hooks.patterns.items() if text not in remove}
+            before = (self.hooks.patterns, self.hooks.extras.conditions)
             self.hooks.extras.record_where([*remove, *added], where, self._scope)
             self.hooks.patterns = {**kept, **added}
             self.hooks.sampling = sampling or self.hooks.sampling
@@ -185,7 +186,7 @@ class LiveSession(Session):
             warnings += self._change_watches(watch, unwatch, is_all=not (add or remove or unwatch))
             self._apply()
             if where is not None:
-                self._check_conditions(added)
+                self._check_condition(where, *before)
             warnings += self._drop_unread(watch, is_all=not (add or remove or unwatch))
             unread = [f"Watch '{name}' is not read so far: {why}" for name, why in self.hooks.extras.unread().items()]
             found = [*warnings, *self.hooks.warnings(), *unread]
@@ -213,13 +214,13 @@ class LiveSession(Session):
             raise failure("watch_failed", what=watch[0].name, reason=first.message.rstrip("."), hint=first.next_step)
         return problems
 
-    def _check_conditions(self, added: Collection[str]) -> None:
-        """Takes back the patterns that were just added where their condition means nothing."""
+    def _check_condition(self, where: str, patterns: dict[str, Pattern], conditions: dict[str, str]) -> None:
+        """Puts back what was traced before, as it was, where the condition of what was just added means nothing."""
         try:
-            self.hooks.extras.check_conditions()
+            self.hooks.extras.check_condition(where)
         except StrobeError:
-            self.hooks.patterns = {text: one for text, one in self.hooks.patterns.items() if text not in added}
-            self.hooks.extras.record_where([*added], None, self._scope)
+            self.hooks.patterns = patterns
+            self.hooks.extras.restore_conditions(conditions)
             self._apply()
             raise
 

@@ -202,7 +202,13 @@ class _Compiler:
             raise ExpressionError(node.at, error.message.rstrip("."), error.next_step) from error
 
     def _place(self, node: syntax.Expression) -> Place:
-        return place_of(_path(node), self._scope, call=self._call)
+        place = place_of(_path(node), self._scope, call=self._call)
+        if place.is_thread_local:
+            raise ExpressionError(node.at, "a thread-local variable is not known when a call begins: watch it")
+        if place.root is not None and place.root is not self._scope.program:
+            reason = "a variable of a library, which may be unloaded, is not known when a call begins: watch it"
+            raise ExpressionError(node.at, reason)
+        return place
 
     def _loaded(self, place: Place, at: int) -> _Value:
         before = tuple(place.recipe.code)

@@ -61,12 +61,12 @@ def test_an_answer_is_nobodys() -> None:
         (b'{"id":1,"method":"ping"}', -32600, 1),
         (b'{"jsonrpc":"2.0","id":1,"method":5}', -32600, 1),
         (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', -32600, None),
-        (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600, None),
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600, 1.5),
         (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600, None),
         (b'{"jsonrpc":"2.0","id":"x","method":"ping","params":[1]}', -32602, "x"),
     ],
 )
-def test_what_is_no_message_is_answered_with_its_code(line: bytes, code: int, request_id: str | int | None) -> None:
+def test_what_is_no_message_is_answered_with_its_code(line: bytes, code: int, request_id: str | float | None) -> None:
     with pytest.raises(ProtocolError) as caught:
         jsonrpc.parse(line)
     answer = orjson.loads(jsonrpc.failure(caught.value))

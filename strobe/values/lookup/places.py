@@ -41,7 +41,7 @@ from strobe.values.lookup.expression import (
     spelled,
 )
 from strobe.values.lookup.scope import Module, Scope, UnknownName
-from strobe.values.memory.recipes import Recipe
+from strobe.values.memory.recipes import Recipe, decoded_steps
 from strobe.values.printers.inside import Inside, element_of, value_in
 
 OF_CALLS = "$return, of a watch when the function returns"
@@ -264,7 +264,7 @@ class _Compiler:
         raise _wrong(of, f"it is {place.type.name}, which cannot be indexed")
 
     def _address(self, place: Place, of: Expression) -> Place:
-        if place.is_value or place.bits is not None:
+        if place.is_value or place.bits is not None or _is_passed(place.recipe):
             raise _wrong(of, "it has no address")
         place.is_value = True
         place.type = pointer_to(place.type)
@@ -293,6 +293,15 @@ class _Compiler:
             names = [] if self._scope.program.details is None else self._scope.program.details.types.names()
             raise failure("no_such_type", what=name, hint=_near(nearest_names(name, names)))
         return found
+
+
+def _is_passed(recipe: Recipe) -> bool:
+    """Whether the place lies in what was passed to a call, which the recorder keeps: the program has it elsewhere."""
+    is_passed = False
+    for name, _, _ in decoded_steps(recipe):
+        if name in ("PASSED", "BASE", "DEREF", "GO"):
+            is_passed = name == "PASSED"
+    return is_passed
 
 
 def is_const(type_: Type) -> bool:

@@ -31,7 +31,7 @@ def test_a_library_comes_after_that(
     assert totals(session)["work"].count == 2
     assert any("closed the descriptors of Strobe's agent" in warning for warning in session.warnings)
     assert absence(session, "never").startswith("This does not prove that it did not happen.")
-    assert "as the program had closed the agent's descriptors" in absence(session, "plugin_run")
+    assert "because the program had closed the agent's descriptors" in absence(session, "plugin_run")
 
 
 @FORMS

@@ -169,3 +169,14 @@ def test_watches_come_and_go_on_a_running_program(launch: Launch, build_program:
     assert all(isinstance(one, int) for one in seen())
     session.trace(unwatch=["number"])
     session.stop(retain=False)
+
+
+def test_an_argument_in_a_register_has_no_address(launch: Launch, build_program: Build) -> None:
+    program = build_program("call_values", "-O0")
+    with pytest.raises(StrobeError, match="it has no address"):
+        launch(program, patterns=["depth"], watch=[Watch("&node")])
+    session = launch(program, patterns=["depth"], watch=[Watch("&node->next")])
+    assert status(session) == 0
+    assert all(
+        str(one).startswith("0x") or "Null pointer" in str(one) for one in values(session, "depth", "&node->next")
+    )

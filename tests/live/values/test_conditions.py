@@ -141,3 +141,21 @@ def test_what_is_no_condition_is_refused(launch: Launch, build_program: Build) -
     assert status(session) == 0
     assert len(enters(session, "depth")) == 1
     assert enters(session, "hides") == []
+
+
+def test_a_refused_condition_leaves_what_was_traced(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("waits_inside", "-O0", "-DAGAIN"), patterns=["inner"], where="number % 10 == 0")
+    for _ in range(2):  # a refusal is not remembered, and is none of other conditions
+        with pytest.raises(StrobeError, match="Variable 'nosuch' not found"):
+            session.trace(add=["inner"], where="nosuch < 3")
+    assert session.trace().active_patterns == ["inner"]
+    before = len(enters(session, "inner"))
+    wait_until(lambda: len(enters(session, "inner")) > before + 3)
+    assert not any(rests(session))
+    session.trace(add=["outer"], where="given == 42")
+    session.stop(retain=False)
+
+
+def test_a_variable_that_each_thread_has_is_refused(launch: Launch, build_program: Build) -> None:
+    with pytest.raises(StrobeError, match="thread-local"):
+        launch(build_program("watched", "-O0"), patterns=["play"], where="tOwn == 1")
