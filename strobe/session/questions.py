@@ -12,9 +12,10 @@ from strobe.errors import StrobeError, failure
 from strobe.expressions import Expression, ExpressionError, Known, Undecided, check_names, compiled, parse
 from strobe.expressions.needs import comparisons, needed_names
 from strobe.expressions.normal import Normal, truth
-from strobe.model import CALL_EVENTS, Event, EventFilter, Loss, TextMatch
+from strobe.model import CALL_EVENTS, Event, EventFilter, TextMatch
 from strobe.session.contexts import EventContext, known_names
 from strobe.session.quick import quick_test
+from strobe.timeline.host_absence import is_asked
 from strobe.timeline.moments import event_id
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.scan import Row, Seen, Sight, Tally, seen
@@ -56,17 +57,12 @@ class Counted:
 
 def is_one(wanted: EventFilter) -> bool:
     """Whether the events have to be looked at one by one."""
-    by_row = wanted.depth is not None or wanted.caller is not None
-    return by_row or wanted.where is not None or bool(wanted.select)
+    return is_asked(wanted)
 
 
-def without_questions(wanted: EventFilter) -> EventFilter:
-    """What of a filter is asked of no single event."""
-    return replace(wanted, where=None, select=(), depth=None, caller=None)
-
-
-def why_none(found: Found, loss: Loss, absence: Callable[[], str]) -> str:
-    """What it says that the condition held for none. `absence`: what is known where there was nothing to check."""
+def why_none(found: Found, absence: Callable[[], str], doubts: Callable[[], list[str]]) -> str:
+    """What it says that the condition held for none. `absence`: what is known where there was nothing to check;
+    `doubts`: why not all events were there to check."""
     if not found.checked:
         nothing = absence()
         looked = "No event that the other conditions select can have what is asked for."
@@ -76,8 +72,8 @@ def why_none(found: Found, loss: Loss, absence: Callable[[], str]) -> str:
         parts.append(f"Of {found.undecided} of them it is not known: {found.undecided_why}.")
     if found.unchecked_after is not None:
         parts.append("Others were not looked at: there was no time.")
-    if loss.total:
-        parts.append(f"{loss.total} events are missing from the recording (evicted, sampled or lost), and may differ.")
+    if others := doubts():
+        parts += ["This does not prove that it did not happen.", *others]
     return " ".join(parts)
 
 
@@ -111,6 +107,12 @@ class Question:
         self._evaluate = None if condition is None else _compiled(wanted.where or "", condition)
         self._selected = [_compiled(text, tree) for text, tree in zip(self.expressions, trees, strict=True)]
         self.sight = _sight(reader, wanted, condition, names, watches, known, opened)
+
+    @property
+    def wanted(self) -> EventFilter:
+        """The filter, without calls of functions that cannot have what is asked for."""
+        looked_at = self.sight.wanted
+        return replace(self._wanted, function_ids=looked_at.function_ids, text=looked_at.text)
 
     def page(self, until: int) -> Found:
         """A page of the events for which it holds, in the order that is asked for."""

@@ -160,19 +160,22 @@ class Session:
         return replace(page, events=[self._filled(event) for event in page.events])
 
     def _asked(self, wanted: EventFilter) -> EventPage:
-        from strobe.session.questions import Question, why_none, without_questions
+        from strobe.session.questions import Question, why_none
 
         reader, until = self._timeline.reading()
-        found = Question(reader, wanted, self._filled, self._labels()).page(until)
+        question = Question(reader, wanted, self._filled, self._labels())
+        found = question.page(until)
         reader.check_whole()
-        loss = self.loss()
+        absence = None
+        if not found.held:
+            absence = why_none(found, lambda: self.absence(wanted), lambda: self._doubts(question.wanted))
         return EventPage(
             events=found.events,
             total_count=found.held,
             has_more=wanted.offset + len(found.events) < found.held or found.unchecked_after is not None,
-            loss=loss,
+            loss=self.loss(),
             pids=self._timeline.pids,
-            absence=None if found.held else why_none(found, loss, lambda: self.absence(without_questions(wanted))),
+            absence=absence,
             checked=found.checked,
             undecided=found.undecided,
             undecided_why=found.undecided_why,
@@ -229,6 +232,9 @@ class Session:
     def absence(self, wanted: EventFilter) -> str:
         """Why there are no totals: whether that proves that nothing happened."""
         return self._timeline.absence(wanted, self.confirm)
+
+    def _doubts(self, wanted: EventFilter) -> list[str]:
+        return self._timeline.doubts(wanted, self.confirm)
 
     def confirm(self) -> None:
         """Looks whether the hooks stand and the recorder is on, where this process observes the program."""

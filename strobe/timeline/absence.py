@@ -12,7 +12,7 @@ from typing import Any
 from strobe.dataclass import dataclass, field
 from strobe.model import CALL_EVENTS, EventFilter, Loss
 from strobe.timeline.coverage import Coverage, Window, coverage_of, window_of
-from strobe.timeline.host_absence import host_absence, is_narrowed, listed
+from strobe.timeline.host_absence import host_absence, is_asked, is_narrowed, listed
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.selection import Selection, id_blob, text_test
@@ -49,9 +49,31 @@ def absence_of(reader: SessionReader, wanted: EventFilter, selection: Selection,
     recorded up to then has been looked at."""
     if wanted.event_type is not None and wanted.event_type not in CALL_EVENTS:
         if loss.unwritten:
-            lines = f"{loss.unwritten} lines of output, or of what else is seen from outside"
-            return f"Nothing can be said of that yet: {lines}, could not be written ({loss.unwritten_reason})."
+            return f"Nothing can be said of that yet: {_unwritten(loss)}."
         return host_absence(reader, wanted, selection)
+    found, counts = _findings(reader, wanted, selection, loss, moment)
+    return " ".join([_verdict(wanted, found, counts), *found.doubts, *found.facts])
+
+
+def doubts_of(reader: SessionReader, wanted: EventFilter, selection: Selection, loss: Loss, moment: int) -> list[str]:
+    """Why there may have been more than the events that the filter selects, one sentence each; none: there was not.
+    `moment`: as of absence_of."""
+    doubts = []
+    if selection.calls is not None:
+        doubts += _findings(reader, wanted, selection, loss, moment)[0].doubts
+    if selection.hosts is not None and loss.unwritten:
+        doubts.append(f"{_unwritten(loss)}.")
+    return doubts
+
+
+def _unwritten(loss: Loss) -> str:
+    lines = f"{loss.unwritten} lines of output, or of what else is seen from outside"
+    return f"{lines}, could not be written ({loss.unwritten_reason})"
+
+
+def _findings(
+    reader: SessionReader, wanted: EventFilter, selection: Selection, loss: Loss, moment: int
+) -> tuple[_Findings, _Counts]:
     window = window_of(reader, selection, moment)
     coverage = coverage_of(reader, selection, window)
     counts = _counts(reader, coverage.hooked)
@@ -68,7 +90,7 @@ def absence_of(reader: SessionReader, wanted: EventFilter, selection: Selection,
     _add_processes(found, reader, wanted, window, coverage)
     if coverage.hooked and not window.is_empty:
         _add_sight(found, reader, wanted, window)
-    return " ".join([_verdict(wanted, found, counts), *found.doubts, *found.facts])
+    return found, counts
 
 
 def _verdict(wanted: EventFilter, found: _Findings, counts: _Counts) -> str:
@@ -196,7 +218,7 @@ def _add_returns(found: _Findings, counts: _Counts) -> None:
 
 def _has_other_conditions(wanted: EventFilter) -> bool:
     others = (wanted.event_type, wanted.return_value, wanted.min_duration_ns)
-    return is_narrowed(wanted) or any(condition is not None for condition in others)
+    return is_narrowed(wanted) or is_asked(wanted) or any(condition is not None for condition in others)
 
 
 def _add_missing(found: _Findings, reader: SessionReader, selection: Selection, loss: Loss, counts: _Counts) -> None:

@@ -24,7 +24,7 @@ def host_absence(reader: SessionReader, wanted: EventFilter, selection: Selectio
     if kind in ("stdout", "stderr"):
         if not captures_output(reader.record()):
             return f"Nothing is known of {kind}: it is not captured in this session."
-        scope = " that the other conditions select" if is_narrowed(wanted) else ""
+        scope = " that the other conditions select" if _has_conditions(wanted) else ""
         if kind in _open_streams(reader.record()):
             return (
                 f"Nothing was captured of {kind}{scope}. A process that the program had started still had it open when"
@@ -34,7 +34,7 @@ def host_absence(reader: SessionReader, wanted: EventFilter, selection: Selectio
             f"All of {kind} is captured: the program has written nothing to it{scope}"
             " (what it keeps in a buffer of its own appears when it flushes it)."
         )
-    return f"No {kind} event was recorded{' that the other conditions select' if is_narrowed(wanted) else ''}."
+    return f"No {kind} event was recorded{' that the other conditions select' if _has_conditions(wanted) else ''}."
 
 
 def captures_output(record: SessionRecord) -> bool:
@@ -65,7 +65,7 @@ def _snapshot_absence(reader: SessionReader, wanted: EventFilter, selection: Sel
     targets = listed(list(dict.fromkeys(target for poll in inside for target in poll.targets)))
     if selection.hosts is None:
         return f"Polled: {targets}; but a snapshot of variables has no function, duration or return value."
-    which = " that the other conditions select" if is_narrowed(wanted) else " of them yet"
+    which = " that the other conditions select" if _has_conditions(wanted) else " of them yet"
     return f"Polled in this time: {targets}; but there is no sample{which}."
 
 
@@ -80,6 +80,16 @@ def is_narrowed(wanted: EventFilter) -> bool:
         wanted.thread_name,
     )
     return any(condition is not None for condition in conditions)
+
+
+def is_asked(wanted: EventFilter) -> bool:
+    """Whether events have to be looked at one by one: for their values, or for what led to them."""
+    by_row = wanted.depth is not None or wanted.caller is not None
+    return by_row or wanted.where is not None or bool(wanted.select)
+
+
+def _has_conditions(wanted: EventFilter) -> bool:
+    return is_narrowed(wanted) or is_asked(wanted)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from strobe.errors import StrobeError, failure
 from strobe.limits import SQL_SECONDS
 from strobe.model import Event, EventFilter, EventPage, EventType, FunctionLoss, GroupBy, Loss, Totals
 from strobe.timeline import sql
-from strobe.timeline.absence import absence_of
+from strobe.timeline.absence import absence_of, doubts_of
 from strobe.timeline.events import first_events, page_of
 from strobe.timeline.moments import NUMBER_MAX, event_id, host_number
 from strobe.timeline.reader import SessionReader
@@ -121,6 +121,15 @@ class Timeline:
         moment = self._settled_moment(confirm)
         with self._reader.lock:
             found = absence_of(self._reader, wanted, select(self._reader, wanted), self.loss(), moment)
+            self._reader.check_whole()
+            return found
+
+    def doubts(self, wanted: EventFilter, confirm: Callable[[], None] = _nothing) -> list[str]:
+        """Why there may have been more than the events that the filter selects, in sentences. Raises as `query`."""
+        wanted = _fixed(wanted, select(self._reader, wanted))
+        moment = self._settled_moment(confirm)
+        with self._reader.lock:
+            found = doubts_of(self._reader, wanted, select(self._reader, wanted), self.loss(), moment)
             self._reader.check_whole()
             return found
 

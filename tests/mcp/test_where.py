@@ -202,6 +202,42 @@ def test_nothing_held_is_not_was_not_called(ask: Ask) -> None:
     assert found["absence"].startswith("It was not called") or "shop::fail" in found["absence"]
 
 
+def test_absence_tells_of_the_conditions_that_left_no_event(ask: Ask) -> None:
+    book = {"function": {"equals": "shop::book"}}
+    conditions = (
+        {"depth": 9},
+        {"caller": {"equals": "shop::rate"}},
+        {"where": "$duration > 3600000000000"},
+        {"where": "$threadName == 'till-9'", "eventType": "function_exit"},
+    )
+    for one in conditions:
+        found = ask(**book, **one)
+        assert (found["events"], found["totalCount"]) == ([], 0)
+        calls = f"The exact totals count {3 * CALLS} calls of them in all, but no event"
+        assert f"{calls} that the other conditions select was kept." in found["absence"]
+        assert "but no event was kept" not in found["absence"]
+    assert "that the other conditions select" in ask(eventType="stdout", depth=1)["absence"]
+
+
+def test_calls_that_a_condition_left_out_are_no_proof(wire: Wire, build_program: Callable[..., Path]) -> None:
+    answer = wire.good(
+        "debug_launch",
+        command=str(build_program("ledger", "-O1")),
+        args=["20"],
+        projectRoot=ROOT,
+        trace=["shop::book"],
+        where="cents >= 15",
+        wait={"until": "exit", "timeoutMs": 40_000},
+    )
+    book = {"sessionId": answer["sessionId"], "function": {"equals": "shop::book"}}
+    found = wire.good("debug_query", **book, where="cents == 3")  # three tills have called it so
+    assert (found["events"], found["checked"]) == ([], 3 * 6)
+    assert found["absence"] == (
+        "It held for none of 18 checked events. This does not prove that it did not happen. Missing from the events: "
+        "42 calls for which the condition of their trace did not hold."
+    )
+
+
 @pytest.mark.parametrize(
     ("asked", "wrong"),
     [
