@@ -16,9 +16,9 @@ from strobe.model import CALL_EVENTS, Event, EventFilter, TextMatch
 from strobe.session.contexts import EventContext, known_names
 from strobe.session.quick import quick_test
 from strobe.timeline.host_absence import is_asked
-from strobe.timeline.moments import event_id
+from strobe.timeline.moments import event_id, event_number
 from strobe.timeline.reader import SessionReader
-from strobe.timeline.scan import Row, Seen, Sight, Tally, seen
+from strobe.timeline.scan import Progress, Seen, Sight, Tally, seen
 from strobe.timeline.selection import check_page, select
 from strobe.values.decode.normal_form import as_json
 
@@ -86,9 +86,9 @@ class Question:
         wanted: EventFilter,
         filled: Callable[[Event], Event],
         labels: frozenset[str],
-        opened: dict[tuple[int, int], Row] | None = None,
+        progress: Progress | None = None,
     ) -> None:
-        """`filled`: an event with what its pointers lead to; `labels` of watches and polled variables; `opened`: as
+        """`filled`: an event with what its pointers lead to; `labels` of watches and polled variables; `progress`: as
         Sight has it."""
         check_page(wanted)
         self._reader, self._wanted = reader, wanted
@@ -106,7 +106,7 @@ class Question:
         self._context = EventContext(reader, filled, labels, known)
         self._evaluate = None if condition is None else _compiled(wanted.where or "", condition)
         self._selected = [_compiled(text, tree) for text, tree in zip(self.expressions, trees, strict=True)]
-        self.sight = _sight(reader, wanted, condition, names, watches, known, opened)
+        self.sight = _sight(reader, wanted, condition, names, watches, known, progress)
 
     @property
     def wanted(self) -> EventFilter:
@@ -128,11 +128,17 @@ class Question:
             self._add(found, one)
         return found
 
-    def first(self, until: int) -> Event | None:
-        """The first event up to this number for which it holds."""
-        for one in self._held(Found(), until):
-            return self._context.see(one).event()
-        return None
+    def first(self, until: int, deadline: float | None = None) -> tuple[Event | None, int]:
+        """The first event up to this number for which it holds, and up to which number was looked: to the end, or as
+        far as there was time. `deadline`: by time.monotonic()."""
+        tally = Tally(time.monotonic() + SECONDS if deadline is None else deadline)
+        for one in self._held(Found(), until, tally):
+            return self._context.see(one).event(), one.number
+        looked = until if tally.stopped_at is None else tally.stopped_at
+        if (progress := self.sight.progress) is not None:
+            progress.until = max(looked, progress.until or 0)
+            progress.is_whole = tally.stopped_at is None
+        return None, looked
 
     def groups(self, until: int) -> tuple[list[Counted], Found]:
         """How many events have which value of the (only) expression, most first. Raises sql_too_much."""
@@ -156,8 +162,8 @@ class Question:
             _count(group, one, context.id)
         return sorted(groups.values(), key=lambda group: -group.count), found
 
-    def _held(self, found: Found, until: int) -> Iterator[Seen]:
-        tally = Tally(time.monotonic() + SECONDS)
+    def _held(self, found: Found, until: int, tally: Tally | None = None) -> Iterator[Seen]:
+        tally = tally or Tally(time.monotonic() + SECONDS)
         context, evaluate = self._context, self._evaluate
         for one in seen(self._reader, self.sight, until, tally):
             found.checked += 1
@@ -173,7 +179,13 @@ class Question:
             yield one
         found.checked += tally.failed
         if tally.stopped_at is not None:
-            found.unchecked_after = event_id(self._reader.session_id, tally.stopped_at)
+            found.unchecked_after = event_id(self._reader.session_id, max(tally.stopped_at, self._asked_after()))
+
+    def _asked_after(self) -> int:
+        """The cursor, of who goes forward; what led to events is looked for from before it."""
+        after = self._wanted.after_event_id
+        is_backward = after is None or self._wanted.newest_first
+        return 0 if is_backward else event_number(self._reader.session_id, str(after))
 
     def _add(self, found: Found, one: Seen) -> None:
         context = self._context.see(one)
@@ -210,7 +222,7 @@ def _sight(
     names: set[str],
     watches: set[str],
     known: Known,
-    opened: dict[tuple[int, int], Row] | None,
+    progress: Progress | None,
 ) -> Sight:
     """What has to be looked at: no events and functions that cannot have what is asked for."""
     asks_for_arguments = bool(names & known.arguments) or any(not name.startswith("$") for name in names)
@@ -232,7 +244,7 @@ def _sight(
         wanted = replace(wanted, text="")
     entries = asks_for_arguments and kind != "function_enter"
     fails = None if condition is None or (kind == "function_exit" and not entries) else quick_test(reader, condition)
-    return Sight(wanted, entries, "$caller" in names, fails, opened)
+    return Sight(wanted, entries, "$caller" in names, fails, progress)
 
 
 def _having(

@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # most runs ask for no variable, and these take longer to imp
     from strobe.session.variables.reader import VariableReader
     from strobe.session.variables.session_memory import Inside
     from strobe.session.variables.writer import VariableWriter
+    from strobe.timeline.scan import Progress
     from strobe.values.decode.recorded import Recorded
     from strobe.values.reading import ReadTarget
 
@@ -257,17 +258,19 @@ class Session:
         return [self._filled(event) for event in self._timeline.tail(after, limit)]
 
     def first(
-        self, wanted: EventFilter, after: int, opened: dict[tuple[int, int], Any] | None = None
+        self, wanted: EventFilter, after: int, progress: Progress | None = None, deadline: float | None = None
     ) -> tuple[Event | None, int]:
-        """The first event behind number `after` that the filter selects, and up to which number was looked. `opened`:
-        what a look has left behind for the next one, where there is a condition."""
+        """The first event behind number `after` that the filter selects, and up to which number was looked. Where there
+        is a condition: `progress`, what a look has left behind for the next one, and `deadline`, by time.monotonic(),
+        when it stops."""
         from strobe.session.questions import Question, is_one
 
         if is_one(wanted):
             reader, until = self._timeline.reading()
             asked = replace(wanted, after_event_id=event_id(self.id, max(0, after)))
-            question = Question(reader, asked, self._filled, self._labels(), {} if opened is None else opened)
-            return question.first(until), max(after, until)
+            question = Question(reader, asked, self._filled, self._labels(), progress)
+            event, looked = question.first(until, deadline)
+            return event, max(after, looked)
         found, until = self._timeline.first(wanted, after)
         return (None if found is None else self._filled(found)), until
 

@@ -11,15 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from strobe import _abi
-from strobe.dataclass import dataclass, replace
+from strobe.dataclass import dataclass, field, replace
 from strobe.model import CALL_EVENTS, EventFilter, TextMatch
 from strobe.timeline.decode.call_values import decode_return, is_what_is_asked, words_of
 from strobe.timeline.events import CALL_COLUMNS, HAS_MORE, HOST_COLUMNS
-from strobe.timeline.moments import event_number
+from strobe.timeline.moments import event_id, event_number
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.selection import Conditions, select, text_test
 
 BATCH_ROWS = 20_000
+LOOKED_AT = 2_000  # rows between two looks at the clock
 _NUMBER, _TIME, _KIND, _FUNCTION, _THREAD, _DEPTH, _DURATION, _WORDS, _FLAGS, _PARENT = 0, 1, 2, 3, 4, 6, 7, 9, 10, 11
 Row = Sequence[Any]
 Fails = Callable[[int, bytes], bool]
@@ -51,17 +52,28 @@ class Tally:
     stopped_at: int | None = None
 
 
+@dataclass(slots=True)
+class Progress:
+    """What one look leaves behind for the next, which goes on where that has ended. `opened`: calls that have begun, by
+    thread and depth; `until`: number up to which was looked, None before the first look, which begins at the start of
+    the session; `is_whole`: whether the last look has come to its end."""
+
+    opened: dict[tuple[int, int], Row] = field(default_factory=dict)
+    until: int | None = None
+    is_whole: bool = True
+
+
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What is looked at. `entries`: of returns those of the same calls; `callers`: by whom calls are made. `opened`:
-    calls that were begun before, by thread and depth, for who looks again and again; else they are looked for. `fails`:
-    whether a call with this function id and these words, of its entry, is known to be none of those asked for."""
+    """What is looked at. `entries`: of returns those of the same calls; `callers`: by whom calls are made. `progress`:
+    for who looks again and again. `fails`: whether a call with this function id and these words, of its entry, is known
+    to be none of those asked for."""
 
     wanted: EventFilter
     entries: bool = False
     callers: bool = False
     fails: Fails | None = None
-    opened: dict[tuple[int, int], Row] | None = None
+    progress: Progress | None = None
 
 
 def seen(reader: SessionReader, sight: Sight, until: int, tally: Tally) -> Iterator[Seen]:
@@ -72,7 +84,10 @@ def seen(reader: SessionReader, sight: Sight, until: int, tally: Tally) -> Itera
         yield from calls
         return
     hosts = _hosts(reader, sight.wanted, until, tally)
-    yield from heapq.merge(hosts, calls, key=lambda one: one.number)
+    for one in heapq.merge(hosts, calls, key=lambda one: one.number):
+        if tally.stopped_at is not None and one.number > tally.stopped_at:
+            return  # of one sort there may be more before it
+        yield one
 
 
 def _hosts(reader: SessionReader, wanted: EventFilter, until: int, tally: Tally) -> Iterator[Seen]:
@@ -89,7 +104,7 @@ def _calls(reader: SessionReader, sight: Sight, until: int, tally: Tally) -> Ite
         return
     follows = sight.callers or wanted.caller is not None
     is_followed = sight.entries or follows
-    scanned = _widened(wanted, follows, sight.opened is None) if is_followed else wanted
+    scanned = _widened(reader, sight, follows) if is_followed else wanted
     selection = select(reader, scanned, until)
     if selection.calls is None:
         return
@@ -109,11 +124,13 @@ def _calls(reader: SessionReader, sight: Sight, until: int, tally: Tally) -> Ite
     yield from _followed(reader, sight, rows, tally)
 
 
-def _widened(wanted: EventFilter, callers: bool, from_the_start: bool) -> EventFilter:
-    """With what leads to the events, too."""
-    if from_the_start:
-        after = wanted.after_event_id if wanted.newest_first else None
-        wanted = replace(wanted, time_from=None, from_event=None, after_event_id=after)
+def _widened(reader: SessionReader, sight: Sight, callers: bool) -> EventFilter:
+    """With what leads to the events, too: from the start, or from where the last look has ended."""
+    wanted = sight.wanted
+    after = wanted.after_event_id if wanted.newest_first else None
+    if sight.progress is not None and sight.progress.until is not None:
+        after = event_id(reader.session_id, sight.progress.until)
+    wanted = replace(wanted, time_from=None, from_event=None, after_event_id=after)
     if callers:
         return replace(
             wanted,
@@ -137,7 +154,7 @@ def _followed(reader: SessionReader, sight: Sight, rows: Iterator[Row], tally: T
     is_wanted = _test(reader, wanted)
     is_caller = None if wanted.caller is None else text_test("caller", wanted.caller)
     symbols = reader.functions()
-    opened: dict[tuple[int, int], Row] = {} if sight.opened is None else sight.opened
+    opened: dict[tuple[int, int], Row] = {} if sight.progress is None else sight.progress.opened
     for row in rows:
         place = (row[_THREAD], row[_DEPTH])
         is_enter = row[_KIND] == _abi.RECORD_ENTER
@@ -200,10 +217,13 @@ def _batches(reader: SessionReader, statement: str, conditions: Conditions, tall
         terms = f"{conditions.sql()} and number > ?"
         values = (*conditions.values, after, BATCH_ROWS)
         rows = reader.rows(f"{statement} where {terms} order by number limit ?", values)
-        yield from rows
+        for place in range(0, len(rows), LOOKED_AT):
+            some = rows[place : place + LOOKED_AT]
+            yield from some
+            after = int(str(some[-1][_NUMBER]))
+            is_last = len(rows) < BATCH_ROWS and place + LOOKED_AT >= len(rows)
+            if not is_last and time.monotonic() > tally.deadline:
+                tally.stopped_at = min(after, after if tally.stopped_at is None else tally.stopped_at)
+                return
         if len(rows) < BATCH_ROWS:
-            return
-        after = int(str(rows[-1][_NUMBER]))
-        if time.monotonic() > tally.deadline:
-            tally.stopped_at = min(after, after if tally.stopped_at is None else tally.stopped_at)
             return
