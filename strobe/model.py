@@ -395,6 +395,29 @@ class EventPage:
     values: list[dict[str, Any]] | None = None
     errors: list[dict[str, str]] | None = None
 
+    def cursor(self, wanted: EventFilter, shown: int) -> str | None:
+        """The event id to go on from, in the same order, behind the first `shown` events. None: there is none, as
+        nothing is shown, or as what was not looked at is newer than what is shown newest first."""
+        is_partial = self.unchecked_after is not None
+        if is_partial and wanted.newest_first:
+            return None
+        is_all = shown == len(self.events) and wanted.offset + shown >= self.total_count
+        if is_partial and is_all:
+            return self.unchecked_after
+        return self.events[shown - 1].id if shown else None
+
+    def unchecked(self, wanted: EventFilter) -> str | None:
+        """A sentence about events that there was no time to look at; None where there are none."""
+        return None if self.unchecked_after is None else not_looked_at(self.unchecked_after, wanted.newest_first)
+
+
+def not_looked_at(after: str, newest_first: bool = False) -> str:
+    """What to say where there was no time to look at the events behind this event id."""
+    said = f"There was no time to look at the events behind {after}"
+    if newest_first:
+        return f"{said}: there may be newer ones than these. Narrow the filter, or ask from that event on."
+    return f"{said}: narrow the filter."
+
 
 @dataclass(frozen=True, slots=True)
 class Totals:

@@ -18,7 +18,7 @@ from strobe.cli.output.tables import table, totals_table
 from strobe.dataclass import replace
 from strobe.errors import StrobeError
 from strobe.mcp.tools import ended_json, poll_json
-from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, TextMatch
+from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, TextMatch, not_looked_at
 from strobe.session import Session, SessionManager
 from strobe.session.answers import Ending
 from strobe.session.questions import is_one
@@ -151,11 +151,14 @@ def _grouped(session: Session, wanted: EventFilter, group_by: str, ended: Ending
     if as_json:
         groups = [{"value": item.value, "count": item.count, "first": item.first, "last": item.last} for item in shown]
         facts = {"groups": groups, "checked": found.checked, "held": found.held, "undecided": found.undecided}
+        if found.unchecked_after is not None:
+            facts = {"uncheckedAfter": found.unchecked_after, **facts}
         return [dumps(facts | ended_json.of(ended), indent=True)]
     rows = [(f"{item.count:,}", dumps(item.value), item.first) for item in shown]
     lines = table(("count", "value", "first event"), rows, Palette.of(sys.stdout)) if rows else []
     undecided = [f"of {found.undecided:,} not known: {found.undecided_why}"] if found.undecided else []
-    return [*lines, f"{wording.counted(found.held, 'event')} of {found.checked:,} checked", *undecided]
+    unchecked = [] if found.unchecked_after is None else [not_looked_at(found.unchecked_after)]
+    return [*unchecked, *lines, f"{wording.counted(found.held, 'event')} of {found.checked:,} checked", *undecided]
 
 
 def _around(session: Session, event: str, wanted: EventFilter, as_json: bool) -> list[str]:
@@ -189,6 +192,8 @@ def _ended_lines(ended: Ending | None) -> list[str]:
 
 def _events(session: Session, wanted: EventFilter, ended: Ending | None, is_last: bool, as_json: bool) -> list[str]:
     page = session.query(wanted)
+    cursor = page.cursor(wanted, len(page.events)) if page.has_more else None
+    unchecked = page.unchecked(wanted)
     if is_last:
         page = _turned(page)
     polls = poll_json.of_session(session) if wanted.event_type == "variable_snapshot" else []
@@ -201,7 +206,9 @@ def _events(session: Session, wanted: EventFilter, ended: Ending | None, is_last
     else:
         cells = [[_cell(values, item) for item in wanted.select] for values in page.values]
         lines = table(wanted.select, cells, palette) if cells else []
-    return [*lines, *_below(page), *_ended_lines(ended), *(snapshots.poll_line(poll) for poll in reversed(polls))]
+    lines = [*lines, *_below(page, cursor), *_ended_lines(ended)]
+    lines += [snapshots.poll_line(poll) for poll in reversed(polls)]
+    return lines if unchecked is None else [unchecked, *lines]
 
 
 def _turned(page: EventPage) -> EventPage:
@@ -231,16 +238,15 @@ def _what(event: Event) -> str:
     return wording.one_line(event.text or "") if event.values is None else snapshots.line(event)
 
 
-def _below(page: EventPage) -> list[str]:
+def _below(page: EventPage, cursor: str | None) -> list[str]:
     """How much there is, how to see the rest, and what is missing."""
     lines = [f"{wording.counted(page.total_count, 'event')} match"]
     if page.checked is not None:
         lines[0] += f" of {page.checked:,} checked"
     if page.undecided:
         lines.append(f"of {page.undecided:,} not known: {page.undecided_why}")
-    if page.has_more and page.events:
-        after = page.unchecked_after or page.events[-1].id
-        lines[0] += f", {len(page.events):,} shown; go on with --after {after}"
+    if cursor is not None:
+        lines[0] += f", {len(page.events):,} shown; go on with --after {cursor}"
     if page.absence:
         lines.append(page.absence)
     return lines + wording.loss_lines(page.loss)
@@ -259,4 +265,6 @@ def _page_json(page: EventPage) -> dict[str, object]:
         ]
     if page.checked is not None:
         document |= {"checked": page.checked, "undecided": page.undecided}
+    if page.unchecked_after is not None:
+        document = {"uncheckedAfter": page.unchecked_after, **document}
     return document if page.absence is None else document | {"absence": page.absence}

@@ -11,7 +11,7 @@ from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
 from strobe.mcp.tools import ended_json, event_json, poll_json
 from strobe.mcp.tools.parameters import SESSION_ID, bounded
-from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, Loss, ReturnMatch, TextMatch
+from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, Loss, ReturnMatch, TextMatch, not_looked_at
 
 if TYPE_CHECKING:
     from strobe.session import Session
@@ -85,7 +85,7 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     if session.failures:
         note["warnings"] = bounded(list(session.failures))
     if "groupBy" in arguments:
-        return _grouped(session, wanted, arguments["groupBy"], budget) | note
+        return _with_note(_grouped(session, wanted, arguments["groupBy"], budget), note)
     if "around" in arguments:
         return _around(session, arguments, wanted, budget) | note
     if wanted.event_type == "variable_snapshot" and (polls := poll_json.of_session(session)):
@@ -93,7 +93,12 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         budget -= len(results.encode(polls))
     page = session.query(wanted)
     shape = _selected if wanted.select else _shown
-    return _events(page, wanted, shape(page, arguments, budget), "last" in arguments, budget) | note
+    return _with_note(_events(page, wanted, shape(page, arguments, budget), "last" in arguments, budget), note)
+
+
+def _with_note(answer: dict[str, Any], note: dict[str, Any]) -> dict[str, Any]:
+    notes = [one["note"] for one in (answer, note) if "note" in one]
+    return answer | note | ({"note": " ".join(notes)} if notes else {})
 
 
 def event_filter(arguments: dict[str, Any]) -> EventFilter:
@@ -164,21 +169,19 @@ def _events(
 ) -> dict[str, Any]:
     shown = results.fitting(events, budget)
     answer: dict[str, Any] = _cut(shown, len(events))
+    if (unchecked := page.unchecked(wanted)) is not None:
+        answer["note"] = unchecked
     has_more = page.has_more or shown < len(events)
-    if has_more and (page.unchecked_after is not None or shown):
-        is_shown = shown and (shown < len(events) or page.unchecked_after is None)
-        answer["nextCursor"] = page.events[shown - 1].id if is_shown else page.unchecked_after
-        answer["nextOffset"] = wanted.offset + shown
+    if has_more and (cursor := page.cursor(wanted, shown)) is not None:
+        answer["nextCursor"] = cursor
+        if unchecked is None:
+            answer["nextOffset"] = wanted.offset + shown
     answer["events"] = events[:shown][::-1] if is_last else events[:shown]
     answer |= {"totalCount": page.total_count, "hasMore": has_more}
     if page.checked is not None:
         answer |= {"checked": page.checked, "held": page.total_count}
         if page.undecided:
             answer |= {"undecided": page.undecided, "undecidedWhy": results.clipped(page.undecided_why, 200)}
-        if page.unchecked_after is not None:
-            answer["note"] = (
-                f"There was no time to look at the events behind {page.unchecked_after}: narrow the filter."
-            )
     if len(page.pids) > 1:
         answer["pids"] = page.pids
     answer |= event_json.loss(page.loss)
@@ -226,7 +229,8 @@ def _grouped(session: Session, wanted: EventFilter, group_by: str, budget: int) 
     expression = {"function": "$function", "thread": "$thread", "file": "$file", "caller": "$caller"}
     counted, found = session.counts(wanted, expression.get(group_by, group_by))
     groups = [_count(item) for item in counted]
-    answer = _groups(groups, session.loss(), wanted, budget) | {"checked": found.checked, "held": found.held}
+    answer = {} if found.unchecked_after is None else {"note": not_looked_at(found.unchecked_after)}
+    answer |= _groups(groups, session.loss(), wanted, budget) | {"checked": found.checked, "held": found.held}
     if found.undecided:
         answer |= {"undecided": found.undecided, "undecidedWhy": results.clipped(found.undecided_why, 200)}
     return answer

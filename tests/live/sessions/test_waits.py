@@ -1,18 +1,24 @@
-"""Waits for a condition on a running program, also where there is no time to look at everything."""
+"""Conditions on a running program: waits for them, and answers where there is no time to look at everything."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from support.sessions import Build, Launch, count, text
 from support.wait import wait_until
 
+from strobe.cli import query_command
+from strobe.mcp.registry import Client, Context
+from strobe.mcp.tools import query as query_tool
 from strobe.model import EventFilter
-from strobe.session import Session, questions
+from strobe.session import Session, SessionManager, questions
 from strobe.session.waiting import Wait, wait_for
 from strobe.timeline import scan
 from strobe.timeline.moments import event_number
@@ -85,3 +91,71 @@ def test_the_cursor_of_a_wait_that_timed_out_goes_on_where_the_look_ended(
     assert after < event_number(session.id, refund.id)
     waited = wait_for(session, Wait("event", 40, wanted), after, threading.Event())  # many looks
     assert waited.event == refund
+
+
+Query = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def query(manager: SessionManager, session: Session) -> Query:
+    """debug_query, in this process."""
+    context = Context(Client("", "/", 0, {}), lambda: manager, "")
+    return lambda **asked: query_tool.TOOL.run({"sessionId": session.id, **asked}, context)
+
+
+def numbers(session: Session, answer: dict[str, Any]) -> list[int]:
+    return [event_number(session.id, event["id"]) for event in answer["events"]]
+
+
+def test_pages_that_are_cut_short_repeat_and_skip_nothing(session: Session, query: Query, hurry: Hurry) -> None:
+    wanted = EventFilter(where="cents > 300 && what", event_type="function_enter", limit=500)
+    every = [event_number(session.id, event.id) for event in session.query(wanted).events]
+    assert len(every) == 3 * (CALLS - 300)
+    hurry()
+    found: list[int] = []
+    after: dict[str, str] = {}
+    notes = 0
+    while True:
+        page = query(where="cents > 300 && what", eventType="function_enter", limit=7, **after)
+        found += numbers(session, page)
+        notes += "note" in page
+        assert ("note" in page) == page.get("note", "").startswith("There was no time")
+        if not page["hasMore"]:
+            break
+        after = {"afterEventId": page["nextCursor"]}
+        assert len(found) <= len(every)
+    assert found == every
+    assert notes > 4
+
+
+@pytest.mark.parametrize("order", [{"order": "desc"}, {"last": 20}])
+def test_newest_first_is_said_to_be_of_the_older_part(
+    session: Session, query: Query, hurry: Hurry, order: dict[str, Any]
+) -> None:
+    asked = {"where": "cents > 0 && what", "eventType": "function_enter", **order}
+    newest = max(numbers(session, query(**asked)))
+    hurry()
+    page = query(**asked)
+    assert next(iter(page)) == "note"
+    assert "there may be newer ones than these" in page["note"]
+    assert max(numbers(session, page)) < newest
+    assert page["hasMore"]
+    assert not {"nextCursor", "nextOffset"} & page.keys()
+
+
+def test_counts_by_a_value_that_are_partial_say_so_first(session: Session, query: Query, hurry: Hurry) -> None:
+    assert "note" not in query(groupBy="what")
+    hurry()
+    answer = query(groupBy="what")
+    assert next(iter(answer)) == "note"
+    assert answer["note"].startswith("There was no time to look at the events behind")
+    assert answer["checked"] < 3 * CALLS
+
+
+def test_the_command_line_says_it_first(session: Session, hurry: Hurry) -> None:
+    hurry()
+    for options in (["--where", "cents > 0", "--limit", "3"], ["--group-by", "what"]):
+        result = CliRunner().invoke(query_command.query, [session.id, *options], catch_exceptions=False)
+        assert result.stdout.startswith("There was no time to look at the events behind"), result.output
+        result = CliRunner().invoke(query_command.query, [session.id, *options, "--json"], catch_exceptions=False)
+        assert next(iter(json.loads(result.stdout))) == "uncheckedAfter"
