@@ -269,7 +269,7 @@ def test_a_program_that_the_kernel_keeps_waiting_is_attached_to_in_time_or_not_a
         with pytest.raises(StrobeError) as caught:
             manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["*"])
         assert caught.value.code is Code.ATTACH_FAILED
-        assert "within 0.5 s" in str(caught.value)
+        assert any(text in str(caught.value) for text in ("within 0.5 s", "timed out while waiting for stop"))
         assert manager.list() == []
         assert process.communicate(timeout=60) == ("child\nbye\n", None)
         assert process.returncode == 0
