@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Literal
 
@@ -23,6 +23,13 @@ class Code(StrEnum):
     VALIDATION_ERROR = "VALIDATION_ERROR"
     LIMIT_REACHED = "LIMIT_REACHED"
     INTERNAL = "INTERNAL"
+
+
+def enumerated(names: Iterable[str], most: int = 3) -> str:
+    """The first names for a sentence: "a, b, c and 3 more"."""
+    given = list(names)
+    more = f" and {len(given) - most} more" if len(given) > most else ""
+    return ", ".join(given[:most]) + more
 
 
 class StrobeError(Exception):

@@ -15,6 +15,10 @@ class ExpressionError(ValueError):
         super().__init__(reason)
         self.at, self.reason, self.hint, self.length = at, reason, hint, length
 
+    def near(self, text: str) -> str:
+        """What stands at the mistake in `text`, which is the whole expression."""
+        return text[self.at : self.at + max(self.length, 12)] or "the end"
+
 
 @dataclass(frozen=True, slots=True)
 class Literal:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
 from strobe.dataclass import dataclass, field
-from strobe.errors import StrobeError, failure
+from strobe.errors import StrobeError, enumerated, failure
 from strobe.expressions import ExpressionError, parse
 from strobe.model import FunctionSymbol
 from strobe.symbols import ModuleSymbols
@@ -17,7 +17,6 @@ from strobe.values.conditions import NEVER, Condition, condition
 from strobe.values.lookup.call_scope import CallScope
 from strobe.values.lookup.scope import Scope
 
-_SHOWN_FUNCTIONS = 3
 _UNKNOWN_CALL = "it is not known what the function is given: the compiler has changed it"
 
 _FAILURES: tuple[type[Exception], ...] = (StrobeError, ExpressionError, *UNREADABLE)
@@ -99,7 +98,7 @@ class Conditions:
     def warnings(self) -> list[str]:
         """A sentence for each condition that means nothing in some of its functions."""
         return [
-            f"No call of {_some(list(places.values()))} is recorded: '{where}' means nothing there: {why}."
+            f"No call of {enumerated(places.values())} is recorded: '{where}' means nothing there: {why}."
             for (where, why), places in self.problems.items()
             if any(self.of_function.get(place) == where for place in places)
         ]
@@ -111,7 +110,11 @@ class Conditions:
                 continue
             own = [place for place, text in self.of_function.items() if text == where]
             if own and all(self.found.get((place, where)) is NEVER for place in own):
-                raise failure("condition_failed", what=where, reason=f"in {_some(list(places.values()))}: {why}")
+                raise failure(
+                    "condition_failed",
+                    what=where,
+                    reason=f"in {enumerated(places.values())}: {why}",
+                )
 
     def _fail(self, function: FunctionSymbol, why: str) -> None:
         place = (function.module, function.address)
@@ -145,15 +148,8 @@ def _compiled(where: str, values: CallValues | None, scope: Scope, sees_vectors:
 
 def _reason(text: str, error: Exception) -> str:
     if isinstance(error, ExpressionError):
-        near = text[error.at : error.at + max(error.length, 12)] or "its end"
         hint = f" (valid: {error.hint})" if error.hint else ""
-        return f"{error.reason}, at '{near}'{hint}"
+        return f"{error.reason}, at '{error.near(text)}'{hint}"
     if isinstance(error, StrobeError):
-        return f"{error.message} {error.next_step}".strip().rstrip(".")
+        return error.sentences.rstrip(".")
     return f"its debug information is damaged: {error or type(error).__name__}"
-
-
-def _some(functions: Sequence[str]) -> str:
-    shown = ", ".join(functions[:_SHOWN_FUNCTIONS])
-    more = len(functions) - _SHOWN_FUNCTIONS
-    return f"{shown} and {more} more" if more > 0 else shown

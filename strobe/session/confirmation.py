@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from strobe import _core
 from strobe.capture.target import Target
+from strobe.errors import enumerated
 from strobe.session.hooks import Hooks
 from strobe.timeline.store import Store
 
@@ -133,7 +134,7 @@ class Confirmation:
         self._store.change_notes(
             self._session_id, lambda notes: _with_overwritten(notes, names, self.last_ticks, now_ticks)
         )
-        shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+        shown = enumerated(names, _SHOWN)
         text = f"Something has written over the entry of {shown}: calls of it are no longer recorded."
         self._store.add_warnings(self._session_id, [text])
 

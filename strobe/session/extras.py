@@ -15,7 +15,7 @@ from strobe import _abi
 from strobe.capture.agent.agent_link import Unresponsive
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.dataclass import dataclass, field, replace
-from strobe.errors import StrobeError, command_names, failure, field_name
+from strobe.errors import StrobeError, command_names, enumerated, failure, field_name
 from strobe.limits import WATCHES
 from strobe.model import FunctionSymbol, Watch
 from strobe.symbols import ModuleSymbols
@@ -35,7 +35,6 @@ if TYPE_CHECKING:  # only where something is watched or followed
 _MAX_WORDS = 800  # of a record's 1,023, beside what its function's own captures take; what finds no room says so
 _LAST_ID = 65_534
 _MANY = 500  # functions
-_SHOWN_FUNCTIONS = 3
 _CONDITION_BYTES = 8  # the number that it gives
 _UNKNOWN_CALL = "it is not known what the function is given and gives back: the compiler has changed it."
 
@@ -96,7 +95,7 @@ class _CallWatch:
         """Where it is read nowhere."""
         if self.problems:
             reason, functions = next(iter(self.problems.items()))
-            return Unread(f"in {_some(functions)}: {reason.rstrip('.')}", "")
+            return Unread(f"in {enumerated(functions)}: {reason.rstrip('.')}", "")
         assert self.unknown is not None
         told = self.unknown.message.rstrip(".")
         reason = f"{told}, and no traced function has an argument or a member of that name"
@@ -343,7 +342,7 @@ class Extras:
             found += self._conditions.warnings()
         for name, call in self._calls.items():
             for reason, functions_of in call.problems.items():
-                found.append(f"Watch '{name}' is not read in {_some(functions_of)}: {reason}")
+                found.append(f"Watch '{name}' is not read in {enumerated(functions_of)}: {reason}")
         for name, functions in self._functions.items():
             if not functions:
                 found.append(f"Watch '{name}' is never read: no function matches its `on` patterns.")
@@ -439,7 +438,7 @@ class Extras:
                         )
                 except StrobeError as error:
                     own = NOTHING  # not what the name means elsewhere
-                    call.problems.setdefault(f"{error.message} {error.next_step}".strip(), []).append(function.name)
+                    call.problems.setdefault(error.sentences, []).append(function.name)
                 except UNREADABLE as error:
                     own = NOTHING
                     reason = f"Its debug information is damaged: {error or type(error).__name__}."
@@ -478,12 +477,6 @@ class Extras:
             if described:
                 self._pending.descriptions[known] = described
         return known
-
-
-def _some(functions: Sequence[str]) -> str:
-    shown = ", ".join(functions[:_SHOWN_FUNCTIONS])
-    more = len(functions) - _SHOWN_FUNCTIONS
-    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _following(depth: int, project_root: str | None) -> Following:

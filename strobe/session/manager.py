@@ -316,7 +316,7 @@ def _as_warning(warnings: list[str], is_one: bool) -> Iterator[None]:
     except StrobeError as error:
         if not is_one or error.code is Code.PROCESS_EXITED:
             raise
-        warnings.append(f"{error.message} {error.next_step}".strip())
+        warnings.append(error.sentences)
 
 
 def _absolute(folder: str | None) -> str | None:

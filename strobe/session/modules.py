@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from strobe.capture.mapped_elf import ElfFile, Layout, MappedElf, Peek
 from strobe.dataclass import dataclass, replace
-from strobe.errors import StrobeError, failure
+from strobe.errors import StrobeError, enumerated, failure
 from strobe.model import FunctionSymbol, LoadedModule
 from strobe.symbols import ModuleSymbols, SymbolResolver
 
@@ -136,10 +136,9 @@ class Modules:
         how = self._refused | stale
         if not how:
             return []
-        shown = ", ".join(f"{path} ({why})" for path, why in list(how.items())[:_SHOWN])
-        more = f" and {len(how) - _SHOWN} more" if len(how) > _SHOWN else ""
+        shown = enumerated((f"{path} ({why})" for path, why in how.items()), _SHOWN)
         return [
-            f"No new hooks in {shown}{more}: the file on disk is no longer the code in memory, so its addresses would "
+            f"No new hooks in {shown}: the file on disk is no longer the code in memory, so its addresses would "
             "be wrong. What was not traced before is not recorded there; start the program again to trace it."
         ]
 

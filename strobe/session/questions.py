@@ -302,6 +302,7 @@ def _compiled(text: str, tree: Expression) -> Callable[[EventContext], Normal]:
 
 
 def _wrong(text: str, error: ExpressionError) -> StrobeError:
-    near = text[error.at : error.at + max(error.length, 12)] or "the end"
     hint = f"Nearest, or valid: {error.hint}." if error.hint else "The language: docs/expressions.md."
-    return failure("expression_wrong", field=text[:200], at=error.at + 1, near=near, reason=error.reason, hint=hint)
+    return failure(
+        "expression_wrong", field=text[:200], at=error.at + 1, near=error.near(text), reason=error.reason, hint=hint
+    )

@@ -56,9 +56,12 @@ def source_of(name: str) -> Path:
 
 
 def file_called(name: str) -> list[Path]:
-    """The files of that name, in whatever folder of the programs; in SETS only where it is named."""
-    elsewhere = [path for path in PROGRAMS.glob(f"*/{name}") if path.parent.name not in SETS]
-    return [path for path in (PROGRAMS / name, *elsewhere) if path.exists()]
+    """The files of that name, in whatever folder of the programs; in SETS, and folders of one, only where the set is
+    named."""
+    folder, _, file = name.rpartition("/")
+    below = PROGRAMS.glob(f"{folder}/*/{file}") if folder in SETS else ()
+    elsewhere = [path for path in PROGRAMS.glob(f"*/{name}") if path.parent.name not in SETS and not folder]
+    return [path for path in (PROGRAMS / name, *below, *elsewhere) if path.exists()]
 
 
 def generate(arguments: Sequence[str], cache: Path) -> Path:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from strobe.errors import failure
+from strobe.errors import enumerated, failure
 from strobe.model import FunctionSymbol
 from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.select.hooking import is_start_code
@@ -61,8 +61,7 @@ def refusal_warnings(refused: dict[FunctionSymbol, str], named: set[str]) -> Ite
         if function.name in named or not is_start_code(function):
             by_reason.setdefault(reason, []).append(function.name)
     for reason, names in by_reason.items():
-        shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-        yield f"Not traced: {shown}: {reason}."
+        yield f"Not traced: {enumerated(names, _SHOWN)}: {reason}."
 
 
 def elsewhere(root: str, paths: Iterable[str]) -> Iterator[str]:

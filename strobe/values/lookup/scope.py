@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Protocol
 
 from strobe.dataclass import dataclass
-from strobe.errors import StrobeError, failure
+from strobe.errors import StrobeError, enumerated, failure
 from strobe.symbols import ModuleSymbols
 from strobe.symbols.details import ModuleDetails
 from strobe.symbols.dwarf.locations import AtAddress
@@ -196,9 +196,8 @@ def _is_of_toolchain(variable: Variable) -> bool:
 
 def _several(name: str, found: Sequence[Variable]) -> Exception:
     options = [_distinct(one, found) for one in found]
-    shown = ", ".join(dict.fromkeys(options[:_SHOWN]))
-    more = f" and {len(options) - _SHOWN} more" if len(options) > _SHOWN else ""
-    return failure("variable_ambiguous", what=name, count=len(found), options=shown + more)
+    shown = enumerated(dict.fromkeys(options), _SHOWN)
+    return failure("variable_ambiguous", what=name, count=len(found), options=shown)
 
 
 def _distinct(variable: Variable, others: Sequence[Variable]) -> str:

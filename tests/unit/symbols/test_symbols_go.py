@@ -18,7 +18,7 @@ from strobe.symbols import ElfResolver, Pattern, select, unsafe_reason
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.objects.go_pclntab import GoFunction, PclnTable
 
-SOURCE = PROGRAMS / "symbols/go_table.S"
+SOURCE = PROGRAMS / "symbols/go/go_table.S"
 WORK = ("main.work", 30, "/src/app/main.go", 12)
 SERVER = ("main.(*Server).Serve", 1, "/src/app/server.go", 300)
 FILES = 100
@@ -148,7 +148,7 @@ def build_go(program_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> C
     if go is None:
         pytest.skip("go is not installed")
     folder = tmp_path_factory.mktemp("go")
-    shutil.copy(PROGRAMS / "symbols/service.go", folder)
+    shutil.copy(PROGRAMS / "symbols/go/service.go", folder)
     settings = {"GOCACHE": str(program_cache / "go"), "GOTOOLCHAIN": "local", "GO111MODULE": "off", "CGO_ENABLED": "0"}
     environment = {**os.environ, **settings}
 

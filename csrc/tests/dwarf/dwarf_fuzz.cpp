@@ -1,5 +1,6 @@
-// libFuzzer target over everything that reads debug sections (csrc/tests/dwarf_container.h has the form of its input).
-// docs/testing.md tells how to run it. A finding belongs into csrc/tests/fuzz, where dwarf_replay reads it ever after.
+// libFuzzer target over everything that reads debug sections (csrc/tests/dwarf/dwarf_container.h has the form of its
+// input). docs/testing.md tells how to run it. A finding belongs into csrc/tests/dwarf/fuzz, where dwarf_replay reads
+// it ever after.
 #include "dwarf_container.h"
 #include "dwarf_reading.h"
 

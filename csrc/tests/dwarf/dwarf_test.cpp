@@ -4,7 +4,7 @@
 #include <memory>
 #include <random>
 
-#include "check.h"
+#include "../check.h"
 #include "dwarf_reading.h"
 #include "dwarf_sections.h"
 
@@ -71,7 +71,7 @@ void lines_lie_in_functions(const SectionBytes& bytes) {
 
 void lines_are_found_both_ways(const SectionBytes& bytes) {
     const Units units(views(bytes));
-    const FoundLines found = lines_of_file(units, "tests/dwarf_subject.cpp");
+    const FoundLines found = lines_of_file(units, "tests/dwarf/dwarf_subject.cpp");
     CHECK_EQUAL(found.paths.size(), 1u);
     CHECK(found.rows.size() > 10);
     const AddressLines addresses(units);
