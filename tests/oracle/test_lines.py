@@ -12,6 +12,7 @@ from support import programs
 
 from strobe.symbols import ElfResolver
 from strobe.symbols.dwarf.lines import SourceLines
+from strobe.symbols.select.line_places import SourceRange, line_places
 
 BuildProgram = Callable[..., Path]
 VARIANTS = [
@@ -110,6 +111,34 @@ def test_places_of_lines_are_in_the_functions_that_gdb_finds(
             assert not others or (others == {match.after} and not match.places), line
         compared += bool(by_gdb)
     assert compared >= 5
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+@pytest.mark.parametrize("flags", ["-O0", "-O2"])
+@pytest.mark.parametrize("name", ["symbols/naming", "symbols/locals", "symbols/signatures", "line_copies"])
+def test_probes_on_lines_go_where_gdb_stops(
+    name: str, flags: str, compiler: str, build_program: BuildProgram, tmp_path: Path
+) -> None:
+    """In the same functions; without optimization at the same addresses, but at a function's first line: gdb goes on
+    behind its prologue."""
+    program, source = build_program(name, flags, compiler=compiler), programs.source_of(name)
+    resolver = ElfResolver()
+    module, details = resolver.module(str(program)), resolver.details(str(program))
+    assert details is not None
+    count = len(source.read_text().splitlines())
+    places = line_places(SourceRange(source.name, 1, count), module, details)
+    assert len({(place.address, place.line) for place in places}) == len(places)
+    answer = gdb_oracle.ask("gdb_decode_line.py", program, [source.name, list(range(1, count + 1))], tmp_path)
+    compared = 0
+    for line in range(1, count + 1):
+        ours = [place for place in places if place.line == line]
+        theirs = {address for address, other in answer.get(str(line), []) if other == line}
+        others = {function.address for address in theirs if (function := module.function_at(address)) is not None}
+        assert others <= {place.function.address for place in ours}, line
+        if flags == "-O0":
+            assert {place.address for place in ours if not place.is_entry} <= theirs, line
+        compared += len(theirs)
+    assert compared > 10
 
 
 def test_places_of_lines_are_where_the_line_begins(program: Path, request: pytest.FixtureRequest) -> None:

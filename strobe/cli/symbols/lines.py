@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 from strobe.cli.output import wording
@@ -12,7 +11,7 @@ from strobe.cli.symbols.subject import Subject
 from strobe.dataclass import dataclass
 from strobe.errors import failure
 from strobe.symbols.dwarf.lines import LineMatch, SourcePlace
-from strobe.symbols.select.nearest import nearest_names
+from strobe.symbols.select.line_places import SourceRange, no_code
 
 _LINE = re.compile(r"(.+):(\d+)\Z")
 
@@ -39,19 +38,11 @@ def find_line(subject: Subject, text: str) -> LineAnswer:
         match = lines.of(file.removeprefix("./"), line)
         nearest = match.after or match.before
         shown = match if match.places or nearest is None else lines.of(file.removeprefix("./"), nearest)
-    return LineAnswer(file, line, match, shown, None if match.places else str(_miss(subject, file, line, match)))
-
-
-def _miss(subject: Subject, file: str, line: int, match: LineMatch) -> Exception:
-    if not match.files:
-        files = {Path(path).name for function in subject.functions if (path := function.source_file)}
-        near = nearest_names(Path(file).name, files)
-        hint = f"Names like it: {', '.join(near)}." if near else ""
-        return failure("unknown_source_file", path=subject.named, file=file, hint=hint)
-    near_lines = [str(number) for number in (match.before, match.after) if number is not None]
-    noun = "lines" if len(near_lines) > 1 else "line"
-    hint = f"The nearest {noun} with code: {' and '.join(near_lines)}." if near_lines else ""
-    return failure("no_code_at_line", file=file, line=line, hint=hint)
+    if match.places:
+        return LineAnswer(file, line, match, shown, None)
+    near = (match.before, match.after)
+    miss = no_code(SourceRange(file, line, line), subject.module, subject.named, match.files, near)
+    return LineAnswer(file, line, match, shown, str(miss))
 
 
 def line_lines(subject: Subject, answer: LineAnswer, page: Page) -> list[str]:

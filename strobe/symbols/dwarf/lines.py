@@ -5,12 +5,13 @@ Nothing is kept: the native core decodes the line programs that are needed, when
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from strobe._core import Dwarf
 from strobe.dataclass import dataclass
 
-_IS_STATEMENT = 1
+_IS_STATEMENT, _ENDS_SEQUENCE = 1, 2
+_MAX_AT_ADDRESS = 256  # rows; only damaged tables have more
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,29 @@ class LineMatch:
     """
 
     places: list[SourcePlace]
+    files: list[str]
+    before: int | None = None
+    after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LineCode:
+    """Code of a line, as a row of a line table has it. `address` is link-time, with an instruction of the row's
+    sequence there. `before`, `behind`: (file, line) of the other rows at the same address."""
+
+    address: int
+    file: str
+    line: int
+    is_statement: bool
+    before: tuple[tuple[str, int], ...]
+    behind: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinesCode:
+    """All code of some lines. `files`, `before`, `after`: as in LineMatch, where there is no code."""
+
+    rows: list[LineCode]
     files: list[str]
     before: int | None = None
     after: int | None = None
@@ -74,3 +98,51 @@ class SourceLines:
         before = max((number for number in with_code if number < line), default=None)
         after = min((number for number in with_code if number > line), default=None)
         return LineMatch([], paths, before, after)
+
+    def code_of(self, file: str, first: int, last: int) -> LinesCode:
+        """All rows of the lines `first` to `last`, those that go on with the line of the row before, too: another
+        inlined call may begin there. `file`: as `of` takes it."""
+        columns, paths = self._core().lines_of_file(file)
+        numbers, units = (memoryview(columns[name]).cast("I") for name in ("line", "unit"))
+        wanted = {unit for unit, number in zip(units, numbers, strict=True) if first <= number <= last}
+        rows = [row for unit in sorted(wanted) for row in self._code_in(unit, set(paths), first, last)]
+        if rows:
+            return LinesCode(rows, paths)
+        with_code = set(numbers) - {0}
+        before = max((number for number in with_code if number < first), default=None)
+        after = min((number for number in with_code if number > last), default=None)
+        return LinesCode([], paths, before, after)
+
+    def _code_in(self, unit: int, paths: set[str], first: int, last: int) -> Iterator[LineCode]:
+        columns = self._core().unit_lines(unit)
+        names = self._core().unit_files(unit)
+        addresses = memoryview(columns["address"]).cast("Q")
+        numbers, files = (memoryview(columns[name]).cast("I") for name in ("line", "file"))
+        flags = columns["flags"]
+        own = {number for number, path in enumerate(names) if path in paths}
+
+        def told(rows: range) -> tuple[tuple[str, int], ...]:
+            return tuple((names[files[row]], numbers[row]) for row in rows if files[row] < len(names))
+
+        for row, line in enumerate(numbers):
+            if not first <= line <= last or files[row] not in own or flags[row] & _ENDS_SEQUENCE:
+                continue
+            there = _at_address(addresses, flags, row)
+            if there is not None:
+                is_statement = bool(flags[row] & _IS_STATEMENT)
+                before, behind = told(range(there.start, row)), told(range(row + 1, there.stop))
+                yield LineCode(addresses[row], names[files[row]], line, is_statement, before, behind)
+
+
+def _at_address(addresses: memoryview[int], flags: bytes, row: int) -> range | None:
+    """The rows of a sequence at the address of one of them; None where the sequence ends there: it has no code."""
+    start = end = row
+    while row - start < _MAX_AT_ADDRESS and start > 0:
+        if addresses[start - 1] != addresses[row] or flags[start - 1] & _ENDS_SEQUENCE:
+            break
+        start -= 1
+    while end < len(addresses) and addresses[end] == addresses[row]:
+        if flags[end] & _ENDS_SEQUENCE or end - row > _MAX_AT_ADDRESS:
+            return None
+        end += 1
+    return range(start, end)

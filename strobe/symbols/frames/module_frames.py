@@ -11,6 +11,7 @@ from functools import cached_property
 from elftools.dwarf.die import DIE
 
 from strobe._core import clearest_name
+from strobe.dataclass import replace
 from strobe.symbols.dwarf import dies
 from strobe.symbols.dwarf.debug_info import DebugInfo
 from strobe.symbols.dwarf.expressions import Operation
@@ -21,7 +22,7 @@ from strobe.symbols.frames.model import Call, CallParameter, CallPlace, CallSite
 from strobe.symbols.frames.tables import FrameSection
 from strobe.symbols.types.module_types import Types
 
-_PARAMETER, _VARIABLE, _INLINED = 0x05, 0x34, 0x1D
+_PARAMETER, _VARIABLE, _INLINED, _BLOCK = 0x05, 0x34, 0x1D, 0x0B
 _CALL_SITES = (0x48, 0x4109)
 _ENTRY = ("DW_AT_entry_pc", "DW_AT_low_pc")
 _RETURN_PC = ("DW_AT_call_return_pc", "DW_AT_low_pc")  # of DWARF 5; of GNU's call sites in DWARF 4
@@ -61,6 +62,39 @@ class Frames:
             calls = tuple(self._call(scopes, number, address, is_entry) for number in reversed(scopes.calls))
             return Frame(address, calls, self._frame_base(function, address), self.layout(address))
 
+    def calls_at(self, address: int) -> tuple[Call, ...]:
+        """The calls that `at` has, without their variables; none where it has no frame."""
+        function = self._debug_info.core.function_at(address)
+        if function is None:
+            return ()
+        scopes = _Scopes(self._debug_info.core.scope_dies(function, address))
+        with self._debug_info.dwarf.lock:
+            return tuple(self._call_alone(scopes, number) for number in reversed(scopes.calls))
+
+    def begins_at(self, call: Call, address: int) -> bool:
+        """Whether code of a call around the address does not go on from the instructions before it."""
+        function = self._debug_info.core.function_at(address - 1)
+        if function is None or call.place is None:
+            return True
+        return all(offset != call.die_offset for offset, *_ in self._debug_info.core.scope_dies(function, address - 1))
+
+    def inlined_in(self, function: int) -> set[int]:
+        """DIEs of the functions of which calls were inlined into one, those without any code left, too."""
+        found: set[int] = set()
+        waiting = [function]
+        with self._debug_info.dwarf.lock:
+            while waiting and len(found) < _MAX_LOCALS:
+                offset = waiting.pop()
+                inlined = self._debug_info.core.children(offset, _INLINED)
+                found.update(origins(self._locations.die_at(one))[-1].offset for one in inlined)
+                waiting += [*inlined, *self._debug_info.core.children(offset, _BLOCK)]
+        return found
+
+    def declared(self, die: int) -> tuple[str, str | None, int | None]:
+        """Name, file and line of a function's DIE."""
+        linkage, file, line = self._debug_info.core.declaration(die)
+        return self._name(die, linkage), file, line or None
+
     def layout(self, address: int) -> CallFrame | None:
         """Where the CFA and the caller's registers are; None where no table says, or the machine is not x86-64."""
         return self._call_frames.at(address) if self._debug_info.machine == "x86-64" else None
@@ -84,20 +118,16 @@ class Frames:
         return None if isinstance(found, OptimizedOut) else found
 
     def _call(self, scopes: _Scopes, number: int, address: int, is_entry: bool) -> Call:
-        offset, tag, *_ = scopes.rows[number]
-        die = self._locations.die_at(offset)
-        linkage, file, line = self._debug_info.core.declaration(offset)
         found = self._locals(scopes, number, address, is_entry)
-        return Call(
-            self._name(offset, linkage),
-            linkage or None,
-            file,
-            line or None,
-            self._place(die) if tag == _INLINED else None,
-            tuple(local for local in found if local.is_parameter),
-            tuple(local for local in found if not local.is_parameter),
-            offset,
-        )
+        parameters = tuple(local for local in found if local.is_parameter)
+        others = tuple(local for local in found if not local.is_parameter)
+        return replace(self._call_alone(scopes, number), parameters=parameters, locals=others)
+
+    def _call_alone(self, scopes: _Scopes, number: int) -> Call:
+        offset, tag, *_ = scopes.rows[number]
+        linkage, file, line = self._debug_info.core.declaration(offset)
+        place = self._place(self._locations.die_at(offset)) if tag == _INLINED else None
+        return Call(self._name(offset, linkage), linkage or None, file, line or None, place, (), (), offset)
 
     def _name(self, offset: int, linkage: str) -> str:
         """As functions are called everywhere: debug information's name, of lambdas the symbol's."""

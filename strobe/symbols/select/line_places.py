@@ -1,0 +1,206 @@
+"""From a line of source to the instructions where a probe on it goes: one in each copy of the line.
+
+As gdb has it: in each function, and each inlined call, the lowest address of the line's code, so that it is reached
+once each time the line is executed from its start.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from strobe.dataclass import dataclass
+from strobe.errors import failure
+from strobe.model import FunctionSymbol
+from strobe.symbols.details import ModuleDetails
+from strobe.symbols.dwarf.lines import LineCode
+from strobe.symbols.frames.model import Call
+from strobe.symbols.module_symbols import ModuleSymbols
+from strobe.symbols.select.nearest import nearest_names
+
+_TEXT = re.compile(r"(?P<file>.*[^:\s])\s*:\s*(?P<first>\d+)(?:\s*-\s*(?P<last>\d+))?\Z", re.DOTALL)
+MAX_LINES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRange:
+    """Lines `first` to `last` of a file: a full path, or its end from a slash on."""
+
+    file: str
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        lines = f"{self.first}" if self.first == self.last else f"{self.first}-{self.last}"
+        return f"{self.file}:{lines}"
+
+
+@dataclass(frozen=True, slots=True)
+class LinePlace:
+    """Where the code of a line begins in one copy of it.
+
+    `address` is link-time. `function`: whose code it is, with any of its parts. `is_statement`: the compiler calls it a
+    good place to stop at. `inlined`: names of the inlined functions that the line lies in, the innermost first; empty
+    where it is a line of the function itself. `level`: which of the calls around the address (Frames.at) the line
+    belongs to, in which its names are looked up; None where the inlined call has no code of its own left there.
+    """
+
+    address: int
+    function: FunctionSymbol
+    file: str
+    line: int
+    is_statement: bool
+    inlined: tuple[str, ...]
+    level: int | None
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether the function begins there: nothing of it has run, its parameters are where the caller put them."""
+        return self.address == self.function.address
+
+
+def parsed_lines(text: str) -> SourceRange | None:
+    """`src/a.cpp:42`, `a.cpp:42-57`; None for what is no line. Raises VALIDATION_ERROR for lines that cannot be."""
+    found = _TEXT.match(text.strip())
+    if found is None:
+        return None
+    first = int(found["first"])
+    last = first if found["last"] is None else int(found["last"])
+    reason = _wrong(first, last)
+    if reason:
+        raise failure(
+            "bad_value", field="at", value=f"'{text.strip()}'", reason=reason, valid="main.c:12, main.c:12-20"
+        )
+    return SourceRange(found["file"].removeprefix("./"), first, last)
+
+
+def _wrong(first: int, last: int) -> str:
+    if first == 0:
+        return "lines count from 1"
+    if last < first:
+        return "the last line is before the first"
+    return f"it has more than {MAX_LINES} lines" if last - first >= MAX_LINES else ""
+
+
+def line_places(lines: SourceRange, module: ModuleSymbols, details: ModuleDetails) -> list[LinePlace]:
+    """By line, then by address. Raises NO_CODE_AT_LINE, with the nearest lines that have code; one of UNREADABLE where
+    debug information is damaged."""
+    code = details.lines.code_of(lines.file, lines.first, lines.last)
+    search = _Search(module, details)
+    found = [place for line in sorted({row.line for row in code.rows}) for place in search.places(code.rows, line)]
+    if not found:
+        raise no_code(lines, module, module.path, code.files, (code.before, code.after))
+    return found
+
+
+def no_code(
+    lines: SourceRange, module: ModuleSymbols, named: str, files: list[str], near: tuple[int | None, int | None]
+) -> Exception:
+    """Why lines have no code. `named`: the module. `files`: the full paths that were meant. `near`: the nearest lines
+    with code, before and after."""
+    if not files:
+        known = {Path(path).name for function in module.functions if (path := function.source_file)}
+        names = nearest_names(Path(lines.file).name, known)
+        hint = f"Names like it: {', '.join(names)}." if names else ""
+        return failure("unknown_source_file", path=named, file=lines.file, hint=hint)
+    near_lines = [str(number) for number in near if number is not None]
+    noun = "lines" if len(near_lines) > 1 else "line"
+    hint = f"The nearest {noun} with code: {' and '.join(near_lines)}." if near_lines else ""
+    line = str(lines).rpartition(":")[2]
+    return failure("no_code_at_line", file=lines.file, line=line, hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A row with the calls around it. `key`: of the call that has it; `is_cold`: in a part of its function that is not
+    the one it begins in."""
+
+    place: LinePlace
+    key: tuple[int, int | None]
+    is_cold: bool
+
+    @property
+    def rank(self) -> tuple[bool, bool, int]:
+        return self.is_cold, not self.place.is_statement, self.place.address
+
+
+class _Search:
+    def __init__(self, module: ModuleSymbols, details: ModuleDetails) -> None:
+        self._module = module
+        self._frames = details.frames
+        self._calls: dict[int, tuple[Call, ...]] = {}
+        self._inlined: dict[int, list[tuple[str, str | None, int]]] = {}  # by DIE: what was inlined into a function
+
+    def places(self, rows: Iterable[LineCode], line: int) -> list[LinePlace]:
+        best: dict[tuple[int, int | None], _Found] = {}
+        for row in rows:
+            found = self._found(row) if row.line == line else None
+            if found is not None and (found.key not in best or found.rank < best[found.key].rank):
+                best[found.key] = found
+        with_code = {entry for entry, die in best if die is not None}
+        kept = [found.place for (entry, die), found in best.items() if die is not None or entry not in with_code]
+        return sorted(kept, key=lambda place: (place.line, place.address))
+
+    def _found(self, row: LineCode) -> _Found | None:
+        function = self._module.function_at(row.address)
+        if function is None or _belongs_before(row, function):
+            return None
+        calls = self._calls_at(row.address)
+        other = self._other(row, calls)
+        level = None if other else self._level(row, calls)
+        inlined = (other,) if level is None else tuple(call.name for call in calls[level:-1])
+        place = LinePlace(row.address, function, row.file, row.line, row.is_statement, inlined, level)
+        die = None if level is None else calls[level].die_offset if calls else 0
+        is_cold = not function.address <= row.address < function.address + function.size
+        return _Found(place, (function.address, die), is_cold)
+
+    def _calls_at(self, address: int) -> tuple[Call, ...]:
+        if address not in self._calls:
+            self._calls[address] = self._frames.calls_at(address)
+        return self._calls[address]
+
+    def _level(self, row: LineCode, calls: tuple[Call, ...]) -> int:
+        """Which call the line is of: several lines may begin at an address, those of calls around it among them."""
+        for outer in range(1, len(calls)):
+            inner, place = calls[outer - 1], calls[outer - 1].place
+            is_there = place is not None and (place.file, place.line) == (row.file, row.line)
+            if is_there and self._frames.begins_at(inner, row.address):
+                return outer
+        return next(iter(_nearest(row, calls)), 0)  # else of a macro's file, or one that was included
+
+    def _other(self, row: LineCode, calls: tuple[Call, ...]) -> str:
+        """A function that was inlined elsewhere, of which nothing but the mark of this line is left here; else ""."""
+        if not calls:
+            return ""
+        nearest = [calls[number] for number in _nearest(row, calls)]
+        if not nearest and all(call.file != row.file for call in calls):
+            return ""
+        line, inside = (nearest[0].line or 0, f"{nearest[0].name}::") if nearest else (0, "::")
+        own = {call.name for call in calls}
+        others = [
+            (other, name)
+            for name, file, other in self._inlined_in(calls[-1].die_offset)
+            if file == row.file and line < other <= row.line and name not in own and not name.startswith(inside)
+        ]
+        return max(others)[1] if others else ""
+
+    def _inlined_in(self, die: int) -> list[tuple[str, str | None, int]]:
+        if die not in self._inlined:
+            declared = [self._frames.declared(one) for one in self._frames.inlined_in(die)]
+            self._inlined[die] = [(name, file, line or 0) for name, file, line in declared]
+        return self._inlined[die]
+
+
+def _nearest(row: LineCode, calls: tuple[Call, ...]) -> list[int]:
+    """Numbers of the calls declared above a line in its file, the nearest first; of equal ones the innermost."""
+    above = [n for n, call in enumerate(calls) if call.file == row.file and 0 < (call.line or 0) <= row.line]
+    return sorted(above, key=lambda number: -(calls[number].line or 0))
+
+
+def _belongs_before(row: LineCode, function: FunctionSymbol) -> bool:
+    """Whether a row where a function begins is of the one before it, whose code ends there without a return: that comes
+    before the first row of the function itself, which is the line of its declaration."""
+    own = (function.source_file, function.line)
+    is_entry = row.address == function.address and (row.file, row.line) != own
+    return is_entry and own in row.behind and own not in row.before

@@ -1,0 +1,147 @@
+"""Where a probe on a line goes: one place in each copy of the line, never in code of another one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support import programs
+
+from strobe.errors import StrobeError
+from strobe.symbols import ElfResolver
+from strobe.symbols.select.line_places import LinePlace, SourceRange, line_places, parsed_lines
+
+BuildProgram = Callable[..., Path]
+SOURCE = programs.source_of("line_copies")
+LINES = {
+    text.rpartition("// ")[2]: number
+    for number, text in enumerate(SOURCE.read_text().splitlines(), 1)
+    if "// " in text and text.rpartition("// ")[2].isupper()
+}
+BUILDS = [("g++", "-O0"), ("g++", "-O2"), ("clang++", "-O0"), ("clang++", "-O2"), ("g++", "-O2 -ffunction-sections")]
+by_build = pytest.mark.parametrize(("compiler", "flags"), BUILDS)
+
+
+def places(program: Path, text: str) -> list[LinePlace]:
+    resolver = ElfResolver()
+    lines = parsed_lines(text)
+    details = resolver.details(str(program))
+    assert lines is not None and details is not None
+    return line_places(lines, resolver.module(str(program)), details)
+
+
+def marked(program: Path, mark: str) -> list[LinePlace]:
+    return places(program, f"line_copies.cpp:{LINES[mark]}")
+
+
+def build(build_program: BuildProgram, compiler: str, flags: str) -> Path:
+    return build_program("line_copies", *flags.split(), compiler=compiler)
+
+
+@by_build
+def test_every_copy_has_one_place(build_program: BuildProgram, compiler: str, flags: str) -> None:
+    program = build(build_program, compiler, flags)
+    copies = Counter((place.function.name, place.inlined) for place in marked(program, "SMALL"))
+    assert copies == {
+        ("twice_in_a_row", ("small",)): 3,
+        ("main", ("small",)): 1,
+        ("main", ("small", "middle")): 1,
+    }
+    instances = sorted(place.function.name for place in marked(program, "DOUBLED"))
+    assert instances in (
+        ["doubled<double>", "doubled<int>", "doubled<long>"],
+        ["doubled<double>", "doubled<int>", "doubled<long int>"],
+    )
+    # of a class with a virtual base: as a whole object, and as a part of another one
+    assert len({place.function.raw_name for place in marked(program, "DERIVED")}) == 2
+    assert len(marked(program, "DERIVED")) == 2
+
+
+@by_build
+def test_a_line_belongs_to_the_call_that_has_it(build_program: BuildProgram, compiler: str, flags: str) -> None:
+    """Names are looked up there, not in what was inlined at the same instruction."""
+    program = build(build_program, compiler, flags)
+    resolver = ElfResolver()
+    details = resolver.details(str(program))
+    assert details is not None
+    seen = 0
+    for mark, name in {"SMALL": "small", "MIDDLE": "middle", "FOLLOWS": "follows", "BODY": "loops"}.items():
+        for place in marked(program, mark):
+            frame = details.frames.at(place.address)
+            assert frame is not None
+            if place.level is None:  # all that is left of the call is a mark in the line table
+                assert "O2" in flags and place.inlined == (name,)
+                continue
+            assert frame.calls[place.level].name == name
+            seen += 1
+    assert seen >= 7
+
+
+@by_build
+def test_no_line_is_placed_in_the_function_behind_its_own(
+    build_program: BuildProgram, compiler: str, flags: str
+) -> None:
+    program = build(build_program, compiler, flags)
+    try:
+        found = marked(program, "UNREACHABLE")
+    except StrobeError as error:
+        assert error.code == "NO_CODE_AT_LINE"
+    else:
+        assert {place.function.name for place in found} <= {"gives_up"}
+    assert [(place.function.name, place.is_entry) for place in marked(program, "FOLLOWS")] == [("follows", True)]
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_a_range_has_a_place_for_each_line_with_code(build_program: BuildProgram, compiler: str) -> None:
+    program = build(build_program, compiler, "-O0")
+    first, last = LINES["LOOP"] - 3, LINES["BODY"] + 3
+    found = places(program, f"probes/line_copies.cpp:{first}-{last}")
+    with_code = [first + 1, first + 2, first + 3, first + 4, last - 1, last]
+    assert [place.line for place in found] == (with_code if compiler == "g++" else with_code[:-1])
+    assert {place.function.name for place in found} == {"loops"}
+    # the loop's line is reached once, where it begins
+    loop, body = (next(place for place in found if place.line == LINES[mark]) for mark in ("LOOP", "BODY"))
+    assert loop.address < body.address
+
+
+def test_a_line_without_code_names_the_nearest_and_does_not_slide(build_program: BuildProgram) -> None:
+    program = build_program("line_copies", "-O0")
+    with pytest.raises(StrobeError, match=r"no code at line_copies.cpp:1\.") as refused:
+        places(program, "line_copies.cpp:1")
+    assert refused.value.code == "NO_CODE_AT_LINE" and "The nearest line with code: 10." in str(refused.value)
+    blank = LINES["BODY"] + 4
+    with pytest.raises(StrobeError, match=f"nearest lines with code: {blank - 1} and {blank + 1}"):
+        places(program, f"line_copies.cpp:{blank}")
+    with pytest.raises(StrobeError, match=r"no code at line_copies.cpp:1-8\."):
+        places(program, "line_copies.cpp:1-8")
+
+
+def test_a_file_that_is_not_there_names_those_like_it(build_program: BuildProgram) -> None:
+    program = build_program("line_copies", "-O0")
+    with pytest.raises(StrobeError, match=r"line_copies\.cpp") as refused:
+        places(program, "line_copy.cpp:10")
+    assert refused.value.code == "NO_CODE_AT_LINE"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a.cpp:42", SourceRange("a.cpp", 42, 42)),
+        ("./src/a.cpp:42-57", SourceRange("src/a.cpp", 42, 57)),
+        (" dir with blank/a.c : 7 ", SourceRange("dir with blank/a.c", 7, 7)),
+        ("ns::f", None),
+        ("ns::f:return", None),
+        ("0x1234", None),
+        ("a.cpp:", None),
+    ],
+)
+def test_lines_are_parsed(text: str, expected: SourceRange | None) -> None:
+    assert parsed_lines(text) == expected
+
+
+@pytest.mark.parametrize("text", ["a.c:0", "a.c:9-3", "a.c:1-5000"])
+def test_lines_that_cannot_be_are_refused(text: str) -> None:
+    with pytest.raises(StrobeError, match="VALIDATION_ERROR"):
+        parsed_lines(text)
