@@ -19,7 +19,9 @@ export const CODE_BEHIND = 32;
 /** struct strobe_capture: the offsets of its fields, and its size. */
 export const CAPTURE = { source: 0, kind: 1, second: 2, textWords: 3, offset: 4, other: 6, bytes: 8 };
 /** struct strobe_jump: the offsets of its fields, and its size. */
-export const JUMP = { address: 0, leadsTo: 8, original: 16, bytes: 24 };
+export const JUMP = { address: 0, leadsTo: 8, original: 16, written: 24, isProbe: 28, bytes: 32 };
+/** struct strobe_place: the offsets of its fields, and its size. */
+export const PLACE = { address: 0, function: 8, result: 12, leadsTo: 16, back: 24, size: 32, original: 40, bytes: 56 };
 /** struct strobe_recipe_step: the offsets of its fields, and its size. */
 export const RECIPE_STEP = { op: 0, width: 1, zero: 2, count: 4, operand: 8, bytes: 16 };
 /** struct strobe_trampoline: the offsets of its fields, and its size. */

@@ -1,5 +1,5 @@
 /**
- * The jumps that stand in the program's code, whoever asked for them (hooks, observed functions): one list, in memory that outlives the agent,
+ * The jumps and breakpoint instructions that stand in the program's code, whoever asked for them (hooks, observed functions, probes): one list, in memory that outlives the agent,
  * in the order in which they were made. The host writes them and takes them out while it holds the threads (strobe/capture/code_patches.py).
  * From the list come those of an agent before this one, which the host takes back when it attaches (to a forked child, or after an agent that
  * could not), and what this agent takes back itself when the host is not there to do it.
@@ -13,11 +13,18 @@ import type { Recorder } from "./recorder.js";
 const JUMP_OPCODE = 0xe9; // jmp rel32
 const JUMP_BYTES = 5;
 
+const BREAKPOINT = "cc"; // int3
+const BREAKPOINT_BYTES = 1;
+
 export interface Jump {
     address: NativePointer;
     leadsTo: NativePointer;
     /** What stands there, in hexadecimal digits. */
     original: string;
+    /** A breakpoint instruction, which the recorder has lead there. */
+    isBreakpoint?: boolean;
+    /** Of an instruction, not of a function's entry. */
+    isProbe?: boolean;
 }
 
 /** Bytes in hexadecimal digits. */
@@ -46,21 +53,28 @@ export class CodeChanges {
         this.setCount(0);
     }
 
+    /** For strobe_agent_write_trampolines: where the list lies. */
+    get list(): NativePointer {
+        return this.entries;
+    }
+
     get length(): number {
         return this.addresses.length;
     }
 
     /** Before any of them is written. Those without room would stay if nobody took them out. */
     note(jumps: Jump[]): void {
-        for (const { address, leadsTo, original } of jumps) {
+        for (const { address, leadsTo, original, isBreakpoint, isProbe } of jumps) {
             const key = Number(address);
             const known = this.places.get(key) ?? [];
-            const free = known.find(index => !leads(address, this.entry(index).add(JUMP.leadsTo).readPointer()));
+            const free = known.find(index => !stands(this.entry(index)));
             const index = free ?? this.length;
             if (index >= this.capacity) break;
             const entry = this.entry(index);
             entry.writePointer(address).add(JUMP.leadsTo).writePointer(leadsTo);
             entry.add(JUMP.original).writeByteArray(bytesOf(original));
+            entry.add(JUMP.written).writeU32(isBreakpoint === true ? BREAKPOINT_BYTES : JUMP_BYTES);
+            entry.add(JUMP.isProbe).writeU32(isProbe === true ? 1 : 0);
             if (free !== undefined) continue;
             this.places.set(key, [...known, index]);
             this.addresses.push(key);
@@ -98,8 +112,9 @@ export class CodeChanges {
         for (let index = this.length - 1; index >= kept; index--) {
             const entry = this.entry(index);
             const address = entry.readPointer();
-            if (code.has(Number(address), JUMP_BYTES) && leads(address, entry.add(JUMP.leadsTo).readPointer()))
-                stays[index] = !this.recorder.replaceCode(address, entry.add(JUMP.original).readByteArray(JUMP_BYTES) as ArrayBuffer);
+            const size = written(entry);
+            if (code.has(Number(address), size) && stands(entry))
+                stays[index] = !this.recorder.replaceCode(address, entry.add(JUMP.original).readByteArray(size) as ArrayBuffer);
         }
         this.keep(stays);
     }
@@ -113,11 +128,12 @@ export class CodeChanges {
         for (let index = count - 1; index >= 0; index--) {
             const entry = this.entry(index);
             const address = entry.readPointer();
-            if (!code.has(Number(address), JUMP_BYTES)) continue;
+            const size = written(entry);
+            if (!code.has(Number(address), size)) continue;
             const change = found.get(Number(address));
-            const present = change?.original ?? hexadecimal(address);
-            if (present !== jump(address, entry.add(JUMP.leadsTo).readPointer())) continue;
-            const original = hexadecimal(entry.add(JUMP.original));
+            const present = change?.original ?? hexadecimal(address, size);
+            if (present !== changed(entry)) continue;
+            const original = hexadecimal(entry.add(JUMP.original), size);
             found.set(Number(address), { address: address.toString(), present: change?.present ?? present, original });
         }
         return [...found.values()];
@@ -132,14 +148,23 @@ export class CodeChanges {
     }
 }
 
-/** Whether a jump stands there, and leads to that place. */
-function leads(address: NativePointer, to: NativePointer): boolean {
-    return hexadecimal(address) === jump(address, to);
+/** How many bytes of the program's code an entry of the list stands for. */
+function written(entry: NativePointer): number {
+    return entry.add(JUMP.written).readU32();
+}
+
+/** What it has there. */
+function changed(entry: NativePointer): string {
+    return written(entry) === BREAKPOINT_BYTES ? BREAKPOINT : jump(entry.readPointer(), entry.add(JUMP.leadsTo).readPointer());
+}
+
+function stands(entry: NativePointer): boolean {
+    return hexadecimal(entry.readPointer(), written(entry)) === changed(entry);
 }
 
 /** Fewer where there is no memory any more. */
-function hexadecimal(place: NativePointer): string {
-    return digits(readOwnMemory(place, JUMP_BYTES));
+function hexadecimal(place: NativePointer, size: number): string {
+    return digits(readOwnMemory(place, size));
 }
 
 function jump(address: NativePointer, to: NativePointer): string {

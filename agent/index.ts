@@ -8,6 +8,7 @@ import { type AgentSocket, announce, connectedBy, describe, isCutOff, leave, typ
 import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
 import { prepareForks } from "./libc_locks.js";
+import { type PlaceSpecs, type PlaceTrampoline, type ProbeChange } from "./places.js";
 import { guardLoaderAtOnce } from "./process_hooks.js";
 import { forgetTrampolines, Hooks, type ProbeSpecs, type Trampoline } from "./trampolines.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest, STANDARD_UNWINDER } from "./recorder.js";
@@ -116,6 +117,26 @@ rpc.exports = {
     /** As Hooks.makeTrampolines. */
     makeTrampolines(specs: ProbeSpecs & { removals: number }, plans: ArrayBuffer): Trampoline[] {
         return running().makeTrampolines(specs, plans, specs.removals);
+    },
+
+    /** As Recorder.setPlans. */
+    setPlans(ids: number[], plans: ArrayBuffer): void {
+        recorder?.setPlans(ids, plans);
+    },
+
+    /** As Places.make; there are places in the native form alone. */
+    makePlaces(specs: PlaceSpecs): PlaceTrampoline[] {
+        return recorder?.places?.make(specs) ?? [];
+    },
+
+    /** As Places.note. */
+    noteProbes(changes: ProbeChange[]): boolean {
+        return recorder?.places?.note(changes) ?? false;
+    },
+
+    /** As Places.add. */
+    addProbes(probes: [first: number, probe: number][]): void {
+        recorder?.places?.add(probes);
     },
 
     /** `data`: as Extras.prepare takes it. */

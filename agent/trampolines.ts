@@ -154,8 +154,8 @@ export function makeTrampolines(recorder: Recorder, specs: ProbeSpecs, enter?: N
     return made;
 }
 
-/** Indexes of the functions, by address, in groups that one piece of memory can reach. */
-function groups(addresses: NativePointer[]): number[][] {
+/** Their indexes, by address, in groups that one piece of memory can reach. */
+export function groups(addresses: NativePointer[]): number[][] {
     const order = addresses.map((_, index) => index).sort((a, b) => addresses[a].compare(addresses[b]));
     const all: number[][] = [];
     let start = NULL;
@@ -172,30 +172,49 @@ function groups(addresses: NativePointer[]): number[][] {
 function makeGroup(
     recorder: Recorder, specs: ProbeSpecs, group: number[], known: ModuleMap, made: Made, enter?: NativePointer,
 ): void {
-    const bytes = HEADER_BYTES + TRAMPOLINE_BYTES * group.length;
     const first = ptr(specs.addresses[group[0]]);
     const last = ptr(specs.addresses[group[group.length - 1]]);
+    const structs = fillIn(specs, group);
+    const longest = group.reduce((most, index) => Math.max(most, specs.sizes[index]), 0);
+    const mark = fillNear(first, last, group.length, { first, last }, memory => {
+        recorder.writeTrampolines(group.length, structs, memory, longest, enter);
+    });
+    group.forEach((index, position) => {
+        const struct = structs.add(position * TRAMPOLINE.bytes);
+        made.trampolines[index] = mark === null ? refused(REFUSED_TOO_FAR) : read(struct, known, mark.address, mark.number);
+        made.loops[index] = (struct.add(TRAMPOLINE.result).readU32() & ENTRY_LOOPS) !== 0;
+    });
+}
+
+export interface Mark {
+    address: NativePointer;
+    number: number;
+}
+
+/**
+ * Memory for `count` trampolines, within reach of code from `first` to `last`, filled by `write`; goes with the library that has the code
+ * of `owner`. Null where nothing is free there.
+ */
+export function fillNear(
+    first: NativePointer, last: NativePointer, count: number, owner: { first: NativePointer; last: NativePointer },
+    write: (memory: NativePointer) => void,
+): Mark | null {
+    const bytes = HEADER_BYTES + TRAMPOLINE_BYTES * count;
     let memory: NativePointer;
     try {
         memory = mapNear(first, last, bytes);
     } catch {
-        group.forEach(index => { made.trampolines[index] = refused(REFUSED_TOO_FAR); });
-        return;
+        return null;
     }
     try {
-        const structs = fillIn(specs, group);
-        const longest = group.reduce((most, index) => Math.max(most, specs.sizes[index]), 0);
-        recorder.writeTrampolines(group.length, structs, memory, longest, enter);
+        write(memory);
         // once the code was read: who finds the number there finds trampolines that were made of what stands there now
         const number = ++numbers;
-        memory.add(NUMBER_OFFSET).writeU64(number);
+        const address = memory.add(NUMBER_OFFSET);
+        address.writeU64(number);
         makeExecutable(memory, bytes);
-        own.push({ start: memory, end: memory.add(bytes), first, last });
-        group.forEach((index, position) => {
-            const struct = structs.add(position * TRAMPOLINE.bytes);
-            made.trampolines[index] = read(struct, known, memory.add(NUMBER_OFFSET), number);
-            made.loops[index] = (struct.add(TRAMPOLINE.result).readU32() & ENTRY_LOOPS) !== 0;
-        });
+        own.push({ start: memory, end: memory.add(bytes), ...owner });
+        return { address, number };
     } catch (error) {
         unmap(memory, bytes);
         throw error;

@@ -46,6 +46,7 @@ PLAN_WORDS = 4
 PLAN_LOOPS_TO_ENTRY = 8
 PLAN_EXTRAS = 16
 PLAN_ENTRY_ONLY = 32
+PLAN_PLACE = 128
 PLAN_CALLER = 64
 SOURCE_RDI = 0
 SOURCE_RAX = 6
@@ -96,15 +97,21 @@ ENTRY_LOOPS = 256
 ENTRY_DISPLACED_SHIFT = 16
 TRAMPOLINE_BYTES = 96
 CODE_BEHIND = 32
+TRAPS = 0x10000
 PASSED_RAX = 6
 PASSED_XMM0 = 8
 PASSED_STACK = 16
 PASSED_RETURN = 24
-PASSED_WORDS = 26
+PASSED_RESULTS = 2
+PASSED_WORDS = 33
 PASSED_ON_STACK = 8
 NEEDS_PASSED = 128
 NEEDS_VECTORS = 64
 NEEDS_STACK = 15
+CONTEXT_RSP = 7
+CONTEXT_PC = 16
+CONTEXT_XMM0 = 17
+NEEDS_CONTEXT = 32
 
 
 class Refusal(IntEnum):
@@ -127,6 +134,11 @@ class Refusal(IntEnum):
     THREAD_BLOCKED = 14
     ALREADY_RUNNING = 15
     NO_NUMBER = 16
+    NOT_NATIVE = 17
+    UNMOVABLE = 18
+    SIGNAL_BLOCKED = 19
+    LIBRARY_BLOCKS = 20
+    UNDER_OBSERVER = 21
 
 
 CAPTURE = Struct("<BBBBHH")
@@ -139,8 +151,10 @@ FUNCTION_PLAN = Struct("<BBBBI")
 FUNCTION_PLAN_AT = {"flags": 0, "enter_count": 1, "exit_count": 2, "most_words": 3, "captures": 4}
 HEADER = Struct("<QIIQQQdQQQQIIIIIIQ144xQ56xIIIIiIQQQQQQQQQQQQ3656x")
 HEADER_AT = {"magic": 0, "version": 8, "clock_kind": 12, "total_bytes": 16, "start_ticks": 24, "start_monotonic_ns": 32, "ns_per_tick": 40, "thread_offset": 48, "plan_offset": 56, "totals_offset": 64, "chunk_offset": 72, "thread_capacity": 80, "function_capacity": 84, "totals_capacity": 88, "chunk_count": 92, "reads_make_pages": 96, "number_shift": 100, "lane_offset": 104, "next_ticket": 256, "chunk_limit": 320, "thread_count": 324, "totals_used": 328, "exit_state": 332, "exit_code": 336, "unreported_libraries": 340, "lost_no_thread": 344, "lost_reentrant": 352, "lost_no_chunk": 360, "lost_no_totals": 368, "evicted_records": 376, "forked_children": 384, "checked_ticks": 392, "filtered_ticks": 400, "stopped_ticks": 408, "limited_ticks": 416, "evicted_ticks": 424, "lost_no_clock": 432}
-JUMP = Struct("<QQQ")
-JUMP_AT = {"address": 0, "leads_to": 8, "original": 16}
+JUMP = Struct("<QQQII")
+JUMP_AT = {"address": 0, "leads_to": 8, "original": 16, "written": 24, "is_probe": 28}
+PLACE = Struct("<QIIQQI4x16s")
+PLACE_AT = {"address": 0, "function": 8, "result": 12, "leads_to": 16, "back": 24, "size": 32, "original": 40}
 RECIPE_STEP = Struct("<BBHIq")
 RECIPE_STEP_AT = {"op": 0, "width": 1, "zero": 2, "count": 4, "operand": 8}
 RECORD = Struct("<QIHBB")
@@ -155,5 +169,7 @@ TOTALS = Struct("<IHB1xQQQQQQQQIIQQQQQQQQQ40x128I")
 TOTALS_AT = {"function": 0, "thread_index": 4, "sampling": 6, "calls": 8, "exits": 16, "total_ticks": 24, "duration_ticks": 32, "self_ticks": 40, "min_ticks": 48, "max_ticks": 56, "window_start_ticks": 64, "window_calls": 72, "next_of_thread": 76, "unwound": 80, "exits_missed": 88, "sampled_out_enters": 96, "sampled_out_exits": 104, "lost_enters": 112, "lost_exits": 120, "unheld_enters": 128, "unheld_exits": 136, "undecided": 144, "histogram": 192}
 TRAMPOLINE = Struct("<QQIIQQII4s4x8s")
 TRAMPOLINE_AT = {"entry": 0, "size": 8, "function": 16, "result": 20, "address": 24, "leads_to": 32, "skip": 40, "displaced": 44, "copies": 48, "original": 56}
+TRAP = Struct("<QQ")
+TRAP_AT = {"address": 0, "leads_to": 8}
 WATCH = Struct("<Q4qBBB21x")
 WATCH_AT = {"address": 0, "offsets": 8, "dereferences": 40, "width": 41, "is_thread_local": 42}

@@ -40,6 +40,12 @@
 #define STROBE_REFUSED_THREAD_BLOCKED 14      /* a thread could not be stopped */
 #define STROBE_REFUSED_ALREADY_RUNNING 15     /* the code of this CPU is only changed before the program runs */
 #define STROBE_REFUSED_NO_NUMBER 16           /* a session has no room for it */
+/* the same of an instruction that is to be probed */
+#define STROBE_REFUSED_NOT_NATIVE 17     /* the portable form of the recorder, or another CPU than x86-64 */
+#define STROBE_REFUSED_UNMOVABLE 18      /* the instruction means something else elsewhere */
+#define STROBE_REFUSED_SIGNAL_BLOCKED 19 /* a thread has SIGTRAP blocked: a breakpoint would end the program */
+#define STROBE_REFUSED_LIBRARY_BLOCKS 20 /* the same, in the C library, which blocks signals by itself */
+#define STROBE_REFUSED_UNDER_OBSERVER 21 /* the jump to an observer lies over it */
 
 /* What is found in a function's code: its refusal in the low 8 bits, then */
 #define STROBE_ENTRY_REFUSAL 0xff
@@ -65,12 +71,33 @@ struct strobe_trampoline {
     uint8_t original[8]; /* out: what stands where the jump is to lie */
 };
 
-/* A jump that may stand in the program's code, as it was made. */
+/* An instruction that is to be probed, and the trampoline that is made for it. */
+struct strobe_place {
+    uint64_t address;
+    uint32_t function; /* the number of its first probe */
+    uint32_t result;   /* out: STROBE_REFUSED_*; where nothing is refused: */
+    uint64_t leads_to; /* out: the trampoline */
+    uint64_t back;     /* out: where its last jump lies, to what follows the instruction; 0: nothing follows */
+    uint32_t size;     /* out: bytes of the instruction */
+    uint32_t reserved;
+    uint8_t original[16]; /* out: these bytes */
+};
+
+/* A jump, or a breakpoint instruction, that may stand in the program's code, as it was made. */
 struct strobe_jump {
     uint64_t address;
     uint64_t leads_to;
     uint64_t original;
+    uint32_t written;  /* bytes: 5 of a jump, 1 of a breakpoint instruction */
+    uint32_t is_probe; /* of an instruction; else of a function's entry */
 };
+
+/* Where a thread goes on that runs into the breakpoint instruction at an address; 0: none was there ever. */
+struct strobe_trap {
+    uint64_t address;
+    uint64_t leads_to;
+};
+#define STROBE_TRAPS 65536u
 
 /* A number of 1 to 8 bytes behind some pointers. */
 struct strobe_watch {
@@ -90,12 +117,21 @@ struct strobe_watch {
 #define STROBE_PASSED_XMM0 8u    /* to xmm7, their low halves */
 #define STROBE_PASSED_STACK 16u  /* the first words above the return address */
 #define STROBE_PASSED_RETURN 24u /* xmm0 and xmm1 at the return */
-#define STROBE_PASSED_WORDS 26u
+#define STROBE_PASSED_RESULTS 2u /* so many of them */
+#define STROBE_PASSED_WORDS 33u
 #define STROBE_PASSED_ON_STACK 8u
 /* strobe_capture.source of a watch that names some: what is needed, and in the low bits how many words of the stack. */
 #define STROBE_NEEDS_PASSED 0x80
 #define STROBE_NEEDS_VECTORS 0x40
 #define STROBE_NEEDS_STACK 0x0f
+/*
+ * At a probed instruction step PASSED names the CPU's registers instead, by their DWARF numbers: rax, rdx, rcx, rbx,
+ * rsi, rdi, rbp, rsp, r8 to r15, then
+ */
+#define STROBE_CONTEXT_RSP 7u
+#define STROBE_CONTEXT_PC 16u   /* the trampoline's, which says nothing of the program */
+#define STROBE_CONTEXT_XMM0 17u /* to xmm15, their low halves */
+#define STROBE_NEEDS_CONTEXT 0x20
 
 /* One step of a recipe; csrc/recipe/recipe.h says what they do. */
 struct strobe_recipe_step {

@@ -152,8 +152,7 @@ typedef uint32_t (*strobe_recipe_reader)(void* context, uint64_t address, void* 
 /* What was passed to a call, and what it returned: `known` has a bit for each word that is there. */
 struct strobe_passed {
     uint64_t words[STROBE_PASSED_WORDS];
-    uint32_t known;
-    uint32_t reserved;
+    uint64_t known;
 };
 
 /* `start`: the first place, for recipes that do not begin with BASE. Returns STROBE_RECIPE_OK, _FULL (no room for an

@@ -128,6 +128,28 @@ uint32_t strobe_agent_jumps(struct strobe_jump** jumps, uint64_t** count) {
     return STROBE_JUMPS;
 }
 
+/* Where threads go on that run into the breakpoint instruction at `address`, before it is written. 0: no room. */
+int strobe_agent_set_trap(uint64_t address, uint64_t leads_to) {
+    uint32_t index = strobe_trap_index(address);
+    uint32_t looked;
+    for (looked = 0; looked < STROBE_TRAPS / 2; looked++) {
+        volatile struct strobe_trap* trap = &strobe_recorder.traps[(index + looked) % STROBE_TRAPS];
+        if (trap->address != 0 && trap->address != address) continue;
+        trap->leads_to = leads_to;
+        STROBE_COMPILER_BARRIER();
+        trap->address = address;
+        return 1;
+    }
+    return 0;
+}
+
+/* One more probe of the instruction whose first one is `first`; it has none behind it yet. */
+void strobe_agent_add_probe(uint32_t first, uint32_t function) {
+    volatile uint32_t* next = strobe_recorder.next_probes;
+    while (next[first] != 0 && next[first] != function) first = next[first];
+    if (first != function) next[first] = function;
+}
+
 /* A library that is loaded again brings the same functions, whose captures are there already. */
 static int strobe_has_captures(const struct strobe_recorder* recorder, const struct strobe_function_plan* plan,
                                const uint8_t* wanted) {

@@ -245,6 +245,22 @@ static uint32_t strobe_leave_out(struct strobe_recorder* recorder, struct strobe
     return STROBE_FRAME_SKIP | STROBE_FRAME_UNHELD;
 }
 
+/* A thread has come to a probed instruction: as a call without a return. */
+static STROBE_COLD void strobe_record_place(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                            uint32_t function, uint64_t* slot, const uint64_t* registers) {
+    struct strobe_totals* totals;
+    uint64_t ticks;
+    if (recorder->catch_returns && STROBE_ON_OWN_STACK(state, slot)) strobe_drop_dead_frames(recorder, state, slot);
+    ticks = strobe_next_ticks(recorder, state);
+    totals = strobe_totals_of(recorder, state, function);
+    if (totals == NULL)
+        strobe_fetch_add64(&recorder->header->lost_no_totals, 1);
+    else
+        totals->exits_missed++;
+    if (!strobe_leave_out(recorder, state, totals, &ticks, function, registers, slot))
+        strobe_write_enter(recorder, state, totals, function, STROBE_FLAG_NO_EXIT, ticks, slot, registers);
+}
+
 /* Gives the stub on the slot, where the return is caught, else 0. */
 static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                    uint32_t function, uint64_t* slot, const uint64_t* registers, uint64_t resume) {
@@ -290,10 +306,13 @@ static int strobe_is_in_use(const struct strobe_recorder* recorder, const struct
 
 static uint64_t strobe_enter_with(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                   uint32_t function, uint64_t* slot, const uint64_t* registers, uint64_t resume) {
-    uint64_t stub;
+    uint64_t stub = 0;
     state->busy_slot = (uint64_t)slot;
     STROBE_COMPILER_BARRIER();
-    stub = strobe_record_call(recorder, state, function, slot, registers, resume);
+    if (STROBE_UNLIKELY(recorder->plans[function].flags & STROBE_PLAN_PLACE))
+        strobe_record_place(recorder, state, function, slot, registers);
+    else
+        stub = strobe_record_call(recorder, state, function, slot, registers, resume);
     if (--state->name_countdown == 0) strobe_thread_read_name(recorder, state);
     STROBE_COMPILER_BARRIER();
     state->busy_slot = state->idle;
@@ -332,6 +351,31 @@ uint64_t strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint6
     if (STROBE_UNLIKELY(state == NULL || strobe_is_in_use(recorder, state, slot)))
         return strobe_enter_beginning(recorder, function, slot, registers, resume);
     return strobe_enter_with(recorder, state, function, slot, registers, resume);
+}
+
+void strobe_place(struct strobe_recorder* recorder, uint32_t function, const uint64_t* registers) {
+    uint64_t* slot = (uint64_t*)registers[STROBE_CONTEXT_RSP];
+    for (; function != 0; function = ((const volatile uint32_t*)recorder->next_probes)[function]) {
+        struct strobe_thread_state* state;
+        if (!recorder->control->alive) return;
+        if (!(recorder->plans[function].flags & STROBE_PLAN_ENABLED)) continue;
+        state = strobe_thread_open(recorder);
+        if (STROBE_UNLIKELY(state == NULL || strobe_is_in_use(recorder, state, slot)))
+            strobe_enter_beginning(recorder, function, slot, registers, 0);
+        else
+            strobe_enter_with(recorder, state, function, slot, registers, 0);
+    }
+}
+
+uint64_t strobe_trap_find(const struct strobe_recorder* recorder, uint64_t address) {
+    uint32_t index = strobe_trap_index(address);
+    uint32_t looked;
+    for (looked = 0; looked < STROBE_TRAPS; looked++) {
+        const volatile struct strobe_trap* trap = &recorder->traps[(index + looked) % STROBE_TRAPS];
+        if (trap->address == 0) return 0;
+        if (trap->address == address) return trap->leads_to;
+    }
+    return 0;
 }
 
 /* Its time is the callee's of the frame below, which is open still: durations nest, as a thread's ticks only grow. */

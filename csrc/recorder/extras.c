@@ -218,13 +218,13 @@ static void strobe_passed_at_entry(struct strobe_passed* passed, uint32_t needs,
     if (on_stack > STROBE_PASSED_ON_STACK) on_stack = STROBE_PASSED_ON_STACK;
     for (index = 0; index < STROBE_REGISTERS; index++) passed->words[index] = registers[index];
     for (index = 0; index < on_stack; index++) passed->words[STROBE_PASSED_STACK + index] = slot[1 + index];
-    passed->known = ((1u << STROBE_REGISTERS) - 1) | (((1u << on_stack) - 1) << STROBE_PASSED_STACK);
+    passed->known = ((1ull << STROBE_REGISTERS) - 1) | (((1ull << on_stack) - 1) << STROBE_PASSED_STACK);
     if (!(needs & STROBE_NEEDS_VECTORS)) return;
     for (index = 0; index < STROBE_PASSED_STACK - STROBE_PASSED_XMM0; index++) {
         strobe_vector(index, vector);
         passed->words[STROBE_PASSED_XMM0 + index] = vector[0];
     }
-    passed->known |= ((1u << STROBE_PASSED_STACK) - 1) & ~((1u << STROBE_PASSED_XMM0) - 1);
+    passed->known |= ((1ull << STROBE_PASSED_STACK) - 1) & ~((1ull << STROBE_PASSED_XMM0) - 1);
 }
 
 /* At the return, `is_whole`: of a call whose entry was seen. */
@@ -235,13 +235,27 @@ static void strobe_passed_at_return(struct strobe_passed* passed, uint32_t needs
     if (!is_whole) passed->known = 0;
     passed->words[STROBE_PASSED_RAX] = registers[STROBE_SOURCE_RAX];
     passed->words[STROBE_PASSED_RAX + 1] = registers[STROBE_SOURCE_RDX];
-    passed->known |= 3u << STROBE_PASSED_RAX;
+    passed->known |= 3ull << STROBE_PASSED_RAX;
     if (!(needs & STROBE_NEEDS_VECTORS)) return;
-    for (index = 0; index < STROBE_PASSED_WORDS - STROBE_PASSED_RETURN; index++) {
+    for (index = 0; index < STROBE_PASSED_RESULTS; index++) {
         strobe_vector(index, vector);
         passed->words[STROBE_PASSED_RETURN + index] = vector[0];
     }
-    passed->known |= 3u << STROBE_PASSED_RETURN;
+    passed->known |= 3ull << STROBE_PASSED_RETURN;
+}
+
+/* At a probed instruction: the registers, by their DWARF numbers. */
+static void strobe_passed_at_place(struct strobe_passed* passed, uint32_t needs, const uint64_t* registers) {
+    uint64_t vector[2];
+    uint32_t index;
+    for (index = 0; index < STROBE_CONTEXT_PC; index++) passed->words[index] = registers[index];
+    passed->known = (1ull << STROBE_CONTEXT_PC) - 1;
+    if (!(needs & STROBE_NEEDS_VECTORS)) return;
+    for (index = 0; index < STROBE_VECTORS; index++) {
+        strobe_vector(index, vector);
+        passed->words[STROBE_CONTEXT_XMM0 + index] = vector[0];
+    }
+    passed->known |= ((1ull << STROBE_VECTORS) - 1) << STROBE_CONTEXT_XMM0;
 }
 
 /* Of the call that begins or returns; NULL where nothing of the set needs it. */
@@ -251,7 +265,9 @@ static struct strobe_kept* strobe_kept_of(const struct strobe_recorder* recorder
     struct strobe_kept* kept;
     if (!(extras->needs & STROBE_NEEDS_PASSED)) return NULL;
     kept = STROBE_KEPT_OF(recorder, state);
-    if (at_exit)
+    if (extras->needs & STROBE_NEEDS_CONTEXT)
+        strobe_passed_at_place(&kept->passed, extras->needs, registers);
+    else if (at_exit)
         strobe_passed_at_return(&kept->passed, extras->needs, registers,
                                 kept->enter_ticks == state->frames[state->depth].enter_ticks);
     else

@@ -5,6 +5,7 @@
 #define STROBE_MAP_PRIVATE_ANONYMOUS 0x22
 #define STROBE_MAP_FIXED 0x10
 #define STROBE_MAP_NORESERVE 0x4000
+#define STROBE_MADV_DONTNEED 4
 #define STROBE_MADV_WIPEONFORK 18
 #define STROBE_PAGE 4096u
 #define STROBE_END_ATTEMPTS 1000
@@ -42,6 +43,9 @@ static int strobe_map_state(struct strobe_recorder* recorder) {
     if (recorder->inside == NULL) return 0;
 #endif
     recorder->jumps = (struct strobe_jump*)strobe_map((uint64_t)STROBE_JUMPS * sizeof(struct strobe_jump));
+    recorder->traps = (struct strobe_trap*)strobe_map((uint64_t)STROBE_TRAPS * sizeof(struct strobe_trap));
+    recorder->next_probes = (uint32_t*)strobe_map((uint64_t)STROBE_FUNCTION_CAPACITY * sizeof(uint32_t));
+    if (recorder->traps == NULL || recorder->next_probes == NULL) return 0;
     if (recorder->watches == NULL || recorder->recipes == NULL || recorder->recipe_steps == NULL ||
         recorder->extras == NULL || recorder->extras_of == NULL || recorder->kept == NULL || recorder->jumps == NULL)
         return 0;
@@ -60,6 +64,12 @@ void strobe_sleep_us(int64_t microseconds) {
     time[0] = 0;
     time[1] = microseconds * 1000;
     strobe_syscall(STROBE_SYS_NANOSLEEP, (int64_t)time, 0, 0, 0, 0, 0);
+}
+
+/* The next session numbers its functions anew; a thread may still be on its way to a trampoline of the one before. */
+static void strobe_probes_forget(struct strobe_recorder* recorder) {
+    strobe_syscall(STROBE_SYS_MADVISE, (int64_t)recorder->next_probes, STROBE_FUNCTION_CAPACITY * sizeof(uint32_t),
+                   STROBE_MADV_DONTNEED, 0, 0, 0);
 }
 
 int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment) {
@@ -95,6 +105,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
         strobe_unwind_table_write(recorder);
     }
     recorder->captures_used = recorder->recipe_steps_used = recorder->extras_used = 0;
+    strobe_probes_forget(recorder);
     recorder->script = NULL;
     recorder->libraries_changed = NULL;
     recorder->exit_function = (uint64_t)strobe_exit;

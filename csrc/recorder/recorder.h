@@ -236,7 +236,9 @@ struct strobe_recorder {
     uint64_t* inside; /* where the recorder goes with the agent: threads that are in it (arch/x86_64/guards.c) */
     struct strobe_jump* jumps; /* that may stand in the program's code, as they were made: STROBE_JUMPS */
     uint64_t jump_count;
-    uint64_t segment_bytes; /* 0: its memory is somebody else's business */
+    struct strobe_trap* traps; /* STROBE_TRAPS, by strobe_trap_index; none is ever taken out */
+    uint32_t* next_probes;     /* by function: the next probe of the same instruction, 0 for none */
+    uint64_t segment_bytes;    /* 0: its memory is somebody else's business */
     uint32_t has_key;
     uint32_t agent_tid; /* the thread of the agent whose session this is */
     uint32_t unwinder_count;
@@ -284,6 +286,10 @@ STROBE_STATIC_ASSERT(offsetof(struct strobe_control, loading_thread) == offsetof
 /* The one of this process. Portable form: memory that outlives the script, bound by the agent. */
 extern struct strobe_recorder strobe_recorder;
 
+static inline uint32_t strobe_trap_index(uint64_t address) {
+    return (uint32_t)((address * 0x9e3779b97f4a7c15ull) >> 48) % STROBE_TRAPS;
+}
+
 /* recorder.c: set-up and end */
 
 /* Lays out the state, or takes up that of a session that has ended, and switches the recorder on. `segment` is the
@@ -307,6 +313,12 @@ typedef uint64_t strobe_enter_function(struct strobe_recorder*, uint32_t, uint64
    address to go on at. */
 STROBE_APART uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t rax, uint64_t rdx,
                                   const uint64_t* slot);
+
+/* A thread comes to the instruction whose first probe is `function`, with these registers (STROBE_CONTEXT_*), vector
+   registers being as the program left them. */
+STROBE_APART void strobe_place(struct strobe_recorder* recorder, uint32_t function, const uint64_t* registers);
+/* Where a thread goes on that has run into the breakpoint instruction at `address`; 0: it is none of ours. */
+uint64_t strobe_trap_find(const struct strobe_recorder* recorder, uint64_t address);
 
 /* The innermost open frame of `state` was left by an exception, a jump, or the thread's end. */
 void strobe_frame_drop(struct strobe_thread_state* state);

@@ -1,7 +1,7 @@
 /*
- * Faults of the recorder's own loads (native/x86_64/checked.h) are caught by a handler of SIGSEGV and SIGBUS. The
- * program must not notice: what it sets and asks of these signals is kept here, and its own handler gets every fault
- * that is not ours, in the very frame that the kernel has made.
+ * The signals that the recorder raises itself. Faults of the recorder's own loads (native/x86_64/checked.h) are caught
+ * by a handler of SIGSEGV and SIGBUS. The program must not notice: what it sets and asks of these signals is kept here,
+ * and its own handler gets every fault that is not ours, in the very frame that the kernel has made.
  *
  * At the end of a session the recorder is off first, and nobody inside of it; then nothing is observed any more; then
  * the program's handlers are given back. Any other order would leave loads whose fault is not caught.
@@ -10,6 +10,10 @@
  * which a program sets handlers, is observed (native/observed.c). A program that ignores the signal has it ignored by
  * the kernel, as programs that it executes inherit that; memory is then read by the kernel. Should a thread be within
  * a load at that moment, and not come out of it, the kernel keeps our handler, which then ignores the signal.
+ *
+ * SIGTRAP is raised by the breakpoint instructions of probes (strobe_trap in csrc/abi), once there are any: the thread
+ * goes on in the instruction's trampoline. There nothing can be read instead, so SIGTRAP is left out of all that the
+ * program blocks from then on, be it a handler's mask; also of what it is told of a handler's mask afterwards.
  *
  * The kernel ends a process at once that faults while the signal is blocked. As long as nobody blocks it, all faults of
  * ours are caught; once a thread or a handler might have it blocked, the thread's mask is asked for before each read.
@@ -37,11 +41,16 @@
 #define STROBE_DRAIN_NS 1000000000ull
 #define STROBE_SETTLE_US 10000 /* a thread that was inside of sigaction has left it by then */
 #define STROBE_EXCHANGES 8
+#define STROBE_HANDED_MASKS 64u
+#define STROBE_MASK_WORDS 16u /* of sigset_t */
 
 struct strobe_faults {
     strobe_sigaction_function* sigaction; /* the C library's, not observed */
-    struct strobe_action actions[2];      /* the program's: of SIGSEGV, of SIGBUS */
+    struct strobe_action actions[3];      /* the program's: of SIGSEGV, of SIGBUS, of SIGTRAP */
     struct strobe_action handed_over[STROBE_HANDED_OVER];
+    uint64_t handed_masks[STROBE_HANDED_MASKS][STROBE_MASK_WORDS];
+    uint32_t next_handed_mask;
+    uint32_t catches_traps;
     uint64_t restorer; /* the C library's, of every handler */
     uint32_t next_handed_over;
     uint32_t installed;
@@ -56,7 +65,18 @@ extern const int32_t strobe_fixups_start[] __asm__("__start_strobe_fixups") __at
 extern const int32_t strobe_fixups_end[] __asm__("__stop_strobe_fixups") __attribute__((visibility("hidden")));
 
 static struct strobe_action* strobe_action_of(uint64_t signal) {
-    return &strobe_faults.actions[signal == STROBE_SIGBUS];
+    return &strobe_faults.actions[signal == STROBE_SIGTRAP ? 2 : signal == STROBE_SIGBUS];
+}
+
+/* Whether our handler stands for the program's. */
+static int strobe_is_ours(uint64_t signal) {
+    return signal == STROBE_SIGSEGV || signal == STROBE_SIGBUS ||
+           (signal == STROBE_SIGTRAP && strobe_faults.catches_traps);
+}
+
+/* What may be blocked of these signals. */
+static uint64_t strobe_without_trap(uint64_t mask) {
+    return strobe_faults.catches_traps ? mask & ~STROBE_SIGNAL_BIT(STROBE_SIGTRAP) : mask;
 }
 
 static int strobe_is_handler(uint64_t handler) { return handler != STROBE_SIG_DFL && handler != STROBE_SIG_IGN; }
@@ -121,6 +141,16 @@ static int strobe_fix(uint64_t* context) {
     return 0;
 }
 
+/* A breakpoint instruction of a probe: the thread goes on in its trampoline. It may have been taken out meanwhile. */
+static int strobe_leave_trap(const int32_t* information, uint64_t* context) {
+    uint64_t leads_to;
+    if (information[2] != STROBE_SI_KERNEL) return 0;
+    leads_to = strobe_trap_find(&strobe_recorder, context[STROBE_REGISTER_RIP] - 1);
+    if (leads_to == 0) return 0;
+    context[STROBE_REGISTER_RIP] = leads_to;
+    return 1;
+}
+
 /* By a process, not by a fault: si_code. */
 static int strobe_was_sent(const int32_t* information) { return information[2] <= 0; }
 
@@ -149,7 +179,11 @@ static void strobe_end_by(uint64_t signal, const int32_t* information, uint64_t*
 uint64_t strobe_fault_route(uint64_t signal, const int32_t* information, uint64_t* context) {
     struct strobe_action* action = strobe_action_of(signal);
     uint64_t handler = action->handler;
-    if (!strobe_was_sent(information) && strobe_fix(context)) return 0;
+    if (signal == STROBE_SIGTRAP) {
+        if (strobe_leave_trap(information, context)) return 0;
+    } else if (!strobe_was_sent(information) && strobe_fix(context)) {
+        return 0;
+    }
     if (!strobe_is_handler(handler)) {
         if (handler == STROBE_SIG_DFL || !strobe_was_sent(information)) strobe_end_by(signal, information, context);
         return 0;
@@ -188,9 +222,14 @@ __asm__(
     ".size strobe_fault_entry, . - strobe_fault_entry\n");
 
 /* What the kernel is to have where the program wants `wanted`. */
-static void strobe_action_for_kernel(const struct strobe_action* wanted, struct strobe_action* action) {
+static void strobe_action_for_kernel(uint64_t signal, const struct strobe_action* wanted,
+                                     struct strobe_action* action) {
     *action = *wanted;
-    if (wanted->handler == STROBE_SIG_IGN && strobe_end_catching()) return;
+    action->mask[0] = strobe_without_trap(wanted->mask[0]);
+    if (signal == STROBE_SIGTRAP)
+        action->flags |= STROBE_SA_NODEFER; /* a handler may come to a breakpoint instruction, too */
+    else if (wanted->handler == STROBE_SIG_IGN && strobe_end_catching())
+        return;
     if (!strobe_is_handler(wanted->handler)) {
         action->flags = STROBE_SA_ONSTACK | STROBE_SA_RESTART;
         action->mask[0] = ~(uint64_t)0; /* a handler that came in between would find the signal blocked */
@@ -206,9 +245,10 @@ static void strobe_note_mask_of(const struct strobe_action* action) {
 }
 
 /* The same of a handler of the faults themselves, which has its signal blocked while it runs. */
-static void strobe_note_fault_handler(const struct strobe_action* action) {
+static void strobe_note_fault_handler(uint64_t signal, const struct strobe_action* action) {
     strobe_note_mask_of(action);
-    if (strobe_is_handler(action->handler) && !(action->flags & STROBE_SA_NODEFER)) strobe_faults_may_be_blocked();
+    if (signal != STROBE_SIGTRAP && strobe_is_handler(action->handler) && !(action->flags & STROBE_SA_NODEFER))
+        strobe_faults_may_be_blocked();
 }
 
 /* A child of vfork has the parent's memory and handlers of its own. */
@@ -230,12 +270,17 @@ static int strobe_store_action(uint64_t to, const struct strobe_action* action) 
     return 1;
 }
 
+static struct strobe_action* strobe_hand_over(void) {
+    return &strobe_faults.handed_over[strobe_fetch_add32(&strobe_faults.next_handed_over, 1) % STROBE_HANDED_OVER];
+}
+
 /* sigaction(signal, new, old): rdi, rsi, rdx. What the C library is given in their place keeps our handler in the
    kernel, and the program sees what it has set. */
 static void strobe_observe_fault_action(uint64_t* registers) {
     struct strobe_action* action = strobe_action_of(registers[0]);
     struct strobe_action before = *action, wanted;
     struct strobe_action* handed_over;
+    uint64_t signal = registers[0];
     if (registers[1] != 0 && !strobe_load_action(registers[1], &wanted)) return;
     if (registers[2] != 0) {
         if (!strobe_store_action(registers[2], &before)) return;
@@ -246,31 +291,56 @@ static void strobe_observe_fault_action(uint64_t* registers) {
     action->mask[0] &= ~STROBE_NEVER_BLOCKED;
     action->flags = (int32_t)((uint32_t)wanted.flags & STROBE_SA_KNOWN) | STROBE_SA_RESTORER;
     action->restorer = strobe_faults.restorer;
-    strobe_note_fault_handler(&wanted);
-    handed_over =
-        &strobe_faults.handed_over[strobe_fetch_add32(&strobe_faults.next_handed_over, 1) % STROBE_HANDED_OVER];
-    strobe_action_for_kernel(&wanted, handed_over);
+    strobe_note_fault_handler(signal, &wanted);
+    handed_over = strobe_hand_over();
+    strobe_action_for_kernel(signal, &wanted, handed_over);
+    registers[1] = (uint64_t)handed_over;
+}
+
+/* Of another signal. */
+static void strobe_observe_other_action(uint64_t* registers) {
+    struct strobe_action wanted;
+    struct strobe_action* handed_over;
+    if (registers[1] == 0 || !strobe_load_action(registers[1], &wanted)) return;
+    strobe_note_mask_of(&wanted);
+    if (!strobe_is_handler(wanted.handler) || strobe_without_trap(wanted.mask[0]) == wanted.mask[0]) return;
+    wanted.mask[0] = strobe_without_trap(wanted.mask[0]);
+    handed_over = strobe_hand_over();
+    *handed_over = wanted;
     registers[1] = (uint64_t)handed_over;
 }
 
 void strobe_observe_sigaction(uint64_t* registers) {
-    struct strobe_action wanted;
     uint32_t signal = (uint32_t)registers[0];
     if (!strobe_faults.installed) return;
-    if (signal == STROBE_SIGSEGV || signal == STROBE_SIGBUS) {
+    if (strobe_is_ours(signal)) {
         registers[0] = signal;
         strobe_observe_fault_action(registers);
-    } else if (registers[1] != 0 && strobe_load_action(registers[1], &wanted)) {
-        strobe_note_mask_of(&wanted);
+    } else {
+        strobe_observe_other_action(registers);
     }
 }
 
-void strobe_observe_mask(uint64_t address) {
+void strobe_observe_mask(uint64_t* place) {
     uint64_t mask;
-    if (address == 0 || !strobe_faults.installed) return;
-    if (!strobe_read_number(&strobe_recorder, NULL, strobe_may_touch(&strobe_recorder, NULL), address, 8, &mask) ||
-        strobe_blocks_faults(mask))
+    uint64_t* handed_over;
+    if (*place == 0 || !strobe_faults.installed) return;
+    if (!strobe_read_number(&strobe_recorder, NULL, strobe_may_touch(&strobe_recorder, NULL), *place, 8, &mask)) {
         strobe_faults_may_be_blocked();
+        return;
+    }
+    if (strobe_blocks_faults(mask)) strobe_faults_may_be_blocked();
+    if (strobe_without_trap(mask) == mask) return;
+    handed_over =
+        strobe_faults.handed_masks[strobe_fetch_add32(&strobe_faults.next_handed_mask, 1) % STROBE_HANDED_MASKS];
+    handed_over[0] = strobe_without_trap(mask);
+    *place = (uint64_t)handed_over;
+}
+
+void strobe_observe_context(uint64_t address) {
+    uint64_t place = address, mask;
+    strobe_observe_mask(&place);
+    if (place != address && strobe_try_load64(address, &mask)) strobe_try_store64(address, strobe_without_trap(mask));
 }
 
 /* Handlers that are there already may block the signals, too. */
@@ -278,7 +348,7 @@ static void strobe_note_all_handlers(void) {
     int signal;
     for (signal = 1; signal <= STROBE_LAST_SIGNAL; signal++) {
         struct strobe_action action;
-        if (signal != STROBE_SIGSEGV && signal != STROBE_SIGBUS && strobe_faults.sigaction(signal, NULL, &action) == 0)
+        if (!strobe_is_ours((uint64_t)signal) && strobe_faults.sigaction(signal, NULL, &action) == 0)
             strobe_note_mask_of(&action);
     }
 }
@@ -296,14 +366,39 @@ static void strobe_install(int signal) {
     if (strobe_faults.sigaction(signal, NULL, &found) != 0) return;
     if (found.handler == (uint64_t)strobe_fault_entry) {
         strobe_faults.restorer = found.restorer;
-        strobe_note_fault_handler(own);
+        strobe_note_fault_handler((uint64_t)signal, own);
         return;
     }
     *own = found;
-    strobe_action_for_kernel(own, &action);
+    strobe_action_for_kernel((uint64_t)signal, own, &action);
     strobe_faults.sigaction(signal, &action, NULL);
     if (strobe_faults.sigaction(signal, NULL, &found) == 0) strobe_faults.restorer = found.restorer;
-    strobe_note_fault_handler(own);
+    strobe_note_fault_handler((uint64_t)signal, own);
+}
+
+/* Handlers that are there already and block SIGTRAP while they run. */
+static void strobe_unblock_traps(void) {
+    int signal;
+    for (signal = 1; signal <= STROBE_LAST_SIGNAL; signal++) {
+        struct strobe_action action;
+        if (strobe_faults.sigaction(signal, NULL, &action) != 0 || !strobe_is_handler(action.handler)) continue;
+        if (signal == STROBE_SIGTRAP || strobe_without_trap(action.mask[0]) == action.mask[0]) continue;
+        action.mask[0] = strobe_without_trap(action.mask[0]);
+        strobe_faults.sigaction(signal, &action, NULL);
+    }
+}
+
+int strobe_native_catch_traps(void) {
+    if (!strobe_faults.installed) return 0;
+    if (strobe_faults.catches_traps) return 1;
+    strobe_note_action_of(STROBE_SIGTRAP);
+    strobe_faults.catches_traps = 1;
+    strobe_install(STROBE_SIGTRAP);
+    strobe_unblock_traps();
+    strobe_sleep_us(STROBE_SETTLE_US);
+    strobe_install(STROBE_SIGTRAP);
+    strobe_unblock_traps();
+    return 1;
 }
 
 void strobe_native_traces_library(void) { strobe_faults_may_be_blocked(); }
@@ -312,7 +407,7 @@ void strobe_native_catch_faults(void* sigaction, int may_be_blocked) {
     strobe_faults.sigaction = (strobe_sigaction_function*)sigaction;
     strobe_faults.may_be_blocked = may_be_blocked != 0;
     strobe_faults.may_be_blocked_in_contexts = 0;
-    strobe_faults.was_ignored = 0;
+    strobe_faults.was_ignored = strobe_faults.catches_traps = 0;
     strobe_note_action_of(STROBE_SIGSEGV);
     strobe_note_action_of(STROBE_SIGBUS);
     strobe_faults.installed = 1;
@@ -346,8 +441,10 @@ void strobe_native_leave_faults(void) {
     strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
     strobe_uninstall(STROBE_SIGSEGV);
     strobe_uninstall(STROBE_SIGBUS);
+    strobe_uninstall(STROBE_SIGTRAP);
     strobe_sleep_us(STROBE_SETTLE_US);
     strobe_uninstall(STROBE_SIGSEGV); /* again, as a thread was past the observer */
     strobe_uninstall(STROBE_SIGBUS);
-    strobe_faults.installed = 0;
+    strobe_uninstall(STROBE_SIGTRAP);
+    strobe_faults.installed = strobe_faults.catches_traps = 0;
 }

@@ -19,14 +19,20 @@ typedef int strobe_sigaction_function(int signal, const struct strobe_action* wa
 
 /* sigaction is about to be called with these registers, which it may change. */
 void strobe_observe_sigaction(uint64_t* registers);
-/* A mask of signals that are to be blocked, at this address, is about to be used; 0: none. */
-void strobe_observe_mask(uint64_t address);
+/* The register holds the address of a mask of signals that are to be blocked, which is about to be used; 0: none. It
+   may become another address, of a mask without SIGTRAP. */
+void strobe_observe_mask(uint64_t* place);
+/* The same of a mask that stays where it is. */
+void strobe_observe_context(uint64_t address);
 /* From now on a thread may have the signals blocked. */
 void strobe_faults_may_be_blocked(void);
 
 /* From the agent. Once sigaction is observed: `sigaction` is the C library's, past the observer. `may_be_blocked`: a
    thread of the program has the signals blocked, or not everything is observed. */
 void strobe_native_catch_faults(void* sigaction, int may_be_blocked);
+/* From now on breakpoint instructions of probes lead to their trampolines, whatever the program blocks from here on;
+   threads that have SIGTRAP blocked already still do. 0 where that cannot be. */
+int strobe_native_catch_traps(void);
 /* Functions of the C library are about to be traced, which blocks all signals past any observer where it makes threads
    and processes. */
 void strobe_native_traces_library(void);

@@ -56,6 +56,9 @@ static int strobe_is_plain_recorder(const struct strobe_recorder* recorder) {
     return recorder->thread_slot != 0 && recorder->clock_kind == STROBE_CLOCK_TSC && recorder->catch_returns;
 }
 
+/* Gives what trampolines of probed instructions call. */
+void* strobe_native_places(void) { return (void*)strobe_native_place; }
+
 /* After strobe_agent_init. Gives what trampolines jump to. */
 void* strobe_native_begin(void) {
     if (strobe_is_plain_recorder(&strobe_recorder)) {

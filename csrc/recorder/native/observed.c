@@ -150,7 +150,7 @@ static void strobe_observe_limit_of(uint64_t pid, uint64_t resource, uint64_t li
 }
 
 /* syscall(number, ...) has a system call's arguments one register further. */
-static void strobe_observe_syscall(const uint64_t* registers) {
+static void strobe_observe_syscall(uint64_t* registers) {
     switch (registers[STROBE_RDI]) {
         case STROBE_SYS_SECCOMP:
             if ((uint32_t)registers[STROBE_RSI] == STROBE_SECCOMP_SET_STRICT) strobe_observe_strict();
@@ -174,7 +174,7 @@ static void strobe_observe_syscall(const uint64_t* registers) {
             strobe_observe_clone3(registers[STROBE_RSI]);
             break;
         case STROBE_SYS_RT_SIGPROCMASK:
-            if (registers[STROBE_RSI] != STROBE_UNBLOCK) strobe_observe_mask(registers[STROBE_RDX]);
+            if (registers[STROBE_RSI] != STROBE_UNBLOCK) strobe_observe_mask(&registers[STROBE_RDX]);
             break;
         case STROBE_SYS_RT_SIGACTION: /* its own struct, and our handler may be gone */
             if (registers[STROBE_RDX] != 0) strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
@@ -183,19 +183,19 @@ static void strobe_observe_syscall(const uint64_t* registers) {
 }
 
 static void strobe_observe_sigmask(uint64_t* registers) {
-    if (registers[STROBE_RDI] != STROBE_UNBLOCK) strobe_observe_mask(registers[STROBE_RSI]);
+    if (registers[STROBE_RDI] != STROBE_UNBLOCK) strobe_observe_mask(&registers[STROBE_RSI]);
 }
 static void strobe_observe_setcontext(uint64_t* registers) {
-    strobe_observe_mask(registers[STROBE_RDI] + STROBE_CONTEXT_MASK_OFFSET);
+    strobe_observe_context(registers[STROBE_RDI] + STROBE_CONTEXT_MASK_OFFSET);
 }
 static void strobe_observe_swapcontext(uint64_t* registers) {
-    strobe_observe_mask(registers[STROBE_RSI] + STROBE_CONTEXT_MASK_OFFSET);
+    strobe_observe_context(registers[STROBE_RSI] + STROBE_CONTEXT_MASK_OFFSET);
 }
-static void strobe_observe_sigsuspend(uint64_t* registers) { strobe_observe_mask(registers[STROBE_RDI]); }
-static void strobe_observe_attribute(uint64_t* registers) { strobe_observe_mask(registers[STROBE_RSI]); }
-static void strobe_observe_ppoll(uint64_t* registers) { strobe_observe_mask(registers[STROBE_RCX]); }
-static void strobe_observe_pselect(uint64_t* registers) { strobe_observe_mask(registers[STROBE_R9]); }
-static void strobe_observe_epoll_pwait(uint64_t* registers) { strobe_observe_mask(registers[STROBE_R8]); }
+static void strobe_observe_sigsuspend(uint64_t* registers) { strobe_observe_mask(&registers[STROBE_RDI]); }
+static void strobe_observe_attribute(uint64_t* registers) { strobe_observe_mask(&registers[STROBE_RSI]); }
+static void strobe_observe_ppoll(uint64_t* registers) { strobe_observe_mask(&registers[STROBE_RCX]); }
+static void strobe_observe_pselect(uint64_t* registers) { strobe_observe_mask(&registers[STROBE_R9]); }
+static void strobe_observe_epoll_pwait(uint64_t* registers) { strobe_observe_mask(&registers[STROBE_R8]); }
 static void strobe_observe_prctl_call(uint64_t* registers) {
     strobe_observe_prctl((uint32_t)registers[STROBE_RDI], registers[STROBE_RSI], registers[STROBE_RDX]);
 }

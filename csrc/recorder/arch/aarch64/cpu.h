@@ -123,6 +123,8 @@ static inline uint64_t strobe_thread_word(uint64_t offset) {
 }
 
 /* The portable form cannot know vector registers: Interceptor's own code has run in between. */
+#define STROBE_VECTORS 8u
+
 static inline void strobe_vector(uint32_t index, uint64_t* into) {
     (void)index;
     into[0] = into[1] = 0;

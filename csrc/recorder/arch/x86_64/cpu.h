@@ -35,6 +35,7 @@
 
 #define STROBE_SIGBUS 7
 #define STROBE_SIGSEGV 11
+#define STROBE_SIGTRAP 5
 
 #define STROBE_EPERM 1
 #define STROBE_ESRCH 3
@@ -100,7 +101,9 @@ static inline uint64_t strobe_thread_word(uint64_t offset) {
     return value;
 }
 
-/* Vector register `index` of 0 to 7, as the program left it. Not in the portable form. */
+#define STROBE_VECTORS 16u
+
+/* Vector register `index` of them, as the program left it. Not in the portable form. */
 static inline void strobe_vector(uint32_t index, uint64_t* into) {
     into[0] = into[1] = 0;
 #ifndef __TINYC__
@@ -117,6 +120,14 @@ static inline void strobe_vector(uint32_t index, uint64_t* into) {
         STROBE_STORE_VECTOR(5)
         STROBE_STORE_VECTOR(6)
         STROBE_STORE_VECTOR(7)
+        STROBE_STORE_VECTOR(8)
+        STROBE_STORE_VECTOR(9)
+        STROBE_STORE_VECTOR(10)
+        STROBE_STORE_VECTOR(11)
+        STROBE_STORE_VECTOR(12)
+        STROBE_STORE_VECTOR(13)
+        STROBE_STORE_VECTOR(14)
+        STROBE_STORE_VECTOR(15)
 #undef STROBE_STORE_VECTOR
     }
 #else

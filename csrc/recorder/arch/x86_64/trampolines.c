@@ -13,6 +13,18 @@
  * `endbr64` stays where it is, the jump lies behind it: an indirect call must find it.
  * A displaced call becomes a push of the original return address and a jump. Executed from here it would leave a return
  * address in memory without unwind information, and an exception from below would end the program.
+ *
+ * An instruction that is probed, anywhere in a function, becomes a jump to its trampoline where it is as long as one;
+ * else its first byte becomes a breakpoint instruction, and the handler of SIGTRAP has the thread go on there
+ * (native/traps.c). So no other instruction is displaced, and it does not matter where the code jumps to.
+ *
+ *   memory:          address of strobe_native_place
+ *   trampoline - 4:  the number of the instruction's first probe
+ *   trampoline:      lea rsp, [rsp - 128]; the function may have something there, without having moved it
+ *                    call [memory]
+ *                    lea rsp, [rsp + 128]
+ *                    the instruction
+ *                    jmp behind it
  */
 #include "patchable.h"
 
@@ -28,6 +40,27 @@ static uint64_t strobe_code_read(uint64_t from, uint8_t* into, uint64_t bytes) {
     if (result != -STROBE_EPERM && result != -STROBE_ENOSYS) return result < 0 ? 0 : (uint64_t)result;
     for (source[1] = 0; source[1] < bytes; source[1]++) into[source[1]] = ((const volatile uint8_t*)from)[source[1]];
     return bytes;
+}
+
+/* What may stand in the program's code, in the order in which it was made. */
+struct strobe_changes {
+    const struct strobe_jump* jumps;
+    uint64_t count;
+};
+
+/* In a copy of code from `from` on: what was there before our changes, or before those of probes alone. */
+static void strobe_undo(const struct strobe_changes* changes, int probes_alone, uint64_t from, uint8_t* copy,
+                        uint64_t copied) {
+    uint64_t index;
+    uint32_t at;
+    for (index = changes->count; index-- > 0;) {
+        const struct strobe_jump* one = &changes->jumps[index];
+        if ((probes_alone && !one->is_probe) || one->address + one->written <= from || one->address >= from + copied)
+            continue;
+        for (at = 0; at < one->written; at++)
+            if (one->address + at >= from && one->address + at < from + copied)
+                copy[one->address + at - from] = (uint8_t)(one->original >> 8 * at);
+    }
 }
 
 struct strobe_output {
@@ -105,14 +138,13 @@ static int strobe_uses_stack_pointer(const cs_x86* x86) {
     return operand->mem.base == X86_REG_RSP || operand->mem.index == X86_REG_RSP;
 }
 
-/* `jump`: where the entry's jump lies. The return address must lie behind it, where the program's own code goes on. */
-static void strobe_emit_call(struct strobe_output* out, const cs_insn* instruction, uint64_t jump) {
+/* `code`: from there on the program's own code goes on, and there the return address must lie. */
+static void strobe_emit_call(struct strobe_output* out, const cs_insn* instruction, uint64_t code) {
     const cs_x86* x86 = &instruction->detail->x86;
     uint64_t back = instruction->address + instruction->size;
     int direct = x86->operands[0].type == X86_OP_IMM;
     uint8_t* start;
-    if (back < jump + STROBE_JUMP_BYTES || (!direct && strobe_uses_stack_pointer(x86)) ||
-        (!direct && x86->opcode[0] != 0xff)) {
+    if (back < code || (!direct && strobe_uses_stack_pointer(x86)) || (!direct && x86->opcode[0] != 0xff)) {
         out->failed = STROBE_REFUSED_CALL_IN_ENTRY;
         return;
     }
@@ -150,11 +182,11 @@ static int strobe_emit_conditional(struct strobe_output* out, const cs_insn* ins
     return 1;
 }
 
-/* 1 when nothing follows it. */
-static int strobe_emit_moved(struct strobe_output* out, csh decoder, const cs_insn* instruction, uint64_t jump) {
+/* 1 when nothing follows it. `code`: as strobe_emit_call has it. */
+static int strobe_emit_moved(struct strobe_output* out, csh decoder, const cs_insn* instruction, uint64_t code) {
     const cs_x86* x86 = &instruction->detail->x86;
     if (cs_insn_group(decoder, instruction, CS_GRP_CALL)) {
-        strobe_emit_call(out, instruction, jump);
+        strobe_emit_call(out, instruction, code);
         return 1;
     }
     if (instruction->id == X86_INS_JMP && x86->operands[0].type == X86_OP_IMM) {
@@ -194,14 +226,14 @@ static void strobe_emit_function(struct strobe_output* out, csh decoder, struct 
         } else {
             one->copies[instruction->address - jump - 1] = (uint8_t)((uint64_t)out->at - one->address);
         }
-        ended = strobe_emit_moved(out, decoder, instruction, jump);
+        ended = strobe_emit_moved(out, decoder, instruction, jump + STROBE_JUMP_BYTES);
     }
     cs_free(instruction, 1);
     if (!ended) strobe_emit_jump(out, address);
 }
 
 static void strobe_write_trampoline(csh decoder, struct strobe_trampoline* one, uint8_t* memory, uint8_t* place,
-                                    uint8_t* copy) {
+                                    uint8_t* copy, const struct strobe_changes* changes) {
     struct strobe_output out;
     struct strobe_code function;
     uint32_t index;
@@ -212,6 +244,7 @@ static void strobe_write_trampoline(csh decoder, struct strobe_trampoline* one, 
     function.copy = copy;
     if (behind > STROBE_CODE_BEHIND) behind = STROBE_CODE_BEHIND;
     function.copied = strobe_code_read(one->entry, copy, one->size + behind);
+    strobe_undo(changes, 1, one->entry, copy, function.copied);
     one->skip = (uint32_t)strobe_jump_offset(&function);
     result = strobe_patchable(decoder, &function, one->skip);
     one->displaced = (uint32_t)result >> STROBE_ENTRY_DISPLACED_SHIFT;
@@ -230,16 +263,81 @@ static void strobe_write_trampoline(csh decoder, struct strobe_trampoline* one, 
 }
 
 /* `memory`: 16 bytes, and STROBE_TRAMPOLINE_BYTES for each of them. `copy`: room for the longest function and
-   STROBE_CODE_BEHIND bytes. 0, or -1 where there is no decoder. */
+   STROBE_CODE_BEHIND bytes. `jumps`: what stands in the code. 0, or -1 where there is no decoder. */
 int strobe_agent_write_trampolines(uint32_t count, struct strobe_trampoline* trampolines, uint8_t* memory,
-                                   uint64_t enter, uint8_t* copy) {
+                                   uint64_t enter, uint8_t* copy, const struct strobe_jump* jumps,
+                                   uint64_t jump_count) {
     csh decoder = strobe_decoder_open();
+    struct strobe_changes changes;
     uint32_t index;
     if (decoder == 0) return -1;
+    changes.jumps = jumps;
+    changes.count = jump_count;
     *(uint64_t*)memory = enter;
     for (index = 0; index < count; index++)
         strobe_write_trampoline(decoder, &trampolines[index], memory,
-                                memory + 16 + (uint64_t)index * STROBE_TRAMPOLINE_BYTES, copy);
+                                memory + 16 + (uint64_t)index * STROBE_TRAMPOLINE_BYTES, copy, &changes);
+    cs_close(&decoder);
+    return 0;
+}
+
+#define STROBE_INSTRUCTION_BYTES 15u
+
+/* What the kernel, the CPU or a debugger knows by its place, or what leaves no trace of it. */
+static int strobe_is_unmovable(const cs_insn* instruction) {
+    return strobe_is_system_call(instruction) || instruction->id == X86_INS_XBEGIN || instruction->id == X86_INS_INT3 ||
+           instruction->id == X86_INS_HLT || instruction->id == X86_INS_ENDBR64 || instruction->id == X86_INS_UD2;
+}
+
+static void strobe_write_place(csh decoder, struct strobe_place* one, uint8_t* memory, uint8_t* at,
+                               const struct strobe_changes* changes) {
+    uint8_t copy[16];
+    const uint8_t* code = copy;
+    uint64_t address = one->address;
+    size_t left = strobe_code_read(one->address, copy, STROBE_INSTRUCTION_BYTES);
+    cs_insn* instruction = cs_malloc(decoder);
+    struct strobe_output out;
+    uint32_t index;
+    strobe_undo(changes, 0, one->address, copy, left);
+    out.at = at;
+    out.failed = 0;
+    strobe_emit(&out, one->function, 4);
+    one->leads_to = (uint64_t)out.at;
+    strobe_emit(&out, 0x8024648d48, 5); /* lea rsp, [rsp - 128] */
+    strobe_emit(&out, 0x15ff, 2);       /* call [memory] */
+    strobe_emit_distance(&out, (uint64_t)memory);
+    strobe_emit(&out, 0x8024a48d48, 5); /* lea rsp, [rsp + 128] */
+    strobe_emit(&out, 0, 3);
+    if (!cs_disasm_iter(decoder, &code, &left, &address, instruction)) {
+        out.failed = STROBE_REFUSED_NOT_CODE;
+    } else if (strobe_is_unmovable(instruction)) {
+        out.failed = STROBE_REFUSED_UNMOVABLE;
+    } else {
+        one->size = instruction->size;
+        for (index = 0; index < instruction->size; index++) one->original[index] = copy[index];
+        if (!strobe_emit_moved(&out, decoder, instruction, 0)) {
+            one->back = (uint64_t)out.at;
+            strobe_emit_jump(&out, address);
+        }
+        if (out.failed == STROBE_REFUSED_CALL_IN_ENTRY) out.failed = STROBE_REFUSED_UNMOVABLE;
+    }
+    one->result = (uint32_t)out.failed;
+    cs_free(instruction, 1);
+}
+
+/* As strobe_agent_write_trampolines, of instructions; `place`: strobe_native_place. */
+int strobe_agent_write_places(uint32_t count, struct strobe_place* places, uint8_t* memory, uint64_t place,
+                              const struct strobe_jump* jumps, uint64_t jump_count) {
+    csh decoder = strobe_decoder_open();
+    struct strobe_changes changes;
+    uint32_t index;
+    if (decoder == 0) return -1;
+    changes.jumps = jumps;
+    changes.count = jump_count;
+    *(uint64_t*)memory = place;
+    for (index = 0; index < count; index++)
+        strobe_write_place(decoder, &places[index], memory, memory + 16 + (uint64_t)index * STROBE_TRAMPOLINE_BYTES,
+                           &changes);
     cs_close(&decoder);
     return 0;
 }

@@ -1,0 +1,120 @@
+/**
+ * Instructions that are probed: their trampolines (csrc/recorder/arch/x86_64/trampolines.c), what of them is noted before the host writes
+ * anything into the code, and which probes an instruction has. strobe/capture/places.py has the other side.
+ */
+
+import { PLACE, REFUSED_NOT_CODE, REFUSED_NOTHING, REFUSED_TOO_FAR } from "./abi.js";
+import { digits } from "./code_changes.js";
+import { PresentCode } from "./present_code.js";
+import type { Recorder } from "./recorder.js";
+import { fillNear, groups, type Mark } from "./trampolines.js";
+
+const LONGEST_INSTRUCTION = 15;
+
+export interface PlaceSpecs {
+    /** The number of the first probe of each. */
+    ids: number[];
+    /** Where the instructions lie. */
+    addresses: string[];
+    /** Where the program has them: for a copy in a trampoline that of which it is one. */
+    owners: string[];
+}
+
+export interface PlaceTrampoline {
+    /** Why there is none: REFUSED_… */
+    refusal: number;
+    address: string;
+    /** Where its last jump lies; "0x0" where nothing follows the instruction. */
+    back: string;
+    /** The instruction, in hexadecimal digits. */
+    original: string;
+    /** There lies `number` for as long as the trampoline does. */
+    mark: string;
+    number: number;
+}
+
+/** A change of code that the host is about to make. */
+export interface ProbeChange {
+    address: string;
+    leadsTo: string;
+    /** Up to 8 bytes of the instruction, in hexadecimal digits. */
+    original: string;
+    isBreakpoint: boolean;
+}
+
+function refused(refusal: number): PlaceTrampoline {
+    return { refusal, address: "0x0", back: "0x0", original: "", mark: "0x0", number: 0 };
+}
+
+export class Places {
+    private readonly write: (
+        count: number, places: NativePointer, memory: NativePointer, enter: UInt64, changes: NativePointer, changeCount: number) => number;
+    private readonly enter: UInt64;
+    private readonly catchTraps: () => number;
+    private readonly setTrap: (address: UInt64, leadsTo: UInt64) => number;
+    private readonly addProbe: (first: number, probe: number) => void;
+
+    constructor(private readonly recorder: Recorder, form: Record<string, NativePointer>, tools: Record<string, NativePointer>) {
+        this.write = new NativeFunction(
+            tools.strobe_agent_write_places, "int", ["uint32", "pointer", "pointer", "uint64", "pointer", "uint64"]);
+        this.enter = uint64((new NativeFunction(form.strobe_native_places, "pointer", [])() as NativePointer).toString());
+        this.catchTraps = new NativeFunction(form.strobe_native_catch_traps, "int", []);
+        this.setTrap = new NativeFunction(form.strobe_agent_set_trap, "int", ["uint64", "uint64"]);
+        this.addProbe = new NativeFunction(form.strobe_agent_add_probe, "void", ["uint32", "uint32"]);
+    }
+
+    /** Changes no code of the program. */
+    make(specs: PlaceSpecs): PlaceTrampoline[] {
+        const code = new PresentCode();
+        const made = specs.ids.map(() => refused(REFUSED_NOT_CODE));
+        const there = specs.ids.map((_, index) => index).filter(index => code.has(Number(specs.addresses[index]), 1));
+        for (const group of groups(there.map(index => ptr(specs.addresses[index])))) this.makeGroup(specs, group.map(at => there[at]), made);
+        return made;
+    }
+
+    private makeGroup(specs: PlaceSpecs, group: number[], made: PlaceTrampoline[]): void {
+        const structs = Memory.alloc(PLACE.bytes * group.length);
+        group.forEach((index, position) => {
+            structs.add(position * PLACE.bytes).writePointer(ptr(specs.addresses[index])).add(PLACE.function).writeU32(specs.ids[index]);
+        });
+        const first = ptr(specs.addresses[group[0]]);
+        const last = ptr(specs.addresses[group[group.length - 1]]).add(LONGEST_INSTRUCTION);
+        const owners = group.map(index => ptr(specs.owners[index])).sort((a, b) => a.compare(b));
+        const mark = fillNear(first, last, group.length, { first: owners[0], last: owners[owners.length - 1] }, memory => {
+            const { list, length } = this.recorder.codeChanges;
+            if (this.write(group.length, structs, memory, this.enter, list, length) !== 0) throw new Error("there is no decoder");
+        });
+        group.forEach((index, position) => { made[index] = read(structs.add(position * PLACE.bytes), mark); });
+    }
+
+    /**
+     * Before the host makes these changes. False where breakpoint instructions would end the program.
+     */
+    note(changes: ProbeChange[]): boolean {
+        const traps = changes.filter(change => change.isBreakpoint);
+        if (traps.length > 0 && this.catchTraps() === 0) return false;
+        if (!traps.every(({ address, leadsTo }) => this.setTrap(uint64(address), uint64(leadsTo)) !== 0)) return false;
+        this.recorder.codeChanges.note(changes.map(({ address, leadsTo, original, isBreakpoint }) => (
+            { address: ptr(address), leadsTo: ptr(leadsTo), original, isBreakpoint, isProbe: true })));
+        return true;
+    }
+
+    /** More probes of instructions that have some: the number of an instruction's first one, and a further one's. */
+    add(probes: [first: number, probe: number][]): void {
+        for (const [first, probe] of probes) this.addProbe(first, probe);
+    }
+}
+
+function read(struct: NativePointer, mark: Mark | null): PlaceTrampoline {
+    if (mark === null) return refused(REFUSED_TOO_FAR);
+    const refusal = struct.add(PLACE.result).readU32();
+    if (refusal !== REFUSED_NOTHING) return refused(refusal);
+    return {
+        refusal,
+        address: struct.add(PLACE.leadsTo).readPointer().toString(),
+        back: struct.add(PLACE.back).readPointer().toString(),
+        original: digits(struct.add(PLACE.original).readByteArray(struct.add(PLACE.size).readU32()) as ArrayBuffer),
+        mark: mark.address.toString(),
+        number: mark.number,
+    };
+}
