@@ -213,7 +213,7 @@ class _Compiler:
     def _loaded(self, place: Place, at: int) -> _Value:
         before = tuple(place.recipe.code)
         if place.is_value:
-            return _Number((*before, *rows((("PLACE", 0, 0, 0),))), is_big=True)
+            return _of_value(before, place.type, at)
         plain = place.type.bare
         if place.bits is not None:
             return _of_bits(before, place.bits)
@@ -344,30 +344,53 @@ def _joined(operation: str, left: _Number, right: _Number, *, is_big: bool = Fal
     return _Number((*left.rows, *right.rows, *rows(((operation, 0, 0, 0),))), is_big, height)
 
 
-def _loaded_integer(before: Rows, type_: Type, at: int) -> _Number:
+def _of_value(before: Rows, type_: Type, at: int) -> _Number | _Float | _Text:
+    """Of a place that is the value: a pointer, or a number that lies nowhere, spread with its sign over 64 bits."""
     plain = type_.bare
-    size, is_signed = plain.size or 0, False
-    enum = plain if isinstance(plain, Enum) else None
-    if isinstance(plain, Scalar):
-        is_signed = plain.is_signed
-    elif enum is not None:
-        underlying = None if enum.underlying is None else enum.underlying.bare
-        is_signed = isinstance(underlying, Scalar) and underlying.is_signed
-        is_signed = is_signed or (underlying is None and any(one.value < 0 for one in enum.enumerators))
-    elif not isinstance(plain, Pointer):
+    load = rows((("PLACE", 0, 0, 0),))
+    if isinstance(plain, Scalar) and plain.encoding is Encoding.FLOAT:
+        return _as_float((*before, *load), plain, at)
+    if isinstance(plain, (Scalar, Enum)):
+        return _integer((*before, *load), type_, at)
+    pointer = _Number((*before, *load), is_big=True)
+    return _Text(before, _MOST_TEXT, pointer) if points_to_text(type_) == 1 else pointer
+
+
+def _loaded_integer(before: Rows, type_: Type, at: int) -> _Number:
+    size = type_.bare.size
+    load = rows((("NUMBER", size if size in (1, 2, 4) else 8, int(_is_signed(type_)), 0),))
+    return _integer((*before, *load), type_, at)
+
+
+def _integer(load: Rows, type_: Type, at: int) -> _Number:
+    plain = type_.bare
+    if not isinstance(plain, (Scalar, Enum, Pointer)):
         raise ExpressionError(at, f"it is {type_.name}, which is no number and no text")
-    if size not in (1, 2, 4, 8):
-        raise ExpressionError(at, f"it is {type_.name}, of {size} bytes, which is not compared")
-    load = rows((("NUMBER", size, int(is_signed), 0),))
-    return _Number((*before, *load), is_big=size == 8 and not is_signed, enum=enum)
+    if plain.size not in (1, 2, 4, 8):
+        raise ExpressionError(at, f"it is {type_.name}, of {plain.size or 0} bytes, which is not compared")
+    enum = plain if isinstance(plain, Enum) else None
+    return _Number(load, is_big=plain.size == 8 and not _is_signed(type_), enum=enum)
+
+
+def _is_signed(type_: Type) -> bool:
+    plain = type_.bare
+    if isinstance(plain, Enum):
+        if plain.underlying is None:
+            return any(one.value < 0 for one in plain.enumerators)
+        plain = plain.underlying.bare
+    return isinstance(plain, Scalar) and plain.is_signed
 
 
 def _loaded_float(before: Rows, plain: Scalar, at: int) -> _Float:
+    return _as_float((*before, *rows((("NUMBER", plain.size or 0, 0, 0),))), plain, at)
+
+
+def _as_float(load: Rows, plain: Scalar, at: int) -> _Float:
+    """Of rows that push its bits."""
     if plain.size == 8:
-        return _Float((*before, *rows((("NUMBER", 8, 0, 0),))))
+        return _Float(load)
     if plain.size == 4:
-        steps = (("NUMBER", 4, 0, 0), ("CONSTANT", 0, 0, CONSTANTS["FROM_FLOAT"]), ("TO_DOUBLE", 0, 0, 0))
-        return _Float((*before, *rows(steps)), height=2)
+        return _Float((*load, *rows((("CONSTANT", 0, 0, CONSTANTS["FROM_FLOAT"]), ("TO_DOUBLE", 0, 0, 0)))), height=2)
     raise ExpressionError(at, f"it is {plain.name}, of {plain.size} bytes, which is not compared")
 
 

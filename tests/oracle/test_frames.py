@@ -16,15 +16,21 @@ from typing import Any
 import pytest
 from elftools.elf.elffile import ELFFile
 from oracle import gdb_oracle
-from support.located import Machine, Reader, Unknown
+from support.located import Machine, Reader, Unknown, fetched
 
+from strobe.errors import StrobeError
 from strobe.symbols import ElfResolver
 from strobe.symbols.dwarf.locations import AtCfa, ImplicitPointer, OptimizedOut, Pieces
-from strobe.symbols.dwarf.registers import RETURN_ADDRESS, register_name
+from strobe.symbols.dwarf.registers import NAMES, RETURN_ADDRESS, register_name
 from strobe.symbols.frames.model import Frame, Local
 from strobe.symbols.frames.module_frames import Frames
 from strobe.symbols.types.model import Array, Reference
+from strobe.values.lookup.address_scope import scope_of_address
+from strobe.values.lookup.context import CONTEXT_WORDS
+from strobe.values.lookup.places import Place
+from strobe.values.lookup.scope import Module
 
+MOST_BYTES = 4096
 BuildProgram = Callable[..., Path]
 IS_BIG = os.environ.get("STROBE_BIG_ORACLE") == "1"
 # what tells types apart; `long int` is `long`
@@ -75,6 +81,8 @@ class Comparison:
         }
         self.answer = gdb_oracle.ask("gdb_frames.py", program, question, folder)
         self.tls_size = tls_size(program)
+        base = self.answer["slide"] + symbols.link_base
+        self.module = Module(str(program), base, 1 << 20, symbols, details)
         self.seen: Counter[str] = Counter()
         self.wrong: list[str] = []
 
@@ -122,6 +130,52 @@ class Comparison:
                 self.seen[verdict.partition(":")[0]] += 1
                 if verdict.startswith("wrong"):
                     self.differs(int(address), f"{local.name}: {local.location}", (value, verdict))
+
+    def names(self) -> None:
+        """What names mean is what gdb prints, or refused; but at a function's entry, where gdb reads the frame that is
+        not there yet."""
+        for address, stop in self.answer["stops"].items():
+            frame = self.frames.at(int(address))
+            function = self.module.symbols.function_at(int(address))
+            if frame is None or function is None:
+                continue
+            scope = scope_of_address(int(address), self.module, None)
+            machine = self.machine(stop)
+            words = {number: machine.registers.get(name, 0) for number, name in enumerate(NAMES[:CONTEXT_WORDS])}
+            for local, value in self.pairs(frame, self.answer["scopes"][address], stop["values"]):
+                level = next(number for number, call in enumerate(frame.calls) if local in named(call))
+                name = f"{frame.calls[level].name}::{local.name}" if level else local.name
+                if value is None or local.is_shadowed:
+                    continue
+                try:
+                    place = scope.place(name)
+                except StrobeError:
+                    self.seen["refused"] += value != "out"
+                    continue
+                if place is not None:
+                    self.named_value(int(address), local, place, words, machine, value)
+
+    def named_value(
+        self, address: int, local: Local, place: Place, words: dict[int, int], machine: Machine, value: Any
+    ) -> None:
+        def read(at: int, size: int) -> bytes | None:
+            try:
+                return machine.read(at, size)
+            except Unknown:
+                return None
+
+        size = 8 if isinstance(local.type.bare, Reference) else local.type.size or 0
+        item = fetched(place, words, read, min(size, MOST_BYTES))
+        if value == "out":
+            if item.is_there:
+                self.differs(address, f"{local.name} has a value: {local.location}", value)
+        elif item.is_there and size <= MOST_BYTES:
+            verdict = of_bytes(item.data, size, local, value)
+            if "address" in value and item.address != value["address"]:
+                verdict = f"wrong: at {item.address:#x}"
+            self.seen["named" if verdict == "same" else "not compared"] += 1
+            if verdict.startswith("wrong"):
+                self.differs(address, f"{local.name}: {local.location}", (value, verdict))
 
     def machine(self, stop: dict[str, Any]) -> Machine:
         slide = self.answer["slide"]
@@ -222,7 +276,18 @@ def compared(reader: Reader, local: Local, value: dict[str, Any]) -> str:
     number = value["number"]
     if number is None or isinstance(local.type.bare, Array):
         return "same" if "address" in value else "unknown: gdb"
-    content = reader.bytes_of(local.location, size)
+    return of_bytes(reader.bytes_of(local.location, size), size, local, value)
+
+
+def of_bytes(content: bytes, size: int, local: Local, value: dict[str, Any]) -> str:
+    """A value whose bytes have been read."""
+    if "fields" in value:
+        bits = int.from_bytes(content, "little")
+        parts = [(start, count, number) for start, count, number in value["fields"] if number != "out"]
+        return "same" if all(bits >> start & (1 << n) - 1 == number for start, n, number in parts) else "wrong"
+    number = value["number"]
+    if number is None or isinstance(local.type.bare, Array):
+        return "same" if "address" in value else "unknown: gdb"
     if isinstance(number, dict):
         (ours,) = struct.unpack("<f" if size == 4 else "<d", content)
         return "same" if repr(ours) == repr(number["float"]) else f"wrong: {ours}"
@@ -272,8 +337,10 @@ def comparison(request: pytest.FixtureRequest, build_program: BuildProgram, tmp_
 def test_scopes_and_values_are_those_of_gdb(comparison: Comparison) -> None:
     comparison.scopes()
     comparison.values()
+    comparison.names()
     seen = comparison.seen
     assert comparison.wrong == [], seen
     assert seen["same"] > 200 and seen["registers"] > 100, seen
     assert seen["places"] > 0 or seen["call sites"] == 0, seen
     assert seen["unknown"] < seen["same"] / 4, seen
+    assert seen["named"] > seen["refused"] and seen["named"] > 100, seen

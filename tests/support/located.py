@@ -1,10 +1,14 @@
-"""Reads values as locations describe them, from registers and memory of a stopped program, without a debugger."""
+"""Reads values as locations describe them, from registers and memory of a stopped program, without a debugger; and as
+recipes of places and conditions do, with these registers in the place of a probe's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import struct
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from strobe import _abi, _core
 from strobe.symbols.dwarf.expressions import BaseType, Operation
 from strobe.symbols.dwarf.locations import (
     AtAddress,
@@ -22,8 +26,16 @@ from strobe.symbols.dwarf.locations import (
 )
 from strobe.symbols.dwarf.registers import register_name
 from strobe.symbols.frames.model import CallSite, Frame
+from strobe.values.conditions import Condition
+from strobe.values.lookup.places import Place
+from strobe.values.memory import recipes
+from strobe.values.memory.recipes import STEP_BYTES, Item, Recipe
 
 WORD = (1 << 64) - 1
+Read = Callable[[int, int], bytes | None]
+_WORDS_AT = 1 << 62  # where the kept words seem to lie
+_STEP = _abi.RECIPE_STEP
+_PASSED, _BASE = _core.RECIPE_STEPS["PASSED"], _core.RECIPE_STEPS["BASE"]
 SIGNED_ENCODINGS = (0x05, 0x06, 0x0D)
 
 
@@ -269,3 +281,48 @@ BINARY = {
     "gt": lambda left, right: _signed(left) > _signed(right),
     "ge": lambda left, right: _signed(left) >= _signed(right),
 }
+
+
+def fetched(place: Place, words: Mapping[int, int], read: Read, size: int) -> Item:
+    """What lies at a place: `size` bytes of it, and its address; of a value its bytes alone. `words`: by number."""
+    recipe = Recipe(list(place.recipe.code))
+    recipe.read(0 if place.is_value else size)
+    code, most, count = recipe.finished()
+    item = _run(code, most, count, words, read)
+    if not place.is_value:
+        return item
+    return Item(item.status, 0, item.step, struct.pack("<Q", item.address)[:size])
+
+
+def holds(condition: Condition, words: Mapping[int, int], read: Read) -> bool:
+    """What a condition says. Fails where something that it needs is not there."""
+    item = _run(condition.code, 8, 1, words, read)
+    assert item.is_there
+    return item.number != 0
+
+
+def _run(code: bytes, most: int, count: int, words: Mapping[int, int], read: Read) -> Item:
+    """The first item. Words that are kept are memory here."""
+    rows, kept = _over_memory([code[at : at + STEP_BYTES] for at in range(0, len(code), STEP_BYTES)], words)
+
+    def fetch(address: int, size: int) -> bytes | None:
+        if _WORDS_AT <= address <= _WORDS_AT + len(kept):
+            return kept[address - _WORDS_AT :][:size]
+        return read(address, size)
+
+    ((item,),) = recipes.run(os.getpid(), [(b"".join(rows), most, count)], fetch)
+    return item
+
+
+def _over_memory(code: Sequence[bytes], words: Mapping[int, int]) -> tuple[list[bytes], bytes]:
+    rows: list[bytes] = []
+    kept = b""
+    for row in code:
+        step, _, _, count, operand = _STEP.unpack(row)
+        if step != _PASSED:
+            rows.append(row)
+            continue
+        numbers = (operand & WORD).to_bytes(8, "little")[:count]
+        rows.append(_STEP.pack(_BASE, 0, 0, 0, _WORDS_AT + len(kept)))
+        kept += b"".join((words[number] & WORD).to_bytes(8, "little") for number in numbers)
+    return rows, kept

@@ -40,7 +40,7 @@ from strobe.values.lookup.expression import (
     Number,
     spelled,
 )
-from strobe.values.lookup.scope import Module, Scope, UnknownName
+from strobe.values.lookup.scope import Module, Scope, UnknownName, UnknownVariable
 from strobe.values.memory.recipes import Recipe, decoded_steps
 from strobe.values.printers.inside import Inside, element_of, value_in
 
@@ -152,7 +152,13 @@ class _Compiler:
         if name.startswith("$"):
             told = failure("no_such_root", what=name, valid=OF_CALLS)
             raise UnknownName(told.code, told.message, told.next_step)
-        return self._variable(name)
+        try:
+            return self._variable(name)
+        except UnknownVariable as error:
+            near = nearest_names(name, () if self._call is None else self._call.names)
+            if not near:
+                raise
+            raise UnknownVariable(name, failure("variable_not_found", what=name, hint=_near(near))) from error
 
     def _variable(self, name: str) -> Place:
         variable, module = self._scope.variable(name)

@@ -1,0 +1,264 @@
+"""What names mean at one instruction: variables and parameters in scope there, members of `this`, registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from strobe.dataclass import dataclass
+from strobe.errors import failure
+from strobe.symbols.calls.abi import DWARF_TO_PLACE, STACK
+from strobe.symbols.calls.signature import CallValues, PassedValue
+from strobe.symbols.dwarf.locations import AtAddress, AtCfa, AtFrameBase, AtRegister, Location
+from strobe.symbols.dwarf.registers import STACK_POINTER
+from strobe.symbols.frames.model import Call, Frame, Local
+from strobe.symbols.names import components
+from strobe.symbols.select.line_places import LinePlace
+from strobe.symbols.types.fields import path_to
+from strobe.symbols.types.model import VOID, Encoding, Enum, Pointer, Record, Reference, Scalar, Type
+from strobe.values.lookup.computed import Unlocated
+from strobe.values.lookup.context import CONTEXT_XMM0, WORD_BYTES, register_word
+from strobe.values.lookup.located import Locator
+from strobe.values.lookup.places import Place
+from strobe.values.lookup.scope import Module
+from strobe.values.memory.recipes import Recipe
+
+THIS = "this"
+_WORD_TYPE = Scalar("unsigned long", 8, None, Encoding.UNSIGNED, None)
+_DOUBLE_TYPE = Scalar("double", 8, None, Encoding.FLOAT, None)
+_WORDS = {place: register for register, place in DWARF_TO_PLACE.items()}  # of what registers pass
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """Where names are looked up. `file`, `line`: None and 0 where they are not known. `is_line`: it is where the line
+    begins, so that nothing of it has run. `level`: which of the calls around the address; None: not known which."""
+
+    file: str | None
+    line: int
+    level: int | None = 0
+    is_line: bool = False
+
+    def __str__(self) -> str:
+        return "this instruction" if self.file is None else f"{PurePath(self.file).name}:{self.line}"
+
+
+def scope_of_line(place: LinePlace, module: Module, given: CallValues | None) -> AddressScope:
+    """Names at the place of a line. `given`: what calls of its function are given."""
+    here = Here(place.file, place.line, place.level, is_line=True)
+    return _scope(place.address, module, here, given if place.is_entry else None)
+
+
+def scope_of_address(address: int, module: Module, given: CallValues | None) -> AddressScope:
+    """Names at any instruction, by its link-time address. `given`: what calls of the function around it are given."""
+    row = None if module.details is None else module.details.lines.at(address)
+    here = Here(None, 0) if row is None else Here(row.file, row.line)
+    function = module.symbols.function_at(address)
+    is_entry = function is not None and function.address == address
+    return _scope(address, module, here, given if is_entry else None)
+
+
+def _scope(address: int, module: Module, here: Here, given: CallValues | None) -> AddressScope:
+    frame = None if module.details is None else module.details.frames.at(address)
+    is_prologue = False
+    function = module.symbols.function_at(address)
+    if module.details is not None and function is not None:
+        row = module.details.lines.at(address)
+        is_prologue = row is not None and row.address <= function.address
+    return AddressScope(frame, module, here, given, is_prologue=is_prologue)
+
+
+class AddressScope:
+    """A Call of places.py, of one instruction."""
+
+    def __init__(
+        self, frame: Frame | None, module: Module, here: Here, given: CallValues | None, *, is_prologue: bool
+    ) -> None:
+        """`frame`: None where no debug information knows the function. `given`: what its call was given, of the first
+        instruction alone. `is_prologue`: no parameter has been stored yet."""
+        self._frame = frame
+        self._module = module
+        self._here = here
+        self._given = {} if given is None else {one.name: one for one in given.parameters}
+        self._is_prologue = is_prologue
+
+    @property
+    def names(self) -> list[str]:
+        """All that can be asked for, but members of `this` and registers; those of the calls around an inlined one
+        with that one's name: `caller::x`."""
+        if self._here.level is None:
+            return []
+        level = self._here.level
+        own = [local.name for local in self._visible(level) if not self._is_unset(local, level)]
+        calls = () if self._frame is None else self._frame.calls
+        for outer in range(level + 1, len(calls)):
+            own += [f"{_last(calls[outer].name)}::{local.name}" for local in self._visible(outer)]
+        return list(dict.fromkeys(own))
+
+    def place(self, name: str) -> Place | None:
+        """Where the value of that name lies at the instruction; None where it has no such name. Raises READ_FAILED
+        where it has one that cannot be read."""
+        if name.startswith("$"):
+            return self._register(name)
+        if self._here.level is None:
+            raise _unread(
+                name, f"has no certain meaning at {self._here}: nothing else is left of what was inlined here"
+            )
+        found = self._found(name)
+        if found is not None:
+            return self._placed(*found)
+        later = self._declared_later(name)
+        if later is not None and not self.is_member(name) and not self._is_variable(name):
+            raise _unread(name, f"is declared only at {self._at(later)}")
+        return None
+
+    def is_member(self, name: str) -> bool:
+        """Whether `name` is short for `this->name`."""
+        this = None if self._here.level is None else self._named(THIS, self._here.level)
+        target = this.type.bare.target.bare if this is not None and isinstance(this.type.bare, Pointer) else None
+        return isinstance(target, Record) and not target.is_declaration and path_to(target, name) is not None
+
+    def _found(self, name: str) -> tuple[Local, int] | None:
+        level = self._here.level or 0
+        prefix, separator, last = name.rpartition("::")
+        if not separator:
+            local = self._named(name, level)
+            return None if local is None else (local, level)
+        calls = () if self._frame is None else self._frame.calls
+        for number, call in enumerate(calls[level:], level):
+            if prefix and (call.name == prefix or call.name.endswith(f"::{prefix}")):
+                local = self._named(last, number)
+                if local is not None:
+                    return local, number
+        return None
+
+    def _named(self, name: str, level: int) -> Local | None:
+        return next((local for local in self._visible(level) if local.name == name), None)
+
+    def _visible(self, level: int) -> Iterator[Local]:
+        """Of one call, the innermost first, without those that the source declares below."""
+        file, line = self._line(level)
+        for local in self._locals(level):
+            if local.is_parameter or local.file != file or (local.line or 0) <= line:
+                yield local
+
+    def _locals(self, level: int) -> list[Local]:
+        calls = () if self._frame is None else self._frame.calls
+        if level >= len(calls):
+            return []
+        call = calls[level]
+        return [local for local in (*reversed(call.locals), *call.parameters) if local.name]
+
+    def _line(self, level: int) -> tuple[str | None, int]:
+        """Where a call is in its source: at this place, or at a call that was inlined."""
+        if level == (self._here.level or 0):
+            return self._here.file, self._here.line
+        assert self._frame is not None
+        inner: Call = self._frame.calls[level - 1]
+        return (None, 0) if inner.place is None else (inner.place.file, inner.place.line)
+
+    def _declared_later(self, name: str) -> Local | None:
+        return next((local for local in self._locals(self._here.level or 0) if local.name == name), None)
+
+    def _is_variable(self, name: str) -> bool:
+        return self._module.details is not None and bool(self._module.details.variables.find(name))
+
+    def _placed(self, local: Local, level: int) -> Place:
+        given = self._given.get(local.name) if local.is_parameter and self._is_outermost(level) else None
+        passed = None if given is None or not given.places else _passed(given, local.type)
+        if passed is not None:
+            return passed
+        try:
+            self._check(local, level)
+            return self._located(local)
+        except Unlocated as reason:
+            raise _unread(local.name, f"{reason} at {self._here}") from None
+
+    def _is_outermost(self, level: int) -> bool:
+        return self._frame is not None and level == len(self._frame.calls) - 1
+
+    def _check(self, local: Local, level: int) -> None:
+        """Of a variable that has one place wherever it is in scope: whether anything has been put there."""
+        if local.is_parameter:
+            is_unset = self._is_prologue and self._is_outermost(level) and _is_in_frame(local)
+            if is_unset and not self._is_callers(local.location):
+                raise Unlocated("is not stored yet")
+        elif self._is_unset(local, level):
+            raise Unlocated("is declared by this very line, and has no value before it has run:")
+
+    def _is_unset(self, local: Local, level: int) -> bool:
+        """Whether the line declares it, and nothing of the line has run. Rust has variables in scope afterwards."""
+        if local.is_parameter or not _is_in_frame(local) or not self._is_unstarted(level):
+            return False
+        return (local.file, local.line) == self._line(level) and not (local.file or "").endswith(".rs")
+
+    def _is_callers(self, location: Location) -> bool:
+        """Whether it lies above the CFA, where the caller has put it."""
+        base = None if self._frame is None else self._frame.frame_base
+        if isinstance(location, AtFrameBase) and isinstance(base, AtCfa):
+            location = AtCfa(base.offset + location.offset)
+        return isinstance(location, AtCfa) and location.offset >= 0
+
+    def _is_unstarted(self, level: int) -> bool:
+        return self._here.is_line or level > (self._here.level or 0)
+
+    def _located(self, local: Local) -> Place:
+        assert self._frame is not None
+        plain = local.type.bare
+        place = Place(Recipe(), local.type)
+        locator = Locator(self._frame, self._module.slide)
+        size = WORD_BYTES if isinstance(plain, Reference) else local.type.size
+        place.is_value = locator.go_to(place.recipe, local.location, size, is_signed=_is_signed(plain))
+        if place.is_value and not isinstance(plain, (Scalar, Enum, Pointer, Reference)):
+            raise Unlocated(f"is not in memory, and {local.type.name} is not put together from a number")
+        if isinstance(local.location, AtAddress):
+            place.module = place.root = self._module
+        return place
+
+    def _register(self, name: str) -> Place:
+        word = register_word(name[1:])
+        if word is None:
+            raise failure("no_such_root", what=name, valid="$rax, $rsp, $rip, $xmm0 at an instruction")
+        place = Place(Recipe(), _DOUBLE_TYPE if word >= CONTEXT_XMM0 else _WORD_TYPE)
+        place.recipe.passed([word])
+        return place
+
+    def _at(self, local: Local) -> str:
+        return f"{PurePath(local.file or '').name}:{local.line}"
+
+
+def _passed(given: PassedValue, type_: Type) -> Place | None:
+    """At a function's first instruction: where the caller has put a parameter; None where that is not told whole."""
+    size = WORD_BYTES if given.is_address else type_.size or 0
+    place = Place(Recipe(), type_)
+    if all(source >= STACK for source in given.places):
+        place.recipe.passed([STACK_POINTER])
+        place.recipe.dereference()
+        place.recipe.add(WORD_BYTES * (1 + given.places[0] - STACK))  # above the return address
+    elif any(source not in _WORDS for source in given.places) or len(given.places) * WORD_BYTES < size:
+        return None
+    else:
+        place.recipe.passed([_WORDS[source] for source in given.places])
+    if given.is_address:
+        place.dereferenced[place.recipe.dereference()] = given.name
+    return place
+
+
+def _is_in_frame(local: Local) -> bool:
+    """Whether it has one place in the frame wherever it is in scope, as without optimization."""
+    return isinstance(local.location, (AtFrameBase, AtRegister, AtCfa)) and not local.ranges
+
+
+def _is_signed(type_: Type) -> bool:
+    if isinstance(type_, Enum):
+        type_ = VOID if type_.underlying is None else type_.underlying.bare
+    return isinstance(type_, Scalar) and type_.is_signed
+
+
+def _last(name: str) -> str:
+    """A function's name without what encloses it: `ns::f<a::b>` -> `f<a::b>`."""
+    return components(name)[-1]
+
+
+def _unread(name: str, reason: str) -> Exception:
+    return failure("not_there", reason=f"{name} {reason}")
