@@ -370,6 +370,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "'{field}' is no expression that can be asked: at character {at}, '{near}': {reason}.",
         "{hint}",
     ),
+    "probe_wrong": (
+        Code.VALIDATION_ERROR,
+        "'{probe}' is no probe: at character {at}, '{near}': {reason}.",
+        "Valid: {valid}.",
+    ),
     "variable_not_found": (Code.READ_FAILED, "Variable '{what}' not found in debug symbols.", "{hint}"),
     "variable_ambiguous": (
         Code.READ_FAILED,

@@ -12,7 +12,7 @@ from strobe.model import FunctionSymbol, Watch
 from strobe.session.watches import MAX_BYTES, read_steps, shape_at
 from strobe.symbols.calls.signature import CallValues
 from strobe.values.decode import stored
-from strobe.values.lookup.call_scope import RETURN, THIS, CallScope, needs_of
+from strobe.values.lookup.call_scope import RETURN, THIS, CallScope
 from strobe.values.lookup.expression import Expression, Name, Number, parse
 from strobe.values.lookup.places import Place, place_of
 from strobe.values.lookup.scope import Scope
@@ -72,7 +72,7 @@ def _captured(spec: Watch, scope: Scope, call: CallScope, new_recipe: NewRecipe,
     place = place_of(parse(variable), scope, call=call)
     code, size, items, described = _recipe(spec.name, variable, place, scope)
     number = new_recipe(code, size, items, described)
-    needs = needs_of(place.recipe)
+    needs = call.needs(place.recipe)
     capture = _abi.CAPTURE.pack(needs, _abi.CAPTURE_RECIPE, _abi.ROLE_WATCH, 0, number, number)
     return capture, 2 + 2 * items + (size + 7) // 8
 

@@ -18,7 +18,6 @@ from strobe.symbols.types.model import Array, Encoding, Enum, Field, Pointer, Sc
 from strobe.symbols.types.texts import points_to_text, text_object
 from strobe.values.decode.shaping import Shaping, character_width
 from strobe.values.lookup import expression as paths
-from strobe.values.lookup.call_scope import needs_of
 from strobe.values.lookup.places import Call, Place, place_of
 from strobe.values.lookup.scope import Scope
 from strobe.values.memory.recipes import CONSTANTS, Recipe, rows
@@ -96,7 +95,7 @@ def condition(text: str, scope: Scope, call: Call) -> Condition:
     if found.height > _MOST_NUMBERS:
         raise ExpressionError(0, "it has too many parts within each other")
     recipe = Recipe(list(found.rows))
-    needs = needs_of(recipe)
+    needs = call.needs(recipe)
     recipe.note()
     recipe.drop()
     return Condition(recipe.finished()[0], needs)

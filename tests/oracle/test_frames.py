@@ -18,6 +18,7 @@ from elftools.elf.elffile import ELFFile
 from oracle import gdb_oracle
 from support.located import Machine, Reader, Unknown, fetched
 
+from strobe import _abi
 from strobe.errors import StrobeError
 from strobe.symbols import ElfResolver
 from strobe.symbols.dwarf.locations import AtCfa, ImplicitPointer, OptimizedOut, Pieces
@@ -26,7 +27,6 @@ from strobe.symbols.frames.model import Frame, Local
 from strobe.symbols.frames.module_frames import Frames
 from strobe.symbols.types.model import Array, Reference
 from strobe.values.lookup.address_scope import scope_of_address
-from strobe.values.lookup.context import CONTEXT_WORDS
 from strobe.values.lookup.places import Place
 from strobe.values.lookup.scope import Module
 
@@ -141,7 +141,7 @@ class Comparison:
                 continue
             scope = scope_of_address(int(address), self.module, None)
             machine = self.machine(stop)
-            words = {number: machine.registers.get(name, 0) for number, name in enumerate(NAMES[:CONTEXT_WORDS])}
+            words = {number: machine.registers.get(name, 0) for number, name in enumerate(NAMES[: _abi.PASSED_WORDS])}
             for local, value in self.pairs(frame, self.answer["scopes"][address], stop["values"]):
                 level = next(number for number, call in enumerate(frame.calls) if local in named(call))
                 name = f"{frame.calls[level].name}::{local.name}" if level else local.name

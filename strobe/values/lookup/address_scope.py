@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from strobe import _abi
 from strobe.dataclass import dataclass
 from strobe.errors import failure
 from strobe.symbols.calls.abi import DWARF_TO_PLACE, STACK
@@ -17,7 +18,7 @@ from strobe.symbols.select.line_places import LinePlace
 from strobe.symbols.types.fields import path_to
 from strobe.symbols.types.model import VOID, Encoding, Enum, Pointer, Record, Reference, Scalar, Type
 from strobe.values.lookup.computed import Unlocated
-from strobe.values.lookup.context import CONTEXT_XMM0, WORD_BYTES, register_word
+from strobe.values.lookup.context import WORD_BYTES, needs_at_probe, register_number
 from strobe.values.lookup.located import Locator
 from strobe.values.lookup.places import Place
 from strobe.values.lookup.scope import Module
@@ -65,17 +66,25 @@ def _scope(address: int, module: Module, here: Here, given: CallValues | None) -
     if module.details is not None and function is not None:
         row = module.details.lines.at(address)
         is_prologue = row is not None and row.address <= function.address
-    return AddressScope(frame, module, here, given, is_prologue=is_prologue)
+    return AddressScope(address, frame, module, here, given, is_prologue=is_prologue)
 
 
 class AddressScope:
     """A Call of places.py, of one instruction."""
 
     def __init__(
-        self, frame: Frame | None, module: Module, here: Here, given: CallValues | None, *, is_prologue: bool
+        self,
+        address: int,
+        frame: Frame | None,
+        module: Module,
+        here: Here,
+        given: CallValues | None,
+        *,
+        is_prologue: bool,
     ) -> None:
-        """`frame`: None where no debug information knows the function. `given`: what its call was given, of the first
-        instruction alone. `is_prologue`: no parameter has been stored yet."""
+        """`address` is link-time. `frame`: None where no debug information knows the function. `given`: what its call
+        was given, of the first instruction alone. `is_prologue`: no parameter has been stored yet."""
+        self._address = address
         self._frame = frame
         self._module = module
         self._here = here
@@ -117,6 +126,10 @@ class AddressScope:
         this = None if self._here.level is None else self._named(THIS, self._here.level)
         target = this.type.bare.target.bare if this is not None and isinstance(this.type.bare, Pointer) else None
         return isinstance(target, Record) and not target.is_declaration and path_to(target, name) is not None
+
+    def needs(self, recipe: Recipe) -> int:
+        """As needs_at_probe."""
+        return needs_at_probe(recipe)
 
     def _found(self, name: str) -> tuple[Local, int] | None:
         level = self._here.level or 0
@@ -216,11 +229,15 @@ class AddressScope:
         return place
 
     def _register(self, name: str) -> Place:
-        word = register_word(name[1:])
-        if word is None:
+        number = register_number(name[1:])
+        if number is None:
             raise failure("no_such_root", what=name, valid="$rax, $rsp, $rip, $xmm0 at an instruction")
-        place = Place(Recipe(), _DOUBLE_TYPE if word >= CONTEXT_XMM0 else _WORD_TYPE)
-        place.recipe.passed([word])
+        if number == _abi.CONTEXT_PC:
+            place = Place(Recipe(), _WORD_TYPE, is_value=True)
+            place.recipe.base(self._address + self._module.slide)
+            return place
+        place = Place(Recipe(), _DOUBLE_TYPE if number >= _abi.CONTEXT_XMM0 else _WORD_TYPE)
+        place.recipe.passed([number])
         return place
 
     def _at(self, local: Local) -> str:

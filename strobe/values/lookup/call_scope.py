@@ -8,7 +8,7 @@ from strobe.symbols.calls.signature import CallValues, PassedValue
 from strobe.symbols.types.fields import path_to
 from strobe.symbols.types.model import Pointer, Record
 from strobe.values.lookup.places import Place
-from strobe.values.memory.recipes import Recipe, decoded_steps
+from strobe.values.memory.recipes import Recipe, passed_words
 
 RETURN = "$return"
 THIS = "this"
@@ -47,6 +47,10 @@ class CallScope:
         this = self._by_name.get(THIS)
         target = None if this is None or not isinstance(this.type.bare, Pointer) else this.type.bare.target.bare
         return isinstance(target, Record) and not target.is_declaration and path_to(target, name) is not None
+
+    def needs(self, recipe: Recipe) -> int:
+        """As needs_of."""
+        return needs_of(recipe)
 
     def _result(self) -> Place | None:
         returned = self._values.returned
@@ -94,15 +98,12 @@ class CallScope:
 def needs_of(recipe: Recipe) -> int:
     """STROBE_NEEDS_* of what the recipe reads of a call; 0 where it reads nothing of it."""
     needs = on_stack = 0
-    for name, operand, count in decoded_steps(recipe):
-        if name != "PASSED":
-            continue
+    for number in passed_words(recipe):
         needs |= _abi.NEEDS_PASSED
-        for number in (operand & (1 << 64) - 1).to_bytes(8, "little")[:count]:
-            if _is_vector(number):
-                needs |= _abi.NEEDS_VECTORS
-            elif number >= _abi.PASSED_STACK:
-                on_stack = max(on_stack, number - _abi.PASSED_STACK + 1)
+        if _is_vector(number):
+            needs |= _abi.NEEDS_VECTORS
+        elif number >= _abi.PASSED_STACK:
+            on_stack = max(on_stack, number - _abi.PASSED_STACK + 1)
     return needs | on_stack
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from strobe import _abi
 from strobe.dataclass import dataclass
 from strobe.symbols.dwarf.locations import (
     AtAddress,
@@ -21,7 +22,7 @@ from strobe.symbols.dwarf.locations import (
 from strobe.symbols.dwarf.registers import STACK_POINTER, register_name
 from strobe.symbols.frames.model import Frame
 from strobe.values.lookup.computed import Computation, Unlocated, add_number, as_integer, computation
-from strobe.values.lookup.context import CONTEXT_XMM0, WORD_BYTES, context_word
+from strobe.values.lookup.context import WORD_BYTES, context_word
 from strobe.values.memory.recipes import Recipe
 
 _FRAME_POINTER = 6
@@ -81,8 +82,9 @@ class Locator:
     def _to_registers(self, recipe: Recipe, numbers: list[int], size: int | None) -> None:
         words = [_word(number) for number in numbers]
         if size is None or len(words) > _MOST_WORDS or size > WORD_BYTES * len(words):
-            kept = "only the low 8 bytes of a vector register are kept" if words[0] >= CONTEXT_XMM0 else "not whole"
-            raise Unlocated(f"is in {', '.join(map(register_name, numbers))}, of which {kept}")
+            is_vector = words[0] >= _abi.CONTEXT_XMM0
+            reason = "of which the low 8 bytes are kept" if is_vector else "which does not hold all of it"
+            raise Unlocated(f"is in {', '.join(map(register_name, numbers))}, {reason}")
         recipe.passed(words)
 
     def _to_frame_base(self, recipe: Recipe) -> None:

@@ -93,6 +93,9 @@ class Call(Protocol):
     def is_member(self, name: str) -> bool:
         """Whether the name is short for `this->name`."""
 
+    def needs(self, recipe: Recipe) -> int:
+        """STROBE_NEEDS_* of what the recipe reads of the call, or of the registers there."""
+
 
 def place_of(expression: Expression, scope: Scope, thread: int | None = None, call: Call | None = None) -> Place:
     """`thread`: whose thread-local variables are meant, by its id; None: the main thread's. `call`: of the expression,

@@ -191,6 +191,15 @@ def decoded_steps(recipe: Recipe) -> list[tuple[str, int, int]]:
     return [(names[op], operand, count) for op, _, _, count, operand in rows]
 
 
+def passed_words(recipe: Recipe) -> set[int]:
+    """Numbers of the words that its steps PASSED name."""
+    found: set[int] = set()
+    for name, operand, count in decoded_steps(recipe):
+        if name == "PASSED":
+            found.update((operand & (1 << 64) - 1).to_bytes(8, "little")[:count])
+    return found
+
+
 def run(
     pid: int, recipes: Sequence[tuple[bytes, int, int]], read: Callable[[int, int], bytes | None] | None = None
 ) -> list[list[Item]]:

@@ -14,13 +14,13 @@ import pytest
 from support import programs
 from support.located import fetched, holds
 
+from strobe import _abi
 from strobe.errors import StrobeError
 from strobe.symbols import ElfResolver
 from strobe.symbols.select.line_places import SourceRange, line_places
 from strobe.symbols.types.model import Encoding, Enum, Scalar
 from strobe.values.conditions import condition
 from strobe.values.lookup.address_scope import scope_of_address, scope_of_line
-from strobe.values.lookup.context import CONTEXT_PC, CONTEXT_WORDS, CONTEXT_XMM0
 from strobe.values.lookup.expression import parse
 from strobe.values.lookup.places import Place, place_of
 from strobe.values.lookup.scope import Module, Scope
@@ -37,7 +37,7 @@ class Stopped:
     def __init__(self, pid: int, path: Path, told: str, registers: str) -> None:
         self._pid = pid
         self.words = {number: int(word, 16) for number, word in enumerate(registers.split())}
-        self.words[16] -= 1  # int3 itself
+        self.words[_abi.CONTEXT_PC] -= 1  # int3 itself
         self.told = dict(part.split("=") for part in told.strip().split(";"))
         resolver = ElfResolver()
         symbols, details = resolver.module(str(path)), resolver.details(str(path))
@@ -47,7 +47,7 @@ class Stopped:
             if line.endswith(str(path))
         )
         self.module = Module(str(path), base, 1 << 20, symbols, details)
-        address = self.words[16] - self.module.slide
+        address = self.words[_abi.CONTEXT_PC] - self.module.slide
         self.call = scope_of_address(address, self.module, None)
         function = symbols.function_at(address)
         self.function = "" if function is None else function.name
@@ -166,6 +166,7 @@ class AtLine:
         (place,) = line_places(SourceRange("tells.cpp", line, line), symbols, details)
         self.module = Module(str(program), symbols.link_base, 1 << 20, symbols, details)
         (values,) = resolver.call_values([place.function])
+        self.address = place.address + self.module.slide
         self.call = scope_of_line(place, self.module, values if given else None)
 
     def place(self, text: str) -> Place:
@@ -199,10 +200,17 @@ def test_unknown_names_are_refused_with_those_in_scope(build_program: BuildProgr
 
 def test_registers_have_their_words(build_program: BuildProgram) -> None:
     at = AtLine(build_program("tells", "-O0"), "int result = inner(")
-    words = {"$rax": 0, "$rdx": 1, "$rsp": 7, "$sp": 7, "$r15": 15, "$rip": CONTEXT_PC, "$pc": CONTEXT_PC}
-    words |= {"$xmm0": CONTEXT_XMM0, "$xmm15": CONTEXT_WORDS - 1}
-    for name, word in words.items():
-        assert decoded_steps(at.place(name).recipe) == [("PASSED", word, 1)]
+    words = {"$rax": 0, "$rdx": 1, "$rsp": _abi.CONTEXT_RSP, "$sp": _abi.CONTEXT_RSP, "$r15": 15}
+    vectors = {"$xmm0": _abi.CONTEXT_XMM0, "$xmm15": _abi.PASSED_WORDS - 1}
+    for name, word in (words | vectors).items():
+        place = at.place(name)
+        assert decoded_steps(place.recipe) == [("PASSED", word, 1)]
+        needs = at.call.needs(place.recipe)
+        assert needs & ~_abi.NEEDS_VECTORS == _abi.NEEDS_PASSED | _abi.NEEDS_CONTEXT
+        assert bool(needs & _abi.NEEDS_VECTORS) == (name in vectors)
+    for name in ("$rip", "$pc"):  # the probe knows where it is
+        assert at.place(name).is_value and decoded_steps(at.place(name).recipe) == [("BASE", at.address, 0)]
+        assert at.call.needs(at.place(name).recipe) == 0
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
