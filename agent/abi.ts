@@ -15,6 +15,7 @@ export const REFUSED_UNLOADED = 11;
 export const ENTRY_REFUSAL = 255;
 export const ENTRY_LOOPS = 256;
 export const TRAMPOLINE_BYTES = 96;
+export const TRAMPOLINE_HEAD = 14;
 export const CODE_BEHIND = 32;
 /** struct strobe_capture: the offsets of its fields, and its size. */
 export const CAPTURE = { source: 0, kind: 1, second: 2, textWords: 3, offset: 4, other: 6, bytes: 8 };

@@ -3,12 +3,11 @@
  * for them, and what begins once the host has written the jumps.
  */
 
-import { REFUSED_NOTHING } from "./abi.js";
+import { REFUSED_NOTHING, TRAMPOLINE_HEAD } from "./abi.js";
 import { symbolSize } from "./libc.js";
 import type { Recorder } from "./recorder.js";
 import { jumpsOf, makeTrampolines, type Trampoline } from "./trampolines.js";
 
-const RESUME = 14; // bytes of a trampoline before the displaced instructions
 const ANCHOR = "gnu_get_libc_version"; // nobody interposes it, as sanitizers do sigaction
 const C_LIBRARY = /^(ld|libc|libpthread|librt|libanl)[-.]/;
 
@@ -47,7 +46,7 @@ export class Observers {
         };
         const { trampolines } = makeTrampolines(this.recorder, specs, this.form.strobe_native_observe);
         if (found[0]?.name === this.names[0] && trampolines[0].refusal === REFUSED_NOTHING) {
-            this.real = ptr(trampolines[0].address).add(RESUME);
+            this.real = ptr(trampolines[0].address).add(TRAMPOLINE_HEAD);
         }
         this.recorder.codeChanges.note(jumpsOf(specs.addresses, trampolines));
         this.changes = this.recorder.codeChanges.length;

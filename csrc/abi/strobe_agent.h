@@ -53,7 +53,8 @@
 #define STROBE_ENTRY_DISPLACED_SHIFT 16 /* bytes of the instructions that begin where the jump will lie */
 
 #define STROBE_TRAMPOLINE_BYTES 96u
-#define STROBE_CODE_BEHIND 32u /* bytes that are looked at behind a function's end */
+#define STROBE_TRAMPOLINE_HEAD 14u /* bytes of a function's before the displaced instructions */
+#define STROBE_CODE_BEHIND 32u     /* bytes that are looked at behind a function's end */
 
 /* A function that is to be hooked, and the trampoline that is made for it. */
 struct strobe_trampoline {

@@ -41,6 +41,7 @@ struct Standing {
     std::uint64_t place;  // where that one's pc is
     std::uint64_t pc;
     std::uint64_t copy;  // where it can go on; 0: nowhere
+    bool is_breakpoint;  // as SavedContext has it
 };
 
 // What has been done to the process: all of it is taken back, the last step first, unless it is kept.
@@ -102,9 +103,10 @@ class CodeWriter {
         const std::int64_t begin_ns = own_time_ns();
         const ThreadStop held(process_, kHold, others_);
         std::ranges::fill(results_, CodeResult::kWritten);
-        const std::vector<Standing> standing = places_ ? find_standing(held) : std::vector<Standing>();
+        std::vector<Standing> standing = places_ ? find_standing(held) : std::vector<Standing>();
         const auto may_leave = [](const Standing& one) { return one.thread == 0 || one.copy == 0; };
         if (!is_last && std::ranges::any_of(standing, may_leave)) return false;
+        std::erase_if(standing, [](const Standing& one) { return one.is_breakpoint; });  // it does not go on there
         for (const Standing& one : standing)
             if (one.copy == 0) results_[one.change] = CodeResult::kOccupied;
         compare();
@@ -136,13 +138,15 @@ class CodeWriter {
         std::vector<Standing> found;
         SignalFrames frames(process_, memory_);
         for (const ThreadPlace& thread : held.places()) {
-            note(thread.pc, thread.thread, 0, found);
-            for (const SavedContext& saved : frames.above(thread.stack_pointer)) note(saved.pc, 0, saved.place, found);
+            note(thread.pc, thread.thread, 0, false, found);
+            for (const SavedContext& saved : frames.above(thread.stack_pointer))
+                note(saved.pc, 0, saved.place, saved.is_breakpoint, found);
         }
         return found;
     }
 
-    void note(std::uint64_t pc, pid_t thread, std::uint64_t place, std::vector<Standing>& found) const {
+    void note(std::uint64_t pc, pid_t thread, std::uint64_t place, bool is_breakpoint,
+              std::vector<Standing>& found) const {
         const auto address = [this](std::size_t index) { return changes_[index].address; };
         const auto next = std::ranges::lower_bound(by_address_, pc, {}, address);
         if (next == by_address_.begin()) return;
@@ -150,7 +154,8 @@ class CodeWriter {
         const CodeChange& change = changes_[index];
         const std::uint64_t offset = pc - change.address;
         if (!change.copies || offset >= change.bytes.size()) return;
-        found.push_back({index, thread, place, pc, offset <= change.copies->size() ? (*change.copies)[offset - 1] : 0});
+        const std::uint64_t copy = offset <= change.copies->size() ? (*change.copies)[offset - 1] : 0;
+        found.push_back({index, thread, place, pc, copy, is_breakpoint});
     }
 
     bool is_provided(const CodeChange& change) const {

@@ -8,6 +8,7 @@ import os
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import FileIO
+from typing import Protocol
 
 from strobe import _core
 from strobe._abi import Refusal
@@ -19,23 +20,46 @@ from strobe.dataclass import dataclass
 log = logging.getLogger(__name__)
 
 _RESULTS = {0: Refusal.NOTHING, 1: Refusal.OTHER_CODE, 2: Refusal.THREAD_INSIDE}  # of write_code
-_Change = tuple[int, bytes, bytes, tuple[int, int, int, int] | None]
-_JUMP = 0xE9  # jmp rel32
-_JUMP_BYTES = 5
+JUMP = 0xE9  # jmp rel32
+JUMP_BYTES = 5
+# address, what is to stand there, what must stand there; where threads go on that stand 1 to 4 bytes behind it
+Change = tuple[int, bytes, bytes, tuple[int, int, int, int] | None]
 _NONE: Mapping[int, bytes] = {}
 
 
 @dataclass(slots=True)
 class CodePatch:
     """A jump to a trampoline, as it is or will be written over the entry of a function. `original`: what stood there.
-    `copies`, `mark`: as Trampoline has them."""
+    `resume`, `copies`, `mark`: as Trampoline has them."""
 
     address: int
     original: bytes
     jump: bytes
+    resume: int
     copies: tuple[int, int, int, int]
     mark: tuple[int, int]
     placed: bool = False
+
+    def covers(self, address: int) -> bool:
+        """Whether the instruction that begins there is run as a copy while the jump stands."""
+        return self.address <= address < self.address + JUMP_BYTES
+
+    def copy_of(self, address: int) -> int:
+        """Where that copy lies; 0 where no instruction begins at the address."""
+        return self.resume if address == self.address else self.copies[address - self.address - 1]
+
+
+class ProbedCode(Protocol):
+    """Instructions that are changed one by one, beneath the jumps (places.py)."""
+
+    def without(self, address: int, code: bytes) -> bytes:
+        """`code`, which stands at `address`, with the probed instructions as they are without probes."""
+
+    def over(self, address: int, code: bytes) -> bytes:
+        """`code`, which would stand at `address` without probes, with them."""
+
+    def cover(self, trampolines: Iterable[Trampoline]) -> dict[int, Refusal]:
+        """New trampolines of functions are about to be used. By entry why one may not be."""
 
 
 class CodePatches:
@@ -45,13 +69,38 @@ class CodePatches:
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._patches: dict[int, CodePatch] = {}
+        self.places: ProbedCode | None = None
         self.running = False  # not before it was resumed: until then Frida holds its thread
 
     def install(self, trampolines: Mapping[int, Trampoline], codes: Mapping[int, bytes] = _NONE) -> dict[int, Refusal]:
         """Writes the jumps to new trampolines, by function id. `codes`: what must stand at an entry, as far as that is
         known. Returns those that were not placed, and why."""
-        refused = self._add(trampolines, codes)
+        refused = self._covered(trampolines)
+        kept = {item: one for item, one in trampolines.items() if item not in refused}
+        refused |= self._add(kept, codes)
         return refused | self.place(item for item in trampolines if item not in refused)
+
+    def _covered(self, trampolines: Mapping[int, Trampoline]) -> dict[int, Refusal]:
+        """What is probed of the instructions that they have copies of is probed there, too."""
+        if self.places is None:
+            return {}
+        by_entry = self.places.cover(trampolines.values())
+        return {item: by_entry[one.entry] for item, one in trampolines.items() if one.entry in by_entry}
+
+    def covering(self, address: int) -> bool:
+        """Whether a jump stands over the instruction at this address."""
+        return any(patch.placed and patch.covers(address) for _, patch in self._all())
+
+    def around(self, first: int, last: int) -> list[tuple[int, CodePatch]]:
+        """Patches over some of these bytes, placed or not, with their numbers."""
+        return [
+            (item, patch) for item, patch in self._all() if patch.address <= last and patch.address + JUMP_BYTES > first
+        ]
+
+    def read(self, address: int, size: int) -> bytes:
+        """What stands there. Raises ProcessLookupError when the process is gone."""
+        with self._memory() as memory:
+            return _bytes_at(memory, address, size)
 
     def _add(self, trampolines: Mapping[int, Trampoline], codes: Mapping[int, bytes]) -> dict[int, Refusal]:
         refused = {}
@@ -59,7 +108,7 @@ class CodePatches:
         observed = {patch.address: patch.original for item, patch in placed if item < 0}
         with self._memory() as memory:
             for function_id, trampoline in trampolines.items():
-                made = _patch(trampoline, codes.get(function_id, b""), memory, observed)
+                made = _patch(trampoline, codes.get(function_id, b""), memory, observed, self.places)
                 if isinstance(made, Refusal):
                     refused[function_id] = made
                 else:
@@ -83,7 +132,7 @@ class CodePatches:
     def take_back(self, left: Sequence[LeftChange]) -> None:
         """What an agent before this one has left; where other code stands now, or a thread does not stop, it stays."""
         if left:
-            self._change([(change.address, change.original, change.present, None) for change in left])
+            self.change([(change.address, change.original, change.present, None) for change in left])
 
     def missing(self, memory: FileIO) -> set[int]:
         """Function ids of jumps that were placed and whose bytes are others now. `memory`: /proc/PID/mem.
@@ -91,9 +140,7 @@ class CodePatches:
         Raises ProcessLookupError when the process is gone. Where nothing is mapped a library was unloaded.
         """
         placed = [(item, patch) for item, patch in self._all() if patch.placed and item >= 0]
-        return {
-            item for item, patch in placed if _bytes_at(memory, patch.address, _JUMP_BYTES) not in (patch.jump, b"")
-        }
+        return {item for item, patch in placed if _bytes_at(memory, patch.address, JUMP_BYTES) not in (patch.jump, b"")}
 
     def forget(self, start: int, size: int) -> None:
         """The library there was unloaded."""
@@ -108,7 +155,7 @@ class CodePatches:
             return {}
         # the trampolines of a library that is unloaded go with it, before it can be loaded again
         marks = [patch.mark if placed else None for patch in changed.values()]
-        results = self._change([_change(patch, placed) for patch in changed.values()], marks)
+        results = self.change([_change_of(patch, placed, self.places) for patch in changed.values()], marks)
         refused = {}
         for (function_id, patch), why in zip(changed.items(), results, strict=True):
             if why:
@@ -117,8 +164,11 @@ class CodePatches:
                 patch.placed = placed
         return refused
 
-    def _change(self, changes: list[_Change], marks: Sequence[tuple[int, int] | None] = ()) -> list[Refusal]:
-        """For each why it was not made. Raises as `_write`."""
+    def change(self, changes: list[Change], marks: Sequence[tuple[int, int] | None] = ()) -> list[Refusal]:
+        """Makes them all while the threads are held; for each why it was not made. `marks`: of each that it is made
+        for only. Raises ProcessLookupError when the process is gone, attach_refused when another debugger holds it."""
+        if not changes:
+            return []
         try:
             _, results = _core.write_code(self._pid, changes, is_running=self.running, provided=list(marks))
         except TimeoutError as error:
@@ -180,29 +230,33 @@ class Probes:
         return refused
 
 
-def _patch(trampoline: Trampoline, code: bytes, memory: FileIO, originals: dict[int, bytes]) -> CodePatch | Refusal:
+def _patch(
+    trampoline: Trampoline, code: bytes, memory: FileIO, originals: dict[int, bytes], places: ProbedCode | None
+) -> CodePatch | Refusal:
     """`originals`: what stood where patches beneath this one are."""
-    place = trampoline.entry + trampoline.skip
-    distance = trampoline.address - (place + _JUMP_BYTES)
+    place = trampoline.start
+    distance = trampoline.address - (place + JUMP_BYTES)
     if not -(1 << 31) <= distance < 1 << 31:
         return Refusal.TOO_FAR
-    here = _bytes_at(memory, trampoline.entry, trampoline.skip + max(_JUMP_BYTES, trampoline.displaced))
+    here = _bytes_at(memory, trampoline.entry, trampoline.skip + max(JUMP_BYTES, trampoline.displaced))
+    here = here if places is None else places.without(trampoline.entry, here)
     own = here[trampoline.skip :]
     before = here
     if place in originals:
-        before = here[: trampoline.skip] + originals[place] + here[trampoline.skip + _JUMP_BYTES :]
-    if len(own) < _JUMP_BYTES or any(found != wanted for found, wanted in zip(before, code, strict=False)):
+        before = here[: trampoline.skip] + originals[place] + here[trampoline.skip + JUMP_BYTES :]
+    if len(own) < JUMP_BYTES or any(found != wanted for found, wanted in zip(before, code, strict=False)):
         return Refusal.OTHER_CODE
-    jump = struct.pack("<Bi", _JUMP, distance)
-    return CodePatch(place, own[:_JUMP_BYTES], jump, trampoline.copies, trampoline.mark)
+    jump = struct.pack("<Bi", JUMP, distance)
+    return CodePatch(place, own[:JUMP_BYTES], jump, trampoline.resume, trampoline.copies, trampoline.mark)
 
 
-def _change(patch: CodePatch, placed: bool) -> _Change:
+def _change_of(patch: CodePatch, placed: bool, places: ProbedCode | None) -> Change:
     """Written only over what was last seen or written there, not over what came since, such as another library at the
     place of one that was unloaded."""
+    beneath = patch.original if places is None else places.over(patch.address, patch.original)
     if placed:
-        return patch.address, patch.jump, patch.original, patch.copies
-    return patch.address, patch.original, patch.jump, None
+        return patch.address, patch.jump, beneath, patch.copies
+    return patch.address, beneath, patch.jump, None
 
 
 def _bytes_at(memory: FileIO, address: int, size: int) -> bytes:

@@ -71,6 +71,16 @@ class Trampoline:
     copies: tuple[int, int, int, int]
     mark: tuple[int, int]
 
+    @property
+    def start(self) -> int:
+        """Where the jump lies."""
+        return self.entry + self.skip
+
+    @property
+    def resume(self) -> int:
+        """Where the copy of the first displaced instruction lies; those of the others: `copies`."""
+        return self.address + _abi.TRAMPOLINE_HEAD
+
 
 def recorded(function: FunctionSymbol, native: bool, text_words: int) -> FunctionSymbol:
     """The function with those captures alone that the recorder will make: what its events are decoded with.

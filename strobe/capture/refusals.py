@@ -28,5 +28,11 @@ SENTENCES = {
     Refusal.OTHER_CODE: "the code in memory differs from their file: another tool has changed it, or the file was "
     "replaced",
     Refusal.UNLOADED: "their library was unloaded",
+    Refusal.SIGNAL_BLOCKED: "a breakpoint instruction there would end the program: a thread of it has SIGTRAP blocked, "
+    "or it sets signal handlers by system calls of its own",
+    Refusal.LIBRARY_BLOCKS: "the C library blocks signals by itself, so no breakpoint instruction may stand there",
+    Refusal.UNDER_OBSERVER: "Strobe itself observes the function there",
+    Refusal.UNMOVABLE: "the instruction there does not do the same elsewhere",
+    Refusal.NOT_NATIVE: "lines are probed on x86-64 alone, by the native form of the recorder",
 }
 PASSING = {Refusal.THREAD_INSIDE, Refusal.THREAD_BLOCKED}  # that may be gone the next time

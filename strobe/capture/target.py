@@ -30,6 +30,7 @@ from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.leaving import leave
 from strobe.capture.limits import check_room
 from strobe.capture.observers import observe
+from strobe.capture.places import Places
 from strobe.capture.recorder_state import is_recording, written_until
 from strobe.capture.spawning import ended_early, killed_on_failure, spawn_hint
 from strobe.capture.target_events import TargetEvents
@@ -182,6 +183,7 @@ class Target:
         if self.attached:
             keep_signals_from(self._agent, self.pid)
         self.probes = Probes(self._agent, self._patches, self.setup.interceptor_writes)
+        self.places = Places(self.pid, self._agent, self._patches, self.setup.form == "native")
         self._patches.take_back(self.setup.left)
         self._agent.change_process()
         observe(self.pid, self._agent, self._patches)
@@ -234,7 +236,7 @@ class Target:
         except FileNotFoundError as error:
             raise ProcessLookupError(str(error)) from error
         with memory:
-            missing = self._patches.missing(memory)
+            missing = self._patches.missing(memory) | self.places.missing(self._patches.read)
             if is_recording(memory, self.setup.recorder, start_ticks):
                 return missing
         if self._is_gone():
@@ -310,7 +312,7 @@ class Target:
         self._released.set()
         are_out = False
         try:
-            are_out = self._patches.take_out()
+            are_out = self._take_out()
         except (ProcessLookupError, StrobeError):
             pass
         except Exception:  # the agent leaves all the same
@@ -319,12 +321,17 @@ class Target:
             return Departure.NOW
         return Departure.LATER_BUT_HOOKS if are_out else Departure.LATER
 
+    def _take_out(self) -> bool:
+        """The jumps over functions' entries first, which lie over probed instructions. Whether all are out."""
+        are_out = self._patches.take_out()
+        return self.places.take_out() and are_out
+
     def _is_stopped(self) -> bool:
         return not self._is_gone() and is_stopped(self.pid)
 
     def _take_back(self) -> None:
         steps = (
-            self._patches.take_out,  # those that could not be taken out before
+            self._take_out,  # those that could not be taken out before
             self._agent.stop_recording,
             self._patches.take_out_observers,  # not before: the faults of a thread that records must be caught
             self._agent.leave_faults,
@@ -372,6 +379,7 @@ class Target:
     def forget(self, module: LoadedModule) -> None:
         """It was unloaded, and its hooks with it."""
         self._patches.forget(module.base, module.size)
+        self.places.forget(module.base, module.size)
 
     def _remove_module(self, removal: Removal) -> None:
         self.forget(removal.module)

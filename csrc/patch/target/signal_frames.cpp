@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <csignal>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -16,7 +17,10 @@ namespace {
 // struct rt_sigframe of x86-64 (arch/x86/include/asm/sigframe.h), in words from where the handler's return address
 // lies: ucontext begins right behind it, and sigcontext in that.
 constexpr std::size_t kFlags = 1, kLink = 2, kStackPointer = 21, kPc = 22, kSegments = 24, kFloats = 29;
-constexpr std::size_t kFrameWords = 30;
+// behind ucontext, of a handler with SA_SIGINFO: si_signo, and in the next word si_code
+constexpr std::size_t kSignal = 39;
+constexpr std::size_t kFrameWords = 41;
+constexpr std::uint32_t kBreakpointCode = 0x80;  // SI_KERNEL
 constexpr std::uint64_t kUserCode = 0x33;
 constexpr std::uint64_t kAllFlags = 0xff;
 constexpr std::uint64_t kFarthestFloats = 1 << 16;  // they lie right above the frame
@@ -82,7 +86,9 @@ void SignalFrames::scan(const std::vector<std::uint64_t>& words, std::uint64_t a
         if (frame[kFloats] != 0 && frame[kFloats] - start > kFarthestFloats) continue;
         // where the handler's return is recorded a stub, or its number, stands for the restorer
         if (!is_restorer(frame[0]) && !has_floats(frame[kFloats])) continue;
-        found.push_back({start + 8 * kPc, frame[kPc]});
+        const bool is_breakpoint = static_cast<std::uint32_t>(frame[kSignal]) == SIGTRAP &&
+                                   static_cast<std::uint32_t>(frame[kSignal + 1]) == kBreakpointCode;
+        found.push_back({start + 8 * kPc, frame[kPc], is_breakpoint});
         stacks.push_back(frame[kStackPointer]);
     }
 }

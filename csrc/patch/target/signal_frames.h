@@ -11,10 +11,12 @@
 
 namespace strobe {
 
-// `place`: where `pc` is saved.
+// `place`: where `pc` is saved. `is_breakpoint`: it may be of a handler that a breakpoint instruction has called, and
+// which will have the thread go on elsewhere; or what such a one has left on the stack says so.
 struct SavedContext {
     std::uint64_t place;
     std::uint64_t pc;
+    bool is_breakpoint;
 };
 
 // Of a process whose threads are held for as long as this lives. Found are the frames that lie above a stack pointer in

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <system_error>
@@ -49,6 +50,17 @@ auto& pc_of(user_regs_struct& registers) {
 #else
     return registers.pc;
 #endif
+}
+
+// A breakpoint instruction has been executed, and its signal not been delivered yet: the thread stands behind it, where
+// it will not go on.
+bool has_breakpoint_pending(pid_t thread) {
+    constexpr std::size_t kMost = 16;
+    std::array<siginfo_t, kMost> pending{};
+    __ptrace_peeksiginfo_args asked{0, 0, kMost};
+    const long count = ptrace(PTRACE_PEEKSIGINFO, thread, &asked, pending.data());
+    const auto is_trap = [](const siginfo_t& one) { return one.si_signo == SIGTRAP && one.si_code == SI_KERNEL; };
+    return count > 0 && std::any_of(pending.begin(), pending.begin() + count, is_trap);
 }
 
 std::uint64_t stack_pointer_of(const user_regs_struct& registers) {
@@ -135,7 +147,8 @@ int ThreadStop::next_stop(pid_t& thread) {
 void ThreadStop::wait_stopped(pid_t& thread) {
     while (true) {
         const int status = next_stop(thread);
-        if (thread == 0 || status >> 16 == PTRACE_EVENT_STOP) return;
+        if (thread == 0) return;
+        if (status >> 16 == PTRACE_EVENT_STOP && !has_breakpoint_pending(thread)) return;
         // a signal on its way to the program: its handler is begun, and held at its first instruction
         ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);  // any stop answers the one before
         ptrace(PTRACE_CONT, thread, nullptr, status >> 16 == 0 ? WSTOPSIG(status) : 0);

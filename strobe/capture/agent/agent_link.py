@@ -7,7 +7,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,27 @@ class LeftChange:
     address: int
     present: bytes
     original: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceTrampoline:
+    """Made by the agent for an instruction. `address`: where it begins; `back`: where its last jump lies, 0 where
+    nothing follows the instruction; `original`: its bytes; `mark`: as Trampoline has it."""
+
+    address: int
+    back: int
+    original: bytes
+    mark: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeChange:
+    """Of an instruction's first bytes: a breakpoint instruction, or else a jump. `original`: the instruction."""
+
+    address: int
+    leads_to: int
+    original: bytes
+    is_breakpoint: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +186,39 @@ class AgentLink:
         if self._interceptor_writes:
             return [Refusal(answer["refusal"]) for answer in answers]
         return [_trampoline(spec.address, answer) for spec, answer in zip(specs, answers, strict=True)]
+
+    def set_plans(self, plans: Mapping[int, Plan]) -> None:
+        """Of what has no trampoline of its own: of the probes of instructions."""
+        layouts = b"".join(bytes([plan.flags]) + plan.layout for plan in plans.values())
+        self._ask(self._script.exports_sync.set_plans, list(plans), layouts)
+
+    def make_places(self, wanted: Sequence[tuple[int, int, int]]) -> list[PlaceTrampoline | Refusal]:
+        """`wanted`: for each instruction its first probe's number, where it lies, and where the program has it, if it
+        is a copy in a trampoline. Changes no code yet; for one that cannot be probed, why not."""
+        request = {
+            "ids": [first for first, _, _ in wanted],
+            "addresses": [hex(address) for _, address, _ in wanted],
+            "owners": [hex(owner) for _, _, owner in wanted],
+        }
+        answers = self._ask(self._script.exports_sync.make_places, request, seconds=INSTALL_S)
+        return [_place(answer) for answer in answers]
+
+    def note_probes(self, changes: Sequence[ProbeChange]) -> bool:
+        """Before they are made. False where breakpoint instructions would end the program."""
+        noted = [
+            {
+                "address": hex(change.address),
+                "leadsTo": hex(change.leads_to),
+                "original": change.original[:8].ljust(8, b"\0").hex(),
+                "isBreakpoint": change.is_breakpoint,
+            }
+            for change in changes
+        ]
+        return bool(self._ask(self._script.exports_sync.note_probes, noted))
+
+    def add_probes(self, probes: Sequence[tuple[int, int]]) -> None:
+        """More probes of instructions that have some: the number of the first one, and a further one's."""
+        self._ask(self._script.exports_sync.add_probes, [list(pair) for pair in probes])
 
     def observer_trampolines(self) -> list[tuple[str, Trampoline | Refusal]]:
         """Functions of the C library that the recorder has to know the calls of: name, and the trampoline that a jump
@@ -369,6 +423,13 @@ def _trampoline(entry: int, answer: dict[str, Any]) -> Trampoline | Refusal:
     first, second, third, fourth = (address + distance if distance else 0 for distance in distances)
     mark = int(answer["mark"], 16), answer["number"]
     return Trampoline(entry, address, answer["skip"], answer["displaced"], (first, second, third, fourth), mark)
+
+
+def _place(answer: dict[str, Any]) -> PlaceTrampoline | Refusal:
+    if refusal := Refusal(answer["refusal"]):
+        return refusal
+    mark = int(answer["mark"], 16), answer["number"]
+    return PlaceTrampoline(int(answer["address"], 16), int(answer["back"], 16), bytes.fromhex(answer["original"]), mark)
 
 
 def _module(item: dict[str, Any]) -> LoadedModule:
