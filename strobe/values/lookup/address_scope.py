@@ -16,11 +16,11 @@ from strobe.symbols.frames.model import Call, Frame, Local
 from strobe.symbols.names import components
 from strobe.symbols.select.line_places import LinePlace
 from strobe.symbols.types.fields import path_to
-from strobe.symbols.types.model import VOID, Encoding, Enum, Pointer, Record, Reference, Scalar, Type
+from strobe.symbols.types.model import VOID, Encoding, Enum, Field, Pointer, Record, Reference, Scalar, Type
 from strobe.values.lookup.computed import Unlocated
 from strobe.values.lookup.context import WORD_BYTES, needs_at_probe, register_number
 from strobe.values.lookup.located import Locator
-from strobe.values.lookup.places import Place
+from strobe.values.lookup.places import Place, step_into
 from strobe.values.lookup.scope import Module
 from strobe.values.memory.recipes import Recipe
 
@@ -98,10 +98,11 @@ class AddressScope:
         if self._here.level is None:
             return []
         level = self._here.level
-        own = [local.name for local in self._visible(level) if not self._is_unset(local, level)]
+        own = [one.name for one in self._visible(level) if not self._is_unset(one, level) and not _is_internal(one)]
         calls = () if self._frame is None else self._frame.calls
         for outer in range(level + 1, len(calls)):
-            own += [f"{_last(calls[outer].name)}::{local.name}" for local in self._visible(outer)]
+            visible = [one.name for one in self._visible(outer) if not _is_internal(one)]
+            own += [f"{_last(calls[outer].name)}::{name}" for name in visible]
         return list(dict.fromkeys(own))
 
     def place(self, name: str) -> Place | None:
@@ -113,19 +114,50 @@ class AddressScope:
             raise _unread(
                 name, f"has no certain meaning at {self._here}: nothing else is left of what was inlined here"
             )
+        if name == THIS and self._closure() is not None:
+            return self._captured(name)
         found = self._found(name)
         if found is not None:
             return self._placed(*found)
+        captured = self._captured(name)
+        if captured is not None:
+            return captured
         later = self._declared_later(name)
         if later is not None and not self.is_member(name) and not self._is_variable(name):
-            raise _unread(name, f"is declared only at {self._at(later)}")
+            raise _unread(name, f"is declared only at {PurePath(later[0] or '').name}:{later[1]}")
         return None
 
     def is_member(self, name: str) -> bool:
         """Whether `name` is short for `this->name`."""
+        level = self._here.level
+        this = None if level is None else self._named(THIS, level)
+        target = None if this is None else _pointee(this.type)
+        captured = self._closure()
+        if captured is not None:
+            target = _pointee(captured.type)
+        return target is not None and path_to(target, name) is not None
+
+    def _closure(self) -> Field | None:
+        """Of a lambda as clang describes it, whose `this` is the lambda itself: the field that has the `this` that the
+        source means."""
         this = None if self._here.level is None else self._named(THIS, self._here.level)
-        target = this.type.bare.target.bare if this is not None and isinstance(this.type.bare, Pointer) else None
-        return isinstance(target, Record) and not target.is_declaration and path_to(target, name) is not None
+        record = None if this is None else _pointee(this.type)
+        return None if record is None else next((field for field in record.parts.fields if field.name == THIS), None)
+
+    def _captured(self, name: str) -> Place | None:
+        """What a lambda of clang has captured, by its name."""
+        level = self._here.level or 0
+        this = self._named(THIS, level) if self._closure() is not None else None
+        record = None if this is None else _pointee(this.type)
+        field = None if record is None else next((one for one in record.parts.fields if one.name == name), None)
+        if this is None or field is None:
+            return None
+        place = self._placed(this, level)
+        if not place.is_value:
+            place.dereferenced[place.recipe.dereference()] = "this"
+        place.is_value = False
+        step_into(place, field)
+        return place
 
     def needs(self, recipe: Recipe) -> int:
         """As needs_at_probe."""
@@ -151,16 +183,22 @@ class AddressScope:
     def _visible(self, level: int) -> Iterator[Local]:
         """Of one call, the innermost first, without those that the source declares below."""
         file, line = self._line(level)
-        for local in self._locals(level):
-            if local.is_parameter or local.file != file or (local.line or 0) <= line:
+        for local, declared in self._locals(level):
+            if local.is_parameter or declared[0] != file or declared[1] <= line:
                 yield local
 
-    def _locals(self, level: int) -> list[Local]:
+    def _locals(self, level: int) -> list[tuple[Local, tuple[str | None, int]]]:
+        """Of one call, the innermost first, with file and line of their declarations."""
         calls = () if self._frame is None else self._frame.calls
         if level >= len(calls):
             return []
-        call = calls[level]
-        return [local for local in (*reversed(call.locals), *call.parameters) if local.name]
+        declared: tuple[str | None, int] = (None, 0)
+        found = []
+        for local in (*calls[level].parameters, *calls[level].locals):
+            # clang has no lines of structured bindings: they follow what they are bound to
+            declared = (local.file, local.line) if local.line else declared
+            found.append((local, declared))
+        return [(local, where) for local, where in reversed(found) if local.name]
 
     def _line(self, level: int) -> tuple[str | None, int]:
         """Where a call is in its source: at this place, or at a call that was inlined."""
@@ -170,8 +208,9 @@ class AddressScope:
         inner: Call = self._frame.calls[level - 1]
         return (None, 0) if inner.place is None else (inner.place.file, inner.place.line)
 
-    def _declared_later(self, name: str) -> Local | None:
-        return next((local for local in self._locals(self._here.level or 0) if local.name == name), None)
+    def _declared_later(self, name: str) -> tuple[str | None, int] | None:
+        """Where the source declares a variable that is not visible yet."""
+        return next((where for local, where in self._locals(self._here.level or 0) if local.name == name), None)
 
     def _is_variable(self, name: str) -> bool:
         return self._module.details is not None and bool(self._module.details.variables.find(name))
@@ -203,7 +242,8 @@ class AddressScope:
         """Whether the line declares it, and nothing of the line has run. Rust has variables in scope afterwards."""
         if local.is_parameter or not _is_in_frame(local) or not self._is_unstarted(level):
             return False
-        return (local.file, local.line) == self._line(level) and not (local.file or "").endswith(".rs")
+        declared = next((where for one, where in self._locals(level) if one is local), None)
+        return declared == self._line(level) and not (local.file or "").endswith(".rs")
 
     def _is_callers(self, location: Location) -> bool:
         """Whether it lies above the CFA, where the caller has put it."""
@@ -240,9 +280,6 @@ class AddressScope:
         place.recipe.passed([number])
         return place
 
-    def _at(self, local: Local) -> str:
-        return f"{PurePath(local.file or '').name}:{local.line}"
-
 
 def _passed(given: PassedValue, type_: Type) -> Place | None:
     """At a function's first instruction: where the caller has put a parameter; None where that is not told whole."""
@@ -259,6 +296,18 @@ def _passed(given: PassedValue, type_: Type) -> Place | None:
     if given.is_address:
         place.dereferenced[place.recipe.dereference()] = given.name
     return place
+
+
+def _pointee(type_: Type) -> Record | None:
+    """The class that a pointer leads to, where it is known."""
+    plain = type_.bare
+    target = plain.target.bare if isinstance(plain, Pointer) else None
+    return target if isinstance(target, Record) and not target.is_declaration else None
+
+
+def _is_internal(local: Local) -> bool:
+    """Made by the compiler, as `__for_range`; `this` and structured bindings are, too."""
+    return local.is_artificial and local.name.startswith("__")
 
 
 def _is_in_frame(local: Local) -> bool:

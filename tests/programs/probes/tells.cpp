@@ -1,16 +1,19 @@
 // Says what its variables are, then stops at an instruction of its own (int3): whoever reads them from outside can
 // compare. A line has `name=value` of each, the next one the registers; a byte on standard input lets it go on.
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <initializer_list>
+#include <utility>
+
 #define APART __attribute__((noinline))
 #define INLINED inline __attribute__((always_inline))
-#define TELL(...)               \
-    do {                        \
-        std::printf(__VA_ARGS__); \
+#define TELL(...)                              \
+    do {                                       \
+        std::printf(__VA_ARGS__);              \
         __asm__ volatile("int3" ::: "memory"); \
     } while (0)
 
@@ -23,7 +26,8 @@ static const int kOrder[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RD
 
 static void stopped(int, siginfo_t*, void* context) {
     const ucontext_t* state = static_cast<ucontext_t*>(context);
-    for (const int number : kOrder) std::printf("%llx ", static_cast<unsigned long long>(state->uc_mcontext.gregs[number]));
+    for (const int number : kOrder)
+        std::printf("%llx ", static_cast<unsigned long long>(state->uc_mcontext.gregs[number]));
     for (const auto& vector : state->uc_mcontext.fpregs->_xmm) {
         std::printf("%llx ", vector.element[0] | static_cast<unsigned long long>(vector.element[1]) << 32);
     }
@@ -53,10 +57,27 @@ struct Box : Shape {
         double total = 0;
         for (int round = 0; round < times; ++round) {
             total += width * round + sink;
-            TELL("times=%d;round=%d;total=%a;width=%a;this->id=%d;id=%d;small=%d;bits=%d;other.first=%d;other.second=%ld;"
-                 "pair.first=%d;pair.second=%ld;name=%p\n",
-                 times, round, total, width, id, id, small, bits, other.first, other.second, pair.first, pair.second,
-                 static_cast<const void*>(name));
+            TELL(
+                "times=%d;round=%d;total=%a;width=%a;this->id=%d;id=%d;small=%d;bits=%d;other.first=%d;other.second=%"
+                "ld;"
+                "pair.first=%d;pair.second=%ld;name=%p\n",
+                times, round, total, width, id, id, small, bits, other.first, other.second, pair.first, pair.second,
+                static_cast<const void*>(name));
+        }
+        return total;
+    }
+    APART int bound(int base) {
+        auto add = [this, base](int more) {
+            const int sum = id + base + more;
+            TELL("more=%d;sum=%d;base=%d;id=%d;this->id=%d;small=%d\n", more, sum, base, id, id, small);
+            return sum;
+        };
+        const std::pair<int, long> pair{add(4), 9};
+        const auto [one, two] = pair;
+        int total = 0;
+        for (const int number : {3, 4}) {
+            total += number;
+            TELL("number=%d;total=%d;one=%d;two=%ld;base=%d;id=%d\n", number, total, one, two, base, id);
         }
         return total;
     }
@@ -105,8 +126,8 @@ APART int many(int a, int b, int c, int d, int e, int f, short g, long h, signed
     Mode mode = a > 0 ? FAST : SLOW;
     float scale = static_cast<float>(a) / 4;
     bool is_on = e > f;
-    TELL("a=%d;b=%d;c=%d;d=%d;e=%d;f=%d;g=%d;h=%ld;i=%d;numbers[0]=%d;numbers[2]=%d;mode=%d;scale=%a;is_on=%d\n", a, b, c,
-         d, e, f, g, h, i, numbers[0], numbers[2], mode, double(scale), is_on);
+    TELL("a=%d;b=%d;c=%d;d=%d;e=%d;f=%d;g=%d;h=%ld;i=%d;numbers[0]=%d;numbers[2]=%d;mode=%d;scale=%a;is_on=%d\n", a, b,
+         c, d, e, f, g, h, i, numbers[0], numbers[2], mode, double(scale), is_on);
     return numbers[0] + numbers[1] + numbers[2] + mode + is_on + static_cast<int>(scale) + g + i;
 }
 
@@ -138,7 +159,8 @@ int main(int count, char**) {
     Box box;
     const Pair pair{-5, 1L << 40};
     double total = box.area(count + 1, pair, {count, -9});
-    total += larger(1.5 * count, 2.5) + larger(3 * count, -9) + outer(count + 20) + blocks(count, "text");
+    total += box.bound(count + 6) + larger(1.5 * count, 2.5) + larger(3 * count, -9) + outer(count + 20) +
+             blocks(count, "text");
     total += many(count, -2, 3, 4, 6, 5, -7, -8L * count, -9) + lambdas(count) + constants(count);
     std::printf("end %a\n", total);
     return 0;
