@@ -16,7 +16,8 @@ from strobe.values.memory.recipes import Recipe
 _WORD = (1 << 64) - 1
 _SIGNED = (0x05, 0x06, 0x0D)  # DW_ATE_signed, signed_char, signed_fixed
 _FLOATS = (0x03, 0x04, 0x0F)
-_MOST_STEPS = 200
+_MOST_OPERATIONS = 64
+_MOST_STEPS = 200  # of the recipe
 _MOST_NUMBERS = 5  # on the recipe's stack, which a condition has most of
 _BINARY = {
     "plus": "PLUS",
@@ -57,6 +58,8 @@ _Stack: TypeAlias = list[Computation]
 
 def computation(operations: Sequence[Operation]) -> Computation:
     """What the operations leave on top of the stack. Raises Unlocated."""
+    if len(operations) > _MOST_OPERATIONS:
+        raise Unlocated("is computed in too many steps")
     stack: _Stack = []
     try:
         for operation in operations:

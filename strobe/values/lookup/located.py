@@ -89,7 +89,7 @@ class Locator:
 
     def _to_frame_base(self, recipe: Recipe) -> None:
         base = self.frame.frame_base
-        if base is None or isinstance(base, AtFrameBase):
+        if base is None or isinstance(base, AtFrameBase) or _names(base, "fbreg"):
             raise Unlocated("is in a frame whose place is not known")
         if isinstance(base, AtRegister) and base.number == _FRAME_POINTER:
             self._check_frame_pointer()
@@ -106,6 +106,8 @@ class Locator:
     def _to_cfa(self, recipe: Recipe) -> None:
         if self.frame.layout is None:
             raise Unlocated("is in the frame, and no table tells where that is here")
+        if _names(self.frame.layout.cfa, "call_frame_cfa"):
+            raise Unlocated("is in a frame whose place is not known")
         self.go_to(recipe, self.frame.layout.cfa, WORD_BYTES)
 
     def _compute(self, recipe: Recipe, found: Computation) -> None:
@@ -117,6 +119,11 @@ class Locator:
 
         recipe.base(0)  # a place that is bad would stay so
         add_number(recipe, found, _word, self.slide, to_place)
+
+
+def _names(location: Location, operation: str) -> bool:
+    """Whether it is computed with an operation, which would lead back to it."""
+    return isinstance(location, Computed) and any(step.name == operation for step in location.operations)
 
 
 def _word(register: int) -> int:
