@@ -10,11 +10,21 @@ from strobe.dataclass import dataclass
 from strobe.errors import failure
 from strobe.symbols.calls.abi import DWARF_TO_PLACE, STACK
 from strobe.symbols.calls.signature import CallValues, PassedValue
-from strobe.symbols.dwarf.locations import AtAddress, AtCfa, AtFrameBase, AtRegister, Location
+from strobe.symbols.dwarf.locations import (
+    AtAddress,
+    AtCfa,
+    AtFrameBase,
+    AtRegister,
+    Computed,
+    Constant,
+    Location,
+    OptimizedOut,
+    ThreadLocal,
+)
 from strobe.symbols.dwarf.registers import STACK_POINTER
 from strobe.symbols.frames.model import Call, Frame, Local
 from strobe.symbols.names import components
-from strobe.symbols.select.line_places import LinePlace
+from strobe.symbols.select.line_places import LinePlace, SourceRange, line_places
 from strobe.symbols.types.fields import path_to
 from strobe.symbols.types.model import VOID, Encoding, Enum, Field, Pointer, Record, Reference, Scalar, Type
 from strobe.values.lookup.computed import Unlocated
@@ -25,6 +35,7 @@ from strobe.values.lookup.scope import Module
 from strobe.values.memory.recipes import Recipe
 
 THIS = "this"
+_MOST_RANGES = 8  # of code in which a variable has a value that are looked at
 _WORD_TYPE = Scalar("unsigned long", 8, None, Encoding.UNSIGNED, None)
 _DOUBLE_TYPE = Scalar("double", 8, None, Encoding.FLOAT, None)
 _WORDS = {place: register for register, place in DWARF_TO_PLACE.items()}  # of what registers pass
@@ -224,24 +235,36 @@ class AddressScope:
             self._check(local, level)
             return self._located(local)
         except Unlocated as reason:
-            raise _unread(local.name, f"{reason} at {self._here}") from None
+            raise _unread(local.name, f"{reason} at {self._here}{self._elsewhere(local, level)}") from None
+
+    def _elsewhere(self, local: Local, level: int) -> str:
+        """On which other lines an optimized variable has a value."""
+        file, line = self._line(level)
+        if not isinstance(local.location, OptimizedOut) or file is None:
+            return ""
+        found = _lines_with_value(self._module, file, line, local.location.elsewhere)
+        noun = "lines" if len(found) > 1 else "line"
+        return f"; it has a value at {noun} {' and '.join(map(str, found))}" if found else ""
 
     def _is_outermost(self, level: int) -> bool:
         return self._frame is not None and level == len(self._frame.calls) - 1
 
     def _check(self, local: Local, level: int) -> None:
         """Of a variable that has one place wherever it is in scope: whether anything has been put there."""
-        if local.is_parameter:
-            is_unset = self._is_prologue and self._is_outermost(level) and _is_in_frame(local)
-            if is_unset and not self._is_callers(local.location):
+        if self._is_prologue and self._is_outermost(level) and _needs_frame(local):
+            if not self._is_callers(local.location):
                 raise Unlocated("is not stored yet")
         elif self._is_unset(local, level):
             raise Unlocated("is declared by this very line, and has no value before it has run:")
 
     def _is_unset(self, local: Local, level: int) -> bool:
-        """Whether the line declares it, and nothing of the line has run. Rust has variables in scope afterwards."""
-        if local.is_parameter or not _is_in_frame(local) or not self._is_unstarted(level):
+        """Whether the line declares it, and nothing of the line has run: what is in its place is of another time. Rust
+        has variables in scope afterwards."""
+        is_elsewhere = isinstance(local.location, (AtAddress, ThreadLocal, Constant, OptimizedOut))
+        if local.is_parameter or is_elsewhere or not self._is_unstarted(level):
             return False
+        if local.line is None and not _is_in_frame(local):
+            return False  # what a lambda of gcc has captured
         declared = next((where for one, where in self._locals(level) if one is local), None)
         return declared == self._line(level) and not (local.file or "").endswith(".rs")
 
@@ -281,6 +304,20 @@ class AddressScope:
         return place
 
 
+def _lines_with_value(module: Module, file: str, line: int, ranges: tuple[tuple[int, int], ...]) -> list[int]:
+    """Up to two lines near one whose places lie where a variable has a value."""
+    assert module.details is not None
+    bounds = [address for start, end in ranges[:_MOST_RANGES] for address in (start, end - 1)]
+    rows = [row for address in bounds if (row := module.details.lines.at(address)) is not None]
+    near = sorted({row.line for row in rows if row.file == file and row.line}, key=lambda found: abs(found - line))
+    found: list[int] = []
+    for candidate in near[:_MOST_RANGES]:
+        places = line_places(SourceRange(file, candidate, candidate), module.symbols, module.details)
+        if any(start <= place.address < end for place in places for start, end in ranges):
+            found.append(candidate)
+    return sorted(found[:2])
+
+
 def _passed(given: PassedValue, type_: Type) -> Place | None:
     """At a function's first instruction: where the caller has put a parameter; None where that is not told whole."""
     size = WORD_BYTES if given.is_address else type_.size or 0
@@ -313,6 +350,14 @@ def _is_internal(local: Local) -> bool:
 def _is_in_frame(local: Local) -> bool:
     """Whether it has one place in the frame wherever it is in scope, as without optimization."""
     return isinstance(local.location, (AtFrameBase, AtRegister, AtCfa)) and not local.ranges
+
+
+def _needs_frame(local: Local) -> bool:
+    """The same, or it is computed from what lies in the frame, as what a lambda has captured."""
+    location = local.location
+    if not isinstance(location, Computed) or local.ranges:
+        return _is_in_frame(local)
+    return any(step.name in ("fbreg", "call_frame_cfa", "register_plus") for step in location.operations)
 
 
 def _is_signed(type_: Type) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -227,3 +228,48 @@ def test_a_functions_first_line_sees_what_the_caller_passed(build_program: Build
     assert decoded_steps(at.place("g").recipe) == on_stack
     with pytest.raises(StrobeError, match=r"a is not stored yet|a is in the frame, which is not set up"):
         AtLine(program, "APART int many(").place("a")
+    with pytest.raises(StrobeError, match=r"numbers is not stored yet|numbers is declared only at"):
+        at.place("numbers")
+
+
+def test_what_a_lambda_has_captured_is_not_known_before_it_is_stored(build_program: BuildProgram) -> None:
+    program = build_program("line_copies", "-O0")
+    resolver = ElfResolver()
+    symbols, details = resolver.module(str(program)), resolver.details(str(program))
+    assert details is not None
+    line = next(
+        n
+        for n, text in enumerate(programs.source_of("line_copies").read_text().splitlines(), 1)
+        if "// CLOSURE" in text
+    )
+    found = line_places(SourceRange("line_copies.cpp", line, line), symbols, details)
+    (place,) = (place for place in found if place.function.name.endswith("operator()"))
+    module = Module(str(program), symbols.link_base, 1 << 20, symbols, details)
+    (values,) = resolver.call_values([place.function])
+    call = scope_of_line(place, module, values)
+    assert place.is_entry
+    assert decoded_steps(place_of(parse("more"), Scope(module, list), call=call).recipe) == [("PASSED", 4, 1)]
+    with pytest.raises(StrobeError, match="count is not stored yet"):
+        call.place("count")
+
+
+def test_what_is_optimized_out_tells_where_it_has_a_value(build_program: BuildProgram) -> None:
+    program = build_program("tells", "-O2")
+    reasons = []
+    for text in ("int result = inner(", "int kept = number - sink;", "double total = 0;", "int value = depth;"):
+        at = AtLine(program, text)
+        for name in at.call.names:
+            with contextlib.suppress(StrobeError):
+                at.place(name)
+                continue
+            with pytest.raises(StrobeError) as refused:
+                at.place(name)
+            reasons.append(str(refused.value))
+    told = [
+        found
+        for reason in reasons
+        if (found := re.search(r"optimized out at .*; it has a value at lines? (\d+)", reason))
+    ]
+    assert told, reasons
+    for found in told:
+        assert LINES[int(found[1]) - 1].strip()

@@ -12,7 +12,7 @@ static INLINED int small(int small_value) {
 }
 
 static INLINED int middle(int value) {
-    return small(value) + 1;  // MIDDLE
+    return small(value) * 3;  // MIDDLE
 }
 
 template <typename Value>
@@ -68,7 +68,8 @@ int main(int count, char**) {
     auto add = [count](int more) {
         return count + more;  // LAMBDA
     };
-    int total = middle(count) + small(count);
+    auto one_line = [count](int more) { return count + more; };  // CLOSURE
+    int total = one_line(1) + middle(count) + small(count);
     total += doubled(count) + static_cast<int>(doubled(1.5)) + static_cast<int>(doubled(2L));
     Last last(count);
     Derived derived(count);
