@@ -1,6 +1,7 @@
-"""Questions over ten million events: a count with a page, filters, pages far back, totals, plain SQL.
+"""Questions over ten million events: a count with a page, filters, conditions on values, pages far back, totals, plain
+SQL.
 
-Stresses the SQLite extension and the reader of segments. Baseline: reading the segment's bytes once.
+Stresses the SQLite extension, the reader of segments and the native sieve. Baseline: reading the segment's bytes once.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from strobe._synthetic import write_calls
-from strobe.model import EventFilter, FunctionSymbol, TextMatch
+from strobe.model import Capture, EventFilter, FunctionSymbol, Parameter, TextMatch, ValueKind, ValueType
+from strobe.session.questions import Question
 from strobe.timeline.query import Timeline
 from strobe.timeline.store import Store
 
@@ -24,7 +26,11 @@ FUNCTIONS = 200
 SHOWN = 50
 SLACK = THREADS * 8  # calls that lie across a point in time
 BAR_MS = 100
+WHERE_BAR_MS = 1_000
+SELECT_BAR_MS = 1_500
 SQL_BAR_MS = 10_000
+LONG = ValueType(ValueKind.SIGNED, 8, "long")
+PARAMETERS = (Parameter("made", LONG, 0, (Capture(0),)), Parameter("deep", LONG, 1, (Capture(1),)))
 SHARED_MEMORY = Path("/dev/shm")
 
 
@@ -60,7 +66,7 @@ def session_of(folder: Path, events: int) -> Iterator[tuple[Timeline, Path]]:
         session_id = store.add_session("/bin/synthetic", None, events).id
         store.update_session(session_id, status="exited", segment_path=str(segment))
         names = {number: _name(number) for number in range(1, FUNCTIONS + 1)}
-        functions = {number: FunctionSymbol(name, name, "synthetic", number, 1) for number, name in names.items()}
+        functions = {number: _function(number, name) for number, name in names.items()}
         store.add_functions(session_id, functions)
         timeline = Timeline(store, session_id, segment)
         try:
@@ -79,6 +85,13 @@ def _read(file: Path) -> None:
 
 def _name(number: int) -> str:
     return f"bench::function_{number}"
+
+
+def _function(number: int, name: str) -> FunctionSymbol:
+    """Its first argument is the number of the call in its thread, the result its own number."""
+    return FunctionSymbol(
+        name, name, "synthetic", number, 1, parameters=PARAMETERS, returns=LONG, return_captures=(Capture(6),)
+    )
 
 
 def _questions(timeline: Timeline, events: int) -> dict[str, Callable[[], None]]:
@@ -101,7 +114,30 @@ def _questions(timeline: Timeline, events: int) -> dict[str, Callable[[], None]]
 
         return ask
 
+    def expect_held(wanted: EventFilter, checked: int, held: int) -> Callable[[], None]:
+        def ask() -> None:
+            reader, until = timeline.reading()
+            found = Question(reader, wanted, lambda event: event, frozenset()).page(until)
+            assert (found.checked, found.held, found.undecided) == (checked, held, 0), (wanted, found)
+            assert len(found.values) == min(SHOWN, held)
+
+        return ask
+
+    calls = events // 2
+    of_thread = calls // THREADS
     return {
+        "where: an argument": expect_held(EventFilter(where="made == 77"), calls, THREADS),
+        "where: an argument, $duration and $depth": expect_held(
+            EventFilter(where="made > 0 && $duration < 0 && $depth != 3"), calls, 0
+        ),
+        "where: an argument and the result": expect_held(
+            EventFilter(where="made <= 1000 && $return > 0"), calls, THREADS * min(1000, of_thread)
+        ),
+        "where and select, newest first": expect_held(
+            EventFilter(where="made > 1000 && deep >= 0", select=("made",), newest_first=True),
+            calls,
+            THREADS * max(0, of_thread - 1000),
+        ),
         "count and first page": expect(EventFilter(), events),
         "last page": expect(EventFilter(offset=events - SHOWN), events),
         "page from 9 tenths on": expect(EventFilter(offset=events * 9 // 10), events),
@@ -121,6 +157,8 @@ def _plain_sql(timeline: Timeline, events: int) -> None:
 
 def _figure(name: str, value: float, baseline: float) -> Figure:
     bar = SQL_BAR_MS if name.startswith("plain SQL") else BAR_MS
+    if name.startswith("where"):
+        bar = SELECT_BAR_MS if "select" in name else WHERE_BAR_MS
     return Figure(f"{name}, 10 million events", value, "ms", "read the segment's bytes", baseline, bar=bar)
 
 

@@ -103,6 +103,81 @@ class FileMap:
     def was_cut(self) -> bool:
         """Whether something was read that is no longer in the file."""
 
+class Condition:
+    """A condition on events as nodes, each made of earlier ones; csrc/segment/read/condition.h says what they are. What
+    is refused is a ValueError."""
+
+    def __init__(self) -> None: ...
+    def add(
+        self,
+        op: str,
+        operands: Sequence[int] = (),
+        *,
+        high: int = 0,
+        low: int = 0,
+        real: float = 0.0,
+        text: bytes = b"",
+    ) -> int:
+        """The index of a new node. `high`, `low`: the upper (signed) and lower 64 bits of an integer."""
+    def add_load(
+        self, is_entry: bool, form: str, bytes: int, passed: Sequence[tuple[int, bool]], fixed: int, otherwise: int
+    ) -> int:
+        """A value of the event, or of the call's entry; `otherwise`: the node that counts where that is not recorded.
+        `passed`: what varies in length before it: words before, whether it has a pointer; `fixed`: words after that."""
+    def add_threads(self, rows: Sequence[tuple[int, int, int]]) -> int:
+        """The node of the event's thread: (thread index, tid, node)."""
+    def add_cases(self, operand: int, rows: Sequence[tuple[int, int, int]], otherwise: int) -> int:
+        """The node of the operand's value: (upper, lower 64 bits, node)."""
+    def decide(self, function: int, is_enter: bool, node: int) -> None:
+        """The condition of a function's entries, or returns."""
+
+class Window:
+    """What one look of a Sieve has found: events that were checked, and of those it has decided itself how many held,
+    and how many lack what is asked for."""
+
+    @property
+    def checked(self) -> int: ...
+    @property
+    def held(self) -> int: ...
+    @property
+    def undecided(self) -> int: ...
+    def __len__(self) -> int:
+        """Rows that were kept."""
+    def rows(self, first: int, count: int) -> list[tuple[int, tuple[Any, ...], tuple[Any, ...] | None]]:
+        """(1: it holds; 2: it is undecided; 3: not decided here, the event, the entry of its call) by number. Events
+        are rows of CALL_COLUMNS in strobe/timeline/events.py, without the parent."""
+
+class Sieve:
+    """Looks for the events of a segment, as it is now, for which a condition holds (None: all hold)."""
+
+    def __init__(
+        self,
+        segment: Segment,
+        condition: Condition | None,
+        *,
+        kinds: int,
+        functions: bytes | None,
+        threads: bytes | None,
+        tid: int | None,
+        depth: int | None,
+        from_ns: int | None,
+        to_ns: int | None,
+        min_duration_ns: int | None,
+        returns: bytes | None,
+        from_number: int,
+        to_number: int,
+        with_entries: bool,
+    ) -> None:
+        """`kinds`: a bit for each STROBE_RECORD_*; `functions`, `threads`: u32 ids; `returns`: as of strobe_calls;
+        `with_entries`: rows of returns have the entry of the call."""
+    def windows(self) -> list[int]:
+        """Numbers at which windows begin that take about the same time each, ascending; the first is 0."""
+    def look(self, low: int, high: int, keep: int, *, newest: bool, reason: bool) -> Window:
+        """The events with these numbers, ends included. Kept are those that are not decided here, `keep` of those that
+        hold, the last ones where `newest`, and where `reason` the first one that is undecided."""
+    def parent_of(self, number: int) -> int | None:
+        """Number of the parent of the event with this number."""
+
 class Segment:
     """Read-only map of one segment; safe while the target writes or dies. May be shared by threads."""
 

@@ -378,7 +378,8 @@ class EventPage:
     `total_count`: events that match, on all pages. `pids`: processes of the session. `absence`: of an empty page,
     whether it proves that nothing happened.
     With `where`: `checked` events, of which `total_count` held; `undecided` lacked what is asked for, the first one for
-    the reason `undecided_why`. `unchecked_after`: there was no time to look at those behind this event id. `values`: of
+    the reason `undecided_why`. `unchecked_after`: there was no time to look at those behind this event id, or with
+    `unchecked_before`, newest first, at those older than that one. `values`: of
     each event those that were selected, as JSON, by expression; `errors`: why some are not there.
     """
 
@@ -392,6 +393,7 @@ class EventPage:
     undecided: int = 0
     undecided_why: str = ""
     unchecked_after: str | None = None
+    unchecked_before: str | None = None
     values: list[dict[str, Any]] | None = None
     errors: list[dict[str, str]] | None = None
 
@@ -402,12 +404,14 @@ class EventPage:
         if is_partial and wanted.newest_first:
             return None
         is_all = shown == len(self.events) and wanted.offset + shown >= self.total_count
-        if is_partial and is_all:
-            return self.unchecked_after
+        if is_all and (is_partial or self.unchecked_before is not None):
+            return self.unchecked_after or self.unchecked_before
         return self.events[shown - 1].id if shown else None
 
     def unchecked(self, wanted: EventFilter) -> str | None:
         """A sentence about events that there was no time to look at; None where there are none."""
+        if self.unchecked_before is not None:
+            return f"There was no time to look at the events before {self.unchecked_before}: narrow the filter."
         return None if self.unchecked_after is None else not_looked_at(self.unchecked_after, wanted.newest_first)
 
 

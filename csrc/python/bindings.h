@@ -16,6 +16,7 @@ void add_dwarf(pybind11::module_& module);
 void add_dwarf_index(pybind11::module_& module);
 void add_recipe(pybind11::module_& module);
 void add_segment(pybind11::module_& module);
+void add_sieve(pybind11::module_& module);
 void add_symbols(pybind11::module_& module);
 void add_writer(pybind11::module_& module);
 

@@ -34,5 +34,6 @@ PYBIND11_MODULE(_core, module) {
     strobe::bindings::add_dwarf_index(module);
     strobe::bindings::add_dwarf(module);
     strobe::bindings::add_segment(module);
+    strobe::bindings::add_sieve(module);
     strobe::bindings::add_symbols(module);
 }

@@ -267,4 +267,6 @@ def _page_json(page: EventPage) -> dict[str, object]:
         document |= {"checked": page.checked, "undecided": page.undecided}
     if page.unchecked_after is not None:
         document = {"uncheckedAfter": page.unchecked_after, **document}
+    if page.unchecked_before is not None:
+        document = {"uncheckedBefore": page.unchecked_before, **document}
     return document if page.absence is None else document | {"absence": page.absence}

@@ -167,13 +167,14 @@ class Session:
         question = Question(reader, wanted, self._filled, self._labels())
         found = question.page(until)
         reader.check_whole()
+        is_partial = found.unchecked_after is not None or found.unchecked_before is not None
         absence = None
         if not found.held:
             absence = why_none(found, lambda: self.absence(wanted), lambda: self._doubts(question.wanted))
         return EventPage(
             events=found.events,
             total_count=found.held,
-            has_more=wanted.offset + len(found.events) < found.held or found.unchecked_after is not None,
+            has_more=wanted.offset + len(found.events) < found.held or is_partial,
             loss=self.loss(),
             pids=self._timeline.pids,
             absence=absence,
@@ -181,6 +182,7 @@ class Session:
             undecided=found.undecided,
             undecided_why=found.undecided_why,
             unchecked_after=found.unchecked_after,
+            unchecked_before=found.unchecked_before,
             values=found.values if wanted.select else None,
             errors=found.errors if wanted.select else None,
         )

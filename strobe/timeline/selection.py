@@ -123,7 +123,7 @@ def _call_conditions(reader: SessionReader, wanted: EventFilter, found: Selectio
     if wanted.min_duration_ns is not None:
         calls.add("duration_ns >= ?", _duration(wanted.min_duration_ns))
     if wanted.return_value is not None:
-        calls.add("returns = ?", _return_tests(reader, wanted.return_value))
+        calls.add("returns = ?", return_tests(reader, wanted.return_value))
     _add_numbers(reader, wanted, calls, until)
     return calls
 
@@ -165,6 +165,19 @@ def _add_numbers(reader: SessionReader, wanted: EventFilter, conditions: Conditi
             conditions.add("number < ?" if before else f"number {sign} ?", number)
     if until is not None:
         conditions.add("number <= ?", until)
+
+
+def number_bounds(reader: SessionReader, wanted: EventFilter, until: int | None) -> tuple[int, int]:
+    """The least and the greatest number that the filter selects, `until` included. Raises `bad_cursor`."""
+    low, high = 0, NUMBER_MAX if until is None else until
+    if wanted.after_event_id is not None:
+        number = event_number(reader.session_id, wanted.after_event_id)
+        low, high = (low, min(high, number - 1)) if wanted.newest_first else (number + 1, high)
+    if wanted.from_event is not None:
+        low = max(low, event_number(reader.session_id, wanted.from_event))
+    if wanted.to_event is not None:
+        high = min(high, event_number(reader.session_id, wanted.to_event))
+    return low, high
 
 
 def _functions(reader: SessionReader, wanted: EventFilter) -> list[int] | None:
@@ -261,7 +274,7 @@ def _value_test(
     return passes
 
 
-def _return_tests(reader: SessionReader, match: ReturnMatch) -> bytes:
+def return_tests(reader: SessionReader, match: ReturnMatch) -> bytes:
     """Rows of (function id, mask, value, equal or not) for the functions that can return what is asked for."""
     if match.equals is None and match.is_null is None:
         raise failure(

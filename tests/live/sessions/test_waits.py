@@ -18,14 +18,16 @@ from strobe.cli import query_command
 from strobe.mcp.registry import Client, Context
 from strobe.mcp.tools import query as query_tool
 from strobe.model import EventFilter
-from strobe.session import Session, SessionManager, questions
+from strobe.session import Session, SessionManager
+from strobe.session.questions import question, sieving
 from strobe.session.waiting import Wait, wait_for
 from strobe.timeline import scan
 from strobe.timeline.moments import event_number
 
 CALLS = 400  # of each of three tills
 ROWS = 50
-REFUND = "cents < 0 && $return > 0"
+EACH = "sum(letter in what: 0)"  # no native program decides that: each event is evaluated
+REFUND = f"cents + {EACH} < 0 && $return > 0"
 Hurry = Callable[[], None]
 
 
@@ -34,8 +36,9 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> Hurry:
     """From then on no look has time for more than some rows."""
 
     def begin() -> None:
-        monkeypatch.setattr(scan, "LOOKED_AT", ROWS)
-        monkeypatch.setattr(questions, "SECONDS", -1.0)
+        for module in (scan, sieving):
+            monkeypatch.setattr(module, "LOOKED_AT", ROWS)
+        monkeypatch.setattr(question, "SECONDS", -1.0)
         monkeypatch.setattr("strobe.session.waiting._LATE_S", -1.0)
 
     return begin
@@ -78,7 +81,7 @@ def test_a_look_that_is_cut_short_skips_nothing(session: Session, hurry: Hurry) 
     assert event == refund
 
 
-@pytest.mark.parametrize("where", [REFUND, "cents < 0"])
+@pytest.mark.parametrize("where", [REFUND, f"cents + {EACH} < 0", "cents < 0 && !has($caller)"])
 def test_the_cursor_of_a_wait_that_timed_out_goes_on_where_the_look_ended(
     session: Session, hurry: Hurry, where: str
 ) -> None:
@@ -107,8 +110,12 @@ def numbers(session: Session, answer: dict[str, Any]) -> list[int]:
     return [event_number(session.id, event["id"]) for event in answer["events"]]
 
 
-def test_pages_that_are_cut_short_repeat_and_skip_nothing(session: Session, query: Query, hurry: Hurry) -> None:
-    wanted = EventFilter(where="cents > 300 && what", event_type="function_enter", limit=500)
+@pytest.mark.parametrize("order", [{}, {"order": "desc"}])
+def test_pages_that_are_cut_short_repeat_and_skip_nothing(
+    session: Session, query: Query, hurry: Hurry, order: dict[str, str]
+) -> None:
+    where = f"cents + {EACH} > 300 && what"
+    wanted = EventFilter(where=where, event_type="function_enter", limit=500, newest_first="order" in order)
     every = [event_number(session.id, event.id) for event in session.query(wanted).events]
     assert len(every) == 3 * (CALLS - 300)
     hurry()
@@ -116,7 +123,7 @@ def test_pages_that_are_cut_short_repeat_and_skip_nothing(session: Session, quer
     after: dict[str, str] = {}
     notes = 0
     while True:
-        page = query(where="cents > 300 && what", eventType="function_enter", limit=7, **after)
+        page = query(where=where, eventType="function_enter", limit=7, **order, **after)
         found += numbers(session, page)
         notes += "note" in page
         assert ("note" in page) == page.get("note", "").startswith("There was no time")
@@ -129,10 +136,10 @@ def test_pages_that_are_cut_short_repeat_and_skip_nothing(session: Session, quer
 
 
 @pytest.mark.parametrize("order", [{"order": "desc"}, {"last": 20}])
-def test_newest_first_is_said_to_be_of_the_older_part(
+def test_newest_first_is_said_to_be_of_the_older_part_where_callers_are_looked_for(
     session: Session, query: Query, hurry: Hurry, order: dict[str, Any]
 ) -> None:
-    asked = {"where": "cents > 0 && what", "eventType": "function_enter", **order}
+    asked = {"where": "cents > 0 && !has($caller)", "eventType": "function_enter", **order}
     newest = max(numbers(session, query(**asked)))
     hurry()
     page = query(**asked)
@@ -141,6 +148,22 @@ def test_newest_first_is_said_to_be_of_the_older_part(
     assert max(numbers(session, page)) < newest
     assert page["hasMore"]
     assert not {"nextCursor", "nextOffset"} & page.keys()
+
+
+@pytest.mark.parametrize("order", [{"order": "desc"}, {"last": 20}])
+def test_newest_first_begins_at_the_newest_end(
+    session: Session, query: Query, hurry: Hurry, order: dict[str, Any]
+) -> None:
+    asked = {"where": f"cents + {EACH} > 0 && what", "eventType": "function_enter", **order}
+    whole = numbers(session, query(**asked))
+    hurry()
+    page = query(**asked)
+    found = numbers(session, page)
+    assert page["note"].startswith("There was no time to look at the events before")
+    assert found == (whole[-len(found) :] if "last" in order else whole[: len(found)])
+    assert page["hasMore"]
+    assert page["checked"] == ROWS
+    assert session.id in page["nextCursor"]
 
 
 def test_counts_by_a_value_that_are_partial_say_so_first(session: Session, query: Query, hurry: Hurry) -> None:
@@ -154,7 +177,7 @@ def test_counts_by_a_value_that_are_partial_say_so_first(session: Session, query
 
 def test_the_command_line_says_it_first(session: Session, hurry: Hurry) -> None:
     hurry()
-    for options in (["--where", "cents > 0", "--limit", "3"], ["--group-by", "what"]):
+    for options in (["--where", f"cents + {EACH} > 0", "--limit", "3"], ["--group-by", "what"]):
         result = CliRunner().invoke(query_command.query, [session.id, *options], catch_exceptions=False)
         assert result.stdout.startswith("There was no time to look at the events behind"), result.output
         result = CliRunner().invoke(query_command.query, [session.id, *options, "--json"], catch_exceptions=False)

@@ -13,8 +13,9 @@ from strobe.expressions import Expression, ExpressionError, Known, Undecided, ch
 from strobe.expressions.needs import comparisons, needed_names
 from strobe.expressions.normal import Normal, truth
 from strobe.model import CALL_EVENTS, Event, EventFilter, TextMatch
-from strobe.session.contexts import EventContext, known_names
-from strobe.session.quick import quick_test
+from strobe.session.questions.contexts import EventContext, known_names
+from strobe.session.questions.quick import quick_test
+from strobe.session.questions.sieving import EVERY, Sieving, Sifted, can_sieve
 from strobe.timeline.host_absence import is_asked
 from strobe.timeline.moments import event_id, event_number
 from strobe.timeline.reader import SessionReader
@@ -31,7 +32,8 @@ _GROUPS = 100_000
 @dataclass(slots=True)
 class Found:
     """What a look at events has found. `values`: of each event those that were asked for, as JSON; `errors`: why some
-    are not there. Both by expression."""
+    are not there. Both by expression. There was no time for events behind `unchecked_after`, or older than
+    `unchecked_before`."""
 
     events: list[Event] = field(default_factory=list)
     values: list[dict[str, Any]] = field(default_factory=list)
@@ -41,6 +43,7 @@ class Found:
     undecided: int = 0
     undecided_why: str = ""
     unchecked_after: str | None = None
+    unchecked_before: str | None = None
 
 
 @dataclass(slots=True)
@@ -70,11 +73,15 @@ def why_none(found: Found, absence: Callable[[], str], doubts: Callable[[], list
     parts = [f"It held for none of {found.checked} checked events."]
     if found.undecided:
         parts.append(f"Of {found.undecided} of them it is not known: {found.undecided_why}.")
-    if found.unchecked_after is not None:
+    if found.unchecked_after is not None or found.unchecked_before is not None:
         parts.append("Others were not looked at: there was no time.")
     if others := doubts():
         parts += ["This does not prove that it did not happen.", *others]
     return " ".join(parts)
+
+
+def _every() -> int:
+    return EVERY
 
 
 class Question:
@@ -104,9 +111,12 @@ class Question:
                 names |= found.names
                 watches |= found.watches
         self._context = EventContext(reader, filled, labels, known)
+        self._condition, self._known, self._labels = condition, known, labels
+        self._sieving: Sieving | None = None
         self._evaluate = None if condition is None else _compiled(wanted.where or "", condition)
         self._selected = [_compiled(text, tree) for text, tree in zip(self.expressions, trees, strict=True)]
         self.sight = _sight(reader, wanted, condition, names, watches, known, progress)
+        self._is_sieved = can_sieve(reader, self.sight)
 
     @property
     def wanted(self) -> EventFilter:
@@ -117,12 +127,14 @@ class Question:
     def page(self, until: int) -> Found:
         """A page of the events for which it holds, in the order that is asked for."""
         wanted, found = self._wanted, Found()
-        kept: deque[Seen] = deque(maxlen=wanted.offset + wanted.limit)
-        for one in self._held(found, until):
-            if wanted.newest_first or len(kept) < wanted.offset + wanted.limit:
+        size = wanted.offset + wanted.limit
+        is_turned = wanted.newest_first and not self._is_sieved  # then they come oldest first all the same
+        kept: deque[Seen] = deque(maxlen=size)
+        for one in self._held(found, until, None, lambda: size - len(kept), wanted.newest_first):
+            if is_turned or len(kept) < size:
                 kept.append(one)
         rows = list(kept)
-        if wanted.newest_first:
+        if is_turned:
             rows.reverse()
         for one in rows[wanted.offset :]:
             self._add(found, one)
@@ -132,8 +144,8 @@ class Question:
         """The first event up to this number for which it holds, and up to which number was looked: to the end, or as
         far as there was time. `deadline`: by time.monotonic()."""
         tally = Tally(time.monotonic() + SECONDS if deadline is None else deadline)
-        for one in self._held(Found(), until, tally):
-            return self._context.see(one).event(), one.number
+        for one in self._held(Found(), until, tally, lambda: 1):
+            return self._event(one), one.number
         looked = until if tally.stopped_at is None else tally.stopped_at
         if (progress := self.sight.progress) is not None:
             progress.until = max(looked, progress.until or 0)
@@ -162,24 +174,64 @@ class Question:
             _count(group, one, context.id)
         return sorted(groups.values(), key=lambda group: -group.count), found
 
-    def _held(self, found: Found, until: int, tally: Tally | None = None) -> Iterator[Seen]:
+    def _held(
+        self,
+        found: Found,
+        until: int,
+        tally: Tally | None = None,
+        room: Callable[[], int] = _every,
+        backwards: bool = False,
+    ) -> Iterator[Seen]:
+        """Events for which it holds; `found` counts them all, though no more than `room` may be given."""
         tally = tally or Tally(time.monotonic() + SECONDS)
-        context, evaluate = self._context, self._evaluate
-        for one in seen(self._reader, self.sight, until, tally):
-            found.checked += 1
-            if evaluate is not None:
-                try:
-                    holds = truth(evaluate(context.see(one)))
-                except Undecided as error:
-                    _note_undecided(found, error)
-                    holds = False
+        if self._is_sieved:
+            yield from self._sifted(found, until, tally, room, backwards)
+        else:
+            yield from self._evaluated(found, until, tally)
+        if tally.stopped_at is None:
+            return
+        if backwards and self._is_sieved:
+            found.unchecked_before = event_id(self._reader.session_id, tally.stopped_at)
+        else:
+            found.unchecked_after = event_id(self._reader.session_id, max(tally.stopped_at, self._asked_after()))
+
+    def _sifted(
+        self, found: Found, until: int, tally: Tally, room: Callable[[], int], backwards: bool
+    ) -> Iterator[Seen]:
+        self._sieving = Sieving(self._reader, self.sight, until, self._condition, self._known, self._labels, backwards)
+        sifted = Sifted(tally.deadline)
+        for one in self._sieving.candidates(sifted, room):
+            if one.holds is None:
+                holds = self._holds(found, one.seen, one.is_counted)
+                sifted.has_reason = bool(found.undecided_why)
+                found.held += holds
                 if not holds:
                     continue
-            found.held += 1
-            yield one
+            yield one.seen
+        found.checked += sifted.checked
+        found.held += sifted.held
+        found.undecided += sifted.undecided
+        tally.stopped_at = sifted.stopped_at
+
+    def _evaluated(self, found: Found, until: int, tally: Tally) -> Iterator[Seen]:
+        """Oldest first."""
+        for one in seen(self._reader, self.sight, until, tally):
+            found.checked += 1
+            if self._holds(found, one):
+                found.held += 1
+                yield one
         found.checked += tally.failed
-        if tally.stopped_at is not None:
-            found.unchecked_after = event_id(self._reader.session_id, max(tally.stopped_at, self._asked_after()))
+
+    def _holds(self, found: Found, one: Seen, is_counted: bool = False) -> bool:
+        """`is_counted`: where it is undecided, it is counted already."""
+        if self._evaluate is None:
+            return True
+        try:
+            return truth(self._evaluate(self._context.see(one)))
+        except Undecided as error:
+            found.undecided += not is_counted
+            found.undecided_why = found.undecided_why or str(error)
+            return False
 
     def _asked_after(self) -> int:
         """The cursor, of who goes forward; what led to events is looked for from before it."""
@@ -188,8 +240,8 @@ class Question:
         return 0 if is_backward else event_number(self._reader.session_id, str(after))
 
     def _add(self, found: Found, one: Seen) -> None:
+        found.events.append(self._event(one))
         context = self._context.see(one)
-        found.events.append(context.event())
         values: dict[str, Any] = {}
         errors: dict[str, str] = {}
         for text, evaluate in zip(self.expressions, self._selected, strict=True):
@@ -199,6 +251,13 @@ class Question:
                 errors[text] = str(error)
         found.values.append(values)
         found.errors.append(errors)
+
+    def _event(self, one: Seen) -> Event:
+        event = self._context.see(one).event()
+        if self._sieving is None or one.is_host:
+            return event
+        parent = self._sieving.parent_of(one.number)  # rows of a sieve are without it
+        return replace(event, parent_event_id=None if parent is None else event_id(self._reader.session_id, parent))
 
 
 def _note_undecided(found: Found, error: Undecided) -> None:
@@ -243,8 +302,10 @@ def _sight(
     if kind is None and names == {"$text"} and wanted.text is None:
         wanted = replace(wanted, text="")
     entries = asks_for_arguments and kind != "function_enter"
-    fails = None if condition is None or (kind == "function_exit" and not entries) else quick_test(reader, condition)
-    return Sight(wanted, entries, "$caller" in names, fails, progress)
+    sight = Sight(wanted, entries, "$caller" in names, None, progress)
+    if condition is None or (kind == "function_exit" and not entries) or can_sieve(reader, sight):
+        return sight
+    return replace(sight, fails=quick_test(reader, condition))
 
 
 def _having(

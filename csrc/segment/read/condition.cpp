@@ -1,0 +1,385 @@
+#include "segment/read/condition.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "segment/read/operands.h"
+
+namespace strobe {
+namespace {
+
+using Op = Condition::Op;
+using Form = Condition::Form;
+
+constexpr std::array<std::pair<std::string_view, Op>, 41> kOps = {{
+    {"ask", Op::kAsk},
+    {"undecided", Op::kUndecided},
+    {"integer", Op::kInteger},
+    {"real", Op::kReal},
+    {"text", Op::kText},
+    {"$duration", Op::kDuration},
+    {"$time", Op::kTime},
+    {"$depth", Op::kDepth},
+    {"truth", Op::kTruth},
+    {"!", Op::kNot},
+    {"negate", Op::kNegate},
+    {"~", Op::kInvert},
+    {"+", Op::kAdd},
+    {"-", Op::kSubtract},
+    {"*", Op::kMultiply},
+    {"/", Op::kDivide},
+    {"%", Op::kRemainder},
+    {"&", Op::kBitAnd},
+    {"|", Op::kBitOr},
+    {"^", Op::kBitXor},
+    {"<<", Op::kShiftLeft},
+    {">>", Op::kShiftRight},
+    {"==", Op::kEqual},
+    {"!=", Op::kUnequal},
+    {"<", Op::kLess},
+    {"<=", Op::kAtMost},
+    {">", Op::kGreater},
+    {">=", Op::kAtLeast},
+    {"is null", Op::kIsNull},
+    {"&&", Op::kAnd},
+    {"||", Op::kOr},
+    {"?", Op::kChoice},
+    {"signed", Op::kToSigned},
+    {"unsigned", Op::kToUnsigned},
+    {"f64", Op::kToReal},
+    {"f32", Op::kToSingle},
+    {"abs", Op::kAbsolute},
+    {"size", Op::kBytes},
+    {"has", Op::kHas},
+    {"contains", Op::kContains},
+    {"startswith", Op::kStartsWith},
+}};
+constexpr std::array<std::pair<std::string_view, Form>, 7> kForms = {{
+    {"signed", Form::kSigned},
+    {"unsigned", Form::kUnsigned},
+    {"bool", Form::kBool},
+    {"f32", Form::kSingle},
+    {"f64", Form::kReal},
+    {"text", Form::kText},
+    {"maybe text", Form::kMaybeText},
+}};
+constexpr uint64_t kNoText = STROBE_TEXT_NULL | STROBE_TEXT_UNREADABLE;
+
+template <typename Row, size_t count>
+auto named(const std::array<std::pair<std::string_view, Row>, count>& rows, const std::string& name) {
+    const auto found = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.first == name; });
+    if (found == rows.end()) throw std::invalid_argument("no operator of conditions: " + name);
+    return found->second;
+}
+
+bool is_ascii(std::string_view bytes) {
+    return std::all_of(bytes.begin(), bytes.end(), [](char byte) { return static_cast<uint8_t>(byte) < 0x80; });
+}
+
+// What _reads_as_text of captured.py takes for text, of ASCII.
+bool is_printable(std::string_view bytes) {
+    return std::all_of(bytes.begin(), bytes.end(), [](char byte) {
+        return (byte >= 0x20 && byte < 0x7f) || byte == '\t' || byte == '\n' || byte == '\r' || byte == 0x1b;
+    });
+}
+
+Operand read_text(std::span<const uint64_t> words, size_t place, Form form, bool has_more) {
+    if (words.size() < place + 2) return operands::ask();
+    const uint64_t pointer = words[place];
+    const uint64_t header = words[place + 1];
+    const uint64_t kept = header & STROBE_TEXT_KEPT;
+    if ((kept + 7) / 8 > words.size() - place - 2) return operands::ask();
+    const std::string_view bytes(reinterpret_cast<const char*>(words.data() + place + 2), kept);
+    const bool is_cut = header & STROBE_TEXT_CUT;
+    bool is_text = !(header & kNoText);
+    if (is_text && !is_ascii(bytes)) return operands::ask();
+    if (form == Form::kMaybeText) is_text = is_text && !is_cut && is_printable(bytes);
+    if (is_text) return operands::text(bytes.data(), static_cast<uint32_t>(kept), is_cut);
+    return has_more && pointer != 0 ? operands::ask() : operands::integer(pointer);  // what it leads to may be known
+}
+
+Operand read_number(uint64_t word, Form form, uint32_t bytes) {
+    const uint64_t mask = bytes >= 8 ? UINT64_MAX : (uint64_t{1} << 8 * bytes) - 1;
+    const uint64_t value = word & mask;
+    switch (form) {
+        case Form::kSigned:
+            return operands::integer(static_cast<int64_t>(value << (64 - 8 * bytes)) >> (64 - 8 * bytes));
+        case Form::kBool:
+            return operands::boolean(value != 0);
+        case Form::kSingle: {
+            Operand found;
+            found.kind = Operand::kSingle;
+            found.single = std::bit_cast<float>(static_cast<uint32_t>(word));
+            return found;
+        }
+        case Form::kReal:
+            return operands::real(std::bit_cast<double>(word));
+        default:
+            return operands::integer(value);
+    }
+}
+
+Operand of_verdict(Verdict verdict) {
+    if (verdict == Verdict::kUndecided) return operands::undecided();
+    return verdict == Verdict::kAsk ? operands::ask() : operands::boolean(verdict == Verdict::kHolds);
+}
+
+template <typename Number>
+Verdict holds(Op op, Number left, Number right) {
+    const bool found = op == Op::kEqual     ? left == right
+                       : op == Op::kUnequal ? left != right
+                       : op == Op::kLess    ? left < right
+                       : op == Op::kAtMost  ? left <= right
+                       : op == Op::kGreater ? left > right
+                                            : left >= right;
+    return found ? Verdict::kHolds : Verdict::kFails;
+}
+
+bool is_binary(Op op) { return (op >= Op::kAdd && op <= Op::kAtLeast) || op >= Op::kContains; }
+
+}  // namespace
+
+Op Condition::op_of(const std::string& name) { return name == "endswith" ? Op::kEndsWith : named(kOps, name); }
+
+Form Condition::form_of(const std::string& name) { return named(kForms, name); }
+
+uint32_t Condition::push(Node node) {
+    nodes_.push_back(node);
+    return static_cast<uint32_t>(nodes_.size() - 1);
+}
+
+// Nodes are made of earlier ones, so that each evaluation ends.
+void Condition::check(uint32_t node) const {
+    if (node >= nodes_.size()) throw std::invalid_argument("no such node of a condition");
+}
+
+uint32_t Condition::add(Op op, std::vector<uint32_t> operands, Integer integer, double real, std::string text) {
+    const bool is_pair = is_binary(op) || op == Op::kAnd || op == Op::kOr;
+    const size_t count = op < Op::kTruth ? 0 : op == Op::kChoice ? 3 : is_pair ? 2 : 1;
+    if (operands.size() != count) throw std::invalid_argument("a wrong number of operands");
+    if (op == Op::kLoad || op == Op::kThreads || op == Op::kCases) throw std::invalid_argument("not to be added so");
+    for (const uint32_t operand : operands) check(operand);
+    operands.resize(3);
+    Node node;
+    node.op = op;
+    node.first = operands[0];
+    node.second = operands[1];
+    node.third = operands[2];
+    if (op == Op::kToSigned || op == Op::kToUnsigned) {
+        if (integer < 1 || integer > 8) throw std::invalid_argument("an integer of no size");
+        node.bytes = static_cast<uint32_t>(integer);
+    }
+    if (op == Op::kInteger) node.constant = operands::integer(integer);
+    if (op == Op::kReal) node.constant = operands::real(real);
+    if (op == Op::kUndecided) node.constant = operands::undecided();
+    if (op == Op::kText) {
+        node.list = static_cast<uint32_t>(texts_.size());
+        texts_.push_back(std::move(text));
+    }
+    node.is_word_test = is_word_test(node);
+    return push(node);
+}
+
+bool Condition::is_word_test(const Node& node) const {
+    if (node.op < Op::kEqual || node.op > Op::kAtLeast) return false;
+    const Node& left = nodes_[node.first];
+    const Node& right = nodes_[node.second];
+    return left.op == Op::kLoad && left.form <= Form::kBool && passed_[left.list].empty() && right.op == Op::kInteger &&
+           right.constant.integer >= INT64_MIN && right.constant.integer <= INT64_MAX;
+}
+
+uint32_t Condition::add_load(bool is_entry, Form form, uint32_t bytes, std::vector<Passed> passed, uint32_t fixed,
+                             uint32_t otherwise) {
+    check(otherwise);
+    if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) throw std::invalid_argument("a value of no size");
+    Node node;
+    node.op = Op::kLoad;
+    node.form = form;
+    node.is_entry = is_entry;
+    node.bytes = bytes;
+    node.first = otherwise;
+    node.fixed = fixed;
+    node.list = static_cast<uint32_t>(passed_.size());
+    passed_.push_back(std::move(passed));
+    return push(node);
+}
+
+uint32_t Condition::add_threads(std::vector<OfThread> nodes) {
+    for (const OfThread& one : nodes)
+        if (one.tid != 0) check(one.node);
+    Node node;
+    node.op = Op::kThreads;
+    node.list = static_cast<uint32_t>(threads_.size());
+    threads_.push_back(std::move(nodes));
+    return push(node);
+}
+
+uint32_t Condition::add_cases(uint32_t operand, std::vector<Case> cases, uint32_t otherwise) {
+    check(operand);
+    check(otherwise);
+    for (const Case& one : cases) check(one.node);
+    Node node;
+    node.op = Op::kCases;
+    node.first = operand;
+    node.second = otherwise;
+    node.list = static_cast<uint32_t>(cases_.size());
+    cases_.push_back(std::move(cases));
+    return push(node);
+}
+
+void Condition::decide(uint32_t function, bool is_enter, uint32_t node) {
+    check(node);
+    if (function >= 1u << 24) throw std::invalid_argument("no segment has so many functions");
+    if (function >= functions_.size()) functions_.resize(function + 1);
+    (is_enter ? functions_[function].enter : functions_[function].exit) = node;
+}
+
+Verdict Condition::verdict(const Segment& segment, const Event& event, Entry& entry) const {
+    if (event.function >= functions_.size()) return Verdict::kAsk;
+    const OfFunction& of = functions_[event.function];
+    const uint32_t node = event.is_enter() ? of.enter : of.exit;
+    return node >= nodes_.size() ? Verdict::kAsk : test(node, {segment, event, entry});
+}
+
+Operand Condition::evaluate(uint32_t index, const Call& call) const {
+    const Node& node = nodes_[index];
+    const Op op = node.op;
+    if (is_binary(op)) {
+        const Operand left = evaluate(node.first, call);
+        const Operand right = evaluate(node.second, call);
+        if (op >= Op::kContains) return operands::text_test(op, left, right);
+        return op < Op::kEqual ? operands::calculated(op, left, right) : operands::compared(op, left, right);
+    }
+    switch (op) {
+        case Op::kAsk:
+        case Op::kUndecided:
+        case Op::kInteger:
+        case Op::kReal:
+            return node.constant;
+        case Op::kText:
+            return operands::text(texts_[node.list].data(), static_cast<uint32_t>(texts_[node.list].size()), false);
+        case Op::kLoad:
+            return load(node, call);
+        case Op::kDuration:
+            return operands::integer(call.segment.duration_ns(call.event.duration_ticks()));
+        case Op::kTime:
+            return operands::integer(call.segment.to_ns(call.event.ticks));
+        case Op::kDepth:
+            return operands::integer(call.event.depth);
+        case Op::kThreads:
+            return thread_node(node, call);
+        case Op::kCases:
+            return case_node(node, call);
+        case Op::kAnd:
+        case Op::kOr:
+            return of_verdict(logical(node, call));
+        case Op::kChoice: {
+            const Verdict holds = test(node.first, call);
+            if (holds == Verdict::kUndecided || holds == Verdict::kAsk) return of_verdict(holds);
+            return evaluate(holds == Verdict::kHolds ? node.second : node.third, call);
+        }
+        default:
+            break;
+    }
+    const Operand value = evaluate(node.first, call);
+    if (op == Op::kHas) return value.kind == Operand::kAsk ? value : operands::boolean(operands::is_known(value));
+    if (!operands::is_known(value)) return value;
+    switch (op) {
+        case Op::kTruth:
+            return of_verdict(operands::truth(value));
+        case Op::kNot:
+            return operands::boolean(operands::truth(value) == Verdict::kFails);
+        case Op::kIsNull:
+            return operands::boolean(value.kind == Operand::kInteger && value.integer == 0);
+        case Op::kBytes:
+            if (value.kind != Operand::kText) return operands::ask();
+            return value.is_cut ? operands::undecided() : operands::integer(value.bytes);
+        default:
+            return operands::changed(op, value, node.bytes);
+    }
+}
+
+Verdict Condition::test(uint32_t index, const Call& call) const {
+    const Node& node = nodes_[index];
+    if (node.is_word_test) return word_test(node, call);
+    if (node.op == Op::kAnd || node.op == Op::kOr) return logical(node, call);
+    return operands::truth(evaluate(index, call));
+}
+
+// One side may be enough, whatever the other one is.
+Verdict Condition::logical(const Node& node, const Call& call) const {
+    const Verdict decides = node.op == Op::kOr ? Verdict::kHolds : Verdict::kFails;
+    const Verdict left = test(node.first, call);
+    if (left == decides) return decides;
+    const Verdict right = test(node.second, call);
+    if (right == decides) return decides;
+    if (left == Verdict::kAsk || right == Verdict::kAsk) return Verdict::kAsk;
+    return left == Verdict::kUndecided ? left : right;
+}
+
+Verdict Condition::word_test(const Node& node, const Call& call) const {
+    const Node& left = nodes_[node.first];
+    const Event* event = &call.event;
+    if (left.is_entry && !event->is_enter()) event = call.entry.of(*event);
+    const bool has_words = event && (event->is_enter() || event->flags & STROBE_FLAG_HAS_RETURN);
+    if (!has_words || left.fixed >= event->values().size()) return operands::truth(compared(node, call));
+    const uint64_t word = event->values()[left.fixed];
+    const auto constant = static_cast<int64_t>(nodes_[node.second].constant.integer);
+    const uint32_t unused = 64 - 8 * left.bytes;
+    const uint64_t value = word << unused >> unused;
+    if (left.form == Form::kSigned) {
+        return holds(node.op, static_cast<int64_t>(word << unused) >> unused, constant);
+    }
+    // No unsigned number is below a negative constant.
+    const uint64_t number = left.form == Form::kBool ? value != 0 : value;
+    if (constant < 0) return holds(node.op, 1, 0);
+    return holds(node.op, number, static_cast<uint64_t>(constant));
+}
+
+Operand Condition::compared(const Node& node, const Call& call) const {
+    return operands::compared(node.op, evaluate(node.first, call), evaluate(node.second, call));
+}
+
+Operand Condition::thread_node(const Node& node, const Call& call) const {
+    const std::vector<OfThread>& threads = threads_[node.list];
+    const Event& event = call.event;
+    if (event.thread_index >= threads.size()) return operands::ask();
+    const OfThread& found = threads[event.thread_index];
+    return found.tid == 0 || found.tid != event.tid ? operands::ask() : evaluate(found.node, call);
+}
+
+Operand Condition::case_node(const Node& node, const Call& call) const {
+    const Operand value = evaluate(node.first, call);
+    if (!operands::is_known(value)) return value;
+    if (value.kind != Operand::kInteger) return operands::ask();
+    for (const Case& one : cases_[node.list])
+        if (one.number == value.integer) return evaluate(one.node, call);
+    return evaluate(node.second, call);
+}
+
+Operand Condition::load(const Node& node, const Call& call) const {
+    const Event* event = &call.event;
+    if (node.is_entry && !event->is_enter()) event = call.entry.of(*event);
+    if (!event) return evaluate(node.first, call);
+    const std::span<const uint64_t> words = event->values();
+    size_t place = 0;
+    for (const Passed& passed : passed_[node.list]) {
+        place += passed.fixed + (passed.has_pointer ? 1 : 0);
+        if (place >= words.size()) return operands::ask();
+        place += 1 + ((words[place] & STROBE_TEXT_KEPT) + 7) / 8;
+    }
+    place += node.fixed;
+    const bool has_more = event->flags & STROBE_FLAG_HAS_EXTRAS;
+    if (!event->is_enter() && (!has_more || words.empty())) {
+        return words.empty() ? operands::undecided() : operands::ask();
+    }
+    if (node.form == Form::kText || node.form == Form::kMaybeText) return read_text(words, place, node.form, has_more);
+    return place < words.size() ? read_number(words[place], node.form, node.bytes) : operands::ask();
+}
+
+}  // namespace strobe
