@@ -46,7 +46,8 @@ class LineMatch:
 @dataclass(frozen=True, slots=True)
 class LineCode:
     """Code of a line, as a row of a line table has it. `address` is link-time, with an instruction of the row's
-    sequence there. `before`, `behind`: (file, line) of the other rows at the same address."""
+    sequence there. `before`, `behind`: (file, line) of the other rows at the same address. `gap`: bytes since the
+    address of the row before; 0 where it is the first of its sequence."""
 
     address: int
     file: str
@@ -54,11 +55,12 @@ class LineCode:
     is_statement: bool
     before: tuple[tuple[str, int], ...]
     behind: tuple[tuple[str, int], ...]
+    gap: int
 
 
 @dataclass(frozen=True, slots=True)
 class LinesCode:
-    """All code of some lines. `files`, `before`, `after`: as in LineMatch, where there is no code."""
+    """All code of some lines. `files`: as in LineMatch. `before`, `after`: the nearest other lines with code."""
 
     rows: list[LineCode]
     files: list[str]
@@ -106,12 +108,10 @@ class SourceLines:
         numbers, units = (memoryview(columns[name]).cast("I") for name in ("line", "unit"))
         wanted = {unit for unit, number in zip(units, numbers, strict=True) if first <= number <= last}
         rows = [row for unit in sorted(wanted) for row in self._code_in(unit, set(paths), first, last)]
-        if rows:
-            return LinesCode(rows, paths)
         with_code = set(numbers) - {0}
         before = max((number for number in with_code if number < first), default=None)
         after = min((number for number in with_code if number > last), default=None)
-        return LinesCode([], paths, before, after)
+        return LinesCode(rows, paths, before, after)
 
     def _code_in(self, unit: int, paths: set[str], first: int, last: int) -> Iterator[LineCode]:
         columns = self._core().unit_lines(unit)
@@ -131,7 +131,9 @@ class SourceLines:
             if there is not None:
                 is_statement = bool(flags[row] & _IS_STATEMENT)
                 before, behind = told(range(there.start, row)), told(range(row + 1, there.stop))
-                yield LineCode(addresses[row], names[files[row]], line, is_statement, before, behind)
+                is_first = there.start == 0 or flags[there.start - 1] & _ENDS_SEQUENCE
+                gap = 0 if is_first else addresses[row] - addresses[there.start - 1]
+                yield LineCode(addresses[row], names[files[row]], line, is_statement, before, behind, gap)
 
 
 def _at_address(addresses: memoryview[int], flags: bytes, row: int) -> range | None:

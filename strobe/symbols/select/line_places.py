@@ -17,10 +17,15 @@ from strobe.symbols.details import ModuleDetails
 from strobe.symbols.dwarf.lines import LineCode
 from strobe.symbols.frames.model import Call
 from strobe.symbols.module_symbols import ModuleSymbols
+from strobe.symbols.objects.code_bytes import code_at
 from strobe.symbols.select.nearest import nearest_names
 
 _TEXT = re.compile(r"(?P<file>.*[^:\s])\s*:\s*(?P<first>\d+)(?:\s*-\s*(?P<last>\d+))?\Z", re.DOTALL)
 MAX_LINES = 1000
+_ASSEMBLER = (".s", ".S", ".asm")
+_MOST_PREFIXES = 4
+# bytes of x86-64 that are no instruction by themselves: of segments and sizes, lock, repne, rep, REX
+_PREFIXES = frozenset((0x26, 0x2E, 0x36, 0x3E, 0x64, 0x65, 0x66, 0x67, 0xF0, 0xF2, 0xF3, *range(0x40, 0x50)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +149,7 @@ class _Search:
 
     def _found(self, row: LineCode) -> _Found | None:
         function = self._module.function_at(row.address)
-        if function is None or _belongs_before(row, function):
+        if function is None or _belongs_before(row, function) or self._is_inside_instruction(row):
             return None
         calls = self._calls_at(row.address)
         other = self._other(row, calls)
@@ -154,6 +159,13 @@ class _Search:
         die = None if level is None else calls[level].die_offset if calls else 0
         is_cold = not function.address <= row.address < function.address + function.size
         return _Found(place, (function.address, die), is_cold)
+
+    def _is_inside_instruction(self, row: LineCode) -> bool:
+        """In assembler a prefix may have a line of its own: `lock`, `rep`."""
+        if not row.file.endswith(_ASSEMBLER) or not 0 < row.gap <= _MOST_PREFIXES:
+            return False
+        before = code_at(self._module.path, row.address - row.gap, row.gap)
+        return len(before) == row.gap and all(byte in _PREFIXES for byte in before)
 
     def _calls_at(self, address: int) -> tuple[Call, ...]:
         if address not in self._calls:

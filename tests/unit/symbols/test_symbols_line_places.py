@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -123,6 +124,29 @@ def test_a_file_that_is_not_there_names_those_like_it(build_program: BuildProgra
     with pytest.raises(StrobeError, match=r"line_copies\.cpp") as refused:
         places(program, "line_copy.cpp:10")
     assert refused.value.code == "NO_CODE_AT_LINE"
+
+
+ASSEMBLER = """\
+    .globl main
+    .type main, @function
+main:
+    lock
+    incl -8(%rsp)
+    rep
+    movsb
+    xorl %eax, %eax
+    ret
+    .size main, . - main
+"""
+
+
+def test_no_place_is_inside_an_instruction(tmp_path: Path) -> None:
+    source, program = tmp_path / "prefixes.s", tmp_path / "prefixes"
+    source.write_text(ASSEMBLER)
+    subprocess.run([programs.require("gcc"), "-g", source, "-o", program], check=True, timeout=60)
+    assert [place.line for place in places(program, "prefixes.s:1-10")] == [4, 6, 8, 9]
+    with pytest.raises(StrobeError, match=r"no code at prefixes.s:5\. The nearest lines with code: 4 and 6"):
+        places(program, "prefixes.s:5")
 
 
 @pytest.mark.parametrize(
