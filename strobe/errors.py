@@ -17,6 +17,7 @@ class Code(StrEnum):
     ATTACH_FAILED = "ATTACH_FAILED"
     INVALID_PATTERN = "INVALID_PATTERN"
     WATCH_FAILED = "WATCH_FAILED"
+    PROBE_FAILED = "PROBE_FAILED"
     READ_FAILED = "READ_FAILED"
     WRITE_FAILED = "WRITE_FAILED"
     NO_CODE_AT_LINE = "NO_CODE_AT_LINE"
@@ -316,6 +317,12 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "Wait for one of them, then try again.",
     ),
     "watch_failed": (Code.WATCH_FAILED, "'{what}' cannot be watched: {reason}.", "{hint}"),
+    "probe_failed": (Code.PROBE_FAILED, "Probe '{what}' cannot be placed: {reason}.", "{hint}"),
+    "too_many_probes": (
+        Code.LIMIT_REACHED,
+        "{count} probes are active, and {limit} are possible.",
+        "Remove one by its label.",
+    ),
     "too_many_watches": (
         Code.LIMIT_REACHED,
         "{count} watches are active, and {limit} are possible.",

@@ -18,6 +18,7 @@ LINE_BYTES = 16 << 20  # of one message
 
 # what is recorded
 WATCHES = 32  # of a session
+PROBES = 256  # of a session
 RECORDED_DEPTH = 10  # structs within each other, of what arguments and results lead to
 RECORDED_BYTES = 3072  # of one value that they lead to
 

@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 from strobe.dataclass import dataclass, field
 
-EventType = Literal["function_enter", "function_exit", "stdout", "stderr", "variable_snapshot"]
+EventType = Literal["function_enter", "function_exit", "probe", "stdout", "stderr", "variable_snapshot"]
 CALL_EVENTS: tuple[EventType, ...] = ("function_enter", "function_exit")
+RECORDED_EVENTS: tuple[EventType, ...] = (*CALL_EVENTS, "probe")  # by the recorder, in the program
 GroupBy = Literal["function", "thread", "file"]
 Sampling = Literal["auto", "off"]
 SessionStatus = Literal["running", "exited", "stopped"]
@@ -110,7 +111,8 @@ class FunctionSymbol:
 
     `name` is demangled, qualified and without parameter list; `address` is the link-time virtual address.
     `parameters` and `returns` are None where they are not known (no debug information, or a clone whose
-    signature the compiler changed). `is_go`: Go's compiler made it.
+    signature the compiler changed). `is_go`: Go's compiler made it. `is_probe`: it is no function but an instruction
+    that is probed; `name` is the probe's label then, and `raw_name` what the function around it is called.
     """
 
     name: str
@@ -125,6 +127,7 @@ class FunctionSymbol:
     exported: bool = False
     is_go: bool = False
     return_captures: tuple[Capture, ...] = ()
+    is_probe: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +213,55 @@ class TraceAnswer:
     status: str
     active_watches: list[str] = field(default_factory=list)
     unmatched: dict[str, str] = field(default_factory=dict)  # patterns of which nothing is recorded, and why
+    probes: list[ProbeAnswer] = field(default_factory=list)  # all that are active
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What is recorded where: `at` (`pool.cpp:42`, `pool.cpp:42-57`, `ns::f`, `0x…`), when a thread comes by and
+    `where` holds, if there is one. `show`: expressions whose values are recorded. `label`: by default `at`."""
+
+    at: str
+    where: str | None = None
+    show: tuple[str, ...] = ()
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        """What its events are called."""
+        return self.label or self.at
+
+
+@dataclass(frozen=True, slots=True)
+class ProbePlace:
+    """One of the instructions where a probe records, in one copy of its line. `inlined`: names of the inlined functions
+    around it, the innermost first. `problem`: why nothing is recorded there; empty where it is."""
+
+    function: str
+    file: str | None
+    line: int | None
+    address: int
+    inlined: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeAnswer:
+    """A probe and the places that it has."""
+
+    probe: Probe
+    places: tuple[ProbePlace, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeTotals:
+    """How often threads came by a probe, exactly, whatever was evicted. `held`: how often its condition did, or all of
+    `hits` where it has none; `undecided`: how often what it asks for could not be read."""
+
+    label: str
+    hits: int
+    held: int
+    undecided: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,8 +388,9 @@ class Event:
     values: dict[str, Any] | None = None
     errors: dict[str, str] | None = None
     previous: dict[str, Any] | None = None
-    # of a call, by the watch's name; `extras`: blocks of the record from which they are decoded
+    # of a call, by the watch's name, of a probe by the expression; `extras`: blocks of the record from which they are decoded
     watch_values: dict[str, Any] | None = None
+    label: str | None = None  # of a probe, whose values are in `watch_values`, too
     extras: tuple[int, ...] = field(default=(), repr=False)
 
 

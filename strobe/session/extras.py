@@ -60,6 +60,18 @@ class _Set:
 
 
 @dataclass(frozen=True, slots=True)
+class ProbeValue:
+    """An expression of a probe as a recipe, which gives `bytes` and `items` at most. `description`: as Pending has it;
+    `needs`: STROBE_NEEDS_*."""
+
+    code: bytes
+    bytes: int
+    items: int
+    description: str
+    needs: int
+
+
+@dataclass(frozen=True, slots=True)
 class Unread:
     """Why a watch is read nowhere, and what to try."""
 
@@ -311,6 +323,21 @@ class Extras:
         self._followed_functions += sum(item.follows for item in sets)
         self._make([item for item in dict.fromkeys(sets) if not item.is_empty and item not in self._sets])
         return [0 if item.is_empty else self._sets[item] for item in sets]
+
+    def set_of_probe(self, values: Sequence[ProbeValue], condition: Condition | None) -> int:
+        """The number of the set that a probe records, made where it is new; 0: nothing but that a thread came by."""
+        captures = []
+        for value in values:
+            number = self._known_recipe(value.code, value.bytes, value.items, value.description)
+            kind, role = _abi.CAPTURE_RECIPE, _abi.ROLE_WATCH
+            captures.append(_abi.CAPTURE.pack(value.needs, kind, role, 0, number, number))
+        words = sum(recipe_words(value.bytes, value.items) for value in values)
+        item = _Set((tuple(captures), ()), ((), ()), 0, min(words, _MAX_WORDS), condition)
+        if item.is_empty:
+            return 0
+        if item not in self._sets:
+            self._make([item])
+        return self._sets[item]
 
     def warnings(self) -> list[str]:
         """What users should know about watches and recorded depth, one sentence or two each."""

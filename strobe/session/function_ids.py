@@ -13,11 +13,12 @@ LAST = _abi.FUNCTION_CAPACITY - 1
 
 
 class _Place(NamedTuple):
-    """One function of one file, wherever that is loaded."""
+    """One function of one file, wherever that is loaded, or one place of a probe."""
 
     path: str
     state: FileState
     address: int
+    probe: str
 
 
 class FunctionIds:
@@ -33,7 +34,8 @@ class FunctionIds:
         """The functions by id, in their order, without those that there are no ids for."""
         found = {}
         for function in functions:
-            place = _Place(module.symbols.path, module.state, function.address)
+            probe = function.name if function.is_probe else ""
+            place = _Place(module.symbols.path, module.state, function.address, probe)
             free = self._free.get(place)
             if not free and self._next > LAST:
                 continue

@@ -70,9 +70,9 @@ class Hooks:
         self._refused: dict[Key, Refusal] = {}
         self._unwinders: set[int] = set()
         self._link_bases: dict[str, int] = {}
-        self._modules = Modules(target.pid, resolver, target.read_memory, is_going)
+        self.modules = Modules(target.pid, resolver, target.read_memory, is_going)
         self._callers = Callers(target, resolver)
-        self._ids = FunctionIds()
+        self.ids = FunctionIds()
         self.extras = Extras(
             store.get_session(session_id).project_root,
             self._send_extras,
@@ -97,7 +97,7 @@ class Hooks:
 
     def check_program(self, modules: Sequence[LoadedModule]) -> None:
         """Raises replaced_on_disk where the main program's file is no longer what runs."""
-        self._modules.check(modules[0])
+        self.modules.check(modules[0])
 
     def apply(self, modules: Sequence[LoadedModule], arrived: Mapping[int, int] = _NONE) -> None:
         """Brings the target in line with `patterns` and `sampling`: places what is missing, takes out what is too much.
@@ -133,8 +133,8 @@ class Hooks:
         self._overwritten.difference_update(gone)
         self._refused = {key: why for key, why in self._refused.items() if key[0] != module.base}
         self._unwinders.discard(module.base)
-        self._modules.forget(module.base)
-        self._ids.give_back_all(module.base)
+        self.modules.forget(module.base)
+        self.ids.give_back_all(module.base)
         self.extras.forget(module.base)
 
     def note_overwritten(self, function_ids: Collection[int], last_seen_ticks: int) -> list[FunctionSymbol]:
@@ -184,7 +184,7 @@ class Hooks:
         refusals = (_refusal(reason, names) for reason, names in by_reason.items())
         return [
             *self.selection.warnings,
-            *self._modules.warnings(),
+            *self.modules.warnings(),
             *refusals,
             *self._entries_only(),
             *self._callers.warnings(),
@@ -231,13 +231,13 @@ class Hooks:
             self.selection = Selection()
             return []
         own = [module for index, module in enumerate(modules) if index == 0 or not is_system_runtime(module.path)]
-        traced = self._modules.of(own)
+        traced = self.modules.of(own)
         self._own = _symbols(traced)
         if all(pattern.kind != "lib" for pattern in patterns):
             self.selection = select(patterns, self._own)
             if all(self.selection.matches.values()):
                 return traced
-        traced = self._modules.of(modules)
+        traced = self.modules.of(modules)
         self.selection = select(patterns, _symbols(traced))
         return traced
 
@@ -256,7 +256,7 @@ class Hooks:
             hooks = self._planned(module, detailed)
             answers = self._install(module, hooks, codes)
         except BaseException:
-            self._ids.give_back(base, numbered)
+            self.ids.give_back(base, numbered)
             raise
         self._note_placed(base, hooks, answers, arrived_ticks)
 
@@ -274,7 +274,7 @@ class Hooks:
 
     def _numbered(self, module: TracedModule, functions: Sequence[FunctionSymbol]) -> dict[int, FunctionSymbol]:
         """The functions by id; those that there are no ids for are refused."""
-        taken = self._ids.take(module, functions)
+        taken = self.ids.take(module, functions)
         kept = {item.address for item in taken.values()}
         left = [item for item in functions if item.address not in kept]
         self._refused |= {(module.module.base, item.address): Refusal.NO_NUMBER for item in left}
@@ -331,11 +331,11 @@ class Hooks:
 
     def _refuse(self, refused: Mapping[Key, Refusal]) -> None:
         """Nothing is said of a library that has been unloaded meanwhile: what is in its place is not its code."""
-        going = {base for base in {base for base, _ in refused} if not self._modules.is_there(base)}
+        going = {base for base in {base for base, _ in refused} if not self.modules.is_there(base)}
         self._refused |= {key: why for key, why in refused.items() if key[0] not in going}
 
     def _extras_of(self, base: int, functions: Sequence[FunctionSymbol], before: Sequence[int]) -> list[int]:
-        module = self._modules.at(base)
+        module = self.modules.at(base)
 
         def types() -> Sequence[SignatureTypes | None] | None:
             return None if module is None else module.current(lambda: self._resolver.signature_types(functions))

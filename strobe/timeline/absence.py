@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from strobe.dataclass import dataclass, field
-from strobe.model import CALL_EVENTS, EventFilter, Loss
+from strobe.model import RECORDED_EVENTS, EventFilter, Loss
 from strobe.timeline.coverage import Coverage, Window, coverage_of, window_of
 from strobe.timeline.host_absence import host_absence, is_asked, is_narrowed, listed
 from strobe.timeline.reader import SessionReader
@@ -47,7 +47,7 @@ class _Findings:
 def absence_of(reader: SessionReader, wanted: EventFilter, selection: Selection, loss: Loss, moment: int) -> str:
     """What is known about the absence of events that the filter selects. `moment`: ticks of the question; all that was
     recorded up to then has been looked at."""
-    if wanted.event_type is not None and wanted.event_type not in CALL_EVENTS:
+    if wanted.event_type is not None and wanted.event_type not in RECORDED_EVENTS:
         if loss.unwritten:
             return f"Nothing can be said of that yet: {_unwritten(loss)}."
         return host_absence(reader, wanted, selection)
@@ -94,6 +94,8 @@ def _findings(
 
 
 def _verdict(wanted: EventFilter, found: _Findings, counts: _Counts) -> str:
+    if wanted.event_type == "probe" and not found.doubts:
+        return "No probe was reached." if counts.calls == 0 else "It did not happen where the probes are."
     if found.doubts:
         return "This does not prove that it did not happen."
     asks_for_calls = not is_narrowed(wanted) and wanted.event_type != "function_exit"

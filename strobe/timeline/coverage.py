@@ -75,7 +75,11 @@ def coverage_of(reader: SessionReader, selection: Selection, window: Window) -> 
     """A function of a library need not be recorded while that was not in the process."""
     spans = reader.store.hook_spans(reader.session_id)
     named = selection.functions
-    found = Coverage(sorted(spans if named is None else spans.keys() & set(named)), len(spans))
+    hooked = sorted(spans if named is None else spans.keys() & set(named))
+    probes = {item for item in spans if (symbol := reader.functions().get(item)) is not None and symbol.is_probe}
+    # where both are asked for, what is said is said of functions
+    functions = [item for item in hooked if item not in probes]
+    found = Coverage(functions or hooked, len(spans) - len(probes))
     loads: dict[str, list[Span]] = {}
     for load in reader.store.loads(reader.session_id):
         loads.setdefault(load.module, []).append((load.from_ticks, load.to_ticks))
@@ -111,7 +115,9 @@ def _instances(functions: dict[int, FunctionSymbol], ids: Sequence[int]) -> dict
     found: dict[object, list[int]] = {}
     for function_id in ids:
         symbol = functions.get(function_id)
-        found.setdefault(function_id if symbol is None else (symbol.module, symbol.address), []).append(function_id)
+        probe = "" if symbol is None or not symbol.is_probe else symbol.name
+        place = function_id if symbol is None else (symbol.module, symbol.address, probe)
+        found.setdefault(place, []).append(function_id)
     return found
 
 

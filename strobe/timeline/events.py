@@ -58,6 +58,22 @@ class EventDecoder:
         name_at = self._names.at(self._reader.segment.ticks_of(number))
         words, is_enter, has_more = words_of(blob or b""), kind == _abi.RECORD_ENTER, bool(flags & HAS_MORE)
         arguments, value, extras = _values(symbol, words, is_enter, has_more, name_at)
+        if symbol is not None and symbol.is_probe:
+            return Event(
+                id=event_id(session_id, number),
+                timestamp_ns=timestamp_ns,
+                event_type="probe",
+                thread_id=tid,
+                thread_name=thread.name,
+                pid=thread.pid,
+                function=symbol.raw_name,
+                source_file=symbol.source_file,
+                line=symbol.line,
+                depth=depth,
+                parent_event_id=None if parent is None else event_id(session_id, parent),
+                label=symbol.name,
+                extras=extras,
+            )
         return Event(
             id=event_id(session_id, number),
             timestamp_ns=timestamp_ns,

@@ -11,7 +11,18 @@ from strobe import _core
 from strobe.dataclass import replace
 from strobe.errors import StrobeError, failure
 from strobe.limits import SQL_SECONDS
-from strobe.model import Event, EventFilter, EventPage, EventType, FunctionLoss, GroupBy, Loss, Totals
+from strobe.model import (
+    Event,
+    EventFilter,
+    EventPage,
+    EventType,
+    FunctionLoss,
+    FunctionSymbol,
+    GroupBy,
+    Loss,
+    ProbeTotals,
+    Totals,
+)
 from strobe.timeline import sql
 from strobe.timeline.absence import absence_of, doubts_of
 from strobe.timeline.events import first_events, page_of
@@ -19,7 +30,7 @@ from strobe.timeline.moments import NUMBER_MAX, event_id, host_number
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.selection import Selection, check_page, select
 from strobe.timeline.store import Store
-from strobe.timeline.totals import function_losses, totals_of
+from strobe.timeline.totals import function_losses, probe_totals, totals_of
 
 # A thread may be interrupted between reading the clock and publishing its record. Who pages by cursor would never see
 # such a record once later ones were given out, so these reads end at the moment they were asked for, or at that of the
@@ -193,6 +204,10 @@ class Timeline:
         """How many went on recording."""
         return self._reader.segment.forked_children
 
+    def probe_totals(self) -> list[ProbeTotals]:
+        """As totals.probe_totals."""
+        return probe_totals(self._reader)
+
     def function_losses(self) -> list[FunctionLoss]:
         """Per function what is missing of its enters: kept = calls - evicted - sampled_out - lost."""
         return function_losses(self._reader)
@@ -254,7 +269,7 @@ class Timeline:
         """Names of the functions whose calls are, or were, recorded."""
         functions = self._reader.functions()
         spans = self._reader.store.hook_spans(self._reader.session_id)
-        return list(dict.fromkeys(functions[item].name for item in spans if item in functions))
+        return list(dict.fromkeys(functions[item].name for item in spans if _is_function(functions.get(item))))
 
     def sql(self, statement: str, timeout_s: float = SQL_SECONDS) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of a read-only statement over the view `events`. Raises as sql.run."""
@@ -285,6 +300,10 @@ class Timeline:
 
     def _pids(self) -> list[int]:
         return sorted({thread.pid for thread in self._reader.threads().values()} | {self._reader.record().pid} - {0})
+
+
+def _is_function(symbol: FunctionSymbol | None) -> bool:
+    return symbol is not None and not symbol.is_probe
 
 
 def _check_type(wanted: EventFilter) -> None:

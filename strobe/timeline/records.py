@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from strobe.dataclass import dataclass, field
-from strobe.model import SessionStatus, SessionSummary, Watch
+from strobe.model import Probe, SessionStatus, SessionSummary, Watch
 from strobe.timeline.owners import Owner, is_alive
 
 
@@ -77,6 +77,7 @@ class StagedTraces:
     watches: tuple[Watch, ...] = ()
     depth: int | None = None
     conditions: dict[str, str] = field(default_factory=dict)
+    probes: tuple[Probe, ...] = ()
 
 
 def session_record(row: Sequence[object]) -> SessionRecord:

@@ -109,7 +109,12 @@ insert into claimed select '', coalesce(max(key), 0) from sessions;
 _NAMESPACES = "alter table sessions add column owner_namespace integer not null default 0"
 # JSON object: patterns that have a condition, with it
 _CONDITIONS = "alter table staged_traces add column conditions text not null default '{}'"
-_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS, _LOADS, _CLAIMED, _NAMESPACES, _CONDITIONS)
+# functions: of a probed instruction, see FunctionSymbol; what is staged: JSON list
+_PROBES = """
+alter table functions add column is_probe integer not null default 0;
+alter table staged_traces add column probes text not null default '[]';
+"""
+_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS, _LOADS, _CLAIMED, _NAMESPACES, _CONDITIONS, _PROBES)
 
 
 _OTHER_FOLDER = "or set STROBE_HOME to another folder."

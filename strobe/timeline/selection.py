@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from strobe import _abi
 from strobe.dataclass import dataclass, field, replace
 from strobe.errors import failure, field_name
-from strobe.model import CALL_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, TextMatch, ValueKind
+from strobe.model import RECORDED_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, TextMatch, ValueKind
 from strobe.symbols.select.linear_regex import LinearRegex, RegexError
 from strobe.timeline.decode.call_values import decode_return, is_what_is_asked, words_of
 from strobe.timeline.decode.captured import encode, is_in_a_word, is_nullable, type_mask
@@ -17,7 +17,7 @@ from strobe.timeline.reader import SessionReader
 
 LIMIT_MAX = 10_000  # of the layer; the tools allow 500, the Python API pages by this
 _SHOWN_LETTERS = 100
-_KINDS = {"function_enter": 1, "function_exit": 2}
+_KINDS = {"function_enter": 1, "function_exit": 2, "probe": 1}
 
 
 @dataclass(slots=True)
@@ -73,12 +73,12 @@ def select(reader: SessionReader, wanted: EventFilter, until_number: int | None 
     found.from_ns = _moment(reader, "timeFrom", wanted.time_from)
     found.to_ns = _moment(reader, "timeTo", wanted.time_to)
     found.by_totals = not (_has_times(wanted) or wanted.return_value or wanted.min_duration_ns)
-    if (wanted.event_type is None or wanted.event_type in CALL_EVENTS) and wanted.text is None:
+    if (wanted.event_type is None or wanted.event_type in RECORDED_EVENTS) and wanted.text is None:
         found.calls = _call_conditions(reader, wanted, found, until_number)
         found.passes = _value_test(reader, wanted.return_value, found.functions)
     only_calls = wanted.function or wanted.source_file or wanted.return_value or wanted.min_duration_ns is not None
     only_calls = only_calls or wanted.function_ids is not None
-    if wanted.event_type not in CALL_EVENTS and not only_calls:
+    if wanted.event_type not in RECORDED_EVENTS and not only_calls:
         found.hosts = _host_conditions(reader, wanted, found, until_number)
     return found
 
@@ -86,13 +86,13 @@ def select(reader: SessionReader, wanted: EventFilter, until_number: int | None 
 def _check_possible(wanted: EventFilter) -> None:
     """Raises `bad_value` for what no event of a call can be: that there is none would not say that nothing happened. Of
     the host's events `host_absence` says so."""
-    if wanted.event_type != "function_enter":
+    if wanted.event_type not in ("function_enter", "probe"):
         return
     for name, value in (("returnValue", wanted.return_value), ("minDurationNs", wanted.min_duration_ns)):
         if value is not None:
             reason = f"it goes together with {field_name(name)}, and only the exit of a call has one"
             valid = "function_exit, or no type of event"
-            raise failure("bad_value", field="eventType", value="'function_enter'", reason=reason, valid=valid)
+            raise failure("bad_value", field="eventType", value=f"'{wanted.event_type}'", reason=reason, valid=valid)
 
 
 def id_blob(ids: Iterable[int]) -> bytes:
@@ -180,7 +180,24 @@ def number_bounds(reader: SessionReader, wanted: EventFilter, until: int | None)
     return low, high
 
 
+def without_probes(reader: SessionReader, functions: list[int] | None) -> list[int] | None:
+    """Ids of functions alone; None for all there are."""
+    known = reader.functions()
+    probes = {function_id for function_id, symbol in known.items() if symbol.is_probe}
+    if not probes:
+        return functions
+    return [item for item in (known if functions is None else functions) if item not in probes]
+
+
 def _functions(reader: SessionReader, wanted: EventFilter) -> list[int] | None:
+    named = _named(reader, wanted)
+    if wanted.event_type == "probe":
+        probes = [function_id for function_id, symbol in reader.functions().items() if symbol.is_probe]
+        return probes if named is None else [item for item in probes if item in named]
+    return named if wanted.event_type is None else without_probes(reader, named)
+
+
+def _named(reader: SessionReader, wanted: EventFilter) -> list[int] | None:
     if wanted.function is None and wanted.source_file is None:
         return None if wanted.function_ids is None else sorted(wanted.function_ids)
     by_name = text_test("function", wanted.function)
@@ -188,7 +205,7 @@ def _functions(reader: SessionReader, wanted: EventFilter) -> list[int] | None:
     return [
         function_id
         for function_id, symbol in reader.functions().items()
-        if by_name(symbol.name)
+        if (by_name(symbol.name) or (symbol.is_probe and by_name(symbol.raw_name)))
         and (wanted.source_file is None or by_file(symbol.source_file or ""))
         and (wanted.function_ids is None or function_id in wanted.function_ids)
     ]

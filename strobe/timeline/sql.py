@@ -38,20 +38,20 @@ _VIEW = """
 create temp view events as
 select {id} || c.number as id, {session} as session_id, c.timestamp_ns as timestamp_ns, c.tid as thread_id,
     coalesce(t.name, '') as thread_name, coalesce(t.pid, {pid}) as pid,
-    iif(c.kind = 1, 'function_enter', 'function_exit') as event_type,
-    f.name as function, f.raw_name as function_raw, f.source_file as source_file, f.line as line, c.depth as depth,
+    iif(f.is_probe, 'probe', iif(c.kind = 1, 'function_enter', 'function_exit')) as event_type,
+    iif(f.is_probe, f.raw_name, f.name) as function, iif(f.is_probe, null, f.raw_name) as function_raw, f.source_file as source_file, f.line as line, c.depth as depth,
     {id} || c.parent_number as parent_event_id,
     strobe_arguments(c.function_id, c.kind, c.arguments, c.flags, c.number) as arguments,
     strobe_return(c.function_id, c.kind, c.arguments, c.flags, c.number) as return_value,
     c.duration_ns as duration_ns,
-    c.flags & 1 as sampled, null as text, c.number as number
+    c.flags & 1 as sampled, null as text, iif(f.is_probe, f.name, null) as label, c.number as number
 from strobe_calls({path}) c
     left join temp.function f on f.function_id = +c.function_id
     left join temp.thread t on t.thread_index = +c.thread_index
 union all
 select {id} || number, {session}, cast(strobe_time(number) as integer), thread_id, coalesce(thread_name, ''),
-    coalesce(pid, 0), coalesce(event_type, ''), cast(null as blob), cast(null as blob), cast(null as blob),
-    cast(null as blob), cast(null as integer), null, null, null, cast(null as integer), 0, strobe_text(text), number
+    coalesce(pid, 0), coalesce(event_type, ''), coalesce(null, null), coalesce(null, null), cast(null as blob),
+    cast(null as blob), cast(null as integer), null, null, null, cast(null as integer), 0, strobe_text(text), coalesce(null, null), number
 from main.host_events where session = {key}
 """
 
@@ -113,12 +113,15 @@ def _authorize(action: int, first: str | None, second: str | None, *where: objec
 def _create_view(connection: apsw.Connection, reader: SessionReader) -> None:
     functions = reader.functions()
     connection.execute(
-        "create temp table function(function_id integer primary key, name, raw_name, source_file, line);"
+        "create temp table function(function_id integer primary key, name, raw_name, source_file, line, is_probe);"
         "create temp table thread(thread_index integer primary key, name, pid)"
     )
-    rows = [(key, item.name, item.raw_name, item.source_file, item.line) for key, item in functions.items()]
+    rows = [
+        (key, item.name, item.raw_name, item.source_file, item.line, int(item.is_probe))
+        for key, item in functions.items()
+    ]
     with connection:
-        connection.executemany("insert into temp.function values (?,?,?,?,?)", rows)
+        connection.executemany("insert into temp.function values (?,?,?,?,?,?)", rows)
         threads = [(item.index, item.name, item.pid) for item in reader.threads().values()]
         connection.executemany("insert into temp.thread values (?,?,?)", threads)
 

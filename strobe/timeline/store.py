@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from strobe import config
 from strobe.errors import StrobeError, command_names, failure
-from strobe.model import FunctionSymbol, LoadedModule, Watch
+from strobe.model import FunctionSymbol, LoadedModule, Probe, Watch
 from strobe.timeline.decode import symbol_json
 from strobe.timeline.host_events import HostEvent, HostEventQueue, insert_event
 from strobe.timeline.owners import Owner, OwnerLock, this_process
@@ -253,7 +253,7 @@ class Store:
         """Adds or replaces functions by their id, in one transaction."""
         key = self.get_session(session_id).key
         rows = [_function_row(key, function_id, symbol) for function_id, symbol in functions.items()]
-        self._write_many("insert or replace into functions values (?,?,?,?,?,?,?,?,?,?,?,?)", rows)
+        self._write_many("insert or replace into functions values (?,?,?,?,?,?,?,?,?,?,?,?,?)", rows)
 
     def functions(self, session_id: str) -> dict[int, FunctionSymbol]:
         """By function id, all that were ever hooked in a session."""
@@ -320,22 +320,24 @@ class Store:
 
     def stage(self, project_root: str, staged: StagedTraces) -> None:
         """Replaces what is staged for a project root; nothing is kept of an empty one."""
-        if not staged.patterns and not staged.watches:
+        if not staged.patterns and not staged.watches and not staged.probes:
             self._write("delete from staged_traces where project_root = ?", (project_root,))
             return
         watches = json.dumps([asdict(watch) for watch in staged.watches])
         conditions = json.dumps(staged.conditions)
-        row = (project_root, json.dumps(staged.patterns), staged.sampling, watches, staged.depth, conditions)
-        self._write("insert or replace into staged_traces values (?,?,?,?,?,?)", row)
+        probes = json.dumps([asdict(probe) for probe in staged.probes])
+        row = (project_root, json.dumps(staged.patterns), staged.sampling, watches, staged.depth, conditions, probes)
+        self._write("insert or replace into staged_traces values (?,?,?,?,?,?,?)", row)
 
     def staged(self, project_root: str) -> StagedTraces | None:
         """What is staged for the next launch of a project; None where nothing is."""
-        columns = "patterns, sampling, watches, depth, conditions"
+        columns = "patterns, sampling, watches, depth, conditions, probes"
         for row in self._read(f"select {columns} from staged_traces where project_root = ?", (project_root,)):
             watches = tuple(Watch(**(item | {"on": tuple(item["on"])})) for item in json.loads(str(row[2])))
             depth = None if row[3] is None else int(str(row[3]))
             patterns, conditions = tuple(json.loads(str(row[0]))), json.loads(str(row[4]))
-            return StagedTraces(patterns, str(row[1]), watches, depth, conditions)
+            probes = tuple(Probe(**(item | {"show": tuple(item["show"])})) for item in json.loads(str(row[5])))
+            return StagedTraces(patterns, str(row[1]), watches, depth, conditions, probes)
         return None
 
     # --- access
@@ -410,11 +412,11 @@ def _function_row(key: int, function_id: int, symbol: FunctionSymbol) -> tuple[o
         symbol_json.dump_parameters(symbol.parameters),
         symbol_json.dump_returns(symbol.returns, symbol.return_captures),
     )
-    return (key, function_id, symbol.name, symbol.raw_name, *place, *signature)
+    return (key, function_id, symbol.name, symbol.raw_name, *place, *signature, int(symbol.is_probe))
 
 
 def _symbol(row: Sequence[object]) -> FunctionSymbol:
-    name, raw_name, source_file, line, module, address, size, exported, parameters, result = row[2:]
+    name, raw_name, source_file, line, module, address, size, exported, parameters, result, is_probe = row[2:]
     returns, return_captures = symbol_json.load_returns(None if result is None else str(result))
     return FunctionSymbol(
         name=str(name),
@@ -428,4 +430,5 @@ def _symbol(row: Sequence[object]) -> FunctionSymbol:
         returns=returns,
         return_captures=return_captures,
         exported=bool(exported),
+        is_probe=bool(is_probe),
     )

@@ -15,10 +15,10 @@ from typing import Any
 
 from strobe.dataclass import replace
 from strobe.errors import failure
-from strobe.model import CALL_EVENTS, EventFilter, FunctionLoss, FunctionSymbol, GroupBy, Totals
+from strobe.model import CALL_EVENTS, EventFilter, FunctionLoss, FunctionSymbol, GroupBy, ProbeTotals, Totals
 from strobe.timeline.events import count_by_function
 from strobe.timeline.reader import SessionReader, Thread
-from strobe.timeline.selection import Conditions, Selection, id_blob, select
+from strobe.timeline.selection import Conditions, Selection, id_blob, select, without_probes
 
 NO_SOURCE_FILE = "(unknown)"
 
@@ -44,7 +44,11 @@ def totals_of(reader: SessionReader, wanted: EventFilter, group_by: GroupBy) -> 
             reason="totals are of calls",
             valid=valid,
         )
-    selection = select(reader, replace(wanted, event_type=None))
+    chosen = without_probes(reader, None)
+    if chosen is not None and wanted.function_ids is not None:
+        chosen = [item for item in chosen if item in wanted.function_ids]
+    wanted_ids = wanted.function_ids if chosen is None else frozenset(chosen)
+    selection = select(reader, replace(wanted, event_type=None, function_ids=wanted_ids))
     if selection.passes is not None:
         reason = "some of these functions return text or structs, which are compared one by one and not added up"
         valid = "totals of functions that return numbers, or the events themselves"
@@ -81,6 +85,22 @@ def function_losses(reader: SessionReader) -> list[FunctionLoss]:
         # what is missing while nothing was evicted is being written at this moment
         found.append(FunctionLoss(name, calls, max(0, missing) if evicting else 0, sampled_out, lost, unheld))
     return sorted(found, key=lambda item: (-item.calls, item.function))
+
+
+def probe_totals(reader: SessionReader) -> list[ProbeTotals]:
+    """Of each probe, by its label, all places of it together; in the order in which they were added."""
+    probes = {function_id: symbol.name for function_id, symbol in reader.functions().items() if symbol.is_probe}
+    if not probes:
+        return []
+    counts = {label: [0, 0, 0] for label in probes.values()}
+    statement = (
+        "select function_id, calls, unheld_enters, undecided from strobe_totals where path = ? and functions = ?"
+    )
+    for function_id, *numbers in reader.rows(statement, (reader.path(), id_blob(probes))):
+        own = counts[probes[int(str(function_id))]]
+        for place, number in enumerate(numbers):
+            own[place] += int(str(number))
+    return [ProbeTotals(label, hits, hits - unheld, lacking) for label, (hits, unheld, lacking) in counts.items()]
 
 
 def _name(symbol: FunctionSymbol | None, function_id: int) -> str:

@@ -1,0 +1,66 @@
+"""Expressions and conditions of probes as recipes, with what names mean at one instruction."""
+
+from __future__ import annotations
+
+import json
+
+from strobe.dataclass import dataclass
+from strobe.errors import StrobeError, failure
+from strobe.expressions import ExpressionError
+from strobe.model import Probe
+from strobe.session.extras import ProbeValue
+from strobe.session.watches import MAX_BYTES, read_steps, shape_at
+from strobe.symbols.objects.damage import UNREADABLE
+from strobe.values.conditions import Condition, condition
+from strobe.values.decode import stored
+from strobe.values.lookup.address_scope import AddressScope
+from strobe.values.lookup.expression import parse
+from strobe.values.lookup.places import place_of
+from strobe.values.lookup.scope import Scope
+
+_FAILURES: tuple[type[Exception], ...] = (StrobeError, ExpressionError, *UNREADABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """What is recorded at one place of a probe."""
+
+    values: tuple[ProbeValue, ...]
+    condition: Condition | None
+
+
+def compiled(probe: Probe, scope: Scope, names: AddressScope) -> Compiled | str:
+    """Or why it cannot be: what means nothing there."""
+    text = ""
+    try:
+        where = None
+        if probe.where is not None:
+            text = probe.where
+            where = condition(text, scope, names)
+        values = []
+        for text in probe.show:
+            values.append(_value(text, scope, names))
+    except _FAILURES as error:
+        return f"'{text}': {_reason(text, error)}"
+    return Compiled(tuple(values), where)
+
+
+def _value(text: str, scope: Scope, names: AddressScope) -> ProbeValue:
+    place = place_of(parse(text), scope, call=names)
+    shape = shape_at(place, scope)
+    if shape.size > MAX_BYTES:
+        reason = f"it has {shape.size} bytes, and {MAX_BYTES} are recorded"
+        raise failure("watch_failed", what=text, reason=reason, hint="Show a part of it.")
+    code, size, items = read_steps(place, shape)
+    pointers = {str(step): said for step, said in (place.dereferenced | place.refused).items()}
+    described = {"label": text, "shape": json.loads(stored.dump(shape)), "text": text, "pointers": pointers}
+    return ProbeValue(code, size, items, json.dumps(described), names.needs(place.recipe))
+
+
+def _reason(text: str, error: Exception) -> str:
+    if isinstance(error, ExpressionError):
+        hint = f" (valid: {error.hint})" if error.hint else ""
+        return f"{error.reason}, at '{error.near(text)}'{hint}"
+    if isinstance(error, StrobeError):
+        return error.sentences.rstrip(".")
+    return f"its debug information is damaged: {error or type(error).__name__}"

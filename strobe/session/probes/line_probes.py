@@ -1,0 +1,306 @@
+"""The probes of one running session: which there are, at which instructions, and what is recorded there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from typing import TYPE_CHECKING
+
+from strobe import _abi
+from strobe._abi import Refusal
+from strobe.capture.places import PlaceSpec
+from strobe.capture.probes import Plan
+from strobe.capture.refusals import SENTENCES
+from strobe.capture.target import Target
+from strobe.dataclass import dataclass, field, replace
+from strobe.errors import StrobeError, failure
+from strobe.limits import PROBES
+from strobe.model import FunctionSymbol, LoadedModule, Probe, ProbeAnswer, ProbePlace
+from strobe.session.hooks import Hooks
+from strobe.session.modules import TracedModule
+from strobe.session.probes.captures import Compiled, compiled
+from strobe.symbols import SymbolResolver, select
+from strobe.symbols.objects.damage import UNREADABLE
+from strobe.symbols.select.hooking import is_system_runtime
+from strobe.symbols.select.line_places import LinePlace, SourceRange, line_places, parsed_lines
+from strobe.symbols.select.patterns import parse_all
+from strobe.timeline.store import Store
+from strobe.values.lookup.address_scope import AddressScope, scope_of_address, scope_of_line
+
+if TYPE_CHECKING:
+    from strobe.values.lookup.scope import Module, Scope
+
+_C_LIBRARY = re.compile(r"/(ld|libc|libpthread|librt|libanl)[-.][^/]*$")
+_ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+\Z")
+_AT_RETURN = re.compile(r":return\Z")
+_ENDBR64 = b"\xf3\x0f\x1e\xfa"  # stays where it is: indirect calls look for it
+_ENABLED = _abi.PLAN_ENABLED | _abi.PLAN_PLACE
+_NO_LAYOUT = bytes(3)
+_MOST_PLACES = 1000  # of one probe
+
+
+@dataclass(slots=True)
+class _Installed:
+    """One place of a probe, in one loaded module. `plan`: what it records; None where nothing could be made of it."""
+
+    base: int
+    place: ProbePlace
+    function_id: int = 0
+    plan: Plan | None = None
+
+
+@dataclass(slots=True)
+class _Active:
+    """`bases`: of modules that have been looked through. `missing`: why no module has had a place of it so far."""
+
+    probe: Probe
+    bases: set[int] = field(default_factory=set)
+    places: list[_Installed] = field(default_factory=list)
+    missing: StrobeError | None = None
+
+
+class LineProbes:
+    """Not for several threads at once: the session calls it under its lock."""
+
+    def __init__(
+        self,
+        store: Store,
+        session_id: str,
+        target: Target,
+        hooks: Hooks,
+        resolver: SymbolResolver,
+        now_ticks: Callable[[], int],
+    ) -> None:
+        self._store = store
+        self._session_id = session_id
+        self._target = target
+        self._hooks = hooks
+        self._resolver = resolver
+        self._now_ticks = now_ticks
+        self._active: dict[str, _Active] = {}
+
+    @property
+    def answers(self) -> list[ProbeAnswer]:
+        """Of all that are active, in the order in which they were added."""
+        return [
+            ProbeAnswer(one.probe, tuple(installed.place for installed in one.places)) for one in self._active.values()
+        ]
+
+    def add(
+        self,
+        probe: Probe,
+        modules: Sequence[LoadedModule],
+        scope: Callable[[], AbstractContextManager[Scope]],
+        project_root: str | None,
+        *,
+        anyway: bool,
+    ) -> list[str]:
+        """Places it wherever it means something; one of the same label is replaced. `anyway`: also where it does not
+        yet, as a library that is loaded later may have it. Gives what else is to be said.
+
+        Raises probe_failed, no_code_at_line, unknown_source_file, too_many_probes, bad_value.
+        """
+        if probe.name not in self._active and len(self._active) >= PROBES:
+            raise failure("too_many_probes", count=len(self._active), limit=PROBES)
+        if _AT_RETURN.search(probe.at):
+            hint = "Trace the function with watches of $return and $entry, or where: what it returned is there."
+            raise failure("probe_failed", what=probe.name, reason="a return is no place of a probe", hint=hint)
+        one = _Active(probe)
+        self._find(one, modules, scope, project_root)
+        if not one.places and not anyway:
+            raise one.missing or failure("probe_failed", what=probe.name, reason="nothing is there", hint="")
+        placed = [installed for installed in one.places if installed.plan is not None]
+        if one.places and not placed:
+            raise failure("probe_failed", what=probe.name, reason=one.places[0].place.problem, hint="")
+        self.remove(probe.name)
+        self._active[probe.name] = one
+        return [] if one.places else [f"Probe '{probe.name}' has no place so far: {_said(one.missing)}"]
+
+    def remove(self, label: str) -> bool:
+        """Whether there was one."""
+        one = self._active.pop(label, None)
+        if one is None:
+            return False
+        plans = {item.function_id: item.plan.disabled() for item in one.places if item.plan is not None}
+        if plans:
+            now = self._now_ticks()
+            self._target.places.change(plans)
+            self._store.close_spans(self._session_id, list(plans), now)
+        return True
+
+    def apply(
+        self,
+        modules: Sequence[LoadedModule],
+        scope: Callable[[], AbstractContextManager[Scope]],
+        project_root: str | None,
+    ) -> None:
+        """Places what there are to have been added before in modules that have come since."""
+        for one in self._active.values():
+            with suppress(StrobeError):
+                self._find(one, modules, scope, project_root)
+
+    def forget(self, module: LoadedModule, gone_ticks: int) -> None:
+        """A library was unloaded; where it is loaded again its lines are probed anew."""
+        for one in self._active.values():
+            gone = [item.function_id for item in one.places if item.base == module.base and item.plan is not None]
+            one.places = [item for item in one.places if item.base != module.base]
+            one.bases.discard(module.base)
+            self._store.close_spans(self._session_id, gone, gone_ticks)
+
+    def warnings(self) -> list[str]:
+        """Places where nothing is recorded, and why."""
+        return [
+            f"Probe '{one.probe.name}' records nothing in {item.place.function}: {item.place.problem}."
+            for one in self._active.values()
+            for item in one.places
+            if item.place.problem
+        ]
+
+    def _find(
+        self,
+        one: _Active,
+        modules: Sequence[LoadedModule],
+        scope: Callable[[], AbstractContextManager[Scope]],
+        project_root: str | None,
+    ) -> None:
+        """In modules that have not been looked through."""
+        lines = parsed_lines(one.probe.at)
+        new = [module for module in modules if module.base not in one.bases]
+        if lines is None:  # patterns do not mean what the system brings along
+            new = [module for index, module in enumerate(new) if index == 0 or not is_system_runtime(module.path)]
+        for module in self._hooks.modules.of(new):
+            one.bases.add(module.module.base)
+            try:
+                found = self._places(one.probe, lines, module, project_root)
+            except StrobeError as error:
+                if one.missing is None:  # what the program itself says
+                    one.missing = error
+                continue
+            except UNREADABLE as error:
+                one.missing = one.missing or failure(
+                    "probe_failed", what=one.probe.name, reason=f"debug information is damaged: {error}", hint=""
+                )
+                continue
+            if found:
+                with scope() as names:
+                    one.places += self._install(one.probe, module, found[:_MOST_PLACES], names)
+
+    def _places(
+        self, probe: Probe, lines: SourceRange | None, module: TracedModule, project_root: str | None
+    ) -> list[LinePlace]:
+        """Raises no_code_at_line and the like where the module has none."""
+        if lines is not None:
+            details = self._resolver.details(module.symbols.path)
+            if details is None:
+                raise failure("no_debug_information", path=module.symbols.path, hint="Build it with -g.")
+            return line_places(lines, module.symbols, details)
+        if _ADDRESS.match(probe.at):
+            return self._at_address(int(probe.at, 16), module)
+        selection = select(parse_all([probe.at], project_root), [module.symbols])
+        if selection.functions:
+            return [_entry(function) for function in selection.functions]
+        near = selection.nearest.get(probe.at, [])
+        hint = f"Nearest names: {', '.join(near)}." if near else ""
+        raise failure("probe_failed", what=probe.name, reason="no function matches", hint=hint)
+
+    def _at_address(self, address: int, module: TracedModule) -> list[LinePlace]:
+        if not module.module.base <= address < module.module.base + module.module.size:
+            raise failure("probe_failed", what=hex(address), reason="no function lies there", hint="")
+        link = address - module.module.base + module.symbols.link_base
+        function = module.symbols.function_at(link)
+        if function is None:
+            raise failure("probe_failed", what=hex(address), reason="no function lies there", hint="")
+        return [replace(_entry(function), address=link)]
+
+    def _install(
+        self, probe: Probe, module: TracedModule, found: Sequence[LinePlace], scope: Scope
+    ) -> list[_Installed]:
+        own = next((one for one in scope.modules() if one.base == module.module.base), None)
+        made = [(place, self._compiled(probe, place, own, scope)) for place in found]
+        good = [(place, what) for place, what in made if isinstance(what, Compiled)]
+        numbered = self._numbered(probe, module, [place for place, _ in good])
+        specs, installed = [], []
+        ids = iter(numbered)
+        codes = iter(self._codes(module, [place for place, _ in good]))
+        for place, what in made:
+            shown = ProbePlace(
+                place.function.name,
+                place.file or None,
+                place.line or None,
+                module.address(place.address),
+                place.inlined,
+            )
+            one = _Installed(module.module.base, shown)
+            installed.append(one)
+            if isinstance(what, str):
+                one.place = replace(shown, problem=what)
+                continue
+            code, number = next(codes), next(ids, 0)
+            if not number:
+                one.place = replace(shown, problem=SENTENCES[Refusal.NO_NUMBER])
+                continue
+            one.function_id, one.plan = number, self._plan(what)
+            skip = len(_ENDBR64) if code.startswith(_ENDBR64) else 0
+            address = module.address(place.address) + skip
+            in_c_library = _C_LIBRARY.search(module.module.path) is not None
+            specs.append(PlaceSpec(number, address, one.plan, code[skip:], in_c_library))
+        answers = self._target.places.install(specs)
+        for one, answer in zip((item for item in installed if item.plan is not None), answers, strict=True):
+            if answer:
+                one.place, one.plan = replace(one.place, problem=SENTENCES[answer]), None
+        self._store.open_spans(
+            self._session_id, [one.function_id for one in installed if one.plan is not None], self._now_ticks()
+        )
+        return installed
+
+    def _compiled(self, probe: Probe, place: LinePlace, module: Module | None, scope: Scope) -> Compiled | str:
+        if module is None:
+            return "its module is not known"
+        given = self._resolver.call_values([place.function])[0]
+        names: AddressScope
+        if place.file:
+            names = scope_of_line(place, module, given)
+        else:
+            names = scope_of_address(place.address, module, given)
+        return compiled(probe, scope, names)
+
+    def _plan(self, what: Compiled) -> Plan:
+        number = self._hooks.extras.set_of_probe(what.values, what.condition)
+        return Plan(_ENABLED | (_abi.PLAN_EXTRAS if number else 0), _NO_LAYOUT, number)
+
+    def _numbered(self, probe: Probe, module: TracedModule, places: Sequence[LinePlace]) -> list[int]:
+        """Their numbers, and the store knows what these are; fewer where there are no more."""
+        symbols = [
+            FunctionSymbol(
+                name=probe.name,
+                raw_name=place.function.name,
+                module=module.symbols.path,
+                address=place.address,
+                size=0,
+                source_file=place.file or place.function.source_file,
+                line=place.line or place.function.line,
+                is_probe=True,
+            )
+            for place in places
+        ]
+        numbers: Mapping[int, FunctionSymbol] = self._hooks.ids.take(module, symbols)
+        self._store.add_functions(self._session_id, numbers)
+        return list(numbers)
+
+    def _codes(self, module: TracedModule, places: Sequence[LinePlace]) -> Iterator[bytes]:
+        """What stands there in the file."""
+        wanted = [replace(place.function, address=place.address) for place in places]
+        try:
+            yield from module.entry_codes(wanted)
+        except (OSError, ValueError):
+            yield from [b""] * len(places)
+
+
+def _entry(function: FunctionSymbol) -> LinePlace:
+    """Where nothing of it has run: its parameters are where the caller has put them."""
+    return LinePlace(function.address, function, "", 0, True, (), 0)
+
+
+def _said(error: StrobeError | None) -> str:
+    return "nothing is there." if error is None else error.sentences
