@@ -8,10 +8,10 @@ from __future__ import annotations
 TYPE_CHECKING = False  # the name that type checkers take for true; importing typing costs 10 ms
 
 if TYPE_CHECKING:
-    from strobe.api import Call, ProgramSession, Watch, launch
+    from strobe.api import Call, Hit, Probe, ProgramSession, Watch, launch
     from strobe.errors import StrobeError
 
-__all__ = ["Call", "ProgramSession", "StrobeError", "Watch", "launch"]
+__all__ = ["Call", "Hit", "Probe", "ProgramSession", "StrobeError", "Watch", "launch"]
 __version__ = "0.1.0"
 
 

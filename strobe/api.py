@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from strobe.calls import Call, pair, pair_unlinked
-from strobe.dataclass import replace
+from strobe.dataclass import dataclass, replace
 from strobe.errors import StrobeError, failure
 from strobe.limits import READ_DEPTH, READ_TARGETS
 from strobe.model import (
@@ -31,6 +31,8 @@ from strobe.model import (
     GroupBy,
     LaunchSpec,
     Loss,
+    Probe,
+    ProbeTotals,
     Sampling,
     TextMatch,
     Totals,
@@ -45,7 +47,7 @@ from strobe.timeline.selection import text_test
 from strobe.values.reading import ReadTarget
 from strobe.values.write.writing import WriteTarget
 
-__all__ = ["Call", "Polling", "ProgramSession", "Sample", "Watch", "launch"]
+__all__ = ["Call", "Hit", "Polling", "Probe", "ProgramSession", "Sample", "Watch", "launch"]
 
 _PAGE = 10_000
 _LINKED_AT_ONCE = 20_000  # events: of more, the parents and children of some calls are looked for when asked for
@@ -65,6 +67,7 @@ def launch(
     watch: Sequence[str | Watch] = (),
     depth: int = 0,
     where: str | None = None,
+    probe: Sequence[str | Probe] = (),
     keep: bool = False,
     missing_ok: bool = False,
     home: str | os.PathLike[str] | None = None,
@@ -75,7 +78,8 @@ def launch(
     program, then end of file. `project_root` (default: `cwd`) says what @usercode is. `sampling` "off" keeps every
     event of hot functions. `watch`: variables that are read at each call and return, see `Call.watched`. `depth`, 0 to
     10: how many structs within each other are recorded of what arguments and results lead to. `where`: only calls are
-    recorded for which it holds when they begin ("cents < 0"); totals are those of all calls. `keep` leaves the
+    recorded for which it holds when they begin ("cents < 0"); totals are those of all calls. `probe`: what is recorded
+    at lines ("pool.cpp:42 if used > capacity : used"), see `hits`. `keep` leaves the
     session's data for `strobe query`. `missing_ok`: patterns of `trace` may match nothing, as those of a library
     that is loaded later do. `home` replaces STROBE_HOME.
 
@@ -83,7 +87,7 @@ def launch(
     Raises StrobeError when the program cannot be started, a pattern is not valid, or nothing of one can be recorded,
     with the nearest names; TypeError for a text in place of a list. No process is left then.
     """
-    for name, given in {"program": program, "trace": trace, "watch": watch}.items():
+    for name, given in {"program": program, "trace": trace, "watch": watch, "probe": probe}.items():
         _check_list(name, given)
     if not program:
         raise failure("bad_value", field="program", value="empty", reason="there is nothing to start", valid="a path")
@@ -95,12 +99,37 @@ def launch(
     try:
         watched = _watches(watch)
         session = manager.launch(
-            spec, trace, sampling, watch=watched, depth=depth, where=where, missing_ok=missing_ok, use_staged=False
+            spec,
+            trace,
+            sampling,
+            watch=watched,
+            depth=depth,
+            where=where,
+            probe=_probes(probe),
+            missing_ok=missing_ok,
+            probes_ok=missing_ok,
+            use_staged=False,
         )
         return ProgramSession(manager, session, keep, trace if missing_ok else ())
     except BaseException:
         manager.close()
         raise
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A thread came by a probe. `values`: what was shown there, by expression. `time_ns`: since session start."""
+
+    id: str
+    label: str
+    values: dict[str, Any]
+    time_ns: int
+    function: str
+    thread: str
+    thread_id: int
+    pid: int
+    source_file: str | None = None
+    line: int | None = None
 
 
 class ProgramSession:
@@ -192,20 +221,35 @@ class ProgramSession:
         unwatch: Sequence[str] = (),
         depth: int | None = None,
         where: str | None = None,
+        probe: Sequence[str | Probe] = (),
+        unprobe: Sequence[str] = (),
         missing_ok: bool = False,
     ) -> TraceAnswer:
-        """Adds and removes patterns and watches while it runs; says how many functions matched.
+        """Adds and removes patterns, probes and watches while it runs; says how many functions matched.
 
         `sampling`, `depth` None: as it was. `watch`: variables, or Watch of an address, an expression in JavaScript, or
-        only some functions. `unwatch`: their names. What is wrong with one of several is in the answer's warnings.
-        `where`: of the functions of `add`, only calls are recorded for which it holds ("cents < 0"); totals are of all.
-        `missing_ok`: patterns of `add` may match nothing. Else, where nothing of one can be recorded, raises
-        StrobeError with the nearest names; the others are active then. TypeError for a text in place of a list.
+        only some functions. `unwatch`: their names. `probe`, `unprobe`: probes, and labels of such. What is wrong with
+        one of several watches is in the answer's warnings. `where`: of the functions of `add`, only calls are recorded
+        for which it holds ("cents < 0"); totals are of all.
+        `missing_ok`: patterns of `add` may match nothing, and probes have no place. Else, where nothing of one can be
+        recorded, raises StrobeError with the nearest names; the others are active then. TypeError for a text in place
+        of a list.
         """
-        for name, given in {"add": add, "remove": remove, "watch": watch, "unwatch": unwatch}.items():
+        lists = {"add": add, "remove": remove, "watch": watch, "unwatch": unwatch, "probe": probe, "unprobe": unprobe}
+        for name, given in lists.items():
             _check_list(name, given)
-        watched = _watches(watch)
-        answer = self._session.trace(add, remove, sampling, watch=watched, unwatch=unwatch, depth=depth, where=where)
+        answer = self._session.trace(
+            add,
+            remove,
+            sampling,
+            watch=_watches(watch),
+            unwatch=unwatch,
+            depth=depth,
+            where=where,
+            probe=_probes(probe),
+            unprobe=unprobe,
+            anyway=missing_ok,
+        )
         wanted = {text.strip() for text in add}
         if missing_ok:
             self._may_miss |= wanted
@@ -232,6 +276,21 @@ class ProgramSession:
         if found and self._session.query(replace(_EVERYTHING, limit=1)).total_count <= _LINKED_AT_ONCE:
             self._link(found)
         return found
+
+    def hits(self, label: str | None = None) -> list[Hit]:
+        """Each time so far that a thread came by a probe and its condition held, in order. `label`: of one probe, which
+        is its place unless it was given another. Raises StrobeError where there is no probe of that label."""
+        known = [one.label for one in self._session.probe_totals()]
+        if label is not None and label not in known:
+            near = nearest_names(label, known) or known[:_SHOWN]
+            valid = ", ".join(near) or "none: there are no probes"
+            raise failure("bad_value", field="label", value=f"'{label}'", reason="no probe is called so", valid=valid)
+        events = self.events(EventFilter(event_type="probe"))
+        return [_hit(event) for event in events if label in (None, event.label)]
+
+    def probe_totals(self) -> list[ProbeTotals]:
+        """How often each probe was reached, and its condition held; exact, whatever was evicted."""
+        return self._session.probe_totals()
 
     def _link(self, calls: list[Call]) -> None:
         """Finds the parents and children of some calls, which may have been made by, or have made, any other."""
@@ -387,3 +446,26 @@ def _any_of(names: Sequence[str]) -> TextMatch:
     if len(names) == 1:
         return TextMatch(equals=names[0])
     return TextMatch(one_of=frozenset(names))
+
+
+def _hit(event: Event) -> Hit:
+    return Hit(
+        id=event.id,
+        label=event.label or "",
+        values=event.watch_values or {},
+        time_ns=event.timestamp_ns,
+        function=event.function or "?",
+        thread=event.thread_name,
+        thread_id=event.thread_id,
+        pid=event.pid,
+        source_file=event.source_file,
+        line=event.line,
+    )
+
+
+def _probes(given: Sequence[str | Probe]) -> list[Probe]:
+    """Raises VALIDATION_ERROR for a text that is none."""
+    from strobe.session.probes.text_form import probes_of
+
+    texts = iter(probes_of([one for one in given if isinstance(one, str)]))
+    return [next(texts) if isinstance(one, str) else one for one in given]

@@ -388,7 +388,8 @@ class Event:
     values: dict[str, Any] | None = None
     errors: dict[str, str] | None = None
     previous: dict[str, Any] | None = None
-    # of a call, by the watch's name, of a probe by the expression; `extras`: blocks of the record from which they are decoded
+    # of a call, by the watch's name, of a probe by the expression; `extras`: blocks of the record that they are decoded
+    # from
     watch_values: dict[str, Any] | None = None
     label: str | None = None  # of a probe, whose values are in `watch_values`, too
     extras: tuple[int, ...] = field(default=(), repr=False)

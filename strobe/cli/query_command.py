@@ -231,6 +231,9 @@ def _row(event: Event) -> tuple[str, ...]:
 def _what(event: Event) -> str:
     if event.event_type == "function_enter":
         return f"{event.function}({wording.arguments(event.arguments)}){wording.watches(event.watch_values)}"
+    if event.event_type == "probe":
+        values = ", ".join(f"{name}={wording.value(value)}" for name, value in (event.watch_values or {}).items())
+        return f"{event.label} in {event.function}  {values}".rstrip()
     if event.event_type == "function_exit":
         result = "" if event.return_value is None else f" = {wording.value(event.return_value)}"
         time = wording.duration(event.duration_ns or 0)

@@ -22,6 +22,7 @@ def runtime_answer(hooks: Hooks, warnings: list[str], event_limit: int) -> Trace
         status=_status(hooks),
         active_watches=hooks.extras.watches,
         unmatched={text: _nothing_of(hooks, text) for text in hooks.unmatched()},
+        probes=[] if hooks.probes is None else hooks.probes.answers,
     )
 
 
@@ -84,6 +85,8 @@ def going_on(record: SessionRecord) -> str | None:
 
 
 def _status(hooks: Hooks) -> str:
+    if not hooks.patterns and hooks.probes is not None and (count := hooks.probes.placed):
+        return f"Recording at {_count(count, 'place')} of probes; no patterns are active."
     if not hooks.patterns:
         return "No patterns are active: only output is recorded."
     empty = [text for text, found in hooks.selection.matches.items() if not found]

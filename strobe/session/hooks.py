@@ -5,15 +5,15 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Protocol
 
 from strobe._abi import Refusal
 from strobe.capture.probes import Plan, ProbeSpec, Returns, plan_of, recorded
 from strobe.capture.refusals import PASSING, SENTENCES
 from strobe.capture.target import Target
 from strobe.dataclass import dataclass
-from strobe.model import FunctionSymbol, LoadedModule, Sampling
+from strobe.model import FunctionSymbol, LoadedModule, Probe, ProbeAnswer, Sampling
 from strobe.session.callers import Callers
 from strobe.session.extras import Extras, Pending
 from strobe.session.function_ids import FunctionIds
@@ -26,6 +26,7 @@ from strobe.timeline.store import Store
 
 if TYPE_CHECKING:
     from strobe.symbols.calls.signature import CallValues, SignatureTypes
+    from strobe.values.lookup.scope import Scope
 
 _SHOWN = 5  # names in one warning
 _INLINED_NOTED = 5_000
@@ -43,6 +44,49 @@ class _Hook:
     generation: int  # of the extras
     returns: Returns
     is_known: bool = True  # False where the last change failed: the target may have made it, may not, or may yet
+
+
+class ProbedLines(Protocol):
+    """What else is recorded, at single instructions: probes/line_probes.py."""
+
+    @property
+    def answers(self) -> list[ProbeAnswer]:
+        """Of all probes."""
+
+    @property
+    def placed(self) -> int:
+        """How many places record."""
+
+    def add(
+        self,
+        probe: Probe,
+        modules: Sequence[LoadedModule],
+        scope: Callable[[], AbstractContextManager[Scope]],
+        project_root: str | None,
+        *,
+        anyway: bool,
+    ) -> list[str]:
+        """Places one; gives what else is to be said."""
+
+    def remove(self, label: str) -> bool:
+        """Whether there was one."""
+
+    def apply(
+        self,
+        modules: Sequence[LoadedModule],
+        scope: Callable[[], AbstractContextManager[Scope]],
+        project_root: str | None,
+    ) -> None:
+        """Libraries have come."""
+
+    def forget(self, module: LoadedModule, gone_ticks: int) -> None:
+        """A library was unloaded."""
+
+    def recorded(self) -> dict[int, FunctionSymbol]:
+        """What stands for the functions of placed ones, by their numbers."""
+
+    def warnings(self) -> list[str]:
+        """Where nothing is recorded, and why."""
 
 
 class Hooks:
@@ -78,6 +122,7 @@ class Hooks:
             self._send_extras,
             sees_vectors=target.setup.form == "native",
         )
+        self.probes: ProbedLines | None = None  # made when there is one
         self.patterns: dict[str, Pattern] = {}
         self.sampling: Sampling = "auto"
         self._own: list[ModuleSymbols] = []
@@ -136,11 +181,15 @@ class Hooks:
         self.modules.forget(module.base)
         self.ids.give_back_all(module.base)
         self.extras.forget(module.base)
+        if self.probes is not None:
+            self.probes.forget(module, gone_ticks)
 
     def note_overwritten(self, function_ids: Collection[int], last_seen_ticks: int) -> list[FunctionSymbol]:
         """Something has written over the entries of these functions, of all that were hooked, since `last_seen_ticks`.
         Returns those of which that is new. One whose jump is back is recorded again from now on."""
         enabled = {hook.function_id: hook.function for hook in self._hooks.values() if hook.enabled}
+        if self.probes is not None:
+            enabled |= self.probes.recorded()
         gone = {item for item in function_ids if item in enabled}
         fresh, back = gone - self._overwritten, self._overwritten - gone
         if fresh:
@@ -189,6 +238,7 @@ class Hooks:
             *self._entries_only(),
             *self._callers.warnings(),
             *self.extras.warnings(),
+            *([] if self.probes is None else self.probes.warnings()),
         ]
 
     def _entries_only(self) -> list[str]:

@@ -19,7 +19,7 @@ from strobe.capture.limits import limits_memory
 from strobe.capture.target import Departure, Target
 from strobe.capture.task_status import is_stopped
 from strobe.errors import Code, StrobeError, failure
-from strobe.model import ExitStatus, LoadedModule, Removal, Sampling, TraceAnswer, Watch
+from strobe.model import ExitStatus, LoadedModule, Probe, Removal, Sampling, TraceAnswer, Watch
 from strobe.session.answers import hook_notes, how_it_ended, runtime_answer
 from strobe.session.confirmation import Confirmation
 from strobe.session.endings import end_columns, end_fields, open_warnings
@@ -168,6 +168,9 @@ class LiveSession(Session):
         unwatch: Sequence[str] = (),
         depth: int | None = None,
         where: str | None = None,
+        probe: Sequence[Probe] = (),
+        unprobe: Sequence[str] = (),
+        anyway: bool = False,
     ) -> TraceAnswer:
         project_root = self.record().project_root
         added = {pattern.text: pattern for pattern in parse_all(add, project_root)}
@@ -185,6 +188,7 @@ class LiveSession(Session):
                 self.hooks.extras.follow(depth)
             warnings += self._change_watches(watch, unwatch, is_all=not (add or remove or unwatch))
             self._apply()
+            warnings += self._change_probes(probe, unprobe, anyway)
             if where is not None:
                 self._check_condition(where, *before)
             warnings += self._drop_unread(watch, is_all=not (add or remove or unwatch))
@@ -193,6 +197,26 @@ class LiveSession(Session):
             if self.hooks.patterns:  # else more is to come
                 self._store.add_warnings(self.id, self.hooks.warnings())
             return runtime_answer(self.hooks, list(dict.fromkeys(found)), self.record().event_limit)
+
+    def _change_probes(self, probe: Sequence[Probe], unprobe: Sequence[str], anyway: bool) -> list[str]:
+        """Raises as LineProbes.add; those before it in the list stay."""
+        if not probe and not unprobe:
+            return []
+        from strobe.session.probes.line_probes import LineProbes
+
+        if self.hooks.probes is None:
+            self.hooks.probes = LineProbes(
+                self._store, self.id, self._target, self.hooks, self._resolver, self._now_ticks
+            )
+        probes = self.hooks.probes
+        said = [f"Probe '{label}' was not active." for label in unprobe if not probes.remove(label)]
+        try:
+            modules = self._libraries.all()
+            for one in probe:
+                said += probes.add(one, modules, self._scope, self.record().project_root, anyway=anyway)
+        except ProcessLookupError as error:
+            raise self.gone() from error
+        return said
 
     def _change_watches(self, watch: Sequence[Watch], unwatch: Sequence[str], is_all: bool) -> list[str]:
         """What is wrong with some of them. Raises it where nothing else was asked for, and none of them is right."""
@@ -423,6 +447,8 @@ class LiveSession(Session):
             self.hooks.extras.find_again(self._scope)
             if self.hooks.patterns:
                 self._apply(arrived)
+            if self.hooks.probes is not None:
+                self.hooks.probes.apply(self._libraries.all(), self._scope, self.record().project_root)
         except Unresponsive:
             if not is_stopped(self._target.pid) and time.monotonic() - since >= BUSY_ANSWER_S:
                 raise

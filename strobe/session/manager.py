@@ -15,7 +15,8 @@ from strobe.capture.spawning import ended_early
 from strobe.capture.target import Target
 from strobe.dataclass import replace
 from strobe.errors import Code, StrobeError, command_names, failure
-from strobe.model import LaunchSpec, Sampling, SessionSummary, TraceAnswer, Watch
+from strobe.limits import PROBES
+from strobe.model import LaunchSpec, Probe, ProbeAnswer, Sampling, SessionSummary, TraceAnswer, Watch
 from strobe.session.answers import pending_answer
 from strobe.session.attaching import wait_until_unrecorded
 from strobe.session.live import LiveSession
@@ -53,15 +54,18 @@ class SessionManager:
         watch: Sequence[Watch] = (),
         depth: int | None = None,
         where: str | None = None,
+        probe: Sequence[Probe] = (),
         missing_ok: bool = True,
         watches_ok: bool = False,
+        probes_ok: bool = False,
         use_staged: bool = True,
         check: Callable[[Session], None] | None = None,
     ) -> Session:
         """Starts a program, or attaches to `spec.pid`, with the patterns and, where `use_staged`, those that are staged
         for its project root; they stay so.
 
-        `where`: only calls of `patterns` are recorded for which it holds. `missing_ok` False: each of them must give
+        `where`: only calls of `patterns` are recorded for which it holds. `probe`: as Session.trace has it.
+        `probes_ok`: a probe may have no place yet. `missing_ok` False: each of them must give
         something to record. `watches_ok`: what is wrong with one of `watch` is a warning. `check` is called before the
         program runs; where it raises, there is no session. Raises what `program.resolve` raises, invalid_pattern,
         nothing_traced, watch_failed, condition_failed, launch_failed, attach_refused, recorded_already; leaves nothing
@@ -106,6 +110,13 @@ class SessionManager:
                 for one in watch:
                     with _as_warning(warnings, watches_ok):
                         session.check_watches([one])
+            for added in staged.probes if staged else ():
+                with _as_warning(warnings, True):
+                    session.launch_answer = session.trace(probe=[added], anyway=True)
+            for added in probe:
+                session.launch_answer = session.trace(probe=[added], anyway=probes_ok)
+            if session.launch_answer is not None:
+                self._store.add_warnings(record.id, session.launch_answer.warnings)
             self._store.add_warnings(record.id, warnings)
             if check is not None:
                 check(session)
@@ -172,8 +183,10 @@ class SessionManager:
         unwatch: Sequence[str] = (),
         depth: int | None = None,
         where: str | None = None,
+        probe: Sequence[Probe] = (),
+        unprobe: Sequence[str] = (),
     ) -> TraceAnswer:
-        """Stages patterns and watches for the next launch of a project root. Raises invalid_pattern."""
+        """Stages patterns, probes and watches for the next launch of a project root. Raises invalid_pattern."""
         root = _absolute(project_root)
         if root is None:
             raise failure(
@@ -200,10 +213,15 @@ class SessionManager:
 
             check_text(where)
             conditions |= dict.fromkeys(add, where)
-        self._store.stage(root, StagedTraces(tuple(patterns), kept_sampling, tuple(watches), kept_depth, conditions))
+        probes, said = _staged_probes(staged.probes if staged else (), probe, unprobe)
+        problems += said
+        self._store.stage(
+            root, StagedTraces(tuple(patterns), kept_sampling, tuple(watches), kept_depth, conditions, probes)
+        )
         settings, complaints = config.load_settings(root, self._store.home)
         answer = pending_answer(patterns, root, warnings + problems + complaints, settings.events_max_per_session)
-        return replace(answer, active_watches=[one.name for one in watches])
+        staged_probes = [ProbeAnswer(one, ()) for one in probes]
+        return replace(answer, active_watches=[one.name for one in watches], probes=staged_probes)
 
     def get(self, session_id: str) -> Session:
         """A session of this process, or the record of any other. Raises session_not_found."""
@@ -299,6 +317,18 @@ def _by_condition(
     for text in patterns:
         found.setdefault(conditions.get(text), []).append(text)
     return [(texts, condition) for condition, texts in found.items()]
+
+
+def _staged_probes(
+    before: Sequence[Probe], probe: Sequence[Probe], unprobe: Sequence[str]
+) -> tuple[tuple[Probe, ...], list[str]]:
+    """Those that are staged for a launch, the newest of each label, and what was wrong."""
+    labels = {one.name for one in before}
+    problems = [f"Probe '{label}' was not staged." for label in unprobe if label not in labels]
+    kept = {one.name: one for one in before if one.name not in unprobe} | {one.name: one for one in probe}
+    if len(kept) > PROBES:
+        raise failure("too_many_probes", count=len(kept), limit=PROBES)
+    return tuple(kept.values()), problems
 
 
 def _check_traced(answer: TraceAnswer, patterns: Sequence[str]) -> None:

@@ -20,6 +20,8 @@ from strobe.model import (
     ExitStatus,
     GroupBy,
     Loss,
+    Probe,
+    ProbeTotals,
     Sampling,
     SessionSummary,
     Totals,
@@ -142,12 +144,17 @@ class Session:
         unwatch: Sequence[str] = (),
         depth: int | None = None,
         where: str | None = None,
+        probe: Sequence[Probe] = (),
+        unprobe: Sequence[str] = (),
+        anyway: bool = False,
     ) -> TraceAnswer:
         """Changes what is recorded. None: as it was. `unwatch`: names of watches. `depth`: how many structs within each
         other are recorded of what arguments and results lead to, 0 for none. What is wrong with a watch is a warning.
         `where`: of the functions that `add` means, only calls are recorded for which it holds when they begin.
+        `probe`, `unprobe`: what is recorded at instructions, and labels of such; `anyway`: also probes that have no
+        place yet.
 
-        Raises invalid_pattern, process_exited, agent_unresponsive, owned_elsewhere.
+        Raises invalid_pattern, process_exited, agent_unresponsive, owned_elsewhere, and as LineProbes.add.
         """
         raise self.not_here()
 
@@ -231,6 +238,10 @@ class Session:
     def totals(self, wanted: EventFilter, group_by: GroupBy) -> list[Totals]:
         """Groups with most calls first. Raises as `query`."""
         return self._timeline.totals(wanted, group_by)
+
+    def probe_totals(self) -> list[ProbeTotals]:
+        """Of each probe, exactly."""
+        return self._timeline.probe_totals()
 
     def absence(self, wanted: EventFilter) -> str:
         """Why there are no totals: whether that proves that nothing happened."""

@@ -39,7 +39,8 @@ create temp view events as
 select {id} || c.number as id, {session} as session_id, c.timestamp_ns as timestamp_ns, c.tid as thread_id,
     coalesce(t.name, '') as thread_name, coalesce(t.pid, {pid}) as pid,
     iif(f.is_probe, 'probe', iif(c.kind = 1, 'function_enter', 'function_exit')) as event_type,
-    iif(f.is_probe, f.raw_name, f.name) as function, iif(f.is_probe, null, f.raw_name) as function_raw, f.source_file as source_file, f.line as line, c.depth as depth,
+    iif(f.is_probe, f.raw_name, f.name) as function, iif(f.is_probe, null, f.raw_name) as function_raw,
+    f.source_file as source_file, f.line as line, c.depth as depth,
     {id} || c.parent_number as parent_event_id,
     strobe_arguments(c.function_id, c.kind, c.arguments, c.flags, c.number) as arguments,
     strobe_return(c.function_id, c.kind, c.arguments, c.flags, c.number) as return_value,
@@ -51,7 +52,8 @@ from strobe_calls({path}) c
 union all
 select {id} || number, {session}, cast(strobe_time(number) as integer), thread_id, coalesce(thread_name, ''),
     coalesce(pid, 0), coalesce(event_type, ''), coalesce(null, null), coalesce(null, null), cast(null as blob),
-    cast(null as blob), cast(null as integer), null, null, null, cast(null as integer), 0, strobe_text(text), coalesce(null, null), number
+    cast(null as blob), cast(null as integer), null, null, null, cast(null as integer), 0, strobe_text(text),
+    coalesce(null, null), number
 from main.host_events where session = {key}
 """
 

@@ -34,12 +34,16 @@ class CallTree:
         self._in_gap = False
 
     def feed(self, events: Iterable[Event]) -> list[str]:
-        """Lines for calls, and for what Strobe has written; other events give none."""
+        """Lines for calls, probes, and for what Strobe has written; other events give none."""
         lines: list[str] = []
         for event in events:
             if event.event_type in CALL_EVENTS:
                 self._in_gap = False
                 self._add(event, lines)
+            elif event.event_type == "probe":
+                self._in_gap = False
+                self._open_pending(lines)
+                lines.append(self._line(event, self._probe(event)))
             elif event.previous:
                 self._open_pending(lines)
                 lines.append(self._palette.note(f"strobe: {snapshots.line(event)}"))
@@ -126,6 +130,12 @@ class CallTree:
 
     def _call(self, event: Event) -> str:
         return f"{self._name(event)}({wording.arguments(event.arguments)}){self._watches(event)}"
+
+    def _probe(self, event: Event) -> str:
+        values = ", ".join(
+            f"{name}={self._palette.value(wording.value(value))}" for name, value in (event.watch_values or {}).items()
+        )
+        return f"* {self._palette.function(event.label or '?')}  {values}".rstrip()
 
     def _watches(self, event: Event) -> str:
         return self._palette.note(wording.watches(event.watch_values)) if event.watch_values else ""

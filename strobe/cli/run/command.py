@@ -19,7 +19,7 @@ from strobe.cli.run.forwarding import Forwarding
 from strobe.cli.run.live import LiveRun
 from strobe.cli.run.report import Report, RunEnd, Sink, TextReport, exit_code, how_it_ended, missing_lines
 from strobe.errors import Code, StrobeError
-from strobe.model import LaunchSpec, Sampling, Watch
+from strobe.model import LaunchSpec, Probe, Sampling, Watch
 from strobe.session import Session, SessionManager
 
 _NOT_FOUND = 127  # the statuses that POSIX gives a shell for a command that cannot be run
@@ -31,6 +31,7 @@ Examples:
   strobe run -t 'audio::**' ./player a.mid functions of a namespace
   strobe run -t '**' --summary ./solve     every function; only totals, no call tree
   strobe run -t play -w gTempo ./player    with a variable at each call and return
+  strobe run -p 'till.cpp:12 if cents < 0 : cents' ./shop   when a line is reached, and with what
 """
 _TRACE_HELP = (
     "Functions to trace: foo::bar, foo::* (one level), foo::** (all below), ** (all), @file:NAME, @lib:NAME, "
@@ -41,6 +42,12 @@ _TRACE_HELP = (
 _WATCH_HELP = (
     "Show VARIABLE whenever a traced function begins and returns: gTempo, 'gClock->counter', an argument or a part of "
     "one ('node->next'), 'this->count', '$return'; may be repeated."
+)
+
+_PROBE_HELP = (
+    "Record at a line, 'pool.cpp:42', at lines, 'pool.cpp:42-57', or where functions begin, 'ns::f': each time that a "
+    "thread comes by, with a condition and values if there are any: 'pool.cpp:42 if used > capacity : used, "
+    "this->name'; may be repeated. Without -t no function is traced then."
 )
 
 _WHERE_HELP = (
@@ -59,6 +66,7 @@ _WHERE_HELP = (
     "--depth", type=click.IntRange(0, 10), default=0, metavar="N", help="Show what arguments point to, N structs deep."
 )
 @click.option("--where", metavar="EXPRESSION", help=_WHERE_HELP)
+@click.option("-p", "--probe", "probes", multiple=True, metavar="PROBE", help=_PROBE_HELP)
 @click.option("--summary", is_flag=True, help="No call tree, only the totals at the end.")
 @click.option("-o", "--output", type=click.File("w"), metavar="FILE", help="Write to FILE, not to standard error.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line: the events, then one with the totals.")
@@ -81,6 +89,7 @@ def run(
     scripts: Sequence[str],
     depth: int,
     where: str | None,
+    probes: Sequence[str],
     summary: bool,
     output: IO[str] | None,
     as_json: bool,
@@ -108,10 +117,11 @@ def run(
         if not keep:
             signals.at_last = manager.remove_segments
         wanted = [*(Watch(variable) for variable in watches), *(Watch(expr=script) for script in scripts)]
-        chosen = patterns or ("@usercode",)
-        session = _start(manager, signals, spec, chosen, "off" if no_sampling else "auto", wanted, depth, where)
+        chosen = patterns or (() if probes else ("@usercode",))
+        sampling: Sampling = "off" if no_sampling else "auto"
+        session = _start(manager, signals, spec, chosen, sampling, wanted, depth, where, probes)
         answer = session.launch_answer
-        if not patterns and answer is not None and answer.matched_functions == 0:
+        if not patterns and not probes and answer is not None and answer.matched_functions == 0:
             hint = f"Without -t, only functions whose source files lie in {root} are traced; -t '**' traces every one."
             click.echo(f"strobe: {hint}", err=True)
         ending = LiveRun(session, report, signals, complete).follow(not summary, keep)
@@ -150,16 +160,29 @@ def _start(
     watches: Sequence[Watch],
     depth: int,
     where: str | None,
+    probes: Sequence[str],
 ) -> Session:
     """The running program; where it cannot be started, the end of this process with a shell's exit status."""
     try:
         with announced(f"starting {Path(spec.command).name} and placing hooks"):
-            return manager.launch(spec, patterns, sampling, watch=watches, depth=depth, where=where, use_staged=False)
+            probe = _probes(probes)
+            return manager.launch(
+                spec, patterns, sampling, watch=watches, depth=depth, where=where, probe=probe, use_staged=False
+            )
     except StrobeError as error:
         click.echo(f"strobe: {error}", err=True)
         sys.exit(failed_start(spec.command, error))
     except KeyboardInterrupt:
         sys.exit(signals.status)
+
+
+def _probes(texts: Sequence[str]) -> list[Probe]:
+    """Raises VALIDATION_ERROR for what is none."""
+    if not texts:
+        return []
+    from strobe.session.probes.text_form import probes_of
+
+    return probes_of(texts)
 
 
 def failed_start(command: str, error: StrobeError) -> int:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from strobe.cli.output.json_form import dumps, event_json, loss_json, totals_json
 from strobe.cli.run.report import RunEnd, Sink, signal_name
-from strobe.model import CALL_EVENTS, Event, TraceAnswer
+from strobe.mcp.tools.event_json import probe_totals
+from strobe.model import RECORDED_EVENTS, Event, TraceAnswer
 
-_REPORTED = (*CALL_EVENTS, "variable_snapshot")
+_REPORTED = (*RECORDED_EVENTS, "variable_snapshot")
 
 
 class JsonReport:
@@ -46,6 +47,7 @@ def _summary_json(ending: RunEnd) -> dict[str, object]:
         "exitCode": ending.status.code,
         "signal": None if ending.status.signal is None else signal_name(ending.status.signal),
         "totals": [totals_json(group, "function") for group in ending.totals],
+        **({"probes": [probe_totals(one) for one in ending.probes]} if ending.probes else {}),
         "eventsRecorded": ending.events_recorded,
         "eventsNotPrinted": ending.events_not_printed,
         "loss": loss_json(ending.loss),

@@ -16,7 +16,7 @@ from strobe.cli.run.forwarding import Forwarding
 from strobe.cli.run.report import Report, RunEnd
 from strobe.dataclass import dataclass, field, replace
 from strobe.errors import StrobeError
-from strobe.model import CALL_EVENTS, Event, EventFilter, ExitStatus
+from strobe.model import RECORDED_EVENTS, Event, EventFilter, ExitStatus
 from strobe.session import Session
 
 POLL_S = 0.05
@@ -112,7 +112,7 @@ class LiveRun:
     def _take(self, events: list[Event]) -> None:
         self._after = _number(events[-1])
         self._reported_until_ns = events[-1].timestamp_ns
-        self._reported += sum(event.event_type in CALL_EVENTS for event in events)
+        self._reported += sum(event.event_type in RECORDED_EVENTS for event in events)
         self.report.events(events)
 
     def _lag_ns(self, event: Event) -> int:
@@ -124,7 +124,9 @@ class LiveRun:
         loss = self.session.loss()
         unheld = sum(group.unheld + group.unheld_exits for group in totals)
         missing = loss.sampled_out + loss.lost - loss.uncounted + unheld
-        recorded = max(0, sum(group.count + group.completed for group in totals) - missing)
+        probes = self.session.probe_totals()
+        counted = sum(group.count + group.completed for group in totals) + sum(probe.held for probe in probes)
+        recorded = max(0, counted - missing)
         return RunEnd(
             status=status,
             totals=totals,
@@ -135,6 +137,7 @@ class LiveRun:
             session_id=self.session.id,
             kept=keep,
             children=self.session.children,
+            probes=probes,
         )
 
 

@@ -14,7 +14,8 @@ from strobe.cli.output.calltree import CallTree
 from strobe.cli.output.palette import Palette
 from strobe.cli.output.tables import totals_table
 from strobe.dataclass import dataclass, field
-from strobe.model import Event, ExitStatus, Loss, Totals, TraceAnswer
+from strobe.errors import enumerated
+from strobe.model import Event, ExitStatus, Loss, ProbeAnswer, ProbeTotals, Totals, TraceAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class RunEnd:
     kept: bool = False
     children: Sequence[int] = ()  # that outlive the program
     failures: Sequence[str] = ()  # of Strobe's, because of which something is missing
+    probes: Sequence[ProbeTotals] = ()
 
 
 class Report(Protocol):
@@ -104,7 +106,7 @@ class TextReport:
 
     def begin(self, answer: TraceAnswer | None, warnings: Sequence[str]) -> None:
         if answer is not None:
-            self._sink.lines([f"strobe: {answer.status}"])
+            self._sink.lines([f"strobe: {answer.status}", *(f"strobe: {_places(one)}" for one in answer.probes)])
         self._warn(warnings)
 
     def events(self, events: Sequence[Event]) -> None:
@@ -120,6 +122,8 @@ class TextReport:
         self._sink.lines(self._tree.finish())
         if ending.totals:
             self._sink.lines(["", *totals_table(ending.totals, "function", self._palette)])
+        if ending.probes:
+            self._sink.lines(["", *map(probe_line, ending.probes)])
         self._warn([text for text in ending.warnings if text not in ending.failures])
         self._sink.lines(f"strobe: {line}" for line in ending_lines(ending))
 
@@ -128,6 +132,23 @@ class TextReport:
         label = self._palette.warning("warning:")
         self._sink.lines(f"strobe: {label} {text}" for text in warnings if text not in self._warned)
         self._warned.update(warnings)
+
+
+def _places(answer: ProbeAnswer) -> str:
+    """Where a probe records."""
+    names = dict.fromkeys(place.function for place in answer.places if not place.problem)
+    count = sum(not place.problem for place in answer.places)
+    return f"probe {answer.probe.name}: {wording.counted(count, 'place')}, in {enumerated(names)}"
+
+
+def probe_line(totals: ProbeTotals) -> str:
+    """How often it was reached, and its condition held."""
+    line = f"probe {totals.label}: reached {wording.counted(totals.hits, 'time')}"
+    if totals.held != totals.hits:
+        line += f", its condition held {wording.counted(totals.held, 'time')}"
+    if totals.undecided:
+        line += f", and could not be decided {wording.counted(totals.undecided, 'time')}"
+    return line
 
 
 def missing_lines(ending: RunEnd) -> list[str]:
@@ -141,7 +162,7 @@ def missing_lines(ending: RunEnd) -> list[str]:
 def ending_lines(ending: RunEnd) -> list[str]:
     """How it ended and what is missing, one line each."""
     lines = [*wording.loss_lines(ending.loss), *missing_lines(ending)]
-    if not ending.totals and not ending.loss.total and not ending.failures:
+    if not ending.totals and not ending.probes and not ending.loss.total and not ending.failures:
         lines.append("no traced function was called")
     if ending.status.code is None:
         lines.append(how_it_ended(ending.status))

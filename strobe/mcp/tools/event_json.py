@@ -8,7 +8,7 @@ from typing import Any
 
 from strobe.mcp.results import clipped, encode
 from strobe.mcp.results import plain as plain_json
-from strobe.model import Argument, Event, Loss, Totals
+from strobe.model import Argument, Event, Loss, ProbeTotals, Totals
 from strobe.timeline.decode import call_values as values
 from strobe.values.decode import text
 
@@ -31,8 +31,13 @@ def event(item: Event, verbose: bool, text_limit: int, values_limit: int = sys.m
         "errors": item.errors,
         "previous": _fitting(item.previous, values_limit),
     }
+    if item.event_type == "probe":
+        read = {name: plain(value) for name, value in (item.watch_values or {}).items()}
+        shown |= {"label": item.label, "values": _fitting(read, values_limit)}
     if verbose:
         shown |= _details(item)
+    if item.event_type == "probe":
+        shown["watchValues"] = None  # they are its values
     return {name: value for name, value in shown.items() if value is not None}
 
 
@@ -59,6 +64,16 @@ def bounded_event(item: Event, verbose: bool, most: int) -> dict[str, Any]:
 def _cut(value: Any, share: int) -> Any:
     text = encode(plain_json(value))
     return value if len(text) <= share else clipped(text, share)
+
+
+def probe_totals(item: ProbeTotals) -> dict[str, Any]:
+    """How often one probe was reached; `held` where that is not each time."""
+    told: dict[str, Any] = {"label": item.label, "hits": item.hits}
+    if item.held != item.hits:
+        told["held"] = item.held
+    if item.undecided:
+        told["undecided"] = item.undecided
+    return told
 
 
 def group(item: Totals, group_by: str) -> dict[str, Any]:

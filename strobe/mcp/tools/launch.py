@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strobe.errors import failure
-from strobe.limits import RECORDED_DEPTH, WATCHES
+from strobe.limits import PROBES, RECORDED_DEPTH, WATCHES
 from strobe.mcp.registry import Client, Context, Tool
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text, TextMap
 from strobe.mcp.tools import waiting
 from strobe.mcp.tools.parameters import bounded, folder, home_expanded, patterns
-from strobe.mcp.tools.trace import WATCH, watch_of
+from strobe.mcp.tools.trace import PROBE, WATCH, probe_of, probes_json, watch_of
 from strobe.model import LaunchSpec
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ _PARAMETERS = Record(
         "stdin": Text(description="fed to standard input, then end of file"),
         "trace": patterns("functions to trace from before main on, as debug_trace has them"),
         "watches": Array(items=WATCH, description="recorded at each traced call, as in debug_trace", max_items=WATCHES),
+        "probes": Array(
+            items=PROBE,
+            description="lines to record at from before main on, as probes of debug_trace",
+            max_items=PROBES,
+        ),
         "depth": Integer(
             description=f"0 to {RECORDED_DEPTH} (1): levels of structs recorded behind pointers of arguments, results",
             low=0,
@@ -55,6 +60,8 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         answer["pendingPatternsApplied"] = applied
     if session.launch_answer is not None:
         answer["status"] = session.launch_answer.status
+        if session.launch_answer.probes:
+            answer["probes"] = probes_json(session.launch_answer.probes)
     if session.warnings:
         answer["warnings"] = bounded(session.warnings)
     if "wait" not in arguments:
@@ -76,8 +83,10 @@ def _launched(arguments: dict[str, Any], context: Context) -> Session:
         watch=watch,
         depth=depth,
         where=arguments.get("where"),
+        probe=[probe_of(one) for one in arguments.get("probes", [])],
         missing_ok=anyway,
         watches_ok=anyway,
+        probes_ok=anyway,
         check=waiting.check(arguments.get("wait"), anyway),
     )
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from strobe.errors import failure
-from strobe.limits import RECORDED_DEPTH, WATCHES
+from strobe.limits import PROBES, RECORDED_DEPTH, WATCHES
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Array, Integer, Record, Text
 from strobe.mcp.tools import waiting
 from strobe.mcp.tools.parameters import SESSION_ID, Address, bounded, folder, patterns
-from strobe.model import TraceAnswer, Watch
+from strobe.model import Probe, ProbeAnswer, TraceAnswer, Watch
 
 _MAX_PATTERNS_SHOWN = 100
+_MAX_PLACES_SHOWN = 5
 _DEFAULT_DEPTH = 3
 _TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer")
 
@@ -40,6 +42,29 @@ WATCH = Record(
         "label": Text(min_length=1, max_length=256),
         "on": patterns("only in these functions"),
     }
+)
+
+PROBE = Record(
+    fields={
+        "at": Text(
+            description="pool.cpp:42, pool.cpp:42-57 (each line with code), ns::f (where it begins), 0x… "
+            "(an instruction)",
+            min_length=1,
+            max_length=1000,
+        ),
+        "where": Text(
+            description='record only when it holds there: used > capacity && this->name == "x"',
+            min_length=1,
+            max_length=1000,
+        ),
+        "show": Array(
+            items=Text(min_length=1, max_length=1000),
+            description="values recorded: locals, arguments, this->m, globals, $rax",
+            max_items=32,
+        ),
+        "label": Text(description="default: at", min_length=1, max_length=256),
+    },
+    required=("at",),
 )
 
 _PARAMETERS = Record(
@@ -72,6 +97,14 @@ _PARAMETERS = Record(
                 "remove": Array(description="labels", items=Text(min_length=1, max_length=2048)),
             },
         ),
+        "probes": Record(
+            description="lines and instructions to record at: each time that a thread comes by is an event of type "
+            "probe; all copies of a line (templates, inlined) are meant",
+            fields={
+                "add": Array(items=PROBE, max_items=PROBES),
+                "remove": Array(description="labels", items=Text(min_length=1, max_length=1000)),
+            },
+        ),
         "where": WHERE,
         "wait": waiting.PARAMETERS,
     },
@@ -87,6 +120,8 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         "unwatch": asked.get("remove", []),
         "depth": arguments.get("serializationDepth"),
         "where": arguments.get("where"),
+        "probe": [probe_of(one) for one in arguments.get("probes", {}).get("add", [])],
+        "unprobe": arguments.get("probes", {}).get("remove", []),
     }
     if watches["where"] is not None and not add:
         valid = "the functions that it is for, as add"
@@ -109,6 +144,28 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     root = folder("projectRoot", arguments["projectRoot"], context.client)
     watches["depth"] = watches["depth"] or _DEFAULT_DEPTH
     return _wire(context.sessions().stage(root, add, remove, sampling, **watches))
+
+
+def probe_of(one: dict[str, Any]) -> Probe:
+    """As it was asked for."""
+    return Probe(one["at"].strip(), one.get("where"), tuple(one.get("show", ())), one.get("label", ""))
+
+
+def probes_json(answers: Sequence[ProbeAnswer]) -> list[dict[str, Any]]:
+    """Each probe with its places: how many record, in which functions, and why others do not."""
+    return [_probe_json(one) for one in answers]
+
+
+def _probe_json(answer: ProbeAnswer) -> dict[str, Any]:
+    good = [place for place in answer.places if not place.problem]
+    names = [f"{place.function} at {place.address:#x}" for place in good]
+    told: dict[str, Any] = {"label": answer.probe.name, "places": len(good)}
+    if names:
+        told["in"] = names[:_MAX_PLACES_SHOWN]
+    problems = {place.function: place.problem for place in answer.places if place.problem}
+    if problems:
+        told["problems"] = dict(list(problems.items())[:_MAX_PLACES_SHOWN])
+    return told
 
 
 def watch_of(one: dict[str, Any], path: str) -> Watch:
@@ -145,6 +202,8 @@ def _wire(answer: TraceAnswer) -> dict[str, Any]:
         "warnings": bounded(answer.warnings),
         "eventLimit": answer.event_limit,
     }
+    if answer.probes:
+        wire["probes"] = probes_json(answer.probes)
     if len(patterns) > _MAX_PATTERNS_SHOWN:
         wire |= {"truncated": True, "totalPatterns": len(patterns)}
     return wire

@@ -144,6 +144,7 @@ def _told(session: Session, waited: Waited) -> dict[str, Any]:
     if ended is not None and ended.signal in _CRASHES:
         told["crash"] = {"signal": ended.signal, "openCalls": _open_calls(session)}
     told |= _output(session)
+    told |= _probes(session)
     told |= _calls(session)
     told["loss"] = event_json.loss(session.loss())
     told["cursor"] = waited.cursor
@@ -157,6 +158,18 @@ def _output(session: Session) -> dict[str, Any]:
         for line in lines[-_LINES:]
     ]
     return {"output": shown} | ({"outputCut": "only the last lines"} if len(lines) > _LINES else {})
+
+
+def _probes(session: Session) -> dict[str, Any]:
+    """How often each was reached, and the first and last events."""
+    totals = session.probe_totals()
+    if not totals:
+        return {}
+    first = session.query(EventFilter(event_type="probe", limit=_FIRST)).events
+    known = {event.id for event in first}
+    last = [event for event in session.last(EventFilter(event_type="probe"), _LAST) if event.id not in known]
+    told = {"first": [_event(event) for event in first], "last": [_event(event) for event in last]}
+    return {"probeTotals": [event_json.probe_totals(one) for one in totals], "probeEvents": told}
 
 
 def _calls(session: Session) -> dict[str, Any]:
@@ -228,8 +241,10 @@ def _event(event: Event) -> dict[str, Any]:
     arguments = {item["name"]: _short(item["value"]) for item in shown.get("arguments") or ()}
     watches = {name: _short(value) for name, value in (shown.get("watchValues") or {}).items()}
     returned = {"returnValue": _short(shown["returnValue"])} if "returnValue" in shown else {}
-    kept = ("id", "timestampNs", "eventType", "function", "durationNs", "text", "values", "threadName")
+    kept = ("id", "timestampNs", "eventType", "function", "durationNs", "text", "label", "values", "threadName")
     told = {name: shown[name] for name in kept if name in shown}
+    if event.event_type == "probe":
+        told["values"] = {name: _short(value) for name, value in told.get("values", {}).items()}
     if "function" in told:
         told["function"] = _name(told["function"])
     return (
@@ -295,6 +310,7 @@ _SHORTER: Sequence[Callable[[dict[str, Any]], None]] = (
     _drop("notCalled"),
     _keep("output", 8),
     _keep("totals", 5),
+    _keep("probeTotals", 20),
     _drop("events", "activePatterns", "pendingPatternsApplied", "activeWatches"),
     _keep("output", 2),
     _keep("warnings", 2),

@@ -26,7 +26,7 @@ from strobe.symbols.select.hooking import is_system_runtime
 from strobe.symbols.select.line_places import LinePlace, SourceRange, line_places, parsed_lines
 from strobe.symbols.select.patterns import parse_all
 from strobe.timeline.store import Store
-from strobe.values.lookup.address_scope import AddressScope, scope_of_address, scope_of_line
+from strobe.values.lookup.address_scope import scope_of_address, scope_of_line
 
 if TYPE_CHECKING:
     from strobe.values.lookup.scope import Module, Scope
@@ -86,6 +86,11 @@ class LineProbes:
         return [
             ProbeAnswer(one.probe, tuple(installed.place for installed in one.places)) for one in self._active.values()
         ]
+
+    @property
+    def placed(self) -> int:
+        """How many places record."""
+        return sum(item.plan is not None for one in self._active.values() for item in one.places)
 
     def add(
         self,
@@ -147,6 +152,15 @@ class LineProbes:
             one.places = [item for item in one.places if item.base != module.base]
             one.bases.discard(module.base)
             self._store.close_spans(self._session_id, gone, gone_ticks)
+
+    def recorded(self) -> dict[int, FunctionSymbol]:
+        """What stands for the functions of those that are placed, by their numbers."""
+        return {
+            item.function_id: FunctionSymbol(one.probe.name, item.place.function, "", 0, 0, is_probe=True)
+            for one in self._active.values()
+            for item in one.places
+            if item.plan is not None
+        }
 
     def warnings(self) -> list[str]:
         """Places where nothing is recorded, and why."""
@@ -258,11 +272,7 @@ class LineProbes:
         if module is None:
             return "its module is not known"
         given = self._resolver.call_values([place.function])[0]
-        names: AddressScope
-        if place.file:
-            names = scope_of_line(place, module, given)
-        else:
-            names = scope_of_address(place.address, module, given)
+        names = scope_of_line(place, module, given) if place.file else scope_of_address(place.address, module, given)
         return compiled(probe, scope, names)
 
     def _plan(self, what: Compiled) -> Plan:

@@ -11,10 +11,11 @@ The parts are told apart here, not understood: by ` if `, by a colon that is non
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from strobe.dataclass import dataclass
 from strobe.errors import failure
+from strobe.model import Probe
 
 MAX_CHARACTERS = 4000
 MAX_EXPRESSIONS = 32
@@ -63,6 +64,19 @@ def parsed_probe(text: str) -> ProbeText:
         if not condition.text:
             raise _wrong(text, condition.at, "a condition is missing behind 'if'")
     return ProbeText(place, condition, () if at == len(text) else tuple(_expressions(text, at + 1)))
+
+
+def probes_of(texts: Sequence[str]) -> list[Probe]:
+    """Each with a label of its own: its place, with a number where an earlier one has that. Raises as parsed_probe."""
+    found: dict[str, Probe] = {}
+    for text in texts:
+        parts = parsed_probe(text)
+        label, count = parts.place.text, 2
+        while label in found:
+            label, count = f"{parts.place.text} ({count})", count + 1
+        condition = None if parts.condition is None else parts.condition.text
+        found[label] = Probe(parts.place.text, condition, tuple(part.text for part in parts.expressions), label)
+    return list(found.values())
 
 
 def _end_of_place(text: str) -> int:
