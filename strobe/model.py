@@ -129,6 +129,11 @@ class FunctionSymbol:
     return_captures: tuple[Capture, ...] = ()
     is_probe: bool = False
 
+    @property
+    def function(self) -> str:
+        """The name of the function, around the instruction if it is one."""
+        return self.raw_name if self.is_probe else self.name
+
 
 @dataclass(frozen=True, slots=True)
 class LoadedModule:

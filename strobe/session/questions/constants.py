@@ -84,7 +84,7 @@ class Constants:
 
     def _of_function(self, name: str) -> Normal:
         symbol = self._sort.symbol
-        found = {"$function": symbol.name, "$line": symbol.line, "$file": symbol.source_file}[name]
+        found = {"$function": symbol.function, "$line": symbol.line, "$file": symbol.source_file}[name]
         if found is None:
             raise Undecided(f"the {name} is not known")
         return found
@@ -92,7 +92,8 @@ class Constants:
     def _of_moment(self, name: str) -> Normal:
         self.is_general = False
         if name == "$type":
-            return "function_enter" if self._sort.is_enter else "function_exit"
+            entry = "probe" if self._sort.symbol.is_probe else "function_enter"
+            return entry if self._sort.is_enter else "function_exit"
         if name == "$text":
             raise Undecided("it is no line of output")
         if self._sort.is_enter and name in ("$return", "$duration"):

@@ -235,7 +235,7 @@ class EventContext:
 
     def _symbol_name(self, function_id: int) -> str:
         symbol = self._functions.get(function_id)
-        return f"function {function_id}" if symbol is None else symbol.name
+        return f"function {function_id}" if symbol is None else symbol.function
 
     def _thread_of(self) -> Thread:
         row = self._call()
@@ -269,7 +269,10 @@ class EventContext:
     def _type(self) -> str:
         if self._seen.is_host:
             return str(self._seen.row[1])
-        return "function_enter" if self._seen.row[2] == _abi.RECORD_ENTER else "function_exit"
+        if self._seen.row[2] != _abi.RECORD_ENTER:
+            return "function_exit"
+        symbol = self._functions.get(self._seen.row[3])
+        return "probe" if symbol is not None and symbol.is_probe else "function_enter"
 
     def _text(self) -> str:
         if not self._seen.is_host or self._seen.row[1] not in ("stdout", "stderr"):

@@ -12,7 +12,7 @@ from strobe.errors import StrobeError, failure
 from strobe.expressions import Expression, ExpressionError, Known, Undecided, check_names, compiled, parse
 from strobe.expressions.needs import comparisons, needed_names
 from strobe.expressions.normal import Normal, truth
-from strobe.model import CALL_EVENTS, Event, EventFilter, TextMatch
+from strobe.model import RECORDED_EVENTS, Event, EventFilter, TextMatch
 from strobe.session.questions.contexts import EventContext, known_names
 from strobe.session.questions.quick import quick_test
 from strobe.session.questions.sieving import EVERY, Sieving, Sifted, can_sieve
@@ -301,7 +301,7 @@ def _sight(
         wanted = replace(wanted, function_ids=_having(reader, wanted, needed - known.watches, known.is_open))
     if kind is None and names == {"$text"} and wanted.text is None:
         wanted = replace(wanted, text="")
-    entries = asks_for_arguments and kind != "function_enter"
+    entries = asks_for_arguments and kind not in ("function_enter", "probe")
     sight = Sight(wanted, entries, "$caller" in names, None, progress)
     if condition is None or (kind == "function_exit" and not entries) or can_sieve(reader, sight):
         return sight
@@ -334,9 +334,9 @@ def _narrowed(wanted: EventFilter, condition: Expression) -> EventFilter:
             wanted = replace(wanted, function=TextMatch(equals=value))
         elif name == "$threadName" and sign == "==" and isinstance(value, str) and wanted.thread_name is None:
             wanted = replace(wanted, thread_name=TextMatch(equals=value))
-        elif name == "$type" and sign == "==" and wanted.event_type is None and value in CALL_EVENTS:
+        elif name == "$type" and sign == "==" and wanted.event_type is None and value in RECORDED_EVENTS:
             wanted = replace(wanted, event_type=value)
-    if wanted.event_type == "function_enter" and wanted.min_duration_ns is not None:
+    if wanted.event_type in ("function_enter", "probe") and wanted.min_duration_ns is not None:
         wanted = replace(wanted, min_duration_ns=None)
     return wanted
 

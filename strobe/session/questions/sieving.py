@@ -22,7 +22,12 @@ from strobe.timeline.selection import Selection, id_blob, number_bounds, return_
 EVERY = NUMBER_MAX
 LOOKED_AT = 2_000  # rows between two looks at the clock
 _BOTH = 1 << _abi.RECORD_ENTER | 1 << _abi.RECORD_EXIT
-_KINDS = {None: _BOTH, "function_enter": 1 << _abi.RECORD_ENTER, "function_exit": 1 << _abi.RECORD_EXIT}
+_KINDS = {
+    None: _BOTH,
+    "function_enter": 1 << _abi.RECORD_ENTER,
+    "probe": 1 << _abi.RECORD_ENTER,
+    "function_exit": 1 << _abi.RECORD_EXIT,
+}
 _WORD32 = (1 << 32) - 1  # no thread has this id, and no call this depth
 _HOLDS, _UNDECIDED = 1, 2  # of a Window's rows
 
@@ -169,7 +174,7 @@ def _program(
             continue
         if kind != "function_exit":
             program.add(function_id, symbol, True)
-        if kind != "function_enter":
+        if kind not in ("function_enter", "probe") and not symbol.is_probe:
             program.add(function_id, symbol, False)
     return program.condition
 
