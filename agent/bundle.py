@@ -18,6 +18,7 @@ SHARED_SOURCES = (
     "recipe/loops.c",
     "recipe/numbers.c",
     "recipe/texts.c",
+    "recipe/scans.c",
     "recipe/doubles.c",
 )  # below csrc
 # In this order, below csrc/recorder; every source there must be listed. Headers follow from the #include lines.
@@ -32,6 +33,7 @@ RECORDER_SOURCES = (
     "memory.c",
     "capture.c",
     "own_stacks.c",
+    "entries.c",
     "extras.c",
     "calls.c",
     "agent.c",

@@ -80,6 +80,7 @@
 /* strobe_record.flags */
 #define STROBE_FLAG_SAMPLED 1u    /* kept while the function was being sampled */
 #define STROBE_FLAG_HAS_RETURN 2u /* EXIT: the payload has a return value */
+#define STROBE_FLAG_LATE 4u /* EXIT: its ENTER was written right before it, when its condition was known to hold */
 #define STROBE_FLAG_HAS_EXTRAS 2u /* ENTER: extras follow */
 #define STROBE_FLAG_NO_EXIT 4u    /* ENTER: the return could not be caught (see strobe_totals.exits_missed) */
 #define STROBE_FLAG_TAIL 8u       /* ENTER: reached by a jump from the traced function one level up */
@@ -182,6 +183,7 @@ struct strobe_function_plan {
 #define STROBE_CAPTURE_WATCH 8u   /* as the next two an extra: the watch at `offset` */
 #define STROBE_CAPTURE_RECIPE 9u  /* the recipe at `offset`, from where the source points to; `second` is the role */
 #define STROBE_CAPTURE_SCRIPT 10u /* the script at `offset` */
+#define STROBE_CAPTURE_BEFORE 11u /* at the return: the block of this id that was kept at the entry */
 
 /* Text in a payload: a word of what is known of it, then its bytes, filled up to whole words. */
 #define STROBE_TEXT_KEPT 0xffffull        /* bytes that follow */
@@ -214,6 +216,7 @@ struct strobe_capture {
 /* strobe_capture.second: the number of a parameter, or */
 #define STROBE_ROLE_RETURN 255u
 #define STROBE_ROLE_WATCH 254u
+#define STROBE_ROLE_BEFORE 253u /* as WATCH; at the entry it is kept until the return */
 /* An item: a word with its size in the low 12 bits and its status in 4, then, where that is OK, its address in 48; else
    its step in the high 32, and a second word with the address. */
 #define STROBE_ITEM_STATUS_SHIFT 12

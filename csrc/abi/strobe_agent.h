@@ -124,6 +124,7 @@ struct strobe_watch {
 /* strobe_capture.source of a watch that names some: what is needed, and in the low bits how many words of the stack. */
 #define STROBE_NEEDS_PASSED 0x80
 #define STROBE_NEEDS_VECTORS 0x40
+#define STROBE_NEEDS_ENTRY 0x10 /* something is kept from the entry to the return */
 #define STROBE_NEEDS_STACK 0x0f
 /*
  * At a probed instruction step PASSED names the CPU's registers instead, by their DWARF numbers: rax, rdx, rcx, rbx,
@@ -134,11 +135,20 @@ struct strobe_watch {
 #define STROBE_CONTEXT_XMM0 17u /* to xmm15, their low halves */
 #define STROBE_NEEDS_CONTEXT 0x20
 
+/* What is known of the moment, beside memory: step FACT of a recipe names them. */
+#define STROBE_FACT_THREAD 0u      /* its id */
+#define STROBE_FACT_DEPTH 1u       /* traced calls above this one */
+#define STROBE_FACT_THREAD_NAME 2u /* the address of its name, of 16 bytes */
+#define STROBE_FACTS 3u
+
+/* strobe_agent_add_extras: added to the number of a condition's recipe that is decided at the return */
+#define STROBE_CONDITION_AT_RETURN 0x10000u
+
 /* One step of a recipe; csrc/recipe/recipe.h says what they do. */
 struct strobe_recipe_step {
     uint8_t op;
     uint8_t width;
-    uint16_t zero;
+    uint16_t zero; /* of a loop 1 where it is quiet */
     uint32_t count;
     int64_t operand;
 };

@@ -105,6 +105,12 @@ py::dict named_steps() {
     steps["REQUIRE"] = static_cast<int>(STROBE_RECIPE_REQUIRE);
     steps["TEST_TEXT"] = static_cast<int>(STROBE_RECIPE_TEST_TEXT);
     steps["DATA"] = static_cast<int>(STROBE_RECIPE_DATA);
+    steps["SET"] = static_cast<int>(STROBE_RECIPE_SET);
+    steps["GET"] = static_cast<int>(STROBE_RECIPE_GET);
+    steps["FACT"] = static_cast<int>(STROBE_RECIPE_FACT);
+    steps["BEFORE"] = static_cast<int>(STROBE_RECIPE_BEFORE);
+    steps["SCAN"] = static_cast<int>(STROBE_RECIPE_SCAN);
+    steps["LEAVE"] = static_cast<int>(STROBE_RECIPE_LEAVE);
     steps["WHEN"] = static_cast<int>(STROBE_RECIPE_WHEN);
     steps["REPEAT"] = static_cast<int>(STROBE_RECIPE_REPEAT);
     steps["REPEAT_MANY"] = static_cast<int>(STROBE_RECIPE_REPEAT_MANY);
@@ -154,6 +160,13 @@ py::dict named_constants() {
     constants["TEXT_CONTAINS"] = static_cast<int>(STROBE_RECIPE_TEXT_CONTAINS);
     constants["MAX_LITERAL"] = static_cast<int>(STROBE_RECIPE_MAX_LITERAL);
     constants["MAX_TEXT"] = static_cast<int>(STROBE_RECIPE_MAX_TEXT);
+    constants["MAX_VARIABLES"] = static_cast<int>(STROBE_RECIPE_MAX_VARIABLES);
+    constants["SCAN_SIGNED"] = static_cast<int>(STROBE_RECIPE_SCAN_SIGNED);
+    constants["SCAN_LESS"] = static_cast<int>(STROBE_RECIPE_SCAN_LESS);
+    constants["SCAN_EQUAL"] = static_cast<int>(STROBE_RECIPE_SCAN_EQUAL);
+    constants["SCAN_MORE"] = static_cast<int>(STROBE_RECIPE_SCAN_MORE);
+    constants["SCAN_SIGNED_ORDER"] = static_cast<int>(STROBE_RECIPE_SCAN_SIGNED_ORDER);
+    constants["SCAN_COUNTS"] = static_cast<int>(STROBE_RECIPE_SCAN_COUNTS);
     constants["MAX_NUMBERS"] = static_cast<int>(STROBE_RECIPE_MAX_NUMBERS);
     return constants;
 }

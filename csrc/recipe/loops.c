@@ -8,10 +8,13 @@ static int recipe_begins_loop(uint8_t op) {
            op == STROBE_RECIPE_TREE || op == STROBE_RECIPE_SLOTS || op == STROBE_RECIPE_BTREE;
 }
 
-static int recipe_has_item(const struct strobe_recipe_step* step) {
+/* Whether its turns are found in memory. */
+static int recipe_is_walk(const struct strobe_recipe_step* step) {
     return step->op == STROBE_RECIPE_CHAIN || step->op == STROBE_RECIPE_TREE || step->op == STROBE_RECIPE_SLOTS ||
            step->op == STROBE_RECIPE_BTREE;
 }
+
+static int recipe_has_item(const struct strobe_recipe_step* step) { return recipe_is_walk(step) && !step->zero; }
 
 /* The NEXT that belongs to the loop at `at`; `count` where there is none. */
 static uint32_t recipe_end_of_loop(const struct recipe_run* run, uint32_t at) {
@@ -222,6 +225,11 @@ static void recipe_finish_loop(struct recipe_run* run, struct recipe_loop* loop,
         recipe_write_nodes(run, loop, nodes, !is_over);
     }
     run->place = loop->before;
+    if (!recipe_is_walk(loop->step) || recipe_has_item(loop->step)) return;
+    if (!is_over) recipe_ends_at(loop, STROBE_RECIPE_FULL, loop->start.value);
+    if (loop->start.status != STROBE_RECIPE_OK) run->place = loop->start;
+    if (loop->before.status != STROBE_RECIPE_NULL || loop->before.step + 1 != loop->first) return;
+    run->place.status = STROBE_RECIPE_OK; /* a walk from null: it has no nodes */
 }
 
 void strobe_recipe_abandon(struct recipe_run* run) {
@@ -270,8 +278,9 @@ static int recipe_take_bounds(struct recipe_run* run, struct recipe_loop* loop) 
 /* Whether there is a first turn. */
 static int recipe_has_turn(struct recipe_run* run, struct recipe_loop* loop) {
     if (!loop->turns) return 0;
-    if (!recipe_has_item(loop->step)) return 1;
-    if (loop->start.status != STROBE_RECIPE_OK || run->output->items[loop->item].size != 8) return 0;
+    if (!recipe_is_walk(loop->step)) return 1;
+    if (loop->start.status != STROBE_RECIPE_OK) return 0;
+    if (recipe_has_item(loop->step) && run->output->items[loop->item].size != 8) return 0;
     if (loop->step->op == STROBE_RECIPE_SLOTS) return recipe_to_used_slot(run, loop);
     if (loop->step->op == STROBE_RECIPE_BTREE) return recipe_to_first_key(run, loop);
     return loop->start.value && loop->start.value != loop->end;
@@ -320,7 +329,24 @@ static uint32_t recipe_next(struct recipe_run* run) {
     return STROBE_RECIPE_OK;
 }
 
+static uint32_t recipe_leave(struct recipe_run* run) {
+    struct recipe_loop* loop;
+    struct recipe_word number;
+    uint32_t end;
+    if (!strobe_recipe_pop(run, &number) || run->loop_count == 0) return STROBE_RECIPE_MALFORMED;
+    if (number.status != STROBE_RECIPE_OK || !number.value) return STROBE_RECIPE_OK;
+    loop = &run->loops[run->loop_count - 1];
+    end = recipe_end_of_loop(run, loop->first);
+    if (loop->kept != run->kept_count || loop->numbers != run->number_count || end == run->count)
+        return STROBE_RECIPE_MALFORMED;
+    recipe_finish_loop(run, loop, 1);
+    run->loop_count--;
+    run->at = end; /* its NEXT is passed as any step is */
+    return STROBE_RECIPE_OK;
+}
+
 uint32_t strobe_recipe_turn(struct recipe_run* run, const struct strobe_recipe_step* step) {
     if (step->op == STROBE_RECIPE_NEXT) return recipe_next(run);
+    if (step->op == STROBE_RECIPE_LEAVE) return recipe_leave(run);
     return recipe_begins_loop(step->op) ? recipe_begin(run, step) : STROBE_RECIPE_MALFORMED;
 }

@@ -1,6 +1,7 @@
 /* The machine that runs a recipe: what its steps share. */
 #pragma once
 
+#include "../abi/strobe_abi.h"
 #include "recipe.h"
 
 /* An address or a number. Where `status` is not OK, `value` is the address that was bad, by the step `step`. */
@@ -9,6 +10,8 @@ struct recipe_word {
     uint32_t status;
     uint32_t step;
 };
+
+enum { STROBE_RECIPE_SCAN_WORDS = 64 }; /* that SCAN reads at once */
 
 struct recipe_loop {
     struct recipe_word before; /* the place at the first turn; it is that at the end, too */
@@ -34,15 +37,19 @@ struct recipe_run {
     struct recipe_word kept[STROBE_RECIPE_MAX_NESTING];
     struct recipe_word numbers[STROBE_RECIPE_MAX_NUMBERS];
     struct recipe_loop loops[STROBE_RECIPE_MAX_LOOPS];
+    struct recipe_word variables[STROBE_RECIPE_MAX_VARIABLES];
     uint32_t kept_count, number_count, loop_count;
-    const struct strobe_passed* passed;        /* NULL: of no call */
-    uint64_t pieces[STROBE_RECIPE_MAX_PIECES]; /* where PASSED puts words together */
+    uint32_t set_variables;                     /* a bit for each that has a value */
+    const struct strobe_moment* moment;         /* NULL: of none */
+    uint64_t pieces[STROBE_RECIPE_MAX_PIECES];  /* where PASSED puts words together */
+    uint64_t scanned[STROBE_RECIPE_SCAN_WORDS]; /* numbers of elements, and bytes with some of them */
+    uint64_t piece[STROBE_RECIPE_SCAN_WORDS];
 };
 
-/* As strobe_recipe_run, on a machine that the caller has room for: in a target the stack may be small. `passed`: of the
-   call that it is about, or NULL. */
+/* As strobe_recipe_run, on a machine that the caller has room for: in a target the stack may be small. `moment`: what
+   it is about, or NULL. */
 uint32_t strobe_recipe_run_on(struct recipe_run* run, const struct strobe_recipe_step* steps, uint32_t step_count,
-                              uint64_t start, const struct strobe_passed* passed, strobe_recipe_reader read,
+                              uint64_t start, const struct strobe_moment* moment, strobe_recipe_reader read,
                               void* context, struct strobe_recipe_output* output);
 
 /* The number of `width` bytes at an address, as a step sees it. */
@@ -58,6 +65,8 @@ uint32_t strobe_recipe_note(struct recipe_run* run, struct recipe_word of);
 uint32_t strobe_recipe_count(struct recipe_run* run, const struct strobe_recipe_step* step);
 /* texts.c: the step at run->at, TEST_TEXT, and its data. */
 uint32_t strobe_recipe_test_text(struct recipe_run* run, const struct strobe_recipe_step* step);
+/* scans.c: the step at run->at, SCAN, and its data. */
+uint32_t strobe_recipe_scan(struct recipe_run* run, const struct strobe_recipe_step* step);
 /* doubles.c: without floating point, which the recorder may not touch. */
 uint64_t strobe_recipe_to_double(uint64_t number, uint64_t from);
 int strobe_recipe_double_equal(uint64_t left, uint64_t right);

@@ -189,6 +189,70 @@ static uint32_t recipe_when(struct recipe_run* run, const struct strobe_recipe_s
     return STROBE_RECIPE_OK;
 }
 
+/* Takes one as a variable, or pushes one. */
+static uint32_t recipe_variable(struct recipe_run* run, const struct strobe_recipe_step* step) {
+    uint32_t number = step->count;
+    if (number >= STROBE_RECIPE_MAX_VARIABLES) return STROBE_RECIPE_MALFORMED;
+    if (step->op == STROBE_RECIPE_SET) {
+        run->set_variables |= 1u << number;
+        return strobe_recipe_pop(run, &run->variables[number]) ? STROBE_RECIPE_OK : STROBE_RECIPE_MALFORMED;
+    }
+    if (!(run->set_variables >> number & 1)) return STROBE_RECIPE_MALFORMED;
+    return strobe_recipe_push(run, run->variables[number]) ? STROBE_RECIPE_OK : STROBE_RECIPE_MALFORMED;
+}
+
+static struct recipe_word recipe_unknown(struct recipe_run* run) {
+    struct recipe_word number = recipe_good(run, 0);
+    number.status = STROBE_RECIPE_BROKEN;
+    return number;
+}
+
+/* Item `index` of a block: see the ABI. Items are one word where they are good, else two; then come 8 bytes of each
+   good one. */
+static struct recipe_word recipe_item_of(struct recipe_run* run, const uint64_t* block, uint32_t words,
+                                         uint64_t index) {
+    uint64_t count = words > 1 ? block[1] : 0, at = 2, item, good = 0, own = 0;
+    struct recipe_word number = recipe_unknown(run);
+    for (item = 0; item < count && at < words; item++) {
+        uint64_t status = block[at] >> STROBE_ITEM_STATUS_SHIFT & 0xf;
+        if (item == index) {
+            own = good;
+            number.status = (uint32_t)status;
+            if (status != STROBE_RECIPE_OK && at + 1 < words) number.value = block[at + 1];
+        }
+        good += status == STROBE_RECIPE_OK;
+        at += status == STROBE_RECIPE_OK ? 1 : 2;
+    }
+    if (index >= item || number.status != STROBE_RECIPE_OK) return number;
+    if (at + own >= words) return recipe_unknown(run);
+    number.value = block[at + own];
+    return number;
+}
+
+static struct recipe_word recipe_before(struct recipe_run* run, const struct strobe_recipe_step* step) {
+    const uint64_t* before = run->moment ? run->moment->before : 0;
+    uint32_t at = 0, all = before ? run->moment->before_words : 0;
+    while (at < all) {
+        uint32_t words = (uint32_t)(before[at] & STROBE_EXTRA_WORDS);
+        if (words == 0 || words > all - at) break;
+        if ((before[at] >> STROBE_EXTRA_ID_SHIFT & 0xffff) == step->count)
+            return recipe_item_of(run, before + at, words, (uint64_t)step->operand);
+        at += words;
+    }
+    return recipe_unknown(run);
+}
+
+static uint32_t recipe_push_known(struct recipe_run* run, const struct strobe_recipe_step* step) {
+    struct recipe_word number;
+    if (step->op == STROBE_RECIPE_BEFORE)
+        number = recipe_before(run, step);
+    else if (run->moment && step->count < run->moment->fact_count)
+        number = recipe_good(run, run->moment->facts[step->count]);
+    else
+        number = recipe_unknown(run);
+    return strobe_recipe_push(run, number) ? STROBE_RECIPE_OK : STROBE_RECIPE_MALFORMED;
+}
+
 uint32_t strobe_recipe_count(struct recipe_run* run, const struct strobe_recipe_step* step) {
     struct recipe_word number;
     switch (step->op) {
@@ -207,6 +271,14 @@ uint32_t strobe_recipe_count(struct recipe_run* run, const struct strobe_recipe_
             return recipe_go(run);
         case STROBE_RECIPE_REQUIRE:
             return recipe_require(run);
+        case STROBE_RECIPE_SET:
+        case STROBE_RECIPE_GET:
+            return recipe_variable(run, step);
+        case STROBE_RECIPE_FACT:
+        case STROBE_RECIPE_BEFORE:
+            return recipe_push_known(run, step);
+        case STROBE_RECIPE_SCAN:
+            return strobe_recipe_scan(run, step);
         case STROBE_RECIPE_TEST_TEXT:
             return strobe_recipe_test_text(run, step);
         case STROBE_RECIPE_WHEN:

@@ -167,7 +167,7 @@ static uint32_t recipe_take_back(struct recipe_run* run) {
 
 /* The words lie where they are kept if they follow one another there. */
 static uint32_t recipe_to_passed(struct recipe_run* run, const struct strobe_recipe_step* step) {
-    const struct strobe_passed* passed = run->passed;
+    const struct strobe_passed* passed = run->moment ? run->moment->passed : 0;
     uint64_t numbers = (uint64_t)step->operand;
     uint32_t first = (uint32_t)(numbers & 0xff);
     uint32_t index;
@@ -235,10 +235,10 @@ static uint32_t recipe_execute_all(struct recipe_run* run) {
 }
 
 uint32_t strobe_recipe_run_on(struct recipe_run* run, const struct strobe_recipe_step* steps, uint32_t step_count,
-                              uint64_t start, const struct strobe_passed* passed, strobe_recipe_reader read,
+                              uint64_t start, const struct strobe_moment* moment, strobe_recipe_reader read,
                               void* context, struct strobe_recipe_output* output) {
     uint32_t status;
-    run->passed = passed;
+    run->moment = moment;
     run->steps = steps;
     run->count = step_count;
     run->at = 0;
@@ -253,6 +253,7 @@ uint32_t strobe_recipe_run_on(struct recipe_run* run, const struct strobe_recipe
     run->kept_count = 0;
     run->number_count = 0;
     run->loop_count = 0;
+    run->set_variables = 0;
     status = recipe_execute_all(run);
     strobe_recipe_abandon(run);
     return status;

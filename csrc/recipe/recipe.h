@@ -54,8 +54,18 @@ enum {
                                 0; width: STROBE_RECIPE_TEXT_*. It ends at the first zero, after operand bytes at most;
                                 where that is 0, it has as many bytes as the top number says, which is taken away */
     STROBE_RECIPE_DATA,      /* 8 bytes, in operand, of the step before */
+    STROBE_RECIPE_SET,       /* takes a number: variable `count` is that */
+    STROBE_RECIPE_GET,       /* pushes variable `count` */
+    STROBE_RECIPE_FACT,      /* pushes number `count` of what is known of the moment (struct strobe_moment) */
+    STROBE_RECIPE_BEFORE,    /* pushes item `operand`, a number, of what block `count` had at the call's entry */
+    STROBE_RECIPE_SCAN,      /* takes a number of elements, then a number above it that they are compared with; pushes
+                                the index of the first from place on for which that holds, or how many there are where it
+                                holds for none. `count`: bytes from one to the next; `operand`: where in it the compared
+                                number lies, whose bytes are width. The next step, DATA, has how: STROBE_RECIPE_SCAN_*;
+                                the one behind it, DATA as well, a mask for the number */
     STROBE_RECIPE_WHEN,      /* takes a number: leaves out the count steps that follow where it is 0, or bad */
-    /* loops: what follows up to NEXT, count times at most; then the place is what it was before */
+    /* loops: what follows up to NEXT, count times at most; then the place is what it was before. One that is quiet,
+       by `zero`, has no item: where it ended as something could not be read, the place is bad instead */
     STROBE_RECIPE_REPEAT,      /* count times, operand bytes further each time */
     STROBE_RECIPE_REPEAT_MANY, /* takes a number: the same as often as it says */
     STROBE_RECIPE_CHAIN, /* item: how many nodes. Takes an end and a limit: each node from place on, whose next one is
@@ -68,7 +78,18 @@ enum {
     STROBE_RECIPE_BTREE, /* item: how many turns. Takes a height: each key in order below the root at place, which is at
                             key SLOT of the turn's node. Leaves have height 0. operand: offsets in a node of its parent,
                             of its index there and its count of keys, of 2 bytes each, and of its children */
-    STROBE_RECIPE_NEXT
+    STROBE_RECIPE_NEXT,
+    STROBE_RECIPE_LEAVE /* takes a number: ends the innermost loop where it is good and not 0 */
+};
+
+/* How SCAN compares an element's number with the other one: it holds where it is */
+enum {
+    STROBE_RECIPE_SCAN_LESS = 1,
+    STROBE_RECIPE_SCAN_EQUAL = 2,
+    STROBE_RECIPE_SCAN_MORE = 4,
+    STROBE_RECIPE_SCAN_SIGNED = 8,        /* the elements' numbers are signed */
+    STROBE_RECIPE_SCAN_SIGNED_ORDER = 16, /* as both numbers are taken, where it is asked which is less */
+    STROBE_RECIPE_SCAN_COUNTS = 32        /* pushes for how many it holds */
 };
 
 /* Operations of CALC. AND and OR do not look at the second number where the first one says it all, SELECT (condition,
@@ -108,6 +129,7 @@ enum {
     STROBE_RECIPE_MAX_NESTING = 64, /* of places that are kept */
     STROBE_RECIPE_MAX_LOOPS = 16,
     STROBE_RECIPE_MAX_NUMBERS = 32,
+    STROBE_RECIPE_MAX_VARIABLES = 32,
     STROBE_RECIPE_MAX_HEIGHT = 128,   /* of a tree */
     STROBE_RECIPE_MAX_LITERAL = 64,   /* bytes that a text is compared with */
     STROBE_RECIPE_MAX_TEXT = 65536,   /* bytes of a text that are looked at */
@@ -153,6 +175,22 @@ typedef uint32_t (*strobe_recipe_reader)(void* context, uint64_t address, void* 
 struct strobe_passed {
     uint64_t words[STROBE_PASSED_WORDS];
     uint64_t known;
+};
+
+/* Reads `count` numbers of `width` bytes, `stride` apart, extended with zeros; returns how many: all that can be read
+   from the first on. */
+typedef uint32_t (*strobe_recipe_gatherer)(void* context, uint64_t address, uint32_t stride, uint32_t width,
+                                           uint32_t count, uint64_t* into);
+
+/* What the call, or the place in the code, is about where a recipe runs; all may be NULL. `before`: blocks of what was
+   kept at the call's entry, as extras are (STROBE_EXTRA_RECIPE of the ABI), in before_words words. */
+struct strobe_moment {
+    const struct strobe_passed* passed;
+    const uint64_t* facts; /* STROBE_FACT_* */
+    uint32_t fact_count;
+    uint32_t before_words;
+    const uint64_t* before;
+    strobe_recipe_gatherer gather; /* NULL: numbers are read as everything else */
 };
 
 /* `start`: the first place, for recipes that do not begin with BASE. Returns STROBE_RECIPE_OK, _FULL (no room for an

@@ -249,7 +249,8 @@ static uint32_t strobe_joined_needs(uint32_t one, uint32_t other) {
     return ((one | other) & ~(uint32_t)STROBE_NEEDS_STACK) | stack;
 }
 
-/* A new set; its number, 0 where there is no room for it. `condition`: a recipe, 0 for none; `condition_needs`: what it
+/* A new set; its number, 0 where there is no room for it. `condition`: a recipe, 0 for none,
+   with STROBE_CONDITION_AT_RETURN where it is decided then; `condition_needs`: what it
    needs, STROBE_NEEDS_*. */
 uint32_t strobe_agent_add_extras(uint32_t enter_count, uint32_t exit_count, uint32_t most_words, uint32_t condition,
                                  uint32_t condition_needs, const struct strobe_capture* captures) {
@@ -261,10 +262,14 @@ uint32_t strobe_agent_add_extras(uint32_t enter_count, uint32_t exit_count, uint
     if (recorder->extras_used + 1 >= STROBE_EXTRAS || used + wanted > STROBE_CAPTURE_CAPACITY) return 0;
     extras->needs = (uint8_t)condition_needs;
     extras->condition = (uint16_t)condition;
+    extras->at_return = (condition & STROBE_CONDITION_AT_RETURN) != 0;
+    if (extras->at_return) extras->needs |= STROBE_NEEDS_ENTRY;
     for (index = 0; index < wanted; index++) {
         recorder->captures[used + index] = captures[index];
-        if (captures[index].kind == STROBE_CAPTURE_RECIPE && captures[index].second == STROBE_ROLE_WATCH)
+        if (captures[index].kind != STROBE_CAPTURE_RECIPE) continue;
+        if (captures[index].second == STROBE_ROLE_WATCH || captures[index].second == STROBE_ROLE_BEFORE)
             extras->needs = (uint8_t)strobe_joined_needs(extras->needs, captures[index].source);
+        if (captures[index].second == STROBE_ROLE_BEFORE) extras->needs |= STROBE_NEEDS_ENTRY;
     }
     recorder->captures_used += wanted;
     extras->captures = used;

@@ -15,6 +15,10 @@ void strobe_frame_drop(struct strobe_thread_state* state) {
     uint64_t stub = STROBE_STUB_OF(state, state->depth);
     struct strobe_left_return* left = strobe_left_return(state, stub, frame->slot);
     if (frame->totals != NULL) frame->totals->unwound++;
+    if (frame->totals != NULL && frame->flags & STROBE_FRAME_LATE) {
+        frame->totals->unheld_enters++;
+        frame->totals->undecided++;
+    }
     if (state->depth > 0) frame[-1].callee_ticks += frame->callee_ticks;
     if (*(uint64_t*)frame->slot != stub) return;
     *(uint64_t*)frame->slot = frame->return_address;
@@ -105,6 +109,41 @@ static void strobe_record_end(struct strobe_thread_state* state, struct strobe_r
     strobe_record_publish(state, words, 1);
 }
 
+/* When: after all that is recorded of it. What was kept of it is known by that. */
+static uint64_t strobe_call_begins(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                   const struct strobe_extras* extras) {
+    uint64_t ticks = strobe_next_ticks(recorder, state);
+    if (extras->needs & STROBE_NEEDS_PASSED) STROBE_KEPT_OF(recorder, state)->enter_ticks = ticks;
+    if (extras->needs & STROBE_NEEDS_ENTRY) strobe_entry_end(state, ticks);
+    return ticks;
+}
+
+/* Of a call whose condition is decided at the return: what its ENTER record would have is kept until then. Gives when
+   it began. */
+static uint64_t strobe_hold_enter(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                  const struct strobe_extras* extras, uint32_t function, const uint64_t* slot,
+                                  const uint64_t* registers) {
+    const struct strobe_function_plan* plan = &recorder->plans[function];
+    struct strobe_held_signals held;
+    int must_hold = STROBE_MUST_HOLD(recorder);
+    uint32_t room, words;
+    uint64_t* payload;
+    held.are_held = 0;
+    if (must_hold) strobe_reads_hold(recorder, state, &held);
+    if (strobe_entry_begin(state)) {
+        payload = strobe_entry_room(state, &room);
+        if (plan->most_words + extras->most_words <= room) {
+            words = strobe_capture_values(recorder, state, &recorder->captures[plan->captures], plan->enter_count,
+                                          registers, slot, payload);
+            words += strobe_capture_extras(recorder, state, extras, 0, registers, slot, payload + words);
+            strobe_entry_add_payload(state, words);
+        }
+        strobe_keep_entry(recorder, state, extras, registers, slot);
+    }
+    if (must_hold) strobe_reads_release(state, &held);
+    return strobe_call_begins(recorder, state, extras);
+}
+
 /* Gives when the call began: extras take longer than many a call, and are none of its time. */
 static uint64_t strobe_write_enter(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                    struct strobe_totals* totals, uint32_t function, uint32_t flags, uint64_t ticks,
@@ -133,21 +172,23 @@ static uint64_t strobe_write_enter(struct strobe_recorder* recorder, struct stro
     }
     if (extras != NULL) {
         words += strobe_capture_extras(recorder, state, extras, 0, registers, slot, payload + words);
-        record->ticks = strobe_next_ticks(recorder, state);
-        if (extras->needs & STROBE_NEEDS_PASSED) STROBE_KEPT_OF(recorder, state)->enter_ticks = record->ticks;
+        if ((extras->needs & STROBE_NEEDS_ENTRY) && strobe_entry_begin(state))
+            strobe_keep_entry(recorder, state, extras, registers, slot);
+        record->ticks = strobe_call_begins(recorder, state, extras);
     }
     if (must_hold) strobe_reads_release(state, &held);
     strobe_record_end(state, record, words);
     return record->ticks;
 }
 
+/* `late`: 0, or STROBE_FLAG_LATE. */
 static void strobe_write_exit(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                               struct strobe_totals* totals, const struct strobe_frame* frame, uint64_t ticks,
-                              const uint64_t* returned) {
+                              uint64_t duration, uint32_t late, const uint64_t* returned) {
     const struct strobe_function_plan* plan = &recorder->plans[frame->function];
     const struct strobe_capture* captures = &recorder->captures[plan->captures + plan->enter_count];
     uint32_t flags = (plan->exit_count ? STROBE_FLAG_HAS_RETURN : 0) |
-                     (totals != NULL && totals->sampling ? STROBE_FLAG_SAMPLED : 0);
+                     (totals != NULL && totals->sampling ? STROBE_FLAG_SAMPLED : 0) | late;
     const struct strobe_extras* extras = strobe_extras_of(recorder, frame->function);
     uint32_t most = 1 + plan->most_words + (extras != NULL ? extras->most_words : 0u);
     struct strobe_record* record =
@@ -162,7 +203,7 @@ static void strobe_write_exit(struct strobe_recorder* recorder, struct strobe_th
     }
     held.are_held = 0;
     if (must_hold) strobe_reads_hold(recorder, state, &held);
-    payload[0] = ticks - frame->enter_ticks;
+    payload[0] = duration;
     if ((plan->flags & STROBE_PLAN_WORDS) && plan->exit_count == 1) {
         payload[words++] = returned[0];
     } else if (plan->exit_count) {
@@ -215,21 +256,23 @@ static STROBE_COLD int strobe_may_replace(const struct strobe_recorder* recorder
 
 /* As strobe_condition_holds, where reads are sure not to end the program. */
 static int strobe_call_is_wanted(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                                 const struct strobe_extras* extras, const uint64_t* registers, const uint64_t* slot) {
+                                 const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
+                                 const uint64_t* slot) {
     struct strobe_held_signals held;
     int must_hold = STROBE_MUST_HOLD(recorder);
     int holds;
     held.are_held = 0;
     if (must_hold) strobe_reads_hold(recorder, state, &held);
-    holds = strobe_condition_holds(recorder, state, extras, registers, slot);
+    holds = strobe_condition_holds(recorder, state, extras, at_exit, registers, slot);
     if (must_hold) strobe_reads_release(state, &held);
     return holds;
 }
 
-/* STROBE_FRAME_* of a call whose records are left out: it is sampled out, or its condition does not hold; else 0. What
+/* STROBE_FRAME_* of a call whose records are left out: it is sampled out, or its condition does not hold, or is decided
+   at its return, which is `catchable`; else 0. What
    the condition takes is none of the call's time. `totals`: NULL where there was no room. */
 static uint32_t strobe_leave_out(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                                 struct strobe_totals* totals, uint64_t* ticks, uint32_t function,
+                                 struct strobe_totals* totals, uint64_t* ticks, uint32_t function, int catchable,
                                  const uint64_t* registers, const uint64_t* slot) {
     const struct strobe_function_plan* plan = &recorder->plans[function];
     const struct strobe_extras* extras;
@@ -237,7 +280,11 @@ static uint32_t strobe_leave_out(struct strobe_recorder* recorder, struct strobe
     if (totals != NULL && strobe_sample_out(recorder, plan, totals, *ticks)) return STROBE_FRAME_SKIP;
     extras = strobe_extras_of(recorder, function);
     if (extras == NULL || extras->condition == 0) return 0;
-    holds = strobe_call_is_wanted(recorder, state, extras, registers, slot);
+    if (extras->at_return && catchable) {
+        *ticks = strobe_hold_enter(recorder, state, extras, function, slot, registers);
+        return STROBE_FRAME_SKIP | STROBE_FRAME_LATE;
+    }
+    holds = extras->at_return ? -1 : strobe_call_is_wanted(recorder, state, extras, 0, registers, slot);
     *ticks = strobe_next_ticks(recorder, state);
     if (holds > 0) return 0;
     if (totals != NULL) totals->unheld_enters++;
@@ -257,7 +304,7 @@ static STROBE_COLD void strobe_record_place(struct strobe_recorder* recorder, st
         strobe_fetch_add64(&recorder->header->lost_no_totals, 1);
     else
         totals->exits_missed++;
-    if (!strobe_leave_out(recorder, state, totals, &ticks, function, registers, slot))
+    if (!strobe_leave_out(recorder, state, totals, &ticks, function, 0, registers, slot))
         strobe_write_enter(recorder, state, totals, function, STROBE_FLAG_NO_EXIT, ticks, slot, registers);
 }
 
@@ -270,7 +317,7 @@ static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct stro
     const struct strobe_frame* top = state->depth > 0 ? &state->frames[state->depth - 1] : NULL;
     /* the slot already holds the stub of the frame above: reached by a jump, not by a call */
     int jumped = catchable && top != NULL && top->slot == (uint64_t)slot;
-    uint32_t tail = jumped ? (top->flags & ~(STROBE_FRAME_SKIP | STROBE_FRAME_UNHELD)) + STROBE_FRAME_TAIL : 0;
+    uint32_t tail = jumped ? (top->flags & ~(STROBE_FRAME_TAIL - 1)) + STROBE_FRAME_TAIL : 0;
     uint32_t flags;
     struct strobe_totals* totals;
     uint64_t ticks;
@@ -282,7 +329,7 @@ static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct stro
     flags = (catchable ? 0 : STROBE_FLAG_NO_EXIT) | (jumped ? STROBE_FLAG_TAIL : 0);
     ticks = strobe_next_ticks(recorder, state);
     totals = strobe_totals_of(recorder, state, function);
-    skip = strobe_leave_out(recorder, state, totals, &ticks, function, registers, slot);
+    skip = strobe_leave_out(recorder, state, totals, &ticks, function, catchable, registers, slot);
     if (totals == NULL) {
         strobe_fetch_add64(&recorder->header->lost_no_totals, 1);
     } else {
@@ -378,6 +425,47 @@ uint64_t strobe_trap_find(const struct strobe_recorder* recorder, uint64_t addre
     return 0;
 }
 
+/* Of a call whose condition is decided now: whether both its records are to be written. */
+static STROBE_COLD int strobe_held_late(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                        const struct strobe_frame* frame, const uint64_t* returned) {
+    const struct strobe_extras* extras = strobe_extras_of(recorder, frame->function);
+    struct strobe_totals* totals = frame->totals;
+    int holds = -1;
+    if (extras != NULL && extras->condition != 0 && extras->at_return)
+        holds = strobe_call_is_wanted(recorder, state, extras, 1, returned - STROBE_SOURCE_RAX,
+                                      (const uint64_t*)frame->slot);
+    if (holds <= 0 && totals != NULL) {
+        totals->unheld_enters++;
+        totals->unheld_exits++;
+        if (holds < 0) totals->undecided++;
+    }
+    return holds > 0;
+}
+
+/* The ENTER record of such a call, whose EXIT follows at once. */
+static STROBE_COLD void strobe_write_late(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                          const struct strobe_frame* frame, uint64_t duration,
+                                          const uint64_t* returned) {
+    struct strobe_totals* totals = frame->totals;
+    uint32_t words = 0, index;
+    const uint64_t* payload = strobe_entry_payload(state, &words);
+    uint32_t kind_flags = STROBE_RECORD_ENTER |
+                          (STROBE_FLAG_HAS_EXTRAS | (frame->flags >= STROBE_FRAME_TAIL ? STROBE_FLAG_TAIL : 0u)) << 4;
+    struct strobe_record* record = NULL;
+    if (words != 0)
+        record = strobe_record_begin(recorder, state, frame->function, kind_flags, strobe_next_ticks(recorder, state),
+                                     words);
+    if (record != NULL) {
+        for (index = 0; index < words; index++) ((uint64_t*)(record + 1))[index] = payload[index];
+        strobe_record_end(state, record, words);
+    } else if (totals != NULL) {
+        totals->lost_enters++;
+    }
+    strobe_write_exit(recorder, state, totals, frame, state->last_ticks + recorder->ticks_apart, duration,
+                      record != NULL ? STROBE_FLAG_LATE : 0, returned);
+    state->last_ticks += recorder->ticks_apart;
+}
+
 /* Its time is the callee's of the frame below, which is open still: durations nest, as a thread's ticks only grow. */
 static void strobe_record_return(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                  struct strobe_frame* frame, const uint64_t* returned) {
@@ -390,9 +478,12 @@ static void strobe_record_return(struct strobe_recorder* recorder, struct strobe
     if (state->depth > 0) frame[-1].callee_ticks += duration;
     if (totals != NULL) {
         strobe_totals_add_duration(totals, frame, duration);
-        strobe_count_skipped_exit(totals, frame->flags);
+        if (!(frame->flags & STROBE_FRAME_LATE)) strobe_count_skipped_exit(totals, frame->flags);
     }
-    if (!(frame->flags & STROBE_FRAME_SKIP)) strobe_write_exit(recorder, state, totals, frame, ticks, returned);
+    if (!(frame->flags & STROBE_FRAME_SKIP))
+        strobe_write_exit(recorder, state, totals, frame, ticks, duration, 0, returned);
+    else if (frame->flags & STROBE_FRAME_LATE && strobe_held_late(recorder, state, frame, returned))
+        strobe_write_late(recorder, state, frame, duration, returned);
 }
 
 uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t rax, uint64_t rdx,

@@ -5,8 +5,9 @@
  */
 #include "recorder.h"
 
-#define STROBE_EXTRA_STEPS 4096u /* of a recipe: a call waits for them */
-#define STROBE_LEAST_WORDS 2u    /* of a block; each leaves as many for those that follow */
+#define STROBE_EXTRA_STEPS 4096u   /* of a recipe: a call waits for them */
+#define STROBE_ASKED_STEPS 100000u /* of one that was asked for: a watch, a condition */
+#define STROBE_LEAST_WORDS 2u      /* of a block; each leaves as many for those that follow */
 
 struct strobe_own_memory {
     const struct strobe_recorder* recorder;
@@ -104,7 +105,7 @@ static uint32_t strobe_pack_items(const struct strobe_recipe_output* output, uin
 
 static uint32_t strobe_capture_recipe(struct strobe_thread_state* state, struct strobe_own_memory* memory,
                                       const struct strobe_capture* capture, uint64_t start,
-                                      const struct strobe_passed* passed, uint32_t room, uint64_t* out) {
+                                      const struct strobe_moment* moment, uint32_t room, uint64_t* out) {
     const struct strobe_recorder* recorder = memory->recorder;
     const struct strobe_stored_recipe* recipe = &recorder->recipes[capture->offset];
     struct strobe_recipe_output output;
@@ -115,9 +116,11 @@ static uint32_t strobe_capture_recipe(struct strobe_thread_state* state, struct 
     output.items = state->scratch_items;
     output.item_capacity = recipe->items;
     output.item_count = 0;
-    output.most_steps = STROBE_EXTRA_STEPS;
+    output.most_steps = capture->second >= STROBE_ROLE_BEFORE && capture->second <= STROBE_ROLE_WATCH
+                            ? STROBE_ASKED_STEPS
+                            : STROBE_EXTRA_STEPS;
     status = strobe_recipe_run_on(&state->machine, recorder->recipe_steps + recipe->first_step, recipe->step_count,
-                                  start, passed, strobe_read_own, memory, &output);
+                                  start, moment, strobe_read_own, memory, &output);
     count = strobe_items_that_fit(&output, room - 2);
     words = 2 + strobe_pack_items(&output, count, out + 2);
     out[0] = strobe_extra_header(capture, STROBE_EXTRA_RECIPE, status, words);
@@ -275,12 +278,38 @@ static struct strobe_kept* strobe_kept_of(const struct strobe_recorder* recorder
     return kept;
 }
 
+static uint32_t strobe_gather_own(void* context, uint64_t address, uint32_t stride, uint32_t width, uint32_t count,
+                                  uint64_t* into) {
+    (void)context;
+    return strobe_load_numbers(address, stride, width, count, into);
+}
+
+/* What a recipe of the call may be about. `facts` has room for STROBE_FACTS. */
+static void strobe_moment_of(const struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                             const struct strobe_extras* extras, int at_exit, const struct strobe_own_memory* memory,
+                             uint64_t* facts, struct strobe_moment* moment) {
+    facts[STROBE_FACT_THREAD] = state->tid;
+    facts[STROBE_FACT_DEPTH] = state->depth;
+    facts[STROBE_FACT_THREAD_NAME] = (uint64_t)recorder->threads[state->thread_index % STROBE_THREAD_CAPACITY].name;
+    moment->passed = memory->passed;
+    moment->gather = memory->may_touch ? strobe_gather_own : NULL;
+    moment->facts = facts;
+    moment->fact_count = STROBE_FACTS;
+    moment->before = NULL;
+    moment->before_words = 0;
+    if (at_exit && (extras->needs & STROBE_NEEDS_ENTRY))
+        moment->before = strobe_entry_blocks(state, &moment->before_words);
+}
+
 int strobe_condition_holds(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                           const struct strobe_extras* extras, const uint64_t* registers, const uint64_t* slot) {
+                           const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
+                           const uint64_t* slot) {
     const struct strobe_stored_recipe* recipe = &recorder->recipes[extras->condition];
-    struct strobe_kept* kept = strobe_kept_of(recorder, state, extras, 0, registers, slot);
+    struct strobe_kept* kept = strobe_kept_of(recorder, state, extras, at_exit, registers, slot);
     struct strobe_own_memory memory;
     struct strobe_recipe_output output;
+    struct strobe_moment moment;
+    uint64_t facts[STROBE_FACTS];
     uint64_t number = 0;
     memory.recorder = recorder;
     memory.state = state;
@@ -292,12 +321,62 @@ int strobe_condition_holds(struct strobe_recorder* recorder, struct strobe_threa
     output.items = state->scratch_items;
     output.item_capacity = 1;
     output.item_count = 0;
-    output.most_steps = STROBE_EXTRA_STEPS;
+    output.most_steps = STROBE_ASKED_STEPS;
+    strobe_moment_of(recorder, state, extras, at_exit, &memory, facts, &moment);
     if (strobe_recipe_run_on(&state->machine, recorder->recipe_steps + recipe->first_step, recipe->step_count, 0,
-                             memory.passed, strobe_read_own, &memory, &output) != STROBE_RECIPE_OK ||
+                             &moment, strobe_read_own, &memory, &output) != STROBE_RECIPE_OK ||
         output.item_count != 1 || state->scratch_items[0].status != STROBE_RECIPE_OK)
         return -1;
     return number != 0;
+}
+
+/* At the entry: the block is kept until the return. Where there is no room it is not, and the return says so. */
+static void strobe_keep_recipe(struct strobe_thread_state* state, struct strobe_own_memory* memory,
+                               const struct strobe_capture* capture, const struct strobe_moment* moment) {
+    uint32_t room;
+    uint64_t* out = strobe_entry_room(state, &room);
+    if (room < STROBE_LEAST_WORDS) return;
+    strobe_entry_add_block(state, strobe_capture_recipe(state, memory, capture, 0, moment, room, out));
+}
+
+/* At the return: the block of this id, as it was kept; one without items where it was not, or finds no room. */
+static uint32_t strobe_copy_kept(const struct strobe_capture* capture, const struct strobe_moment* moment,
+                                 uint32_t room, uint64_t* out) {
+    const uint64_t* from = moment->before;
+    uint32_t status = STROBE_RECIPE_BROKEN, left = moment->before_words, index;
+    while (left != 0) {
+        uint32_t words = (uint32_t)(*from & STROBE_EXTRA_WORDS);
+        if (words == 0 || words > left) break;
+        if ((*from >> STROBE_EXTRA_ID_SHIFT & 0xffff) == capture->other) {
+            for (index = 0; index < words && words <= room; index++) out[index] = from[index];
+            if (words <= room) return words;
+            status = STROBE_RECIPE_FULL;
+            break;
+        }
+        from += words;
+        left -= words;
+    }
+    out[0] = strobe_extra_header(capture, STROBE_EXTRA_RECIPE, status, 2);
+    out[1] = 0;
+    return 2;
+}
+
+void strobe_keep_entry(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                       const struct strobe_extras* extras, const uint64_t* registers, const uint64_t* slot) {
+    const struct strobe_capture* captures = &recorder->captures[extras->captures];
+    struct strobe_kept* kept = strobe_kept_of(recorder, state, extras, 0, registers, slot);
+    struct strobe_own_memory memory;
+    struct strobe_moment moment;
+    uint64_t facts[STROBE_FACTS];
+    uint32_t index;
+    memory.recorder = recorder;
+    memory.state = state;
+    memory.passed = kept != NULL ? &kept->passed : NULL;
+    memory.may_touch = strobe_may_touch_here(recorder, state);
+    strobe_moment_of(recorder, state, extras, 0, &memory, facts, &moment);
+    for (index = 0; index < extras->enter_count; index++)
+        if (captures[index].kind == STROBE_CAPTURE_RECIPE && captures[index].second == STROBE_ROLE_BEFORE)
+            strobe_keep_recipe(state, &memory, &captures[index], &moment);
 }
 
 uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_thread_state* state,
@@ -307,20 +386,27 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
     uint32_t count = at_exit ? extras->exit_count : extras->enter_count;
     struct strobe_kept* kept = strobe_kept_of(recorder, state, extras, at_exit, registers, slot);
     struct strobe_own_memory memory;
+    struct strobe_moment moment;
+    uint64_t facts[STROBE_FACTS];
     uint32_t words = 0;
     uint32_t index;
     memory.recorder = recorder;
     memory.state = state;
     memory.passed = kept != NULL ? &kept->passed : NULL;
     memory.may_touch = strobe_may_touch_here(recorder, state);
+    strobe_moment_of(recorder, state, extras, at_exit, &memory, facts, &moment);
     for (index = 0; index < count; index++) {
         const struct strobe_capture* capture = &captures[index];
         uint32_t room = extras->most_words - words - STROBE_LEAST_WORDS * (count - index - 1);
-        if (capture->kind == STROBE_CAPTURE_WATCH) {
+        if (capture->second == STROBE_ROLE_BEFORE && capture->kind == STROBE_CAPTURE_RECIPE) {
+            continue;
+        } else if (capture->kind == STROBE_CAPTURE_BEFORE) {
+            words += strobe_copy_kept(capture, &moment, room, out + words);
+        } else if (capture->kind == STROBE_CAPTURE_WATCH) {
             words += strobe_capture_watch(&memory, capture, out + words);
         } else if (capture->kind == STROBE_CAPTURE_RECIPE) {
             uint64_t start = capture->second == STROBE_ROLE_WATCH ? 0 : strobe_source(capture->source, registers, slot);
-            words += strobe_capture_recipe(state, &memory, capture, start, memory.passed, room, out + words);
+            words += strobe_capture_recipe(state, &memory, capture, start, &moment, room, out + words);
         } else {
             words +=
                 strobe_capture_script(recorder, state, capture, (uint32_t)at_exit, registers, slot, room, out + words);

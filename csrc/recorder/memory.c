@@ -101,6 +101,13 @@ static uint32_t strobe_load_word(uint64_t from, uint32_t width, uint64_t* value)
     }
 }
 
+uint32_t strobe_load_numbers(uint64_t address, uint32_t stride, uint32_t width, uint32_t count, uint64_t* into) {
+    uint32_t done;
+    for (done = 0; done < count; done++, address += stride)
+        if (STROBE_IS_NOWHERE(address) || !strobe_load_word(address, width, &into[done])) break;
+    return done;
+}
+
 int strobe_touch_pages(const struct strobe_recorder* recorder, uint64_t from, uint64_t to) {
     if (!strobe_may_touch(recorder, NULL)) return 0;
     for (; from < to; from += STROBE_PAGE_BYTES)
@@ -108,6 +115,15 @@ int strobe_touch_pages(const struct strobe_recorder* recorder, uint64_t from, ui
     return 1;
 }
 #else
+uint32_t strobe_load_numbers(uint64_t address, uint32_t stride, uint32_t width, uint32_t count, uint64_t* into) {
+    (void)address;
+    (void)stride;
+    (void)width;
+    (void)count;
+    (void)into;
+    return 0;
+}
+
 int strobe_touch_pages(const struct strobe_recorder* recorder, uint64_t from, uint64_t to) {
     (void)recorder;
     return from >= to;

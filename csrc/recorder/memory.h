@@ -39,6 +39,9 @@ uint32_t strobe_read_text(const struct strobe_recorder* recorder, const struct s
 /* A number of `width` bytes (1, 2, 4 or 8), extended with zeros. 0 where it cannot be read. */
 int strobe_read_number(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, int may_touch,
                        uint64_t address, uint32_t width, uint64_t* value);
+/* Numbers as the last, `stride` bytes apart, where memory may be touched: how many, up to the first that cannot be
+   read. */
+uint32_t strobe_load_numbers(uint64_t address, uint32_t stride, uint32_t width, uint32_t count, uint64_t* into);
 /* Has the kernel make these pages, without a system call. 0 where it cannot, or faults are not caught. */
 int strobe_touch_pages(const struct strobe_recorder* recorder, uint64_t from, uint64_t to);
 void strobe_copy(uint8_t* into, const uint8_t* from, uint32_t bytes);

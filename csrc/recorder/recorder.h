@@ -63,11 +63,13 @@
 #define STROBE_RECIPE_STEPS (1u << 20)
 #define STROBE_SCRATCH_BYTES 4096u
 #define STROBE_SCRATCH_ITEMS 128u
+#define STROBE_ENTRY_WORDS 8192u /* that the calls of a thread keep until they return */
 
 #define STROBE_FRAME_SKIP 1u   /* the entry was not recorded, so the exit is not either */
 #define STROBE_FRAME_UNHELD 2u /* with SKIP: its condition did not hold; else it was sampled out */
+#define STROBE_FRAME_LATE 4u   /* with SKIP: its condition is decided at the return */
 #define STROBE_FRAME_TAIL                                                                       \
-    4u /* times the number of frames below that jumped to one another, and return with this one \
+    8u /* times the number of frames below that jumped to one another, and return with this one \
         */
 #define STROBE_TAIL_CHAIN 64u
 
@@ -121,10 +123,13 @@ struct strobe_thread_state {
     struct strobe_thread_state* nested; /* of the same thread: records while this one is busy, in signal handlers */
     uint32_t totals_chain;              /* first of this state's totals entries, 0 for none */
     uint32_t lane;                      /* of this process in this segment, kept to the session's end; 0 for none yet */
+    uint32_t entries_top;               /* place of the newest entry, counted from 1; 0: none. entries.c */
+    uint32_t reserved;
     struct strobe_left_return left_returns[STROBE_LEFT_RETURNS];   /* by stub and slot, the newest of each place */
     struct recipe_run machine;                                     /* of a recipe that is running: 3 KB */
     struct strobe_recipe_item scratch_items[STROBE_SCRATCH_ITEMS]; /* what it gives */
     uint8_t scratch[STROBE_SCRATCH_BYTES];
+    uint64_t entries[STROBE_ENTRY_WORDS];
     uint32_t totals_index[STROBE_FUNCTION_CAPACITY]; /* function id -> totals entry, 0 for none yet */
 };
 
@@ -156,8 +161,8 @@ struct strobe_extras {
     uint16_t most_words; /* that either of them may give; two for each capture at least */
     uint8_t enter_count;
     uint8_t exit_count;
-    uint8_t needs; /* STROBE_NEEDS_* of all captures, and of the condition */
-    uint8_t reserved;
+    uint8_t needs;      /* STROBE_NEEDS_* of all captures, and of the condition */
+    uint8_t at_return;  /* the condition is decided then */
     uint16_t condition; /* the recipe whose number decides whether a call is recorded; 0: each is */
 };
 
@@ -340,10 +345,26 @@ uint64_t strobe_source(uint32_t source, const uint64_t* registers, const uint64_
 uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
                                const uint64_t* slot, uint64_t* out);
-/* At the entry, of a set with a condition: 1 where it holds, 0 where it does not, -1 where what it asks for cannot be
-   read. */
+/* At the entry, with an entry begun (entries.c): keeps what is asked for at the return. */
+void strobe_keep_entry(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                       const struct strobe_extras* extras, const uint64_t* registers, const uint64_t* slot);
+/* Of a set with a condition, at the entry, or at the return where it is decided then: 1 where it holds, 0 where it does
+   not, -1 where what it asks for cannot be read. */
 int strobe_condition_holds(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                           const struct strobe_extras* extras, const uint64_t* registers, const uint64_t* slot);
+                           const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
+                           const uint64_t* slot);
+
+/* entries.c: what the call that begins keeps until it returns. 0 where there is no room for anything. */
+int strobe_entry_begin(struct strobe_thread_state* state);
+/* Where the next words go, and how many there is room for; then how many it were. The payload comes first. */
+uint64_t* strobe_entry_room(struct strobe_thread_state* state, uint32_t* room);
+void strobe_entry_add_payload(struct strobe_thread_state* state, uint32_t words);
+void strobe_entry_add_block(struct strobe_thread_state* state, uint32_t words);
+/* When the call began, by which its return knows it. */
+void strobe_entry_end(struct strobe_thread_state* state, uint64_t enter_ticks);
+/* Of the call that returns, whose depth is the state's; NULL where nothing was kept. */
+const uint64_t* strobe_entry_payload(struct strobe_thread_state* state, uint32_t* words);
+const uint64_t* strobe_entry_blocks(struct strobe_thread_state* state, uint32_t* words);
 /* By form: calls it with all of the CPU's registers kept for the program. */
 uint64_t strobe_call_script(strobe_script_function* script, uint64_t number, const uint64_t* registers,
                             const uint64_t* slot, void* out);
@@ -481,10 +502,15 @@ static inline struct strobe_totals* strobe_totals_of(struct strobe_recorder* rec
 
 static inline void strobe_count_skipped_exit(struct strobe_totals* totals, uint32_t flags) {
     if (!(flags & STROBE_FRAME_SKIP)) return;
-    if (flags & STROBE_FRAME_UNHELD)
+    if (flags & STROBE_FRAME_LATE) { /* and nothing has decided */
+        totals->unheld_enters++;
         totals->unheld_exits++;
-    else
+        totals->undecided++;
+    } else if (flags & STROBE_FRAME_UNHELD) {
+        totals->unheld_exits++;
+    } else {
         totals->sampled_out_exits++;
+    }
 }
 
 static inline uint64_t strobe_ticks(const struct strobe_recorder* recorder) {

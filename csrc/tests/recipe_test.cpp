@@ -147,6 +147,7 @@ void virtual_bases() {
 // What a recipe gives that begins with PASSED and reads 16 bytes there.
 Result of_call(const strobe_passed* passed, std::uint32_t count, std::int64_t numbers) {
     static recipe_run machine;
+    const strobe_moment moment{passed, nullptr, 0, 0, nullptr, nullptr};
     std::vector<std::uint8_t> bytes(64);
     std::vector<strobe_recipe_item> items(4);
     strobe_recipe_output output{bytes.data(), 64, 0, items.data(), 4, 0, 0};
@@ -156,7 +157,7 @@ Result of_call(const strobe_passed* passed, std::uint32_t count, std::int64_t nu
         std::memcpy(to, reinterpret_cast<const void*>(address), size);
         return size;
     };
-    const std::uint32_t status = strobe_recipe_run_on(&machine, steps.data(), 3, 0, passed, read, nullptr, &output);
+    const std::uint32_t status = strobe_recipe_run_on(&machine, steps.data(), 3, 0, &moment, read, nullptr, &output);
     if (output.item_count != 1) return {status, ""};
     std::uint64_t words[2] = {};
     std::memcpy(words, bytes.data(), items[0].size);

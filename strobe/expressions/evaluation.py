@@ -26,6 +26,7 @@ from strobe.expressions.syntax import (
     Binary,
     Call,
     Cast,
+    Chain,
     Choice,
     Element,
     Expression,
@@ -33,6 +34,7 @@ from strobe.expressions.syntax import (
     Literal,
     Member,
     Name,
+    PointerCast,
     Quantifier,
     Slice,
     Unary,
@@ -117,6 +119,10 @@ def _compiled(node: Expression) -> Evaluate:
         case Cast(type=kind, of=of):
             inner = _compiled(of)
             return lambda state: normal.cast(kind, inner(state))
+        case PointerCast(at=at):
+            raise ExpressionError(at, "recorded values are not read as other structures", "(int)x")
+        case Chain(at=at):
+            raise ExpressionError(at, "lists are followed by conditions of traces and by watches", "any(x in v: …)", 5)
         case Call():
             return _call(node)
         case Quantifier():
@@ -234,6 +240,8 @@ def _slice(node: Slice) -> Evaluate:
 
 def _unary(node: Unary) -> Evaluate:
     of, sign = _compiled(node.of), node.sign
+    if sign == "&":
+        raise ExpressionError(node.at, "addresses of recorded values are not known", "the value itself")
     if sign == "!":
         return lambda state: not normal.truth(of(state))
     if sign == "-":
@@ -322,7 +330,11 @@ def _contains(state: State, value: Normal, part: Normal) -> bool:
 
 
 def _call(node: Call) -> Evaluate:
+    if node.text:
+        return _of_one_call(node)
     of, name = _compiled(node.of), node.name
+    if name == "sizeof":
+        raise ExpressionError(node.at, "sizes of types are not recorded", "size(v) counts elements", length=6)
     if name == "has":
 
         def has(state: State) -> Normal:
@@ -341,6 +353,17 @@ def _call(node: Call) -> Evaluate:
     if name == "first":
         return lambda state: _element(state, of(state), 0)
     return lambda state: _folded(name, state, _items(state, of(state)), lambda item: item)
+
+
+def _of_one_call(node: Call) -> Evaluate:
+    """A watch that is called so; nothing else knows what was there at the entry."""
+
+    def evaluate(state: State) -> Normal:
+        if state.context.has_watch(node.text):
+            return state.context.watch(node.text)
+        raise Undecided(f"{node.text} was not watched")
+
+    return evaluate
 
 
 def _size(state: State, value: Normal) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from strobe.dataclass import dataclass, field
 from strobe.expressions.parser import without_blanks
 from strobe.expressions.syntax import (
+    Call,
     Element,
     Expression,
     ExpressionError,
@@ -49,7 +50,12 @@ def check_names(tree: Expression, known: Known) -> Named:
     watches: set[str] = set()
     labels = {without_blanks(label): label for label in known.watches}
     for node, bound in _roots(tree, frozenset(), labels):
-        if isinstance(node, Member | Element):
+        if isinstance(node, Call):
+            if node.text not in labels:
+                reason = "what was there at the entry is known where it was watched; no watch is called"
+                raise _unknown(node.at, node.text, reason, known.watches, len(node.text))
+            watches.add(labels[node.text])
+        elif isinstance(node, Member | Element):
             watches.add(labels[node.text])
         elif isinstance(node, WatchLabel):
             if node.label not in known.watches:
@@ -58,6 +64,19 @@ def check_names(tree: Expression, known: Known) -> Named:
         elif node.name not in bound:
             _check(node, known, labels, names, watches)
     return Named(frozenset(names), frozenset(watches))
+
+
+def root_names(tree: Expression) -> frozenset[str]:
+    """All names that it asks for, variables of quantifiers left out."""
+    return frozenset(node.name for node in _all_names(tree, frozenset()))
+
+
+def _all_names(node: Expression, bound: frozenset[str]) -> Iterator[Name]:
+    if isinstance(node, Name) and node.name not in bound:
+        yield node
+    for child in children(node):
+        is_body = isinstance(node, Quantifier) and child is node.body
+        yield from _all_names(child, bound | {node.variable} if is_body and isinstance(node, Quantifier) else bound)
 
 
 def _check(node: Name, known: Known, labels: dict[str, str], names: set[str], watches: set[str]) -> None:
@@ -81,9 +100,9 @@ def _check(node: Name, known: Known, labels: dict[str, str], names: set[str], wa
 
 def _roots(
     node: Expression, bound: frozenset[str], labels: dict[str, str]
-) -> Iterator[tuple[Name | WatchLabel | Member | Element, frozenset[str]]]:
+) -> Iterator[tuple[Name | WatchLabel | Member | Element | Call, frozenset[str]]]:
     """Names, and chains that are labels of watches as a whole; each with the variables that hold there."""
-    if isinstance(node, Name | WatchLabel):
+    if isinstance(node, Name | WatchLabel) or (isinstance(node, Call) and node.text):
         yield node, bound
         return
     if isinstance(node, Member | Element) and node.text in labels:

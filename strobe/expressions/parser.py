@@ -2,9 +2,9 @@
 
 expression = binary ["?" expression ":" expression]
 binary     = unary (operator unary)…                      as _LEVELS has them, the weakest first
-unary      = ("-" | "+" | "!" | "~" | "*" | "not" | "(" number type ")") unary | postfix
+unary      = ("-" | "+" | "!" | "~" | "*" | "&" | "not" | "(" number type ")" | "(" type "*" ")") unary | postfix
 postfix    = primary ("." name | "." number | "->" name | "[" expression "]" | "[" [expression] ".." [expression] "]")…
-primary    = number | text | name | label | "(" expression ")" | function "(" … ")"
+primary    = number | text | name | label | "(" expression ")" | function "(" … ")" | "$entry" "." unary
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from strobe.expressions.syntax import (
     Binary,
     Call,
     Cast,
+    Chain,
     Choice,
     Element,
     Expression,
@@ -22,6 +23,7 @@ from strobe.expressions.syntax import (
     Literal,
     Member,
     Name,
+    PointerCast,
     Quantifier,
     Slice,
     Unary,
@@ -45,7 +47,7 @@ _LEVELS = (
     ("*", "/", "%"),
 )
 _SPELLED = {"and": "&&", "or": "||", "not": "!"}
-_UNARY = ("-", "+", "!", "~", "*")
+_UNARY = ("-", "+", "!", "~", "*", "&")
 _CONSTANTS: dict[str, int | float | bool | None] = {
     "true": True,
     "false": False,
@@ -56,7 +58,8 @@ _CONSTANTS: dict[str, int | float | bool | None] = {
     "inf": float("inf"),
 }
 QUANTIFIERS = ("any", "all", "count", "first", "min", "max", "sum")
-FUNCTIONS = (*QUANTIFIERS, "last", "size", "has", "abs")
+FUNCTIONS = (*QUANTIFIERS, "last", "size", "has", "abs", "sizeof")
+OF_ONE_CALL = ("$entry", "$changed")
 _TYPE_WORDS = frozenset(("unsigned", "signed", "char", "short", "int", "long", "float", "double", "bool", "const"))
 _TYPES = {
     **{f"{sign}{bits}": f"{sign}{bits}" for sign in "iu" for bits in (8, 16, 32, 64)},
@@ -145,8 +148,8 @@ class _Parser:
             if token.kind == "mark" and token.value in _UNARY:
                 self._take()
                 return Unary(token.at, str(token.value), self._unary())
-            if token.kind == "mark" and token.value == "&":
-                raise ExpressionError(token.at, "addresses of recorded values are not known", "the value itself")
+            if (pointer := self._pointer_cast()) is not None:
+                return PointerCast(token.at, *pointer, self._unary())
             if (cast := self._cast()) is not None:
                 return Cast(token.at, cast, self._unary())
             return self._postfix(self._primary())
@@ -164,11 +167,22 @@ class _Parser:
             end += 1
         found = number_type(words)
         if found is None or self._tokens[end].value != ")":
-            if words and self._tokens[end].value == "*" and self._tokens[end + 1].value in (")", "*"):
-                raise ExpressionError(self._token.at, "recorded values are not read as other structures", "(int)x")
             return None
         self._next = end + 1
         return found
+
+    def _pointer_cast(self) -> tuple[str, int] | None:
+        """The type in parentheses and its stars, where that follows; nothing is taken otherwise."""
+        end, words, stars = self._next + 1, [], 0
+        while self._is_mark("(") and self._tokens[end].kind == "name":
+            words.append(str(self._tokens[end].value))
+            end += 1
+        while words and self._tokens[end].value == "*" and self._tokens[end].kind == "mark":
+            stars, end = stars + 1, end + 1
+        if not stars or self._tokens[end].value != ")":
+            return None
+        self._next = end + 1
+        return " ".join(words), stars
 
     def _postfix(self, found: Expression) -> Expression:
         begin = self._start_of(found)
@@ -231,6 +245,8 @@ class _Parser:
         name = str(token.value)
         if self._is_mark("("):
             return self._call(token, name)
+        if name == "$entry":
+            return self._at_entry(token)
         if name in _CONSTANTS:
             return Literal(token.at, _CONSTANTS[name])
         if name in _WORDS:
@@ -245,7 +261,9 @@ class _Parser:
                 raise ExpressionError(label.at, "the label of a watch is missing", 'watch("label")')
             self._expect(")")
             return WatchLabel(token.at, str(label.value))
-        if name not in FUNCTIONS:
+        if name == "chain":
+            return self._chain(token)
+        if name not in (*FUNCTIONS, *OF_ONE_CALL):
             reason = f"'{name}' is not a function here; the program's own are not called"
             raise ExpressionError(token.at, reason, ", ".join((*FUNCTIONS, "watch")), len(name))
         if self._token.kind == "name" and self._tokens[self._next + 1].value == "in":
@@ -254,7 +272,26 @@ class _Parser:
             raise ExpressionError(opening.at, f"{name}() needs a value", f"{name}(v)")
         of = self.expression()
         self._expect(")")
-        return Call(token.at, name, of)
+        return Call(token.at, name, of, self._written(token.at) if name in OF_ONE_CALL else "")
+
+    def _at_entry(self, token: Token) -> Expression:
+        """`$entry.EXPR`, whose name was taken."""
+        if not (self._is_mark(".") or self._is_mark("->")):
+            raise self._unexpected("'.' and what it was at the entry")
+        self._take()
+        of = self._unary()
+        return Call(token.at, "$entry", of, self._written(token.at))
+
+    def _chain(self, token: Token) -> Expression:
+        """`(p, ->next)` behind the name, whose parenthesis was taken."""
+        of = self.expression()
+        self._expect(",")
+        if not (self._is_mark("->") or self._is_mark(".")):
+            raise self._unexpected("'->' and the member that leads on")
+        self._take()
+        link = self._member_name()
+        self._expect(")")
+        return Chain(token.at, of, link)
 
     def _quantifier(self, token: Token, name: str) -> Expression:
         if name not in QUANTIFIERS:

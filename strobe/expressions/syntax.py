@@ -77,7 +77,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Unary:
-    """`sign`: - + ! ~ * (what a pointer leads to)."""
+    """`sign`: - + ! ~ * (what a pointer leads to) & (where it lies)."""
 
     at: int
     sign: str
@@ -114,12 +114,33 @@ class Cast:
 
 
 @dataclass(frozen=True, slots=True)
+class PointerCast:
+    """`(Node*)of`: `stars` of them behind the type's name."""
+
+    at: int
+    type: str
+    stars: int
+    of: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
-    """size(v), first(v), last(v), min(v), max(v), sum(v), has(v), abs(v), any(v), all(v), count(v)."""
+    """size(v), first(v), last(v), min(v), max(v), sum(v), has(v), abs(v), any(v), all(v), count(v), sizeof(v); of one
+    call $entry(v), which `$entry.v` is as well, and $changed(v): `text` is what was written."""
 
     at: int
     name: str
     of: Expression
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """`chain(of, ->next)`: nodes, from the one that a pointer leads to; `link` is the member that leads on."""
+
+    at: int
+    of: Expression
+    link: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +156,27 @@ class Quantifier:
 
 
 Expression: TypeAlias = (
-    Literal | Name | WatchLabel | Member | Element | Slice | Unary | Binary | Choice | Cast | Call | Quantifier
+    Literal
+    | Name
+    | WatchLabel
+    | Member
+    | Element
+    | Slice
+    | Unary
+    | Binary
+    | Choice
+    | Cast
+    | PointerCast
+    | Call
+    | Chain
+    | Quantifier
 )
 
 
 def children(node: Expression) -> list[Expression]:
     """The expressions right within one."""
     match node:
-        case Member(of=of) | Unary(of=of) | Cast(of=of) | Call(of=of):
+        case Member(of=of) | Unary(of=of) | Cast(of=of) | PointerCast(of=of) | Call(of=of) | Chain(of=of):
             return [of]
         case Element(of=of, index=index):
             return [of, index]

@@ -13,7 +13,7 @@ from strobe.symbols import ModuleSymbols
 from strobe.symbols.calls.signature import CallValues
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.select.patterns import Pattern, matching
-from strobe.values.conditions import NEVER, Condition, condition
+from strobe.values.language import NEVER, Condition, condition, is_of_return
 from strobe.values.lookup.call_scope import CallScope
 from strobe.values.lookup.scope import Scope
 
@@ -143,7 +143,10 @@ def check_text(where: str) -> None:
 def _compiled(where: str, values: CallValues | None, scope: Scope, sees_vectors: bool) -> Condition:
     if values is None:
         raise failure("not_there", reason=_UNKNOWN_CALL)
-    return condition(where, scope, CallScope(values, at_return=False, sees_vectors=sees_vectors))
+    entry = CallScope(values, at_return=False, sees_vectors=sees_vectors)
+    if not is_of_return(where):
+        return condition(where, scope, entry)
+    return condition(where, scope, CallScope(values, at_return=True, sees_vectors=sees_vectors), entry)
 
 
 def _reason(text: str, error: Exception) -> str:

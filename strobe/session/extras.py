@@ -29,13 +29,14 @@ if TYPE_CHECKING:  # only where something is watched or followed
     from strobe.session.watches import CompiledWatch
     from strobe.symbols.calls.signature import CallValues, SignatureTypes
     from strobe.symbols.select.patterns import Pattern
-    from strobe.values.conditions import Condition
+    from strobe.values.language import Condition
     from strobe.values.lookup.scope import Scope
 
 _MAX_WORDS = 800  # of a record's 1,023, beside what its function's own captures take; what finds no room says so
 _LAST_ID = 65_534
 _MANY = 500  # functions
-_CONDITION_BYTES = 8  # the number that it gives
+_NUMBER_BYTES = 8  # of one that a recipe gives
+_FEWEST_WORDS = 2  # of a capture
 _UNKNOWN_CALL = "it is not known what the function is given and gives back: the compiler has changed it."
 
 
@@ -197,7 +198,7 @@ class Extras:
     def add(self, spec: Watch, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
         """One of the same name is replaced. Raises what a read of it raises, watch_failed, too_many_watches."""
         from strobe.session.call_watches import root_of
-        from strobe.session.watches import CompiledWatch, compiled
+        from strobe.session.watches import CompiledWatch, compiled, is_calculated
         from strobe.values.lookup.scope import UnknownName
 
         if spec.name not in self._watches and len(self._watches) >= WATCHES:
@@ -206,6 +207,9 @@ class Extras:
         patterns = tuple(parse_all(spec.on, self._project_root))
         number, unknown = self._new_id(), None
         try:
+            if spec.variable is not None and is_calculated(spec.variable):
+                told = failure("not_there", reason=f"{spec.name}: it is calculated in calls")
+                raise UnknownName(told.code, told.message, told.next_step)
             watch = replace(compiled(spec, number, scope, pending.request), patterns=patterns)
         except UnknownName as error:  # perhaps of a call
             watch, unknown = CompiledWatch(spec, number, b"", 0, "", patterns), error
@@ -380,9 +384,10 @@ class Extras:
             return
         for item in sets:
             entry, leave = item.followed
-            condition, needs = (0, 0) if item.condition is None else self._condition_recipe(item.condition)
-            captures = (*item.watches[0], *entry), (*item.watches[1], *leave)
-            self._pending.request.add_set(*captures, item.words, condition, needs)
+            condition, needs, kept = (0, 0, ()) if item.condition is None else self._condition_recipe(item.condition)
+            captures = (*item.watches[0], *entry, *kept), (*item.watches[1], *leave)
+            words = max(item.words, _FEWEST_WORDS * max(map(len, captures)))
+            self._pending.request.add_set(*captures, words, condition, needs)
         pending, self._pending = self._pending, Pending()
         numbers = self._send(pending)
         if 0 in numbers:
@@ -408,7 +413,9 @@ class Extras:
     def _with_watches(
         self, function: FunctionSymbol, followed: tuple[tuple[bytes, ...], tuple[bytes, ...]], followed_words: int
     ) -> _Set:
-        entry, leave, words = [], [], followed_words
+        entry: list[bytes] = []
+        leave: list[bytes] = []
+        words = followed_words
         for name, watch in self._watches.items():
             if not self._is_for(name, function):
                 continue
@@ -416,8 +423,8 @@ class Extras:
             own = None if call is None else call.captures.get((function.module, function.address))
             if own is None and call is not None and watch.library is not None and call.is_found:
                 continue  # some library's own variable of that name is not what was meant
-            entry.append(watch.capture if own is None else own.entry)
-            leave.append(watch.capture if own is None else own.leave)
+            entry += [watch.capture] if own is None else own.entry
+            leave += [watch.capture] if own is None else own.leave
             words += watch.words if own is None else own.words
         watches = tuple(filter(None, entry)), tuple(filter(None, leave))
         # what is watched was asked for by name, so it comes first
@@ -438,13 +445,14 @@ class Extras:
     ) -> None:
         """What the watch is in the calls of these functions; those that are known already stay."""
         from strobe.session.call_watches import NOTHING, captures_of, may_name
+        from strobe.values.lookup.scope import UnknownName
 
         found = [
             function
             for function in functions
             if (function.module, function.address) not in call.captures
             and self._is_for(watch.spec.name, function)
-            and may_name(call.root, function)
+            and may_name(watch.spec, call.root, function)
         ]
         values = known_values(found) if found else ()
         if not values:
@@ -463,6 +471,8 @@ class Extras:
                             sees_vectors=self._sees_vectors,
                             new_recipe=self._known_recipe,
                         )
+                except UnknownName as error:
+                    call.unknown = error
                 except StrobeError as error:
                     own = NOTHING  # not what the name means elsewhere
                     call.problems.setdefault(error.sentences, []).append(function.name)
@@ -491,9 +501,18 @@ class Extras:
         described = f'{{"shape":{item.described},{about[1:]}'
         return self._known_recipe(item.code, item.bytes, item.items, described)
 
-    def _condition_recipe(self, condition: Condition) -> tuple[int, int]:
-        """Its number, and what it needs of a call."""
-        return self._known_recipe(condition.code, _CONDITION_BYTES, 1, ""), condition.needs
+    def _condition_recipe(self, condition: Condition) -> tuple[int, int, tuple[bytes, ...]]:
+        """Its number, what it needs of a call, and the captures of what it asks for of the entry."""
+        from strobe.values.language import with_block
+
+        kept: tuple[bytes, ...] = ()
+        code, entry = condition.code, condition.entry
+        if entry is not None:
+            block = self._known_recipe(entry.code, _NUMBER_BYTES * entry.items, entry.items, "")
+            kept = (_abi.CAPTURE.pack(entry.needs, _abi.CAPTURE_RECIPE, _abi.ROLE_BEFORE, 0, block, block),)
+            code = with_block(code, block)
+        number = self._known_recipe(code, _NUMBER_BYTES, 1, "")
+        return number | (_abi.CONDITION_AT_RETURN if condition.at_return else 0), condition.needs, kept
 
     def _known_recipe(self, code: bytes, size: int, items: int, described: str) -> int:
         """Its number; a new one is pending."""

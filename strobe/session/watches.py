@@ -10,14 +10,17 @@ from pathlib import PurePath
 from strobe import _abi
 from strobe.capture.agent.extras_request import MAX_WATCH_DEREFERENCES, ExtrasRequest, WatchedPlace
 from strobe.dataclass import dataclass, replace
-from strobe.errors import command_names, failure
+from strobe.errors import StrobeError, command_names, failure
+from strobe.expressions import ExpressionError, syntax
+from strobe.expressions import parse as parse_expression
 from strobe.limits import WATCHES
 from strobe.model import Watch
 from strobe.symbols import Pattern
 from strobe.values.decode import raw, shapes, stored
 from strobe.values.decode.shapes import Shape, add_read
 from strobe.values.decode.shaping import Shaping
-from strobe.values.lookup.expression import parse
+from strobe.values.language import CALCULATED
+from strobe.values.lookup.expression import NO_PATH, VALID, Bound, Cast, Expression, Name, Number, parse
 from strobe.values.lookup.places import Place, place_of
 from strobe.values.lookup.scope import Module, Scope
 from strobe.values.memory.recipes import NOWHERE, STEP_BYTES, Recipe, decoded_steps
@@ -76,6 +79,45 @@ def compiled(
         return _of_address(spec, number, request)
     with scope() as found:
         return _of_variable(spec, spec.variable, number, found, request)
+
+
+def is_calculated(variable: str) -> bool:
+    """Whether it is more than the path to a variable, so that calls calculate it. Raises bad_expression for what is
+    neither."""
+    try:
+        path = parse(variable)
+    except StrobeError as told:
+        try:
+            tree = parse_expression(variable)
+        except ExpressionError as error:
+            if NO_PATH not in told.message:
+                raise told from None
+            reason = f"{error.reason}, at '{error.near(variable)}'"
+            raise failure("bad_expression", expression=variable, reason=reason, valid=error.hint or VALID) from error
+        if is_plain(tree):
+            raise
+        return True
+    root = root_name(path)
+    return (isinstance(path, Cast) and not path.stars) or root in CALCULATED
+
+
+def is_plain(tree: syntax.Expression) -> bool:
+    """Whether it is nothing but a path."""
+    match tree:
+        case syntax.Name() | syntax.Literal():
+            return True
+        case syntax.Member(of=of) | syntax.Unary(sign="*", of=of):
+            return is_plain(of)
+        case syntax.Element(of=of, index=index):
+            return is_plain(of) and isinstance(index, syntax.Literal)
+    return False
+
+
+def root_name(path: Expression) -> str:
+    """The name that a path begins with; "" of one that has none."""
+    while not isinstance(path, (Name, Number, Bound)):
+        path = path.of
+    return path.text if isinstance(path, Name) else ""
 
 
 def _of_variable(spec: Watch, variable: str, number: int, scope: Scope, request: ExtrasRequest) -> CompiledWatch:
@@ -212,5 +254,5 @@ def staged_watches(
         raise failure("too_many_watches", count=len(kept), limit=WATCHES)
     for one in watch:
         if one.variable is not None:
-            parse(one.variable)
+            is_calculated(one.variable)
     return list(kept.values()), problems

@@ -26,7 +26,7 @@ from strobe.symbols.dwarf.locations import (
 )
 from strobe.symbols.dwarf.registers import register_name
 from strobe.symbols.frames.model import CallSite, Frame
-from strobe.values.conditions import Condition
+from strobe.values.language import Condition
 from strobe.values.lookup.places import Place
 from strobe.values.memory import recipes
 from strobe.values.memory.recipes import STEP_BYTES, Item, Recipe

@@ -62,6 +62,7 @@ std::optional<uint64_t> find_caller(const ChunkView& view, const Event& event, u
 }
 
 std::optional<uint64_t> find_own_enter(const Event& event) {
+    if (event.flags & STROBE_FLAG_LATE) return event.ticks - (uint64_t{1} << event.number_shift);
     if (event.duration_ticks() >= event.ticks) return std::nullopt;
     return event.ticks - event.duration_ticks();
 }

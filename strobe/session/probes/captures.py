@@ -9,10 +9,10 @@ from strobe.errors import StrobeError, failure
 from strobe.expressions import ExpressionError
 from strobe.model import Probe
 from strobe.session.extras import ProbeValue
-from strobe.session.watches import MAX_BYTES, read_steps, shape_at
+from strobe.session.watches import MAX_BYTES, is_calculated, read_steps, shape_at
 from strobe.symbols.objects.damage import UNREADABLE
-from strobe.values.conditions import Condition, condition
 from strobe.values.decode import stored
+from strobe.values.language import Condition, condition, value
 from strobe.values.lookup.address_scope import AddressScope
 from strobe.values.lookup.expression import parse
 from strobe.values.lookup.places import place_of
@@ -46,6 +46,8 @@ def compiled(probe: Probe, scope: Scope, names: AddressScope) -> Compiled | str:
 
 
 def _value(text: str, scope: Scope, names: AddressScope) -> ProbeValue:
+    if is_calculated(text):
+        return _calculated(text, scope, names)
     place = place_of(parse(text), scope, call=names)
     shape = shape_at(place, scope)
     if shape.size > MAX_BYTES:
@@ -55,6 +57,13 @@ def _value(text: str, scope: Scope, names: AddressScope) -> ProbeValue:
     pointers = {str(step): said for step, said in (place.dereferenced | place.refused).items()}
     described = {"label": text, "shape": json.loads(stored.dump(shape)), "text": text, "pointers": pointers}
     return ProbeValue(code, size, items, json.dumps(described), names.needs(place.recipe))
+
+
+def _calculated(text: str, scope: Scope, names: AddressScope) -> ProbeValue:
+    found = value(text, scope, names)
+    reasons = {str(step): said for step, said in found.reasons.items()}
+    described = {"label": text, "shape": json.loads(stored.dump(found.shape)), "text": text, "pointers": reasons}
+    return ProbeValue(found.code, found.size, 1, json.dumps(described), found.needs)
 
 
 def _reason(text: str, error: Exception) -> str:

@@ -11,11 +11,13 @@ from strobe import _abi
 from strobe.dataclass import dataclass, replace
 from strobe.model import Argument, Event, Text, Value
 from strobe.values.decode import stored
+from strobe.values.decode.differences import differences
 from strobe.values.decode.shapes import Decoding, Part, Shape, problem, read_value
-from strobe.values.memory.recipes import BROKEN, FULL, NULL, OK, UNREADABLE, Item, is_nowhere
+from strobe.values.memory.recipes import BROKEN, ENDLESS, FULL, NULL, OK, UNREADABLE, Item, is_nowhere
 from strobe.values.model import PointerTo, Problem
 
 _WORD = 8
+_NOT_KEPT = Problem("<not kept: the call began before this was asked for, or there was no room>")
 _OTHER_VERSION = Problem("<recorded by another version of Strobe>")
 NameAt = Callable[[int], str | None]
 
@@ -36,7 +38,7 @@ class _Description:
     """What blocks of one number are. `label`: of a watch; `text`: what it is read of. `is_pointer`: the argument is a
     pointer to it. `shape`: None of a script's, and of what another version of Strobe has recorded. `pointers`: by the
     step that follows them; by the step that finds it out, what is not there. `library`: the file that has it, where
-    that may be unloaded."""
+    that may be unloaded. `changed`: of what is asked how it has changed, "entry" or "return"."""
 
     shape: Shape | None
     label: str = ""
@@ -45,6 +47,7 @@ class _Description:
     is_pointer: bool = False
     pointers: tuple[tuple[int, str], ...] = ()
     library: str = ""
+    changed: str = ""
 
 
 class Recorded:
@@ -75,8 +78,11 @@ class Recorded:
                 watches[known.label] = _script(block)
             elif block.kind == _abi.EXTRA_WATCH:
                 watches[known.label] = _watched(block, known, name_at)
-            elif block.role == _abi.ROLE_WATCH:
-                watches[known.label] = _structure(block, known, known.text, name_at)
+            elif block.role in (_abi.ROLE_WATCH, _abi.ROLE_BEFORE):
+                value = _structure(block, known, known.text, name_at)
+                if known.changed == "return":
+                    value = differences(watches.get(known.label, _NOT_KEPT), value, known.text)
+                watches[known.label] = value
             elif block.role == _abi.ROLE_RETURN:
                 returned = _followed(block, known, "result", returned, name_at)
             elif block.role < len(arguments):
@@ -112,8 +118,10 @@ def _watched(block: _Block, known: _Description, name_at: NameAt) -> Any:
 
 def _structure(block: _Block, known: _Description, name: str, name_at: NameAt) -> Any:
     items = _items(block.words)
+    if block.status == ENDLESS:
+        return Problem("<not decided: more than 100,000 steps>")
     if not items:
-        return Problem("<not recorded>")
+        return _NOT_KEPT if block.role == _abi.ROLE_BEFORE and block.status == BROKEN else Problem("<not recorded>")
     if known.shape is None:
         return _OTHER_VERSION
     first = items[0]
@@ -217,4 +225,5 @@ def _described(text: str) -> _Description:
         row.get("pointer", False),
         pointers,
         row.get("library", ""),
+        row.get("changed", ""),
     )

@@ -8,13 +8,16 @@ suffix     = "." field | "." number | "->" field | "[" number "]"
 from __future__ import annotations
 
 import re
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
 from strobe.limits import EXPRESSION_CHARACTERS
 
 VALID = "gTempo, gClock->counter, gState.voices[3].freq, *p, &x, (Node*)p, ns::Class::member, file.cpp::gFoo"
+
+NO_PATH = "this is not understood"  # behind a path
 
 _FILE = re.compile(r"[\w./+@-]*\.\w+(?=::)")
 _WORD = re.compile(r"(?:\(anonymous namespace\)|\{[^{}]*\}|[~$]?[^\W\d][\w$]*)")
@@ -78,7 +81,26 @@ class Cast:
     stars: int
 
 
-Expression: TypeAlias = Name | Number | Member | Index | Dereference | AddressOf | Cast
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """`of[text]`, whose index is calculated: `index` are steps of a recipe that push it, `spare` is a variable of the
+    recipe for it."""
+
+    of: Expression
+    index: tuple[bytes, ...]
+    spare: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A name whose place is known: `make` gives it, a places.Place that nobody else has."""
+
+    text: str
+    make: Callable[[], Any]
+
+
+Expression: TypeAlias = Name | Number | Member | Index | Dereference | AddressOf | Cast | Computed | Bound
 
 
 def parse(text: str) -> Expression:
@@ -99,6 +121,10 @@ def spelled(expression: Expression) -> str:
             return f"{_operand(of)}{'->' if is_arrow else '.'}{name}"
         case Index(of, index):
             return f"{_operand(of)}[{index}]"
+        case Computed(of, _, _, text):
+            return f"{_operand(of)}[{text}]"
+        case Bound(text, _):
+            return text
         case Dereference(of):
             return f"*{spelled(of)}"
         case AddressOf(of):
@@ -124,7 +150,7 @@ class _Parser:
     def whole(self) -> Expression:
         found = self._expression()
         if self._skip() < len(self._text):
-            raise self._error("this is not understood")
+            raise self._error(NO_PATH)
         return found
 
     def _expression(self) -> Expression:

@@ -31,7 +31,9 @@ from strobe.values.decode.elements import row_of
 from strobe.values.decode.structures import Form, Forms
 from strobe.values.lookup.expression import (
     AddressOf,
+    Bound,
     Cast,
+    Computed,
     Dereference,
     Expression,
     Index,
@@ -41,7 +43,7 @@ from strobe.values.lookup.expression import (
     spelled,
 )
 from strobe.values.lookup.scope import Module, Scope, UnknownName, UnknownVariable
-from strobe.values.memory.recipes import Recipe, decoded_steps
+from strobe.values.memory.recipes import Recipe, Steps, decoded_steps
 from strobe.values.printers.inside import Inside, element_of, value_in
 
 OF_CALLS = "$return, of a watch when the function returns"
@@ -123,6 +125,10 @@ class _Compiler:
                 place = self._member(self.compile(of), of, name, is_arrow)
             case Index(of, index):
                 place = self._index(self.compile(of), of, index)
+            case Computed(of):
+                place = self._computed(self.compile(of), expression)
+            case Bound(_, make):
+                place = make()
             case Dereference(of):
                 place = self._dereferenced(self.compile(of), of)
             case AddressOf(of):
@@ -256,10 +262,45 @@ class _Compiler:
         place.recipe.add(index * _size(place.type, of, plain))
         return place
 
+    def _computed(self, place: Place, node: Computed) -> Place:
+        """An element whose index is calculated: first that, then the place, which is kept meanwhile."""
+        of, plain = node.of, place.type.bare
+        if isinstance(plain, Pointer):
+            self._follow(place, spelled(of))
+        count = plain.dimensions[0].count if isinstance(plain, Array) and plain.dimensions else None
+        place.recipe.save()
+        place.recipe.code += node.index
+        place.recipe.numbers((("SET", 0, node.spare, 0),))
+        place.recipe.restore()
+        index: Steps = (("GET", 0, node.spare, 0),)
+        absent = f"{spelled(of)} has no element [{node.text}]"
+        for _ in range(_MAX_NESTING):
+            inside = element_of(place.type, self._scope.printers, index) if isinstance(plain, Record) else None
+            if inside is not None:
+                go_inside(place, inside, spelled(of), absent)
+                self._check_dereferences(place)
+                return place
+            if not isinstance(plain, Record) or not self._go_in(place, of):
+                break
+            plain = place.type.bare
+        if isinstance(plain, Array):
+            if count is not None:
+                place.recipe.numbers((*index, ("CONSTANT", 0, 0, count), ("LESS", 0, 0, 0)))
+                place.refused[place.recipe.require()] = absent
+            place.type, stride = row_of(plain), _size(row_of(plain), of, plain)
+        elif isinstance(plain, Pointer):
+            stride = _size(place.type, of)
+        else:
+            raise _wrong(of, f"it is {place.type.name}, which cannot be indexed")
+        place.recipe.numbers((("PLACE", 0, 0, 0), *index, ("CONSTANT", 0, 0, stride), ("TIMES", 0, 0, 0)))
+        place.recipe.numbers((("PLUS", 0, 0, 0),))
+        place.recipe.go()
+        return place
+
     def _element(self, place: Place, of: Expression, index: int) -> Place:
         """Of a sequence of a library, or of what a smart pointer or a cell holds."""
         for _ in range(_MAX_NESTING):
-            inside = element_of(place.type, self._scope.printers, max(index, 0))
+            inside = element_of(place.type, self._scope.printers, (("CONSTANT", 0, 0, max(index, 0)),))
             if inside is not None and index < 0:
                 raise failure("not_there", reason=f"{spelled(of)} has no element {index}")
             if inside is not None:

@@ -15,7 +15,7 @@ _STEPS = _core.RECIPE_STEPS
 _OPERATIONS = _core.RECIPE_OPERATIONS
 _NAMES = ("OK", "NULL", "UNREADABLE", "FULL", "CUT", "BROKEN")
 OK, NULL, UNREADABLE, FULL, CUT, BROKEN = (_core.RECIPE_STATUSES[name] for name in _NAMES)
-_ENDLESS = _core.RECIPE_STATUSES["ENDLESS"]
+ENDLESS = _core.RECIPE_STATUSES["ENDLESS"]
 MAX_BYTES = 4 << 20
 MAX_ITEMS = 1 << 16
 NOWHERE = 0xFFFF_F000_0000_0000  # an address of the kernel's: no program has anything there, nor near it
@@ -179,6 +179,19 @@ def rows(steps: Steps) -> tuple[bytes, ...]:
     )
 
 
+def quiet(name: str, count: int, operand: int = 0, width: int = 0) -> bytes:
+    """The beginning of a loop over nodes that has no item."""
+    return _STEP.pack(_STEPS[name], width, 1, count, _signed(operand))
+
+
+def with_count(code: bytes, name: str, before: int, count: int) -> bytes:
+    """The recipe with this `count` in those of its steps of that name that have `before`."""
+    return b"".join(
+        _STEP.pack(*row[:3], count, row[4]) if row[0] == _STEPS[name] and row[3] == before else _STEP.pack(*row)
+        for row in _STEP.iter_unpack(code)
+    )
+
+
 def is_nowhere(address: int) -> bool:
     """Whether it was to be read there, or as far from there as an object has parts."""
     return abs(address - NOWHERE) < _NEAR
@@ -206,7 +219,7 @@ def run(
     """The items of each recipe, without those for which there was no room. Raises OSError where the process is gone or
     may not be read. `read`: another way to its memory, (address, size) -> bytes, None where not all can be read."""
     results = _core.run_recipes(pid, recipes) if read is None else _core.run_recipes(pid, recipes, read)
-    broken = [status for status, _ in results if status not in (OK, FULL, _ENDLESS)]
+    broken = [status for status, _ in results if status not in (OK, FULL, ENDLESS)]
     if broken:
         raise ValueError(f"a recipe ended with status {broken[0]}")
     return [[Item(*item) for item in items] for _, items in results]

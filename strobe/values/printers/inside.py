@@ -10,10 +10,11 @@ from strobe.symbols.types import model as types
 from strobe.values.decode.shapes import Shape
 from strobe.values.memory.recipes import Steps
 from strobe.values.printers.known import Printers
-from strobe.values.printers.layouts import Building
-from strobe.values.printers.members import Found, Missing, argument, size_of
+from strobe.values.printers.layouts import UNUSED, Building
+from strobe.values.printers.members import Found, Missing, argument, constant_of, size_of
 
 _MAX_HOPS = 16
+MOST_NODES = 100_000
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,30 @@ class Inside:
     is_away: bool = True
 
 
-def element_of(type_: types.Type, printers: Printers, index: int) -> Inside | None:
-    """Of a container whose elements can be counted to; None where it is none."""
+@dataclass(frozen=True)
+class Walk:
+    """A loop over nodes. `loop`: the step that begins it, which takes the numbers that `bounds` pushes, with this
+    `operand` and `width`. `first` pushes where the first node lies. An element of type `type` lies `at` bytes behind
+    its node. `valid`: 0 where it is none of this type; empty: always one."""
+
+    loop: str
+    bounds: Steps
+    first: Steps
+    type: types.Type
+    valid: Steps
+    at: int
+    operand: int
+    width: int = 0
+
+
+def element_of(type_: types.Type, printers: Printers, index: Steps) -> Inside | None:
+    """Of a container whose elements can be counted to; None where it is none. `index`: steps that push it."""
     return next((found for one in _described(type_, printers) if (found := one.element(index)) is not None), None)
+
+
+def walk_of(type_: types.Type, printers: Printers) -> Walk | None:
+    """Of a container whose elements are found one after the other; None where it is none."""
+    return next((found for one in _described(type_, printers) if (found := one.walk()) is not None), None)
 
 
 def value_in(type_: types.Type, printers: Printers) -> Inside | None:
@@ -76,20 +98,20 @@ _NO_SHAPES = _NoShapes()
 
 
 class _Insides(Building):
-    def element(self, index: int) -> Inside | None:
+    def element(self, index: Steps) -> Inside | None:
         with suppress(Missing):
             if self._described.layout == "sequence":
-                return self._counted(index, self._number_of("start"), _constant(index))
+                return self._counted(index, self._number_of("start"), index)
             if self._described.layout == "ring":
                 first, places = self._number_of("first"), self._number_of("places")
-                at = (*first, *_constant(index), _PLUS, *places, ("MODULO", 0, 0, 0))
+                at = (*first, *index, _PLUS, *places, ("MODULO", 0, 0, 0))
                 return self._counted(index, self._number_of("start"), at)
             if self._described.layout == "blocks":
                 return self._in_block(index)
         return None
 
-    def _in_block(self, index: int) -> Inside:
-        per, number = self._number_of("per"), (*self._number_of("first"), *_constant(index), _PLUS)
+    def _in_block(self, index: Steps) -> Inside:
+        per, number = self._number_of("per"), (*self._number_of("first"), *index, _PLUS)
         block = (
             *self._number_of("blocks"),
             *number,
@@ -102,12 +124,34 @@ class _Insides(Building):
         start = (("SAVE", 0, 0, 0), *block, ("GO", 0, 0, 0), ("NUMBER", 8, 0, 0), ("RESTORE", 0, 0, 0))
         return self._counted(index, start, (*number, *per, ("MODULO", 0, 0, 0)))
 
-    def _counted(self, index: int, start: Steps, at: Steps) -> Inside:
+    def _counted(self, index: Steps, start: Steps, at: Steps) -> Inside:
         element = self._element_type()
         address = (*start, *at, *_constant(size_of(element)), ("TIMES", 0, 0, 0), _PLUS)
-        condition = (*_constant(index), *self._number_of("count"), ("LESS", 0, 0, 0))
+        condition = (*index, *self._number_of("count"), ("LESS", 0, 0, 0))
         valid = self._number_of("valid")
         return Inside(address, element, (*valid, *condition, ("AND", 0, 0, 0)) if valid else condition)
+
+    def walk(self) -> Walk | None:
+        with suppress(Missing):
+            if self._described.layout not in ("list", "tree", "slots"):
+                return None
+            element = self._element_type()
+            valid = self._number_of("valid")
+            if self._described.layout == "slots":
+                stride = self._stated("stride", size_of(element))
+                slots, control = self._number_of("slots"), self._number_of("control")
+                unused, at = self._stated("unused", UNUSED), self._stated("at", 0)
+                return Walk("SLOTS", slots, control, element, valid, at, stride, unused)
+            first, end = self._number_of("first"), self._number_of("end") or _constant(0)
+            if self._described.layout == "list":
+                bounds = (*_constant(MOST_NODES), *end)
+                return Walk("CHAIN", bounds, first, element, valid, self._in_node(), self._stated("next", 0))
+            left, right, parent = self._only("links")
+            return Walk("TREE", end, first, element, valid, self._in_node(), left | right << 16 | parent << 32)
+        return None
+
+    def _stated(self, name: str, otherwise: int) -> int:
+        return constant_of(self._number_of(name)) if self._has(name) else otherwise
 
     def value(self) -> Inside | None:
         with suppress(Missing):

@@ -28,7 +28,7 @@ from strobe.values.printers.names import short
 
 _T = TypeVar("_T")
 _BEYOND = "<struct>"
-_UNUSED = 0x80  # of the byte of a slot
+UNUSED = 0x80  # of the byte of a slot
 
 
 class Shaper(Protocol):
@@ -89,7 +89,7 @@ class Building:
     def _slots(self) -> Shape:
         common = self._container()
         size = size_of(self._members.element)
-        unused = constant_of(self._number("unused")) if self._has("unused") else _UNUSED
+        unused = constant_of(self._number("unused")) if self._has("unused") else UNUSED
         stride = constant_of(self._number("stride")) if self._has("stride") else size
         at = constant_of(self._number("at")) if self._has("at") else 0
         return containers.Slots(*common, self._number("control"), self._number("slots"), unused, stride, at)

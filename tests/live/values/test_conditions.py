@@ -127,7 +127,7 @@ def test_what_is_no_condition_is_refused(launch: Launch, build_program: Build) -
         "nosuch < 3": "Variable 'nosuch' not found",
         "node <": "where a value should follow",
         "node->nosuch == 1": "has no field 'nosuch'",
-        "$return == 1": "is not known when a call begins",
+        "$nosuch == 1": "'$nosuch' is not known here",
         "node->value == 1.5 * 2": "floating-point numbers are compared only",
         'node == "x"': "a text",
     }.items():

@@ -20,7 +20,7 @@ from strobe.errors import StrobeError
 from strobe.symbols import ElfResolver
 from strobe.symbols.select.line_places import SourceRange, line_places
 from strobe.symbols.types.model import Encoding, Enum, Scalar
-from strobe.values.conditions import condition
+from strobe.values.language import condition
 from strobe.values.lookup.address_scope import scope_of_address, scope_of_line
 from strobe.values.lookup.expression import parse
 from strobe.values.lookup.places import Place, place_of

@@ -1,0 +1,33 @@
+"""The expression language in the program: conditions and values as recipes that run where something happens.
+
+`roots` say what names mean there; see Roots. Everything that is refused is refused when it is compiled, with its place
+(ExpressionError). What was compiled gives a value each time, or an item that says why there is none.
+"""
+
+from strobe.values.language.programs import (
+    CALCULATED,
+    NEVER,
+    AtEntry,
+    Condition,
+    Roots,
+    Value,
+    condition,
+    is_of_return,
+    place,
+    value,
+    with_block,
+)
+
+__all__ = [
+    "CALCULATED",
+    "NEVER",
+    "AtEntry",
+    "Condition",
+    "Roots",
+    "Value",
+    "condition",
+    "is_of_return",
+    "place",
+    "value",
+    "with_block",
+]

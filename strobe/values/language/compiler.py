@@ -1,0 +1,392 @@
+"""From the syntax tree to terms: the one place that says what an expression means in the program."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol, TypeAlias
+
+from strobe import _abi
+from strobe.dataclass import dataclass, field, replace
+from strobe.errors import StrobeError
+from strobe.expressions import syntax
+from strobe.expressions.syntax import ExpressionError
+from strobe.symbols.select.nearest import nearest_names
+from strobe.values.language import terms
+from strobe.values.language.loading import loaded, size_of
+from strobe.values.language.terms import Float, Literal, Number, Row, Term, Text, constant, joined, steps
+from strobe.values.lookup import expression as paths
+from strobe.values.lookup.places import Place, place_of
+from strobe.values.lookup.scope import Scope, UnknownName
+from strobe.values.memory.recipes import CONSTANTS, Recipe
+
+RETURN = "$return"
+_LITERAL_BYTES = CONSTANTS["MAX_LITERAL"]
+_MOST_VARIABLES = CONSTANTS["MAX_VARIABLES"]
+_WORD = (1 << 64) - 1
+_NAME_BYTES = 16  # of a thread
+_SPARE = 0  # the variable for an index while its element is looked for
+UNKNOWN_BLOCK = 0xFFFF  # stands for the number of what was kept at the entry, until that is known
+_TEXT_SIGNS = {
+    "==": "TEXT_EQUALS",
+    "!=": "TEXT_EQUALS",
+    "startswith": "TEXT_STARTS",
+    "endswith": "TEXT_ENDS",
+    "contains": "TEXT_CONTAINS",
+}
+_FACTS = {"$thread": _abi.FACT_THREAD, "$depth": _abi.FACT_DEPTH}
+SPECIAL = (RETURN, "$entry", "$changed", "$threadName", *_FACTS)
+_NO_FLOATS = "floating-point numbers are compared only, not calculated with"
+_NOT_KEPT = "<not kept: the call began before this was asked for, or there was no room>"
+
+Binding: TypeAlias = Number | Callable[[], Place]
+"""What a quantifier's variable is: a number, or where the element lies."""
+
+
+class Roots(Protocol):
+    """What names mean at a place of the program, before they mean what they do everywhere: arguments and locals, where
+    they lie there, and `$return` after a call. See CallScope, which is that of a call's entry and return."""
+
+    @property
+    def names(self) -> list[str]:
+        """All that can be asked for, but members of `this`."""
+
+    def place(self, name: str) -> Place | None:
+        """Where that value lies, as steps that begin with what the recorder knows of the moment (PASSED) or with an
+        address (BASE); None where the name is none of the place's own. Raises READ_FAILED where nobody can read it."""
+
+    def is_member(self, name: str) -> bool:
+        """Whether the name is short for `this->name`."""
+
+    def needs(self, recipe: Recipe) -> int:
+        """STROBE_NEEDS_* of what the recipe reads of the call, or of the registers there."""
+
+
+@dataclass
+class Kept:
+    """What a return asks for of the entry: the rows of each number, in the order in which they are kept."""
+
+    numbers: list[Number | Float] = field(default_factory=list)
+
+
+class Compiler(ABC):
+    """Of one expression. `entry`: the roots at the entry of the call, where the expression is about its return."""
+
+    def __init__(self, scope: Scope, roots: Roots, entry: Roots | None = None) -> None:
+        self.scope = scope
+        self.roots = roots
+        self._entry = entry
+        self._bound: dict[str, Binding] = {}
+        self._used = 1
+        self._at_return = entry is not None
+        self.kept = Kept()
+
+    # --- terms
+
+    def truth(self, node: syntax.Expression) -> Number:
+        """0 where it does not hold: the recipe's steps take any other number for true."""
+        value = terms.as_number(self.value(node))
+        if isinstance(value, Float):
+            return terms.opposite(terms.equal(value, Float(terms.double(0.0).rows)))
+        if isinstance(value, Number):
+            return value
+        raise ExpressionError(node.at, "a text is no condition", 'name == "x", name contains "x"')
+
+    def number(self, node: syntax.Expression) -> Number:
+        """Raises ExpressionError for what is none."""
+        value = self.value(node)
+        if isinstance(value, Number):
+            return value
+        if isinstance(value, Float):
+            raise ExpressionError(node.at, _NO_FLOATS)
+        if isinstance(value, Text):
+            raise ExpressionError(node.at, "a text is no number")
+        raise ExpressionError(node.at, "a text stands where a number is needed")
+
+    def value(self, node: syntax.Expression) -> Term:
+        """What it gives. Raises ExpressionError, and UnknownName for a name that nothing has."""
+        match node:
+            case syntax.Literal():
+                return _literal(node)
+            case syntax.Name(name=name) if isinstance(bound := self._bound.get(name), Number):
+                return bound
+            case syntax.Name(name=name) if name.startswith("$") and name != RETURN:
+                return self._fact(node)
+            case syntax.Unary(sign="*" | "&") | syntax.PointerCast():
+                return self._read(node)
+            case syntax.Name() | syntax.Member() | syntax.Element():
+                return self._read(node)
+            case syntax.Unary(sign=sign, of=of):
+                return self._unary(sign, of)
+            case syntax.Binary():
+                return self._binary(node)
+            case syntax.Choice(condition=test, yes=yes, no=no):
+                return terms.chosen(self.truth(test), self.number(yes), self.number(no))
+            case syntax.Cast(type=kind, of=of):
+                return terms.cast(kind, self.number(of), node.at)
+            case syntax.Call():
+                return self._call(node)
+            case syntax.Quantifier():
+                return self.quantified(node)
+        raise ExpressionError(node.at, "this is not calculated in the program", "a comparison of arguments, variables")
+
+    @abstractmethod
+    def quantified(self, node: syntax.Quantifier) -> Number:
+        """`any(x in v: …)` and its kin; see loops."""
+
+    def _unary(self, sign: str, of: syntax.Expression) -> Number | Float:
+        if sign == "!":
+            return terms.opposite(self.truth(of))
+        if isinstance(of, syntax.Literal) and isinstance(of.value, float):
+            return Float(terms.double(-of.value if sign == "-" else of.value).rows)
+        number = self.number(of)
+        if sign == "-":
+            return joined("MINUS", constant(0), number)
+        return number if sign == "+" else joined("BIT_XOR", number, constant(-1))
+
+    def _call(self, node: syntax.Call) -> Term:
+        name, of = node.name, node.of
+        match name:
+            case "size":
+                return size_of(self.place(of), self.scope.printers, of.at)
+            case "sizeof":
+                return self._sizeof(of)
+            case "abs":
+                number = self.number(of)
+                return terms.chosen(terms.less(number, constant(0)), joined("MINUS", constant(0), number), number)
+            case "$entry":
+                return self._kept(of)
+            case "$changed":
+                return self.value(syntax.Binary(node.at, "!=", of, syntax.Call(node.at, "$entry", of, node.text)))
+            case "any" | "all" | "count" | "min" | "max" | "sum":
+                variable = syntax.Name(of.at, "(element)")
+                return self.quantified(syntax.Quantifier(node.at, name, "(element)", of, None, variable))
+        raise ExpressionError(node.at, f"'{name}' is not calculated in the program", "debug_query's `where`", len(name))
+
+    def _sizeof(self, of: syntax.Expression) -> Number:
+        size = self.place(of).type.size
+        if size is None:
+            raise ExpressionError(of.at, "its size is not known")
+        return constant(size)
+
+    def _kept(self, of: syntax.Expression) -> Number | Float:
+        """What `of` was at the entry of the call: calculated then, kept, and taken from there at the return."""
+        if not self._at_return or self._entry is None:
+            raise ExpressionError(of.at, "$entry is known at the return of a call")
+        inner = type(self)(self.scope, self._entry)
+        value = terms.as_number(inner.value(of))
+        if not isinstance(value, Number | Float):
+            raise ExpressionError(of.at, "a text of the entry is compared with a text in quotes", '$entry.name == "x"')
+        self.kept.numbers.append(value)
+        place = len(self.kept.numbers) - 1
+        row = Row(steps(("BEFORE", 0, UNKNOWN_BLOCK, place))[0], _NOT_KEPT)
+        return replace(value, rows=(row,), height=1)
+
+    # --- variables
+
+    def _fact(self, node: syntax.Name) -> Term:
+        """What is known of the moment, or a register."""
+        name = node.name
+        if name == "$threadName":
+            return Text(thread_name_rows(), _NAME_BYTES)
+        if name in _FACTS:
+            return Number(steps(("FACT", 0, _FACTS[name], 0)))
+        try:
+            if self.roots.place(name) is not None:
+                return self._read(node)
+        except StrobeError:
+            pass
+        near = nearest_names(name, list(SPECIAL)) or list(SPECIAL)
+        reason = f"'{name}' is not known here; debug_query's `where` can ask for what was recorded"
+        raise ExpressionError(node.at, reason, ", ".join(near), len(name))
+
+    def bound(self, name: str, binding: Binding, within: Callable[[], Term]) -> Term:
+        """What `within` gives while the name means that."""
+        before = self._bound.get(name)
+        self._bound[name] = binding
+        try:
+            return within()
+        finally:
+            del self._bound[name]
+            if before is not None:
+                self._bound[name] = before
+
+    @contextmanager
+    def variables(self, count: int, at: int) -> Iterator[range]:
+        """Places of numbers that nothing else uses meanwhile: what is compiled within has others."""
+        before = self._used
+        if before + count > _MOST_VARIABLES:
+            raise ExpressionError(at, "it has too many loops within each other")
+        self._used += count
+        try:
+            yield range(before, self._used)
+        finally:
+            self._used = before
+
+    def _read(self, node: syntax.Expression) -> Term:
+        place = self.place(node)
+        try:
+            return loaded(place, self.scope.printers, node.at)
+        except StrobeError as error:
+            raise ExpressionError(node.at, error.message.rstrip("."), error.next_step) from error
+
+    def place(self, node: syntax.Expression) -> Place:
+        """Where it lies. Raises UnknownName for a name that nothing has, else ExpressionError."""
+        try:
+            place = place_of(self.path(node), self.scope, call=self.roots)
+        except UnknownName:
+            raise
+        except StrobeError as error:
+            raise ExpressionError(node.at, error.message.rstrip("."), error.next_step) from error
+        if place.is_thread_local:
+            raise ExpressionError(node.at, "a thread-local variable is not known here: watch it by its name alone")
+        if place.root is not None and place.root is not self.scope.program:
+            raise ExpressionError(
+                node.at, "a variable of a library, which may be unloaded, is not known here: watch it by its name alone"
+            )
+        return place
+
+    def place_at(self, of: paths.Expression, index: Number) -> Place:
+        """Where an element of it lies. Raises as `place_of`."""
+        return place_of(paths.Computed(of, index.rows, _SPARE, "…"), self.scope, call=self.roots)
+
+    def path(self, node: syntax.Expression) -> paths.Expression:
+        """A chain of members as the lookup of variables has it."""
+        match node:
+            case syntax.Name(name=name) if name in self._bound:
+                bound = self._bound[name]
+                if isinstance(bound, Number):
+                    raise ExpressionError(node.at, f"'{name}' is a number here", length=len(name))
+                return paths.Bound(name, bound)
+            case syntax.Name(name=name):
+                return paths.Name(name)
+            case syntax.Member(of=of, name=name):
+                return paths.Member(self.path(of), f"__{name}" if name.isdecimal() else name, False)
+            case syntax.Element(of=of, index=syntax.Literal(value=int() as index)):
+                return paths.Index(self.path(of), index)
+            case syntax.Element(of=of, index=index):
+                number = self.number(index)
+                shown = index.name if isinstance(index, syntax.Name) else "…"
+                return paths.Computed(self.path(of), number.rows, _SPARE, shown)
+            case syntax.Unary(sign="*", of=of):
+                return paths.Dereference(self.path(of))
+            case syntax.Unary(sign="&", of=of):
+                return paths.AddressOf(self.path(of))
+            case syntax.PointerCast(of=syntax.Literal(value=int() as address), type=name, stars=stars):
+                return paths.Cast(paths.Number(address), name, stars)
+            case syntax.PointerCast(of=of, type=name, stars=stars):
+                return paths.Cast(self.path(of), name, stars)
+        raise ExpressionError(node.at, "a variable is needed here", "node->next->value")
+
+    # --- operators
+
+    def _binary(self, node: syntax.Binary) -> Term:
+        sign = node.sign
+        if sign in ("&&", "||"):
+            name = "AND" if sign == "&&" else "OR"
+            return joined(name, terms.truth(self.truth(node.left)), terms.truth(self.truth(node.right)), is_truth=True)
+        if sign == "matches":
+            raise ExpressionError(
+                node.at, "'matches' is not calculated in the program", "contains, startswith, endswith", 7
+            )
+        if (at_entry := _text_of_entry(node)) is not None:
+            return self._kept(at_entry)
+        left, right = self._operands(_by_thread_name(node))
+        if isinstance(left, Number):
+            right = terms.as_number(right)
+        if isinstance(right, Number):
+            left = terms.as_number(left)
+        if isinstance(left, Text | Literal) or isinstance(right, Text | Literal):
+            return self._texts(node, left, right)
+        if sign in terms.COMPARISONS:
+            return terms.compared(sign, left, right)
+        if sign in _TEXT_SIGNS:
+            raise ExpressionError(node.at, f"'{sign}' needs a text on its left")
+        if isinstance(left, Float) or isinstance(right, Float):
+            raise ExpressionError(node.at, _NO_FLOATS)
+        return terms.calculated(sign, left, right)
+
+    def _operands(self, node: syntax.Binary) -> tuple[Term, Term]:
+        """A name on one side may be an enumerator of the other's type."""
+        for first, second, is_swapped in ((node.left, node.right, False), (node.right, node.left, True)):
+            if not isinstance(second, syntax.Name):
+                continue
+            kept = len(self.kept.numbers)
+            try:
+                value = self.value(first)
+            except (StrobeError, ExpressionError):
+                continue
+            if isinstance(value, Number) and value.enum is not None:
+                number = terms.enumerator(value.enum, second.name)
+                if number is not None:
+                    other = constant(number)
+                    return (other, value) if is_swapped else (value, other)
+            del self.kept.numbers[kept:]
+        return self.value(node.left), self.value(node.right)
+
+    def _texts(self, node: syntax.Binary, left: Term, right: Term) -> Number:
+        sign = node.sign
+        if sign in ("==", "!=") and isinstance(left, Literal):
+            left, right = right, left
+        if not isinstance(left, Text) or not isinstance(right, Literal) or sign not in _TEXT_SIGNS:
+            reason = (
+                "a text of the program is compared with a text in quotes, by ==, !=, contains, startswith, endswith"
+            )
+            raise ExpressionError(node.at, reason, 'name startswith "x"')
+        data = right.data
+        padded = data.ljust(-(-len(data) // 8) * 8, b"\0")
+        words = [int.from_bytes(padded[at : at + 8], "little") for at in range(0, len(padded), 8)]
+        test = steps(
+            ("TEST_TEXT", CONSTANTS[_TEXT_SIGNS[sign]], len(data), left.most),
+            *(("DATA", 0, 0, word) for word in words),
+        )
+        found = Number((*left.rows, *test), height=2, is_truth=True)
+        return terms.opposite(found) if sign == "!=" else found
+
+
+def _literal(node: syntax.Literal) -> Term:
+    match node.value:
+        case bool() as holds:
+            return replace(constant(int(holds)), is_truth=True)
+        case int() as number:
+            if not -(1 << 63) <= number <= _WORD:
+                raise ExpressionError(node.at, "this number has more than 64 bits")
+            return constant(number)
+        case float() as number:
+            return Float(terms.double(number).rows)
+        case str() as text if node.is_character:
+            return constant(ord(text))
+        case str() as text:
+            data = text.encode("utf-8", "surrogateescape")
+            if len(data) > _LITERAL_BYTES:
+                reason = f"the text has {len(data)} bytes, and {_LITERAL_BYTES} are compared"
+                raise ExpressionError(node.at, reason)
+            return Literal(data)
+    return replace(constant(0), is_big=True)  # null
+
+
+def thread_name_rows() -> terms.Rows:
+    """Lead to the name of the thread."""
+    return steps(("BASE", 0, 0, 0), ("FACT", 0, _abi.FACT_THREAD_NAME, 0), ("GO", 0, 0, 0))
+
+
+def _by_thread_name(node: syntax.Binary) -> syntax.Binary:
+    """`$thread` is the id, and compares with a text as the name."""
+    sides = (node.left, node.right)
+    if not any(isinstance(one, syntax.Literal) and isinstance(one.value, str) for one in sides):
+        return node
+    left, right = (
+        syntax.Name(one.at, "$threadName") if isinstance(one, syntax.Name) and one.name == "$thread" else one
+        for one in sides
+    )
+    return replace(node, left=left, right=right)
+
+
+def _text_of_entry(node: syntax.Binary) -> syntax.Binary | None:
+    """`$entry.name == "x"` is compared at the entry."""
+    for one, other in ((node.left, node.right), (node.right, node.left)):
+        is_text = isinstance(other, syntax.Literal) and isinstance(other.value, str) and not other.is_character
+        if is_text and isinstance(one, syntax.Call) and one.name == "$entry":
+            return replace(node, left=one.of, right=other) if one is node.left else replace(node, right=one.of)
+    return None

@@ -1,0 +1,166 @@
+"""From a place to a term: numbers, bit-fields and texts as they lie in memory."""
+
+from __future__ import annotations
+
+from strobe.dataclass import replace
+from strobe.expressions.syntax import ExpressionError
+from strobe.symbols.types.model import Array, Encoding, Enum, Field, Pointer, Record, Scalar, Type
+from strobe.symbols.types.texts import points_to_text, text_object
+from strobe.values.decode.shaping import Shaping, character_width
+from strobe.values.language.terms import (
+    Float,
+    Number,
+    Row,
+    Rows,
+    Term,
+    Text,
+    constant,
+    extended,
+    joined,
+    pushed,
+    steps,
+)
+from strobe.values.lookup.places import Place
+from strobe.values.memory.recipes import CONSTANTS, rows
+from strobe.values.printers.containers import Container
+from strobe.values.printers.inside import value_in
+from strobe.values.printers.known import Printers
+
+_MOST_TEXT = CONSTANTS["MAX_TEXT"]
+
+
+def rows_of(place: Place) -> Rows:
+    """The steps to it, with what it is called where one of them fails."""
+    nulls = {step: f"Null pointer at {name}" for step, name in place.dereferenced.items()}
+    reasons = place.refused | nulls
+    code = place.recipe.code
+    return tuple(Row(row, reasons[at]) if at in reasons else row for at, row in enumerate(code))
+
+
+def loaded(place: Place, printers: Printers, at: int) -> Term:
+    """What lies there: of a smart pointer its address, of an optional whether it has a value. `at`: its place in the
+    expression."""
+    before = rows_of(place)
+    if place.is_value:
+        return _of_value(before, place.type, at)
+    plain = place.type.bare
+    if place.bits is not None:
+        return _of_bits(before, place.bits)
+    if (text := _text(before, place.type)) is not None:
+        return text
+    if (held := _held(before, place.type, printers)) is not None:
+        return held
+    if isinstance(plain, Scalar) and plain.encoding is Encoding.FLOAT:
+        return _float(before, plain, at)
+    return _integer(before, place.type, at)
+
+
+def _text(before: Rows, type_: Type) -> Text | None:
+    plain = type_.bare
+    if points_to_text(type_) == 1:
+        pointer = Number((*before, *steps(("NUMBER", 8, 0, 0))), is_big=True)
+        return Text((*before, *steps(("DEREF", 0, 0, 0))), _MOST_TEXT, pointer)
+    if isinstance(plain, Array) and character_width(plain.element) == 1 and plain.size:
+        return Text(before, plain.size)
+    found = text_object(type_)
+    if found is None or found.unit != 1 or found.is_libcxx:
+        return None
+    return Text((*before, *steps(("NUMBER", 8, 0, found.length_offset), ("DEREF", 0, 0, found.pointer_offset))), 0)
+
+
+def _held(before: Rows, type_: Type, printers: Printers) -> Number | None:
+    inside = value_in(type_, printers) if isinstance(type_.bare, Record) else None
+    if inside is None:
+        return None
+    if inside.condition:
+        return replace(pushed(inside.condition), rows=(*before, *rows(inside.condition)), is_truth=True)
+    return Number((*before, *rows(inside.address)), is_big=True, height=6) if inside.is_away else None
+
+
+def size_of(place: Place, printers: Printers, at: int) -> Number:
+    """How many elements there are, or bytes of a text."""
+    found, before = text_object(place.type), rows_of(place)
+    if found is not None and found.unit == 1 and not found.is_libcxx:
+        return Number((*before, *steps(("NUMBER", 8, 0, found.length_offset))))
+    plain = place.type.bare
+    if isinstance(plain, Array) and plain.dimensions and plain.dimensions[0].count is not None:
+        return constant(plain.dimensions[0].count)
+    shape = Shaping(printers).shape(place.type, 1)
+    if not isinstance(shape, Container) or not shape.count:
+        raise ExpressionError(at, f"it is {place.type.name}, whose elements are not counted here")
+    number = pushed(shape.count)
+    return replace(number, rows=(*before, *number.rows))
+
+
+def integer_type(type_: Type) -> tuple[int, bool] | None:
+    """Bytes of an integer, and whether it is signed; None of what is none."""
+    plain = type_.bare
+    size, is_signed = plain.size or 0, False
+    if isinstance(plain, Scalar) and plain.encoding is not Encoding.FLOAT:
+        is_signed = plain.is_signed
+    elif isinstance(plain, Enum):
+        underlying = None if plain.underlying is None else plain.underlying.bare
+        is_signed = isinstance(underlying, Scalar) and underlying.is_signed
+        is_signed = is_signed or (underlying is None and any(one.value < 0 for one in plain.enumerators))
+    elif not isinstance(plain, Pointer):
+        return None
+    return (size, is_signed) if size in (1, 2, 4, 8) else None
+
+
+def _of_value(before: Rows, type_: Type, at: int) -> Term:
+    """Of a place that is the value: a pointer, or a number that lies nowhere, spread with its sign over 64 bits."""
+    plain = type_.bare
+    load = (*before, *steps(("PLACE", 0, 0, 0)))
+    if isinstance(plain, Scalar) and plain.encoding is Encoding.FLOAT:
+        return _as_float(load, plain, at)
+    if isinstance(plain, Scalar | Enum):
+        return _as_integer(load, type_, at)
+    pointer = Number(load, is_big=True)
+    return Text(before, _MOST_TEXT, pointer) if points_to_text(type_) == 1 else pointer
+
+
+def _integer(before: Rows, type_: Type, at: int) -> Number:
+    size, is_signed = integer_type(type_) or (8, False)
+    return _as_integer((*before, *steps(("NUMBER", size, int(is_signed), 0))), type_, at)
+
+
+def _as_integer(load: Rows, type_: Type, at: int) -> Number:
+    """Of rows that push it."""
+    plain = type_.bare
+    found = integer_type(type_)
+    if found is None:
+        if isinstance(plain, Scalar | Enum | Pointer):
+            raise ExpressionError(at, f"it is {type_.name}, of {plain.size} bytes, which is not compared")
+        raise ExpressionError(at, f"it is {type_.name}, which is no number and no text")
+    size, is_signed = found
+    enum = plain if isinstance(plain, Enum) else None
+    is_truth = isinstance(plain, Scalar) and plain.encoding is Encoding.BOOL
+    return Number(load, size == 8 and not is_signed, enum=enum, is_truth=is_truth)
+
+
+def _float(before: Rows, plain: Scalar, at: int) -> Float:
+    return _as_float((*before, *steps(("NUMBER", plain.size or 0, 0, 0))), plain, at)
+
+
+def _as_float(load: Rows, plain: Scalar, at: int) -> Float:
+    """Of rows that push its bits."""
+    if plain.size == 8:
+        return Float(load)
+    if plain.size == 4:
+        found = (("CONSTANT", 0, 0, CONSTANTS["FROM_FLOAT"]), ("TO_DOUBLE", 0, 0, 0))
+        return Float((*load, *steps(*found)), height=2)
+    raise ExpressionError(at, f"it is {plain.name}, of {plain.size} bytes, which is not compared")
+
+
+def _of_bits(before: Rows, field: Field) -> Number:
+    """A bit-field: the bytes around it, moved and cut."""
+    start, bits = field.bit_offset or 0, field.bit_size or 0
+    first, shift = start // 8, start % 8
+    needed = (shift + bits + 7) // 8
+    width = next((one for one in (1, 2, 4, 8) if one >= needed), 8)
+    plain = field.type.bare
+    found = steps(("NUMBER", width, 0, first), ("CONSTANT", 0, 0, shift), ("RIGHT", 0, 0, 0))
+    number = joined("BIT_AND", Number((*before, *found), height=2), constant((1 << bits) - 1))
+    if isinstance(plain, Scalar) and plain.is_signed:
+        number = extended(number, bits)
+    return replace(number, is_big=False, enum=plain if isinstance(plain, Enum) else None)

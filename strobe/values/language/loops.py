@@ -1,0 +1,210 @@
+"""Quantifiers: `any`, `all`, `count`, `first`, `min`, `max`, `sum` over numbers, elements and nodes, as loops.
+
+Where the body is one comparison of each element's number with a number that stays the same, one step does it all
+(SCAN). No loop gives a wrong answer where it could not see every element that matters: its number is bad then.
+"""
+
+from __future__ import annotations
+
+from strobe.dataclass import dataclass, replace
+from strobe.expressions import syntax
+from strobe.expressions.syntax import ExpressionError
+from strobe.symbols.types.model import Pointer, Type
+from strobe.values.language import terms
+from strobe.values.language.compiler import Binding, Compiler
+from strobe.values.language.loading import rows_of, size_of
+from strobe.values.language.scans import Elements, member_of, scanned
+from strobe.values.language.terms import Number, Row, Rows, constant, joined, set_variable, steps, variable
+from strobe.values.lookup.places import Place
+from strobe.values.memory.recipes import Recipe, quiet, rows
+from strobe.values.printers.inside import MOST_NODES, Walk, walk_of
+
+_MOST_TURNS = MOST_NODES
+
+_VARIABLES = 7  # of a loop
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """`before`: what comes before it; `begin`: how it begins; `each`: what comes first in each turn; `after`: what
+    comes behind it. `index` counts the turns. `start` and `doubt`: numbers that are bad where not every element could
+    be seen."""
+
+    before: Rows
+    begin: Rows
+    each: Rows
+    index: Number
+    start: Number | None = None
+    after: Rows = ()
+    doubt: Number | None = None
+    height: int = 4
+
+
+class WithLoops(Compiler):
+    """All that there is."""
+
+    def quantified(self, node: syntax.Quantifier) -> Number:
+        """Raises ExpressionError for what cannot be gone over."""
+        return _quantified(self, node)
+
+
+def _quantified(compiler: Compiler, node: syntax.Quantifier) -> Number:
+    with compiler.variables(_VARIABLES, node.at) as own:
+        over = node.over
+        if node.end is not None:
+            elements = Elements(compiler.number(over), compiler.number(node.end))
+            return _over_range(compiler, node, elements, own)
+        if isinstance(over, syntax.Chain):
+            return _over_chain(compiler, node, over, own)
+        if isinstance(over, syntax.Slice):
+            return _over_range(compiler, node, _sliced(compiler, over), own)
+        place = compiler.place(over)
+        walk = None if place.is_value else walk_of(place.type, compiler.scope.printers)
+        if walk is not None:
+            return _over_nodes(compiler, node, place, walk, own)
+        return _over_range(compiler, node, _whole(compiler, over, place), own)
+
+
+def _whole(compiler: Compiler, of: syntax.Expression, place: Place) -> Elements:
+    if isinstance(place.type.bare, Pointer):
+        raise ExpressionError(of.at, "a pointer does not say how many there are", "x in p[0..n]")
+    return Elements(constant(0), size_of(place, compiler.scope.printers, of.at), of)
+
+
+def _sliced(compiler: Compiler, node: syntax.Slice) -> Elements:
+    first = constant(0) if node.first is None else compiler.number(node.first)
+    if node.end is None:
+        return replace(_whole(compiler, node.of, compiler.place(node.of)), first=first)
+    return Elements(first, compiler.number(node.end), node.of)
+
+
+def _over_range(compiler: Compiler, node: syntax.Quantifier, over: Elements, own: range) -> Number:
+    if (found := scanned(compiler, node, over, own)) is not None:
+        return found
+    first, end, many, at = own[:4]
+    low, high = variable(first, is_big=over.first.is_big), variable(end, is_big=over.end.is_big)
+    count = terms.chosen(terms.less(low, high), joined("MINUS", high, low), constant(0))
+    index = variable(at, is_big=over.first.is_big)
+    path = None if over.of is None else compiler.path(over.of)
+
+    def element() -> Place:
+        assert path is not None
+        return compiler.place_at(path, index)
+
+    loop = _Loop(
+        (*set_variable(first, over.first), *set_variable(end, over.end), *set_variable(many, count)),
+        (*variable(many).rows, *steps(("REPEAT_MANY", 0, _MOST_TURNS, 0))),
+        set_variable(at, joined("PLUS", Number(steps(("TURN", 0, 0, 0))), low)),
+        index,
+        start=variable(many),
+        height=max(terms.highest((over.first, over.end)), 4),
+    )
+    return _looped(compiler, node, loop, index if path is None else element, own)
+
+
+def _over_chain(compiler: Compiler, node: syntax.Quantifier, over: syntax.Chain, own: range) -> Number:
+    place = compiler.place(over.of)
+    plain = place.type.bare
+    if not isinstance(plain, Pointer):
+        raise ExpressionError(over.of.at, f"it is {place.type.name}, not a pointer to the first node")
+    offset, link = member_of(compiler, plain.target, (over.link,), over.at)
+    if not isinstance(link.bare, Pointer):
+        raise ExpressionError(over.at, f"{over.link} is {link.name}, not a pointer to the next node")
+    first = compiler.number(over.of)
+    before = (*constant(_MOST_TURNS).rows, *constant(0).rows, *first.rows)
+    before += (*steps(("SET", 0, own[0], 0), ("BASE", 0, 0, 0)), *variable(own[0]).rows, *steps(("GO", 0, 0, 0)))
+    begin = quiet("CHAIN", _MOST_TURNS, offset)
+    return _over_places(compiler, node, before, begin, 0, plain.target, first.height + 2, own)
+
+
+def _over_nodes(compiler: Compiler, node: syntax.Quantifier, place: Place, walk: Walk, own: range) -> Number:
+    before = rows_of(place)
+    if walk.valid:
+        before += (*rows(walk.valid), Row(steps(("REQUIRE", 0, 0, 0))[0], f"<no valid {place.type.name}>"))
+    before += (*rows(walk.bounds), *rows(walk.first), *steps(("GO", 0, 0, 0)))
+    begin = quiet(walk.loop, _MOST_TURNS, walk.operand, walk.width)
+    return _over_places(compiler, node, before, begin, walk.at, walk.type, 10, own)
+
+
+def _over_places(
+    compiler: Compiler,
+    node: syntax.Quantifier,
+    before: Rows,
+    begin: bytes,
+    at: int,
+    type_: Type,
+    height: int,
+    own: range,
+) -> Number:
+    index, where, walked = own[1:4]
+
+    def element() -> Place:
+        place = Place(Recipe(), type_)
+        place.recipe.base(0)
+        place.recipe.code += variable(where).rows
+        place.recipe.go()
+        return place
+
+    each = (
+        *set_variable(index, Number(steps(("TURN", 0, 0, 0)))),
+        *set_variable(where, Number(steps(("PLACE", 0, 0, at)))),
+    )
+    after = set_variable(walked, joined("BIT_AND", Number(steps(("PLACE", 0, 0, 0))), constant(0)))
+    loop = _Loop(before, (begin,), each, variable(index), after=after, doubt=variable(walked), height=height)
+    return _looped(compiler, node, loop, element, own)
+
+
+def _looped(compiler: Compiler, node: syntax.Quantifier, loop: _Loop, binding: Binding, variables: range) -> Number:
+    found, one, unknown = variables[4:7]
+    own = compiler.bound(node.variable, binding, lambda: compiler.value(node.body))
+    if node.name in ("any", "all", "count", "first"):
+        own = terms.as_number(own)
+        if isinstance(own, terms.Float):
+            own = terms.opposite(terms.equal(own, terms.Float(terms.double(0.0).rows)))
+    if not isinstance(own, Number):
+        raise ExpressionError(node.body.at, f"{node.name} is of integers and conditions")
+    start, update, leave = _folded(node.name, found, variable(one, is_big=own.is_big), loop.index, unknown)
+    start = start if loop.start is None else terms.known(start, loop.start)
+    code = (
+        *set_variable(unknown, constant(0)),
+        *(() if loop.start is not None else set_variable(found, start)),
+        *loop.before,
+        *(() if loop.start is None else set_variable(found, start)),
+        *loop.begin,
+        *loop.each,
+        *set_variable(one, own),
+        *update,
+        *(() if leave is None else (*leave.rows, *steps(("LEAVE", 0, 0, 0)))),
+        *steps(("NEXT", 0, 0, 0)),
+        *loop.after,
+    )
+    result = terms.known(variable(found), variable(unknown))
+    result = result if loop.doubt is None else terms.known(result, loop.doubt)
+    is_big = own.is_big and node.name in ("min", "max", "sum")
+    height = max(loop.height, own.height + 2, 6)
+    return Number((*code, *result.rows), is_big, height, None, node.name in ("any", "all"))
+
+
+def _folded(name: str, found: int, own: Number, index: Number, unknown: int) -> tuple[Number, Rows, Number | None]:
+    """The number before the first turn, what each turn does with its own, and the number that ends the loop."""
+    sofar = variable(found, is_big=own.is_big)
+    none = terms.failing(f"{name} of no elements")
+    match name:
+        case "any":
+            return constant(0), set_variable(found, joined("OR", terms.truth(own), sofar)), sofar
+        case "all":
+            update = set_variable(found, joined("AND", terms.truth(own), sofar))
+            return constant(1), update, terms.opposite(sofar)
+        case "count":
+            return constant(0), set_variable(found, joined("PLUS", sofar, terms.truth(own))), None
+        case "first":
+            absent = terms.failing("it holds for no element")
+            doubt = joined("PLUS", variable(unknown), joined("BIT_AND", own, constant(0)))
+            update = (*set_variable(found, terms.chosen(own, index, absent)), *set_variable(unknown, doubt))
+            return absent, update, own
+        case "sum":
+            return constant(0), set_variable(found, joined("PLUS", sofar, own)), None
+    is_better = terms.less(own, sofar) if name == "min" else terms.less(sofar, own)
+    better = terms.chosen(is_better, own, sofar)
+    is_first = joined("EQUAL", Number(steps(("TURN", 0, 0, 0))), constant(0))
+    return none, set_variable(found, terms.chosen(is_first, own, better)), None

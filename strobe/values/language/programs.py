@@ -1,0 +1,182 @@
+"""Whole recipes: a condition gives one number, 0 where it does not hold; a value gives what its shape says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+
+from strobe.dataclass import dataclass, field
+from strobe.expressions import syntax
+from strobe.expressions.parser import parse
+from strobe.expressions.syntax import ExpressionError
+from strobe.symbols.later import Later
+from strobe.symbols.types.model import Array, Dimension, Encoding, Scalar, Type
+from strobe.values.decode.shapes import Shape
+from strobe.values.decode.shaping import Shaping
+from strobe.values.language import terms
+from strobe.values.language.compiler import RETURN, SPECIAL, UNKNOWN_BLOCK, Compiler, Roots, thread_name_rows
+from strobe.values.language.loops import WithLoops
+from strobe.values.language.terms import Float, Number, Row
+from strobe.values.lookup.places import Place
+from strobe.values.lookup.scope import Scope
+from strobe.values.memory.recipes import CONSTANTS, Recipe, rows, with_count
+
+__all__ = [
+    "CALCULATED",
+    "NEVER",
+    "AtEntry",
+    "Condition",
+    "Roots",
+    "Value",
+    "condition",
+    "is_of_return",
+    "place",
+    "value",
+    "with_block",
+]
+
+_MOST_NUMBERS = CONSTANTS["MAX_NUMBERS"] - 4  # on the recipe's stack; what containers count with may be more
+_MOST_STEPS = 4000
+_NAME_BYTES = 16
+_NUMBER_BYTES = 8
+_OF_RETURN = (RETURN, "$entry", "$changed")
+CALCULATED = tuple(name for name in SPECIAL if name != RETURN)
+"""Names that no path begins with."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtEntry:
+    """What a return asks for of the entry: a recipe that gives `items` numbers, which are kept. `needs`: STROBE_NEEDS_*
+    of the entry."""
+
+    code: bytes
+    items: int
+    needs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`code`: the whole recipe. `needs`: STROBE_NEEDS_* of the call. `entry`: of one that is decided at the return what
+    it asks for of the entry. See `with_block`."""
+
+    code: bytes
+    needs: int
+    at_return: bool = False
+    entry: AtEntry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """`code` gives one item of `size` bytes at most. `reasons`: by step, why there is no value. The rest as of a
+    condition."""
+
+    code: bytes
+    size: int
+    shape: Shape
+    needs: int
+    entry: AtEntry | None = None
+    reasons: dict[int, str] = field(default_factory=dict)
+
+
+NEVER = Condition(b"".join(rows((("CONSTANT", 0, 0, 0), ("NOTE", 0, 0, 0), ("DROP", 0, 0, 0), ("END", 0, 0, 0)))), 0)
+"""Of a function that has not what is asked for."""
+
+
+def is_of_return(text: str) -> bool:
+    """Whether it is decided when a call returns. Raises ExpressionError for what is no expression."""
+    return _is_of_return(parse(text))
+
+
+def condition(text: str, scope: Scope, roots: Roots, entry: Roots | None = None) -> Condition:
+    """`entry`: what names mean at the entry of the call, where `roots` are those of its return.
+
+    Raises ExpressionError for what is no condition, UnknownName for a name that nothing has there.
+    """
+    compiler = WithLoops(scope, roots, entry)
+    found = compiler.truth(parse(text))
+    recipe = _checked(found)
+    needs = roots.needs(recipe)
+    recipe.note()
+    recipe.drop()
+    return Condition(recipe.finished()[0], needs, entry is not None, _at_entry(compiler, entry))
+
+
+def value(text: str, scope: Scope, roots: Roots, entry: Roots | None = None) -> Value:
+    """What it is at that moment: a number, a truth, a floating-point number, a text of the moment. Otherwise as
+    `condition`."""
+    tree = parse(text)
+    compiler = WithLoops(scope, roots, entry)
+    if isinstance(tree, syntax.Name) and tree.name == "$threadName":
+        return _text(scope)
+    found = compiler.value(tree)
+    if isinstance(found, terms.Text) and found.pointer is not None:
+        found = found.pointer
+    if not isinstance(found, Number | Float):
+        raise ExpressionError(tree.at, "a text of the program is watched by its name alone", "name")
+    recipe = _checked(found)
+    needs = roots.needs(recipe)
+    recipe.note()
+    recipe.drop()
+    code, size, _ = recipe.finished()
+    shape = Shaping(scope.printers).shape(_type_of(found), 1)
+    reasons = {at: row.reason for at, row in enumerate(recipe.code) if isinstance(row, Row)}
+    return Value(code, size, shape, needs, _at_entry(compiler, entry), reasons)
+
+
+def place(tree: syntax.Expression, scope: Scope, roots: Roots) -> Place:
+    """Where what it names lies; elements by calculated indexes as well. Raises as `condition`."""
+    return WithLoops(scope, roots).place(tree)
+
+
+def with_block(code: bytes, number: int) -> bytes:
+    """The recipe, where what is kept at the entry is block `number`."""
+    return with_count(code, "BEFORE", UNKNOWN_BLOCK, number)
+
+
+def _text(scope: Scope) -> Value:
+    character = Scalar("char", 1, None, Encoding.SIGNED_CHAR, None)
+    element = Later[Type](lambda: character, nullcontext())
+    name = Array("", _NAME_BYTES, None, element, (Dimension(_NAME_BYTES),), 1, False)
+    shape = Shaping(scope.printers).shape(name, 1)
+    recipe = Recipe(list(thread_name_rows()))
+    recipe.read(_NAME_BYTES)
+    code, size, _ = recipe.finished()
+    return Value(code, size, shape, 0)
+
+
+def _type_of(found: Number | Float) -> Type:
+    if isinstance(found, Float):
+        return Scalar("double", _NUMBER_BYTES, None, Encoding.FLOAT, None)
+    if found.is_truth:
+        return Scalar("bool", 1, None, Encoding.BOOL, None)
+    if found.enum is not None:
+        return found.enum
+    if found.is_big:
+        return Scalar("unsigned long", _NUMBER_BYTES, None, Encoding.UNSIGNED, None)
+    return Scalar("long", _NUMBER_BYTES, None, Encoding.SIGNED, None)
+
+
+def _checked(found: Number | Float) -> Recipe:
+    if found.height > _MOST_NUMBERS:
+        raise ExpressionError(0, "it has too many parts within each other")
+    if len(found.rows) > _MOST_STEPS:
+        raise ExpressionError(0, "it has too many parts")
+    return Recipe(list(found.rows))
+
+
+def _at_entry(compiler: Compiler, entry: Roots | None) -> AtEntry | None:
+    numbers: Sequence[Number | Float] = compiler.kept.numbers
+    if not numbers or entry is None:
+        return None
+    recipe = Recipe()
+    for number in numbers:
+        recipe.code += _checked(number).code
+        recipe.note()
+        recipe.drop()
+    return AtEntry(recipe.finished()[0], len(numbers), entry.needs(recipe))
+
+
+def _is_of_return(tree: syntax.Expression) -> bool:
+    if isinstance(tree, syntax.Name | syntax.Call) and tree.name in _OF_RETURN:
+        return True
+    return any(map(_is_of_return, syntax.children(tree)))
