@@ -357,7 +357,7 @@ strobe_recipe_step likely_step(std::mt19937_64& random) {
         case 3:
             return random() % 2 ? kNote : kNext;
         default:
-            return step(static_cast<int>(random() % (STROBE_RECIPE_NEXT + 1)),
+            return step(static_cast<int>(random() % (STROBE_RECIPE_LEAVE + 1)),
                         static_cast<std::uint32_t>(random() % 20),
                         random() % 4 ? small : static_cast<std::int64_t>(random() >> 20), 1 << random() % 8);
     }

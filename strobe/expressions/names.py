@@ -74,7 +74,7 @@ def root_names(tree: Expression) -> frozenset[str]:
 def _all_names(node: Expression, bound: frozenset[str]) -> Iterator[Name]:
     if isinstance(node, Name) and node.name not in bound:
         yield node
-    for child in children(node):
+    for child in [node.of] if isinstance(node, Call) else children(node):
         is_body = isinstance(node, Quantifier) and child is node.body
         yield from _all_names(child, bound | {node.variable} if is_body and isinstance(node, Quantifier) else bound)
 

@@ -174,9 +174,9 @@ Expression: TypeAlias = (
 
 
 def children(node: Expression) -> list[Expression]:
-    """The expressions right within one."""
+    """The expressions right within one; of $entry(v) none, as it is about another moment."""
     match node:
-        case Member(of=of) | Unary(of=of) | Cast(of=of) | PointerCast(of=of) | Call(of=of) | Chain(of=of):
+        case Member(of=of) | Unary(of=of) | Cast(of=of) | PointerCast(of=of) | Call(of=of, text="") | Chain(of=of):
             return [of]
         case Element(of=of, index=index):
             return [of, index]

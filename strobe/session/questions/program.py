@@ -110,7 +110,7 @@ class Program:
                 return self._choice(tree)
             case Cast(type=kind, of=of):
                 return self._cast(kind, self._node(of))
-            case Call(name=name, of=of):
+            case Call(name=name, of=of, text=""):
                 return self._call(name, self._node(of))
             case Member(text=text) | Element(text=text) if text not in self._labels:
                 return self._first_of(tree)

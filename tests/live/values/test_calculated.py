@@ -90,6 +90,8 @@ def test_before_and_after_stand_in_one_event(
     assert seen["m_count * 10 + size(items)"] == [0, 11, 11, 32, 32, 63]
     changes = [plain(value) for value in seen["$changed(m_count)"][1::2]]
     assert changes == [{"m_count": (0, 1)}, {"m_count": (1, 3)}, {"m_count": (3, 6)}]
+    asked = {"$entry.m_count == 1": 1, "size($changed(*this)) > 2": 3, "`m_count - $entry.m_count` > 1": 2}
+    assert {where: session.query(EventFilter(where=where)).total_count for where in asked} == asked
     assert plain(seen["$changed(*this)"][3]) == {
         "m_count": (1, 3),
         "items[1]": ("<none>", 2),
