@@ -11,6 +11,11 @@ TEXTS = [
     ("pool.cpp:42", ("pool.cpp:42", None, [])),
     ("pool.cpp:42 if used > capacity : used, this->name", ("pool.cpp:42", "used > capacity", ["used", "this->name"])),
     ("lfunc.c:203", ("lfunc.c:203", None, [])),
+    (
+        "lfunc.c:203 if (uv->marked & 24) == 0 : uv, uv->v, L->l_G->gcstate",
+        ("lfunc.c:203", "(uv->marked & 24) == 0", ["uv", "uv->v", "L->l_G->gcstate"]),
+    ),
+    ("f if x > 0: x", ("f", "x > 0", ["x"])),
     ("lfunc.c:203:uv", ("lfunc.c:203", None, ["uv"])),
     ("lfunc.c:203 : uv", ("lfunc.c:203", None, ["uv"])),
     ("geo::leg if a < 0 : a, b", ("geo::leg", "a < 0", ["a", "b"])),
