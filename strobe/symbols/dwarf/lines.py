@@ -47,15 +47,19 @@ class LineMatch:
 class LineCode:
     """Code of a line, as a row of a line table has it. `address` is link-time, with an instruction of the row's
     sequence there. `before`, `behind`: (file, line) of the other rows at the same address. `gap`: bytes since the
-    address of the row before; 0 where it is the first of its sequence."""
+    address of the row before; 0 where it is the first of its sequence. `unit`, `row`: which one it is.
+    """
 
     address: int
     file: str
     line: int
+    column: int
     is_statement: bool
     before: tuple[tuple[str, int], ...]
     behind: tuple[tuple[str, int], ...]
     gap: int
+    unit: int
+    row: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,27 +117,63 @@ class SourceLines:
         after = min((number for number in with_code if number > last), default=None)
         return LinesCode(rows, paths, before, after)
 
+    def table(self, unit: int) -> LineTable:
+        """All rows of one unit."""
+        return LineTable(self._core(), unit)
+
     def _code_in(self, unit: int, paths: set[str], first: int, last: int) -> Iterator[LineCode]:
-        columns = self._core().unit_lines(unit)
-        names = self._core().unit_files(unit)
-        addresses = memoryview(columns["address"]).cast("Q")
-        numbers, files = (memoryview(columns[name]).cast("I") for name in ("line", "file"))
-        flags = columns["flags"]
-        own = {number for number, path in enumerate(names) if path in paths}
+        table = self.table(unit)
+        own = {number for number, path in enumerate(table.names) if path in paths}
+        for row, line in enumerate(table.lines):
+            if first <= line <= last and table.files[row] in own:
+                found = table.code(row)
+                if found is not None:
+                    yield found
 
-        def told(rows: range) -> tuple[tuple[str, int], ...]:
-            return tuple((names[files[row]], numbers[row]) for row in rows if files[row] < len(names))
 
-        for row, line in enumerate(numbers):
-            if not first <= line <= last or files[row] not in own or flags[row] & _ENDS_SEQUENCE:
-                continue
-            there = _at_address(addresses, flags, row)
-            if there is not None:
-                is_statement = bool(flags[row] & _IS_STATEMENT)
-                before, behind = told(range(there.start, row)), told(range(row + 1, there.stop))
-                is_first = there.start == 0 or flags[there.start - 1] & _ENDS_SEQUENCE
-                gap = 0 if is_first else addresses[row] - addresses[there.start - 1]
-                yield LineCode(addresses[row], names[files[row]], line, is_statement, before, behind, gap)
+class LineTable:
+    """The rows of one unit."""
+
+    def __init__(self, core: Dwarf, unit: int) -> None:
+        columns = core.unit_lines(unit)
+        self._unit = unit
+        self.names = core.unit_files(unit)
+        self.flags = columns["flags"]
+        self._addresses = memoryview(columns["address"]).cast("Q")
+        self.lines, self.files, self._columns = (
+            memoryview(columns[name]).cast("I") for name in ("line", "file", "column")
+        )
+
+    def code(self, row: int) -> LineCode | None:
+        """None for a row without code: the end of a sequence, or one where it ends."""
+        if self.flags[row] & _ENDS_SEQUENCE or self.files[row] >= len(self.names):
+            return None
+        there = _at_address(self._addresses, self.flags, row)
+        if there is None:
+            return None
+        address, start = self._addresses[row], there.start
+        is_first = start == 0 or self.flags[start - 1] & _ENDS_SEQUENCE
+        return LineCode(
+            address,
+            self.names[self.files[row]],
+            self.lines[row],
+            self._columns[row],
+            bool(self.flags[row] & _IS_STATEMENT),
+            self._told(range(start, row)),
+            self._told(range(row + 1, there.stop)),
+            0 if is_first else address - self._addresses[start - 1],
+            self._unit,
+            row,
+        )
+
+    def statements_between(self, first: LineCode, last: LineCode) -> list[LineCode]:
+        """Rows of other lines that begin statements, between two of this unit."""
+        rows = range(first.row + 1, last.row)
+        found = (self.code(row) for row in rows if self.flags[row] & _IS_STATEMENT)
+        return [one for one in found if one is not None and (one.file, one.line) != (first.file, first.line)]
+
+    def _told(self, rows: range) -> tuple[tuple[str, int], ...]:
+        return tuple((self.names[self.files[at]], self.lines[at]) for at in rows if self.files[at] < len(self.names))
 
 
 def _at_address(addresses: memoryview[int], flags: bytes, row: int) -> range | None:

@@ -90,6 +90,27 @@ class Frames:
                 waiting += [*inlined, *self._debug_info.core.children(offset, _BLOCK)]
         return found
 
+    def loops_over_ranges(self, call: int) -> set[tuple[str | None, int]]:
+        """File and line of each `for (x : xs)` that gcc tells of in a call, by its DIE, without calls inlined there: x
+        is declared before the loop's own variables, or in a block of theirs."""
+        core = self._debug_info.core
+        found: set[tuple[str | None, int]] = set()
+        waiting = [call]
+        with self._debug_info.dwarf.lock:
+            for offset in waiting:
+                blocks, variables = core.children(offset, _BLOCK), core.children(offset, _VARIABLE)
+                waiting += blocks[: _MAX_LOCALS - len(waiting)]
+                ranges = [at for at, one in enumerate(variables) if self._has_name(one, "__for_range")]
+                if ranges:
+                    near = [variables[at - 1] for at in ranges if at]
+                    near += [inner[0] for block in blocks if (inner := core.children(block, _VARIABLE))]
+                    found.update((file, line) for _, file, line in map(core.declaration, near) if line)
+        return found
+
+    def _has_name(self, offset: int, name: str) -> bool:
+        die = inherited(self._locations.die_at(offset), "DW_AT_name")
+        return die is not None and dies.text(die) == name
+
     def declared(self, die: int) -> tuple[str, str | None, int | None]:
         """Name, file and line of a function's DIE."""
         linkage, file, line = self._debug_info.core.declaration(die)

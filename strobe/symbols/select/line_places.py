@@ -1,20 +1,22 @@
 """From a line of source to the instructions where a probe on it goes: one in each copy of the line.
 
 As gdb has it: in each function, and each inlined call, the lowest address of the line's code, so that it is reached
-once each time the line is executed from its start.
+once each time the line is executed from its start. Where the compiler tells copies of the line within a function, in
+each of these.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 
-from strobe.dataclass import dataclass
+from strobe.dataclass import dataclass, replace
 from strobe.errors import failure
 from strobe.model import FunctionSymbol
 from strobe.symbols.details import ModuleDetails
-from strobe.symbols.dwarf.lines import LineCode
+from strobe.symbols.dwarf.lines import LineCode, LineTable
 from strobe.symbols.frames.model import Call
 from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.objects.code_bytes import code_at
@@ -22,6 +24,7 @@ from strobe.symbols.select.nearest import nearest_names
 
 _TEXT = re.compile(r"(?P<file>.*[^:\s])\s*:\s*(?P<first>\d+)(?:\s*-\s*(?P<last>\d+))?\Z", re.DOTALL)
 MAX_LINES = 1000
+_MARKS_STATEMENTS = re.compile(r"^GNU \S+ (?:[89]|\d\d)\..* -O(?!0)")  # gcc 8 and later, where it optimizes
 _ASSEMBLER = (".s", ".S", ".asm")
 _MOST_PREFIXES = 4
 # bytes of x86-64 that are no instruction by themselves: of segments and sizes, lock, repne, rep, REX
@@ -49,6 +52,8 @@ class LinePlace:
     good place to stop at. `inlined`: names of the inlined functions that the line lies in, the innermost first; empty
     where it is a line of the function itself. `level`: which of the calls around the address (Frames.at) the line
     belongs to, in which its names are looked up; None where the inlined call has no code of its own left there.
+    `is_exact` False: optimized code has several pieces of the line in this call, which the compiler does not tell
+    apart: an execution of the line can be missed, or seen twice.
     """
 
     address: int
@@ -58,6 +63,7 @@ class LinePlace:
     is_statement: bool
     inlined: tuple[str, ...]
     level: int | None
+    is_exact: bool = True
 
     @property
     def is_entry(self) -> bool:
@@ -124,6 +130,11 @@ class _Found:
     place: LinePlace
     key: tuple[int, int | None]
     is_cold: bool
+    row: LineCode
+
+    @property
+    def order(self) -> tuple[int, int]:
+        return self.row.unit, self.row.row
 
     @property
     def rank(self) -> tuple[bool, bool, int]:
@@ -134,18 +145,67 @@ class _Search:
     def __init__(self, module: ModuleSymbols, details: ModuleDetails) -> None:
         self._module = module
         self._frames = details.frames
+        self._debug_info = details.debug_info
+        self._lines = details.lines
+        self._tables: dict[int, LineTable] = {}
+        self._loops: dict[int, set[tuple[str | None, int]]] = {}  # by DIE of a call: where it loops over ranges
         self._calls: dict[int, tuple[Call, ...]] = {}
         self._inlined: dict[int, list[tuple[str, str | None, int]]] = {}  # by DIE: what was inlined into a function
 
     def places(self, rows: Iterable[LineCode], line: int) -> list[LinePlace]:
-        best: dict[tuple[int, int | None], _Found] = {}
+        groups: dict[tuple[int, int | None], list[_Found]] = {}
         for row in rows:
             found = self._found(row) if row.line == line else None
-            if found is not None and (found.key not in best or found.rank < best[found.key].rank):
-                best[found.key] = found
-        with_code = {entry for entry, die in best if die is not None}
-        kept = [found.place for (entry, die), found in best.items() if die is not None or entry not in with_code]
+            if found is not None:
+                groups.setdefault(found.key, []).append(found)
+        with_code = {entry for entry, die in groups if die is not None}
+        kept = [
+            place
+            for (entry, die), group in groups.items()
+            if die is not None or entry not in with_code
+            for place in (self._copies(group) if die else [min(group, key=lambda one: one.rank).place])
+        ]
         return sorted(kept, key=lambda place: (place.line, place.address))
+
+    def _copies(self, group: list[_Found]) -> list[LinePlace]:
+        """Of one call. gcc marks where each copy of a statement begins that it makes (tails of branches, unrolled
+        loops); the line's first statement is the leftmost one. Others mark whatever they have moved, too."""
+        best = min(group, key=lambda one: one.rank)
+        statements = [one for one in group if one.place.is_statement]
+        column = min((one.row.column for one in statements), default=0)
+        first = sorted((one for one in statements if one.row.column == column), key=lambda one: one.order)
+        begun = [one for before, one in pairwise(first) if self._is_apart(before.row, one)] if column else []
+        if not begun or self._is_loop_over_range(best):
+            return [best.place]
+        if not self._marks_statements(best.place.address):
+            return [replace(best.place, is_exact=False)]
+        copies = {one.place.address: replace(one.place, is_exact=False) for one in (first[0], *begun)}
+        return list(copies.values())
+
+    def _is_apart(self, before: LineCode, one: _Found) -> bool:
+        """Whether other lines of the same call begin between two pieces of a line, so that it is begun anew."""
+        if before.unit != one.row.unit:
+            return True
+        if before.unit not in self._tables:
+            self._tables[before.unit] = self._lines.table(before.unit)
+        for row in self._tables[before.unit].statements_between(before, one.row):
+            calls = self._calls_at(row.address)
+            level = self._level(row, calls) if calls else 0
+            if not calls or all(call.die_offset != one.key[1] for call in calls[level + 1 :]):
+                return True  # else of what was inlined where the line calls it
+        return False
+
+    def _is_loop_over_range(self, one: _Found) -> bool:
+        """`for (x : xs)`: its parts are marked alike, and are no copies."""
+        die = one.key[1] or 0
+        if die not in self._loops:
+            self._loops[die] = self._frames.loops_over_ranges(die)
+        return (one.row.file, one.row.line) in self._loops[die]
+
+    def _marks_statements(self, address: int) -> bool:
+        calls = self._calls_at(address)
+        producer = self._debug_info.producer(self._debug_info.core.unit_offset(calls[-1].die_offset)) if calls else ""
+        return _MARKS_STATEMENTS.search(producer) is not None and "-gno-statement-frontiers" not in producer
 
     def _found(self, row: LineCode) -> _Found | None:
         function = self._module.function_at(row.address)
@@ -158,7 +218,7 @@ class _Search:
         place = LinePlace(row.address, function, row.file, row.line, row.is_statement, inlined, level)
         die = None if level is None else calls[level].die_offset if calls else 0
         is_cold = not function.address <= row.address < function.address + function.size
-        return _Found(place, (function.address, die), is_cold)
+        return _Found(place, (function.address, die), is_cold, row)
 
     def _is_inside_instruction(self, row: LineCode) -> bool:
         """In assembler a prefix may have a line of its own: `lock`, `rep`."""

@@ -126,6 +126,27 @@ def test_a_file_that_is_not_there_names_those_like_it(build_program: BuildProgra
     assert refused.value.code == "NO_CODE_AT_LINE"
 
 
+def test_copies_of_a_line_within_a_function_have_places_of_their_own(build_program: BuildProgram) -> None:
+    """gcc makes two ends of a function whose first part it leaves early; what it has so is told as not exact."""
+    source = programs.source_of("recursion").read_text().splitlines()
+    line = next(number for number, text in enumerate(source, 1) if "return below + levels" in text)
+    (place,) = places(build_program("recursion", "-O0"), f"recursion.c:{line}")
+    assert place.is_exact
+    copies = places(build_program("recursion", "-O2"), f"recursion.c:{line}")
+    assert len(copies) == 2 and not any(place.is_exact for place in copies)
+    assert {(place.function.name, place.inlined, place.is_statement) for place in copies} == {("down", (), True)}
+    without_marks = places(build_program("recursion", "-O2", "-gno-statement-frontiers"), f"recursion.c:{line}")
+    assert len(without_marks) == 1
+
+
+def test_the_head_of_a_loop_over_a_range_has_one_place(build_program: BuildProgram) -> None:
+    """It begins, tests and goes on in one column."""
+    program = build_program("tells", "-O2")
+    source = programs.source_of("tells").read_text().splitlines()
+    line = next(number for number, text in enumerate(source, 1) if "for (const int number :" in text)
+    assert len(places(program, f"tells.cpp:{line}")) == 1
+
+
 ASSEMBLER = """\
     .globl main
     .type main, @function
