@@ -127,6 +127,7 @@ def _questions(timeline: Timeline, events: int) -> dict[str, Callable[[], None]]
     of_thread = calls // THREADS
     return {
         "where: an argument": expect_held(EventFilter(where="made == 77"), calls, THREADS),
+        "where: an address": expect_held(EventFilter(address=123_456), events, THREADS),
         "where: an argument, $duration and $depth": expect_held(
             EventFilter(where="made > 0 && $duration < 0 && $depth != 3"), calls, 0
         ),

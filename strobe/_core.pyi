@@ -155,6 +155,7 @@ class Sieve:
         segment: Segment,
         condition: Condition | None,
         *,
+        address: int | None,
         kinds: int,
         functions: bytes | None,
         threads: bytes | None,
@@ -168,8 +169,9 @@ class Sieve:
         to_number: int,
         with_entries: bool,
     ) -> None:
-        """`kinds`: a bit for each STROBE_RECORD_*; `functions`, `threads`: u32 ids; `returns`: as of strobe_calls;
-        `with_entries`: rows of returns have the entry of the call."""
+        """`address`: only events that may have to do with it, none of which is decided here. `kinds`: a bit for each
+        STROBE_RECORD_*; `functions`, `threads`: u32 ids; `returns`: as of strobe_calls; `with_entries`: rows of returns
+        have the entry of the call."""
     def windows(self) -> list[int]:
         """Numbers at which windows begin that take about the same time each, ascending; the first is 0."""
     def look(self, low: int, high: int, keep: int, *, newest: bool, reason: bool) -> Window:

@@ -293,7 +293,8 @@ class EventFilter:
 
     `time_from`, `time_to`: ns since session start, or "-5s", "-1m", "-500ms" before the newest event. `where`: an
     expression that holds for the events; `select`: expressions whose values are asked for; `depth` and `caller` (the
-    traced function that called) are of calls.
+    traced function that called) are of calls. `address`: events that it is found in: as an argument or result, or in
+    what was recorded of them.
     `from_event`, `to_event`: ids, ends included. `newest_first`: the order; `after_event_id` goes on in it.
     """
 
@@ -317,6 +318,7 @@ class EventFilter:
     to_event: str | None = None
     other_than_thread: int | None = None
     function_ids: frozenset[int] | None = None
+    address: int | None = None
     newest_first: bool = False
     limit: int = 50
     offset: int = 0
@@ -439,7 +441,8 @@ class EventPage:
     With `where`: `checked` events, of which `total_count` held; `undecided` lacked what is asked for, the first one for
     the reason `undecided_why`. `unchecked_after`: there was no time to look at those behind this event id, or with
     `unchecked_before`, newest first, at those older than that one. `values`: of
-    each event those that were selected, as JSON, by expression; `errors`: why some are not there.
+    each event those that were selected, as JSON, by expression; `errors`: why some are not there. `places`: where in
+    each event the address is found.
     """
 
     events: list[Event]
@@ -455,6 +458,7 @@ class EventPage:
     unchecked_before: str | None = None
     values: list[dict[str, Any]] | None = None
     errors: list[dict[str, str]] | None = None
+    places: list[list[str]] | None = None
 
     def cursor(self, wanted: EventFilter, shown: int) -> str | None:
         """The event id to go on from, in the same order, behind the first `shown` events. None: there is none, as

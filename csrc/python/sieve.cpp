@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bindings.h"
+#include "segment/read/touch.h"
 
 namespace py = pybind11;
 
@@ -58,10 +59,11 @@ uint32_t add_cases(Condition& condition, uint32_t operand, const std::vector<Cas
 // A Sieve with what it refers to.
 class OwningSieve {
   public:
-    OwningSieve(const Segment& segment, std::optional<Condition> condition, Filter filter,
-                std::optional<uint32_t> depth, bool with_entries)
+    OwningSieve(const Segment& segment, std::optional<Condition> condition, std::optional<uint64_t> address,
+                Filter filter, std::optional<uint32_t> depth, bool with_entries)
         : segment_(segment),
           condition_(std::move(condition)),
+          address_(address),
           sieve_(segment, std::move(filter), depth, with_entries, decider()) {}
     OwningSieve(const OwningSieve&) = delete;
     OwningSieve& operator=(const OwningSieve&) = delete;
@@ -71,16 +73,26 @@ class OwningSieve {
 
   private:
     Sieve::Decide decider() {
+        if (address_) return [this](const Event& event, Entry& entry) { return near_address(event, entry); };
         if (!condition_) return [](const Event&, Entry&) { return Verdict::kHolds; };
         return [this](const Event& event, Entry& entry) { return condition_->verdict(segment_, event, entry); };
     }
 
+    // What may touch the address has to be decoded.
+    Verdict near_address(const Event& event, Entry& entry) const {
+        if (!may_touch(event, *address_)) return Verdict::kFails;
+        const Verdict found = condition_ ? condition_->verdict(segment_, event, entry) : Verdict::kHolds;
+        return found == Verdict::kFails ? found : Verdict::kAsk;
+    }
+
     const Segment& segment_;
     const std::optional<Condition> condition_;
+    const std::optional<uint64_t> address_;
     Sieve sieve_;
 };
 
-std::unique_ptr<OwningSieve> make_sieve(const Segment& segment, const Condition* condition, uint8_t kinds,
+std::unique_ptr<OwningSieve> make_sieve(const Segment& segment, const Condition* condition,
+                                        std::optional<uint64_t> address, uint8_t kinds,
                                         const std::optional<py::bytes>& functions,
                                         const std::optional<py::bytes>& threads, std::optional<uint32_t> tid,
                                         std::optional<uint32_t> depth, std::optional<int64_t> from_ns,
@@ -107,7 +119,7 @@ std::unique_ptr<OwningSieve> make_sieve(const Segment& segment, const Condition*
     filter.to_number = to_number;
     std::optional<Condition> own;
     if (condition) own = *condition;
-    return std::make_unique<OwningSieve>(segment, std::move(own), std::move(filter), depth, with_entries);
+    return std::make_unique<OwningSieve>(segment, std::move(own), address, std::move(filter), depth, with_entries);
 }
 
 // Window with the segment that its rows are of.
@@ -174,10 +186,10 @@ void add_sieve(py::module_& module) {
         .def("__len__", [](const SegmentWindow& of) { return of.window.rows.size(); })
         .def("rows", &rows_of, py::arg("first"), py::arg("count"));
     py::class_<OwningSieve>(module, "Sieve")
-        .def(py::init(&make_sieve), py::arg("segment"), py::arg("condition"), py::kw_only(), py::arg("kinds"),
-             py::arg("functions"), py::arg("threads"), py::arg("tid"), py::arg("depth"), py::arg("from_ns"),
-             py::arg("to_ns"), py::arg("min_duration_ns"), py::arg("returns"), py::arg("from_number"),
-             py::arg("to_number"), py::arg("with_entries"), py::keep_alive<1, 2>())
+        .def(py::init(&make_sieve), py::arg("segment"), py::arg("condition"), py::kw_only(), py::arg("address"),
+             py::arg("kinds"), py::arg("functions"), py::arg("threads"), py::arg("tid"), py::arg("depth"),
+             py::arg("from_ns"), py::arg("to_ns"), py::arg("min_duration_ns"), py::arg("returns"),
+             py::arg("from_number"), py::arg("to_number"), py::arg("with_entries"), py::keep_alive<1, 2>())
         .def("windows", [](OwningSieve& sieve) { return sieve.sieve().windows(); })
         .def("look", &look, py::arg("low"), py::arg("high"), py::arg("keep"), py::kw_only(), py::arg("newest"),
              py::arg("reason"), py::keep_alive<0, 1>(), py::call_guard<py::gil_scoped_release>())

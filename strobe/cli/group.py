@@ -16,6 +16,7 @@ from strobe.errors import StrobeError
 COMMANDS = {
     "run": "Run a program and print its calls while it runs.",
     "query": "Read the events of a session, or their totals.",
+    "history": "Events that an address is found in: who had it, and what led to it.",
     "sql": "Read the events of a session with SQL.",
     "read": "Read variables of a running program.",
     "write": "Write variables of a running program.",

@@ -137,7 +137,7 @@ def query(
         elif group_by is not None:
             lines = _grouped(session, wanted, group_by, ended, as_json)
         else:
-            lines = _events(session, wanted, ended, last is not None, as_json)
+            lines = events_lines(session, wanted, ended, last is not None, as_json)
     for line in lines:
         click.echo(line)
 
@@ -190,7 +190,10 @@ def _ended_lines(ended: Ending | None) -> list[str]:
     return [] if ended is None else [f"the program has ended: {ended.how}"]
 
 
-def _events(session: Session, wanted: EventFilter, ended: Ending | None, is_last: bool, as_json: bool) -> list[str]:
+def events_lines(
+    session: Session, wanted: EventFilter, ended: Ending | None, is_last: bool, as_json: bool
+) -> list[str]:
+    """The lines of a page: a table, or JSON. `is_last`: the newest were asked for, to be shown oldest first."""
     page = session.query(wanted)
     cursor = page.cursor(wanted, len(page.events)) if page.has_more else None
     unchecked = page.unchecked(wanted)
@@ -202,7 +205,11 @@ def _events(session: Session, wanted: EventFilter, ended: Ending | None, is_last
     palette = Palette.of(sys.stdout)
     if page.values is None:
         rows = [_row(event) for event in page.events]
-        lines = table(("time", "thread", "event", "what"), rows, palette) if rows else []
+        heads: tuple[str, ...] = ("time", "thread", "event", "what")
+        if page.places is not None:
+            heads = (*heads, "where it is")
+            rows = [(*row, ", ".join(places)) for row, places in zip(rows, page.places, strict=True)]
+        lines = table(heads, rows, palette) if rows else []
     else:
         cells = [[_cell(values, item) for item in wanted.select] for values in page.values]
         lines = table(wanted.select, cells, palette) if cells else []
@@ -215,7 +222,8 @@ def _turned(page: EventPage) -> EventPage:
     """Oldest first."""
     values = None if page.values is None else page.values[::-1]
     errors = None if page.errors is None else page.errors[::-1]
-    return replace(page, events=page.events[::-1], values=values, errors=errors)
+    places = None if page.places is None else page.places[::-1]
+    return replace(page, events=page.events[::-1], values=values, errors=errors, places=places)
 
 
 def _cell(values: dict[str, object], expression: str) -> str:
@@ -256,8 +264,11 @@ def _below(page: EventPage, cursor: str | None) -> list[str]:
 
 
 def _page_json(page: EventPage) -> dict[str, object]:
+    events = [event_json(event) for event in page.events]
+    for one, places in zip(events, page.places or (), strict=False):
+        one["places"] = places
     document: dict[str, object] = {
-        "events": [event_json(event) for event in page.events],
+        "events": events,
         "totalCount": page.total_count,
         "hasMore": page.has_more,
         "loss": loss_json(page.loss),

@@ -177,7 +177,9 @@ class Session:
         is_partial = found.unchecked_after is not None or found.unchecked_before is not None
         absence = None
         if not found.held:
-            absence = why_none(found, lambda: self.absence(wanted), lambda: self._doubts(question.wanted))
+            absence = why_none(
+                found, lambda: self.absence(wanted), lambda: self._doubts(question.wanted), wanted.address
+            )
         return EventPage(
             events=found.events,
             total_count=found.held,
@@ -192,6 +194,7 @@ class Session:
             unchecked_before=found.unchecked_before,
             values=found.values if wanted.select else None,
             errors=found.errors if wanted.select else None,
+            places=None if wanted.address is None else found.places,
         )
 
     def counts(self, wanted: EventFilter, expression: str) -> tuple[list[Counted], Found]:

@@ -97,7 +97,7 @@ def test_pages_repeat_and_skip_nothing(timeline: Timeline, newest_first: bool) -
 def test_windows_hold_each_event_once(timeline: Timeline) -> None:
     reader, until = timeline.reading()
     unbounded = dict.fromkeys(
-        ("functions", "threads", "tid", "depth", "from_ns", "to_ns", "min_duration_ns", "returns")
+        ("address", "functions", "threads", "tid", "depth", "from_ns", "to_ns", "min_duration_ns", "returns")
     )
     sieve = Sieve(reader.segment, None, kinds=6, from_number=0, to_number=until, with_entries=False, **unbounded)
     begins = sieve.windows()

@@ -110,6 +110,20 @@ def test_a_condition_holds_for_as_many_as_there_are(ask: Ask, where: str, count:
         assert found["totalCount"] == count, found
 
 
+def test_what_an_address_is_found_in(ask: Ask) -> None:
+    (event,) = ask(where="number == 1", verbose=True)["events"]
+    (other,) = ask(where="account->number == 3 && cents == -42", verbose=True)["events"]
+    address = arguments(other)["account"]["pointer"].split()[0]
+    assert address not in str(arguments(event))
+    found = ask(address=address, limit=500)
+    assert found["totalCount"] == CALLS
+    assert {event["function"] for event in found["events"]} == {"shop::book"}
+    assert {place for event in found["events"] for place in event["places"]} == {"account"}
+    (refund,) = ask(address=address, where="cents < 0", select=["cents"])["events"]
+    assert (refund["values"], refund["places"]) == ({"cents": -42}, ["account"])
+    assert ask(address="0x10")["absence"].startswith("0x10 is in none of ")
+
+
 def test_filters_by_caller_depth_and_thread(ask: Ask) -> None:
     enters = {"eventType": "function_enter"}
     assert ask(caller={"equals": "shop::till"}, **enters)["totalCount"] == 3 * CALLS

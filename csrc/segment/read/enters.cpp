@@ -48,23 +48,24 @@ void Enters::enter_chunk(const ChunkView& view) {
 }
 
 const Event* Enters::of(const Event& exit) {
-    if (exit.is_enter() || exit.duration_ticks() >= exit.ticks) return nullptr;
-    const uint64_t ticks = exit.ticks - exit.duration_ticks();
-    const uint64_t number = STROBE_EVENT_NUMBER(ticks, exit.lane, exit.number_shift);
-    if (ticks >= view_.header().first_ticks) {
-        if (const Event* found = among_open(number, exit)) return found;
+    const std::optional<uint64_t> number = exit.is_enter() ? std::nullopt : find_parent(view_, exit, 0);
+    if (!number) return nullptr;
+    const uint64_t first = segment_.ticks_of(*number);
+    const uint64_t last = first + ((uint64_t{1} << exit.number_shift) - 1);
+    if (last >= view_.header().first_ticks) {
+        if (const Event* found = among_open(*number, exit)) return found;
         if (!own_) own_.emplace(view_, only_enters_);
-        if (const Event* found = own_->find(number, exit)) return found;
+        if (const Event* found = own_->find(*number, exit)) return found;
     }
     const std::vector<ChunkSummary>& chunks = lanes_[exit.lane];
-    auto place = std::upper_bound(chunks.begin(), chunks.end(), ticks,
+    auto place = std::upper_bound(chunks.begin(), chunks.end(), last,
                                   [](uint64_t asked, const ChunkSummary& chunk) { return asked < chunk.first_ticks; });
     for (size_t looked = 0; looked < kSharedLooked && place != chunks.begin(); ++looked) {
         const EntersOfChunk* enters = older(*--place);
-        const Event* found = enters ? enters->find(number, exit) : nullptr;
+        const Event* found = enters ? enters->find(*number, exit) : nullptr;
         if (found) return found;
         // One that begins at that moment may hold what came after it; older ones end before the first that does not.
-        if (exit.lane != STROBE_LANE_SHARED && place->first_ticks < ticks) break;
+        if (exit.lane != STROBE_LANE_SHARED && place->first_ticks < first) break;
     }
     return nullptr;
 }

@@ -10,7 +10,7 @@ from strobe.mcp import results
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
 from strobe.mcp.tools import ended_json, event_json, poll_json
-from strobe.mcp.tools.parameters import SESSION_ID, bounded
+from strobe.mcp.tools.parameters import SESSION_ID, Address, bounded
 from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, Loss, ReturnMatch, TextMatch, not_looked_at
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ _PARAMETERS = Record(
             min_length=1,
             max_length=1000,
         ),
+        "address": Address(description="0x…: events that it is found in: an argument, a result, what these lead to"),
         "select": Array(items=_EXPRESSION, max_items=16, description="only these values of each event, 4 KB each"),
         "eventType": Text(choices=get_args(EventType)),
         "function": Record(
@@ -92,8 +93,10 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         note |= {"polls": polls}
         budget -= len(results.encode(polls))
     page = session.query(wanted)
-    shape = _selected if wanted.select else _shown
-    return _with_note(_events(page, wanted, shape(page, arguments, budget), "last" in arguments, budget), note)
+    shown = (_selected if wanted.select else _shown)(page, arguments, budget)
+    for one, places in zip(shown, page.places or (), strict=False):
+        one["places"] = places
+    return _with_note(_events(page, wanted, shown, "last" in arguments, budget), note)
 
 
 def _with_note(answer: dict[str, Any], note: dict[str, Any]) -> dict[str, Any]:
@@ -117,6 +120,7 @@ def event_filter(arguments: dict[str, Any]) -> EventFilter:
         min_duration_ns=arguments.get("minDurationNs"),
         after_event_id=arguments.get("afterEventId"),
         where=arguments.get("where"),
+        address=arguments.get("address"),
         select=tuple(arguments.get("select", ())),
         depth=arguments.get("depth"),
         caller=_match(arguments, "caller"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 from strobe.dataclass import dataclass, field, replace
@@ -16,6 +17,7 @@ from strobe.model import RECORDED_EVENTS, Event, EventFilter, TextMatch
 from strobe.session.questions.contexts import EventContext, known_names
 from strobe.session.questions.quick import quick_test
 from strobe.session.questions.sieving import EVERY, Sieving, Sifted, can_sieve
+from strobe.session.questions.touches import places_in_call, places_in_snapshot
 from strobe.timeline.host_absence import is_asked
 from strobe.timeline.moments import event_id, event_number
 from strobe.timeline.reader import SessionReader
@@ -32,12 +34,13 @@ _GROUPS = 100_000
 @dataclass(slots=True)
 class Found:
     """What a look at events has found. `values`: of each event those that were asked for, as JSON; `errors`: why some
-    are not there. Both by expression. There was no time for events behind `unchecked_after`, or older than
-    `unchecked_before`."""
+    are not there; both by expression. `places`: where in each event the address is found that is asked for. There was
+    no time for events behind `unchecked_after`, or older than `unchecked_before`."""
 
     events: list[Event] = field(default_factory=list)
     values: list[dict[str, Any]] = field(default_factory=list)
     errors: list[dict[str, str]] = field(default_factory=list)
+    places: list[list[str]] = field(default_factory=list)
     checked: int = 0
     held: int = 0
     undecided: int = 0
@@ -63,14 +66,20 @@ def is_one(wanted: EventFilter) -> bool:
     return is_asked(wanted)
 
 
-def why_none(found: Found, absence: Callable[[], str], doubts: Callable[[], list[str]]) -> str:
-    """What it says that the condition held for none. `absence`: what is known where there was nothing to check;
-    `doubts`: why not all events were there to check."""
+def why_none(
+    found: Found, absence: Callable[[], str], doubts: Callable[[], list[str]], address: int | None = None
+) -> str:
+    """What it says that the condition held for none, or that none has the address. `absence`: what is known where there
+    was nothing to check; `doubts`: why not all events were there to check."""
     if not found.checked:
         nothing = absence()
         looked = "No event that the other conditions select can have what is asked for."
         return nothing if nothing.startswith("It was not called") else f"{looked} {nothing}"
     parts = [f"It held for none of {found.checked} checked events."]
+    if address is not None:
+        parts = [
+            f"{address:#x} is in none of {found.checked} checked events: nor in what was recorded behind pointers."
+        ]
     if found.undecided:
         parts.append(f"Of {found.undecided} of them it is not known: {found.undecided_why}.")
     if found.unchecked_after is not None or found.unchecked_before is not None:
@@ -224,6 +233,8 @@ class Question:
 
     def _holds(self, found: Found, one: Seen, is_counted: bool = False) -> bool:
         """`is_counted`: where it is undecided, it is counted already."""
+        if self._wanted.address is not None and not self._places(one):
+            return False
         if self._evaluate is None:
             return True
         try:
@@ -241,6 +252,8 @@ class Question:
 
     def _add(self, found: Found, one: Seen) -> None:
         found.events.append(self._event(one))
+        if self._wanted.address is not None:
+            found.places.append(self._places(one))
         context = self._context.see(one)
         values: dict[str, Any] = {}
         errors: dict[str, str] = {}
@@ -251,6 +264,19 @@ class Question:
                 errors[text] = str(error)
         found.values.append(values)
         found.errors.append(errors)
+
+    def _places(self, one: Seen) -> list[str]:
+        """Where in the event the address is found."""
+        address = self._wanted.address or 0
+        event = self._context.see(one).event()
+        if one.is_host:
+            return places_in_snapshot(address, event)
+        symbol = self._reader.functions().get(one.row[3])
+        return places_in_call(address, one.row, event, symbol, self._descriptions)
+
+    @cached_property
+    def _descriptions(self) -> dict[int, str]:
+        return self._reader.store.extras(self._reader.session_id)
 
     def _event(self, one: Seen) -> Event:
         event = self._context.see(one).event()

@@ -189,6 +189,7 @@ def _sieve(
     return _core.Sieve(
         reader.segment,
         condition,
+        address=wanted.address,
         kinds=_KINDS[wanted.event_type],
         functions=None if selection.functions is None else id_blob(selection.functions),
         threads=None if selection.threads is None else id_blob(selection.threads),

@@ -23,8 +23,8 @@ NameAt = Callable[[int], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
-    """`words`: those behind the first one."""
+class Block:
+    """One thing more that was recorded of a call: STROBE_EXTRA_* of the ABI. `words`: those behind the first one."""
 
     kind: int
     status: int
@@ -70,7 +70,7 @@ class Recorded:
         def name_at(address: int) -> str | None:
             return self._name_at(address, event.timestamp_ns)
 
-        for block in _blocks(event.extras):
+        for block in blocks_of(event.extras):
             known = self._description(block.number)
             if known is None:
                 continue
@@ -103,7 +103,7 @@ class Recorded:
         return None if text is None else _described(text)
 
 
-def _watched(block: _Block, known: _Description, name_at: NameAt) -> Any:
+def _watched(block: Block, known: _Description, name_at: NameAt) -> Any:
     if block.status == NULL:
         return Problem("Null pointer")
     if block.status == UNREADABLE and known.library and is_nowhere(block.words[0]):
@@ -116,8 +116,8 @@ def _watched(block: _Block, known: _Description, name_at: NameAt) -> Any:
     return known.shape.value(part, Decoding(iter(()), name_at, {}))
 
 
-def _structure(block: _Block, known: _Description, name: str, name_at: NameAt) -> Any:
-    items = _items(block.words)
+def _structure(block: Block, known: _Description, name: str, name_at: NameAt) -> Any:
+    items = items_of(block.words)
     if block.status == ENDLESS:
         return Problem("<not decided: more than 100,000 steps>")
     if not items:
@@ -136,9 +136,9 @@ def _structure(block: _Block, known: _Description, name: str, name_at: NameAt) -
     return read_value(known.shape, Decoding(_endless(items), name_at, {}), name, known.key, joint)
 
 
-def _followed(block: _Block, known: _Description, name: str, own: Value, name_at: NameAt) -> Any:
+def _followed(block: Block, known: _Description, name: str, own: Value, name_at: NameAt) -> Any:
     """A null pointer, and one that leads nowhere, as it is."""
-    items = _items(block.words)
+    items = items_of(block.words)
     if not items or items[0].status in (NULL, UNREADABLE):
         return own
     found = _structure(block, known, name, name_at)
@@ -152,20 +152,22 @@ def _not_loaded(known: _Description) -> Problem:
     return Problem(f"{known.library} is not loaded")
 
 
-def _blocks(words: Sequence[int]) -> Iterator[_Block]:
+def blocks_of(words: Sequence[int]) -> Iterator[Block]:
+    """The blocks of extras, as far as they make sense."""
     at = 0
     while at < len(words):
         head = words[at]
         size = head & 0xFFFF
         if size == 0 or at + size > len(words):
             return
-        yield _Block(
+        yield Block(
             head >> 16 & 0xFF, head >> 24 & 0xFF, head >> 32 & 0xFFFF, head >> 48 & 0xFF, words[at + 1 : at + size]
         )
         at += size
 
 
-def _items(words: Sequence[int]) -> list[Item]:
+def items_of(words: Sequence[int]) -> list[Item]:
+    """What a recipe has read, from its block's words."""
     heads, at = [], 1
     for _ in range(words[0] if words else 0):
         if at >= len(words):
@@ -192,7 +194,7 @@ def _endless(items: Sequence[Item]) -> Iterator[Item]:
         yield Item(FULL, 0, 0, b"")
 
 
-def _script(block: _Block) -> Any:
+def _script(block: Block) -> Any:
     """JSON; or why there is none."""
     size = block.words[0] if block.words else 0
     text = b"".join(word.to_bytes(_WORD, "little") for word in block.words[1:])[:size].decode("utf-8", "replace")
