@@ -22,6 +22,7 @@ from strobe.session.modules import TracedModule
 from strobe.session.probes.captures import Compiled, compiled
 from strobe.symbols import SymbolResolver, select
 from strobe.symbols.objects.damage import UNREADABLE
+from strobe.symbols.objects.instructions import around
 from strobe.symbols.select.hooking import is_system_runtime
 from strobe.symbols.select.line_places import LinePlace, SourceRange, line_places, parsed_lines
 from strobe.symbols.select.patterns import parse_all
@@ -38,6 +39,7 @@ _ENDBR64 = b"\xf3\x0f\x1e\xfa"  # stays where it is: indirect calls look for it
 _ENABLED = _abi.PLAN_ENABLED | _abi.PLAN_PLACE
 _NO_LAYOUT = bytes(3)
 _MOST_PLACES = 1000  # of one probe
+_NOT_EXACT = "optimized code has its line in several pieces, so that an execution can be missed, or seen twice."
 
 
 @dataclass(slots=True)
@@ -52,12 +54,14 @@ class _Installed:
 
 @dataclass(slots=True)
 class _Active:
-    """`bases`: of modules that have been looked through. `missing`: why no module has had a place of it so far."""
+    """`bases`: of modules that have been looked through. `missing`: why no module has had a place of it so far.
+    `is_exact`: each execution of its lines is one event, as far as debug information tells."""
 
     probe: Probe
     bases: set[int] = field(default_factory=set)
     places: list[_Installed] = field(default_factory=list)
     missing: StrobeError | None = None
+    is_exact: bool = True
 
 
 class LineProbes:
@@ -120,7 +124,9 @@ class LineProbes:
             raise failure("probe_failed", what=probe.name, reason=one.places[0].place.problem, hint="")
         self.remove(probe.name)
         self._active[probe.name] = one
-        return [] if one.places else [f"Probe '{probe.name}' has no place so far: {_said(one.missing)}"]
+        if not one.places:
+            return [f"Probe '{probe.name}' has no place so far: {_said(one.missing)}"]
+        return [] if one.is_exact else [f"Probe '{probe.name}': {_NOT_EXACT}"]
 
     def remove(self, label: str) -> bool:
         """Whether there was one."""
@@ -197,6 +203,7 @@ class LineProbes:
                 )
                 continue
             if found:
+                one.is_exact &= all(place.is_exact for place in found)
                 with scope() as names:
                     one.places += self._install(one.probe, module, found[:_MOST_PLACES], names)
 
@@ -225,7 +232,26 @@ class LineProbes:
         function = module.symbols.function_at(link)
         if function is None:
             raise failure("probe_failed", what=hex(address), reason="no function lies there", hint="")
+        if link != function.address:
+            self._check_begins(function, link, address, module)
         return [replace(_entry(function), address=link)]
+
+    def _check_begins(self, function: FunctionSymbol, link: int, address: int, module: TracedModule) -> None:
+        """A jump in the middle of an instruction would end the program. Raises probe_failed."""
+        details = self._resolver.details(module.symbols.path)
+        row = None if details is None else details.lines.at(link)
+        start = function.address if row is None else row.address
+        try:
+            found = around(module.symbols.path, start, link)
+        except (OSError, ValueError):
+            found = None
+        if found is None:
+            reason, hint = "it is not known whether an instruction begins there", "Name a line."
+            raise failure("probe_failed", what=hex(address), reason=reason, hint=hint)
+        if found[0] != link:
+            first, second = (module.address(one) for one in found)
+            hint = f"Instructions around it begin at {first:#x} and {second:#x}."
+            raise failure("probe_failed", what=hex(address), reason="no instruction begins there", hint=hint)
 
     def _install(
         self, probe: Probe, module: TracedModule, found: Sequence[LinePlace], scope: Scope
