@@ -139,7 +139,8 @@ struct strobe_watch {
 #define STROBE_FACT_THREAD 0u      /* its id */
 #define STROBE_FACT_DEPTH 1u       /* traced calls above this one */
 #define STROBE_FACT_THREAD_NAME 2u /* the address of its name, of 16 bytes */
-#define STROBE_FACTS 3u
+#define STROBE_FACT_CALLER 3u      /* where the call returns to; not known at a probed instruction */
+#define STROBE_FACTS 4u
 
 /* strobe_agent_add_extras: added to the number of a condition's recipe that is decided at the return */
 #define STROBE_CONDITION_AT_RETURN 0x10000u

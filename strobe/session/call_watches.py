@@ -20,7 +20,8 @@ from strobe.values.language import Roots, is_of_return, place, value, with_block
 from strobe.values.lookup.call_scope import RETURN, THIS, CallScope, needs_of
 from strobe.values.lookup.expression import parse
 from strobe.values.lookup.places import Place, place_of
-from strobe.values.lookup.scope import Scope
+from strobe.values.lookup.scope import Scope, UnknownName
+from strobe.values.memory.recipes import Recipe
 
 NewRecipe = Callable[[bytes, int, int, str], int]  # code, bytes, items, description -> number
 _OF_ONE_CALL = ("$entry", "$changed")
@@ -77,6 +78,35 @@ def captures_of(
     return CallCaptures(() if entry is None else (entry[0],), (leave[0],), leave[1])
 
 
+def captures_everywhere(spec: Watch, scope: Scope, new_recipe: NewRecipe) -> CallCaptures | None:
+    """Of what is calculated of variables alone, in any function's calls; None where it asks for a call's own. Raises as
+    captures_of."""
+    try:
+        return _Calculated(spec, scope, _NO_CALL, _NO_CALL, new_recipe).captures()
+    except UnknownName:
+        return None
+
+
+class _NoCall:
+    """The names of no call: those of variables are left."""
+
+    @property
+    def names(self) -> list[str]:
+        return []
+
+    def place(self, name: str) -> Place | None:
+        return None
+
+    def is_member(self, name: str) -> bool:
+        return False
+
+    def needs(self, recipe: Recipe) -> int:
+        return 0
+
+
+_NO_CALL = _NoCall()
+
+
 def _captured(spec: Watch, scope: Scope, call: CallScope, new_recipe: NewRecipe, root: str) -> tuple[bytes, int] | None:
     if root not in call.names and not call.is_member(root):
         return None
@@ -117,7 +147,7 @@ def _words(size: int, items: int) -> int:
 class _Calculated:
     """A watch that is more than a path."""
 
-    def __init__(self, spec: Watch, scope: Scope, before: CallScope, after: CallScope, new_recipe: NewRecipe) -> None:
+    def __init__(self, spec: Watch, scope: Scope, before: Roots, after: Roots, new_recipe: NewRecipe) -> None:
         self._label, self._text, self._scope = spec.name, spec.variable or "", scope
         self._before, self._after, self._new_recipe = before, after, new_recipe
 

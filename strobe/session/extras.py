@@ -91,13 +91,15 @@ class Unread:
 class _CallWatch:
     """A watch of a variable, as functions' calls have it. `captures`: by function, None where the name is none of its
     calls' own. `problems`: why there is no value, with the functions. `unknown`: why the name means nothing outside of
-    calls."""
+    calls. `everywhere`: of what is calculated of variables alone, once that is known."""
 
     root: str
     scope: Callable[[], AbstractContextManager[Scope]]
     unknown: StrobeError | None
     captures: dict[tuple[str, int], CallCaptures | None] = field(default_factory=dict)
     problems: dict[str, list[str]] = field(default_factory=dict)
+    everywhere: CallCaptures | None = None
+    is_known_everywhere: bool = False
 
     @property
     def is_found(self) -> bool:
@@ -436,6 +438,21 @@ class Extras:
         places = self._functions.get(name, ())
         return not self._watches[name].patterns or (function.module, function.address) in places
 
+    def _find_everywhere(self, watch: CompiledWatch, call: _CallWatch, functions: Sequence[FunctionSymbol]) -> None:
+        """What is calculated of variables alone is the same in all calls of functions that have none of its names."""
+        from strobe.session.call_watches import captures_everywhere
+
+        new = [function for function in functions if (function.module, function.address) not in call.captures]
+        if not new:
+            return
+        if not call.is_known_everywhere:
+            call.is_known_everywhere = True
+            with call.scope() as scope, suppress(StrobeError, *UNREADABLE):
+                call.everywhere = captures_everywhere(watch.spec, scope, self._known_recipe)
+        for function in new:
+            if call.everywhere is not None and self._is_for(watch.spec.name, function):
+                call.captures[function.module, function.address] = call.everywhere
+
     def _find_in_calls(
         self,
         watch: CompiledWatch,
@@ -454,6 +471,8 @@ class Extras:
             and self._is_for(watch.spec.name, function)
             and may_name(watch.spec, call.root, function)
         ]
+        if not call.root:
+            self._find_everywhere(watch, call, [one for one in functions if one not in found])
         values = known_values(found) if found else ()
         if not values:
             return

@@ -12,11 +12,14 @@ from strobe.dataclass import dataclass, field, replace
 from strobe.errors import StrobeError
 from strobe.expressions import syntax
 from strobe.expressions.syntax import ExpressionError
+from strobe.symbols.names import without_clone
 from strobe.symbols.select.nearest import nearest_names
+from strobe.symbols.select.patterns import Pattern, matching
 from strobe.values.language import terms
 from strobe.values.language.loading import loaded, size_of
 from strobe.values.language.terms import Float, Literal, Number, Row, Term, Text, constant, joined, steps
 from strobe.values.lookup import expression as paths
+from strobe.values.lookup.call_scope import CallScope
 from strobe.values.lookup.places import Place, place_of
 from strobe.values.lookup.scope import Scope, UnknownName
 from strobe.values.memory.recipes import CONSTANTS, Recipe
@@ -36,7 +39,9 @@ _TEXT_SIGNS = {
     "contains": "TEXT_CONTAINS",
 }
 _FACTS = {"$thread": _abi.FACT_THREAD, "$depth": _abi.FACT_DEPTH}
-SPECIAL = (RETURN, "$entry", "$changed", "$threadName", *_FACTS)
+CALLER = "$caller"
+SPECIAL = (RETURN, "$entry", "$changed", "$threadName", CALLER, *_FACTS)
+_MOST_CALLERS = 64
 _NO_FLOATS = "floating-point numbers are compared only, not calculated with"
 _NOT_KEPT = "<not kept: the call began before this was asked for, or there was no room>"
 
@@ -192,6 +197,8 @@ class Compiler(ABC):
             return Text(thread_name_rows(), _NAME_BYTES)
         if name in _FACTS:
             return Number(steps(("FACT", 0, _FACTS[name], 0)))
+        if name == CALLER and isinstance(self.roots, CallScope):
+            return Number(steps(("FACT", 0, _abi.FACT_CALLER, 0)), is_big=True)
         try:
             if self.roots.place(name) is not None:
                 return self._read(node)
@@ -292,6 +299,8 @@ class Compiler(ABC):
             )
         if (at_entry := _text_of_entry(node)) is not None:
             return self._kept(at_entry)
+        if (callers := _named_caller(node)) is not None:
+            return self._called_by(node, *callers)
         left, right = self._operands(_by_thread_name(node))
         if isinstance(left, Number):
             right = terms.as_number(right)
@@ -306,6 +315,31 @@ class Compiler(ABC):
         if isinstance(left, Float) or isinstance(right, Float):
             raise ExpressionError(node.at, _NO_FLOATS)
         return terms.calculated(sign, left, right)
+
+    def _called_by(self, node: syntax.Binary, caller: syntax.Name, pattern: str) -> Number:
+        """Whether the call returns into one of these functions of the program."""
+        address, program = self.number(caller), self.scope.program
+        try:
+            found = {one.address: one for one in matching(Pattern.parse(pattern, None), [program.symbols])}
+        except StrobeError as error:
+            raise ExpressionError(node.at, error.message.rstrip("."), error.next_step) from error
+        names = {one.raw_name for one in found.values()}
+        found |= {
+            one.address: one  # what is seldom reached lies apart
+            for one in program.symbols.functions
+            if ".cold" in one.raw_name and without_clone(one.raw_name) in names
+        }
+        if not 0 < len(found) <= _MOST_CALLERS:
+            few = f"no function of the program is called '{pattern}'"
+            many = f"{len(found)} functions are called so, and {_MOST_CALLERS} are compared"
+            raise ExpressionError(node.at, many if found else few, "Pool::grow, Pool::*")
+        held: Number | None = None
+        for function in found.values():
+            behind = joined("MINUS", address, constant(function.address + program.slide + 1))
+            within = joined("LESS", behind, constant(max(function.size, 1)), is_truth=True)
+            held = within if held is None else joined("OR", held, within, is_truth=True)
+        assert held is not None
+        return held if node.sign == "==" else terms.opposite(held)
 
     def _operands(self, node: syntax.Binary) -> tuple[Term, Term]:
         """A name on one side may be an enumerator of the other's type."""
@@ -381,6 +415,15 @@ def _by_thread_name(node: syntax.Binary) -> syntax.Binary:
         for one in sides
     )
     return replace(node, left=left, right=right)
+
+
+def _named_caller(node: syntax.Binary) -> tuple[syntax.Name, str] | None:
+    """`$caller == "Pool::grow"`."""
+    for one, other in ((node.left, node.right), (node.right, node.left)):
+        is_caller = isinstance(one, syntax.Name) and one.name == CALLER and node.sign in ("==", "!=")
+        if is_caller and isinstance(other, syntax.Literal) and isinstance(other.value, str):
+            return syntax.Name(one.at, CALLER), other.value
+    return None
 
 
 def _text_of_entry(node: syntax.Binary) -> syntax.Binary | None:

@@ -163,7 +163,9 @@ def _looped(compiler: Compiler, node: syntax.Quantifier, loop: _Loop, binding: B
             own = terms.opposite(terms.equal(own, terms.Float(terms.double(0.0).rows)))
     if not isinstance(own, Number):
         raise ExpressionError(node.body.at, f"{node.name} is of integers and conditions")
-    start, update, leave = _folded(node.name, found, variable(one, is_big=own.is_big), loop.index, unknown)
+    start, update, leave = _folded(
+        node.name, found, variable(one, is_big=own.is_big, is_truth=own.is_truth), loop.index, unknown
+    )
     start = start if loop.start is None else terms.known(start, loop.start)
     code = (
         *set_variable(unknown, constant(0)),

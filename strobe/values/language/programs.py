@@ -10,14 +10,14 @@ from strobe.expressions import syntax
 from strobe.expressions.parser import parse
 from strobe.expressions.syntax import ExpressionError
 from strobe.symbols.later import Later
-from strobe.symbols.types.model import Array, Dimension, Encoding, Scalar, Type
+from strobe.symbols.types.model import VOID, Array, Dimension, Encoding, Scalar, Type
 from strobe.values.decode.shapes import Shape
 from strobe.values.decode.shaping import Shaping
 from strobe.values.language import terms
-from strobe.values.language.compiler import RETURN, SPECIAL, UNKNOWN_BLOCK, Compiler, Roots, thread_name_rows
+from strobe.values.language.compiler import CALLER, RETURN, SPECIAL, UNKNOWN_BLOCK, Compiler, Roots, thread_name_rows
 from strobe.values.language.loops import WithLoops
 from strobe.values.language.terms import Float, Number, Row
-from strobe.values.lookup.places import Place
+from strobe.values.lookup.places import Place, pointer_to
 from strobe.values.lookup.scope import Scope
 from strobe.values.memory.recipes import CONSTANTS, Recipe, rows, with_count
 
@@ -118,7 +118,8 @@ def value(text: str, scope: Scope, roots: Roots, entry: Roots | None = None) -> 
     recipe.note()
     recipe.drop()
     code, size, _ = recipe.finished()
-    shape = Shaping(scope.printers).shape(_type_of(found), 1)
+    is_address = isinstance(tree, syntax.Name) and tree.name == CALLER
+    shape = Shaping(scope.printers).shape(pointer_to(VOID) if is_address else _type_of(found), 1)
     reasons = {at: row.reason for at, row in enumerate(recipe.code) if isinstance(row, Row)}
     return Value(code, size, shape, needs, _at_entry(compiler, entry), reasons)
 

@@ -99,9 +99,9 @@ def failing(reason: str) -> Number:
     return Number((*zero, *zero, Row(rows((("DIVIDED", 0, 0, 0),))[0], reason)), height=2)
 
 
-def variable(place: int, *, is_big: bool = False) -> Number:
+def variable(place: int, *, is_big: bool = False, is_truth: bool = False) -> Number:
     """What a variable of the recipe holds."""
-    return Number(rows((("GET", 0, place, 0),)), is_big)
+    return Number(rows((("GET", 0, place, 0),)), is_big, is_truth=is_truth)
 
 
 def set_variable(place: int, number: Number | Float) -> Rows:

@@ -43,7 +43,7 @@ from strobe.values.lookup.expression import (
     spelled,
 )
 from strobe.values.lookup.scope import Module, Scope, UnknownName, UnknownVariable
-from strobe.values.memory.recipes import Recipe, Steps, decoded_steps
+from strobe.values.memory.recipes import Recipe, decoded_steps, single_number
 from strobe.values.printers.inside import Inside, element_of, value_in
 
 OF_CALLS = "$return, of a watch when the function returns"
@@ -268,11 +268,13 @@ class _Compiler:
         if isinstance(plain, Pointer):
             self._follow(place, spelled(of))
         count = plain.dimensions[0].count if isinstance(plain, Array) and plain.dimensions else None
-        place.recipe.save()
-        place.recipe.code += node.index
-        place.recipe.numbers((("SET", 0, node.spare, 0),))
-        place.recipe.restore()
-        index: Steps = (("GET", 0, node.spare, 0),)
+        index = single_number(node.index)
+        if index is None:
+            place.recipe.save()
+            place.recipe.code += node.index
+            place.recipe.numbers((("SET", 0, node.spare, 0),))
+            place.recipe.restore()
+            index = (("GET", 0, node.spare, 0),)
         absent = f"{spelled(of)} has no element [{node.text}]"
         for _ in range(_MAX_NESTING):
             inside = element_of(place.type, self._scope.printers, index) if isinstance(plain, Record) else None

@@ -204,6 +204,15 @@ def decoded_steps(recipe: Recipe) -> list[tuple[str, int, int]]:
     return [(names[op], operand, count) for op, _, _, count, operand in rows]
 
 
+def single_number(rows: Sequence[bytes]) -> Steps | None:
+    """The step of rows that do nothing but push a constant, or a variable; None of others."""
+    if len(rows) != 1:
+        return None
+    op, width, _, count, operand = _STEP.unpack(rows[0])
+    name = next(name for name in ("CONSTANT", "GET", "") if not name or _STEPS[name] == op)
+    return ((name, width, count, operand),) if name else None
+
+
 def passed_words(recipe: Recipe) -> set[int]:
     """Numbers of the words that its steps PASSED name."""
     found: set[int] = set()

@@ -116,6 +116,23 @@ def test_entries_of_calls_within_each_other_stay_apart(launch: Launch, build_pro
     assert watched(session, "depth", "$threadName") == ["call_values"] * 6
 
 
+@FORMS
+def test_who_has_called(launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    program = build_program("call_values", "-O0")
+    session = launch(program, patterns=["depth"], watch=[Watch("$caller"), Watch("$caller == 'main'")])
+    assert status(session) == 0
+    callers = watched(session, "depth", "$caller")
+    assert callers == callers[::-1]
+    assert len(set(callers)) == 2
+    assert watched(session, "depth", "$caller == 'main'") == [True, False, False, False, False, True]
+    session = launch(program, patterns=["depth"], where="$caller != 'main' && $return > 0")
+    assert status(session) == 0
+    assert len(events(session, "depth", "enter")) == 1
+    with pytest.raises(StrobeError, match="no function of the program is called 'mian'"):
+        launch(program, patterns=["depth"], where="$caller == 'mian'")
+
+
 def test_a_condition_of_the_return_records_the_entry_too(launch: Launch, build_program: Build) -> None:
     watch = [Watch("node->value"), Watch("$entry.node->value")]
     session = launch(build_program("call_values", "-O0"), patterns=["depth"], where="$return == 1", watch=watch)
