@@ -70,6 +70,14 @@ class ModuleSymbols:
         kept = self.inlined.get("scoped")
         return names.scoped_all(list(self.inlined_sites)) if kept is None else columns.strings(kept)
 
+    @cached_property
+    def source_names(self) -> frozenset[str]:
+        """Names of the source files that functions are declared in, without their folders."""
+        table = self.functions
+        if isinstance(table, FunctionTable):
+            return frozenset(path.rpartition("/")[2] for path in table.source_paths)
+        return frozenset(function.source_file.rpartition("/")[2] for function in table if function.source_file)
+
     def function_at(self, address: int) -> FunctionSymbol | None:
         """The function that an address belongs to, with any of its parts: hot, cold, or as the symbol table has it."""
         table = self.functions

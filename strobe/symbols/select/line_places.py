@@ -18,7 +18,6 @@ from strobe.model import FunctionSymbol
 from strobe.symbols.details import ModuleDetails
 from strobe.symbols.dwarf.lines import LineCode, LineTable
 from strobe.symbols.frames.model import Call
-from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.objects.code_bytes import code_at
 from strobe.symbols.select.nearest import nearest_names
@@ -112,7 +111,7 @@ def no_code(
     """Why lines have no code. `named`: the module. `files`: the full paths that were meant. `near`: the nearest lines
     with code, before and after."""
     if not files:
-        names = nearest_names(Path(lines.file).name, {Path(path).name for path in _source_paths(module)})
+        names = nearest_names(Path(lines.file).name, module.source_names)
         hint = f"Names like it: {', '.join(names)}." if names else ""
         return failure("unknown_source_file", path=named, file=lines.file, hint=hint)
     near_lines = [str(number) for number in near if number is not None]
@@ -120,12 +119,6 @@ def no_code(
     hint = f"The nearest {noun} with code: {' and '.join(near_lines)}." if near_lines else ""
     line = str(lines).rpartition(":")[2]
     return failure("no_code_at_line", file=lines.file, line=line, hint=hint)
-
-
-def _source_paths(module: ModuleSymbols) -> Iterable[str]:
-    if isinstance(module.functions, FunctionTable):
-        return module.functions.source_paths
-    return {path for function in module.functions if (path := function.source_file)}
 
 
 @dataclass(frozen=True, slots=True)
