@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.programs import PROGRAMS
@@ -14,6 +15,7 @@ from support.sessions import Launch
 from strobe.errors import StrobeError
 from strobe.model import LaunchSpec, Sampling, Watch
 from strobe.session import Session, SessionManager
+from strobe.session.probes.text_form import probes_of
 
 
 @pytest.fixture
@@ -40,9 +42,12 @@ def launch(manager: SessionManager) -> Iterator[Launch]:
         watch: Sequence[Watch] = (),
         depth: int | None = None,
         where: str | None = None,
+        probe: Sequence[str] = (),
+        check: Callable[[Session], None] | None = None,
     ) -> Session:
         spec = LaunchSpec(str(program), arguments, cwd, env or {}, project_root=str(PROGRAMS), stdin=stdin)
-        sessions.append(manager.launch(spec, patterns, sampling, watch=watch, depth=depth, where=where))
+        options: dict[str, Any] = {"watch": watch, "depth": depth, "where": where, "check": check}
+        sessions.append(manager.launch(spec, patterns, sampling, probe=probes_of(probe), **options))
         return sessions[-1]
 
     yield launch

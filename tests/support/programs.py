@@ -64,6 +64,12 @@ def file_called(name: str) -> list[Path]:
     return [path for path in (PROGRAMS / name, *below, *elsewhere) if path.exists()]
 
 
+def line_of(name: str, marker: str) -> int:
+    """The number of the first line of a source that has this in it."""
+    (source,) = file_called(name)
+    return next(number for number, line in enumerate(source.read_text().splitlines(), 1) if marker in line)
+
+
 def generate(arguments: Sequence[str], cache: Path) -> Path:
     """Run a generator of C or C++ sources (`many_functions.py 5000`), return the file it wrote."""
     (script,) = file_called(arguments[0])

@@ -1,0 +1,36 @@
+"""Breakpoint instructions in programs that do something with signals of their own."""
+
+from __future__ import annotations
+
+import pytest
+from support.programs import line_of
+from support.sessions import Build, Launch, outcome, text, untraced
+from support.wait import wait_until
+
+from strobe.errors import StrobeError
+from strobe.model import Probe
+
+LEVELS = pytest.mark.parametrize("level", ["-O0", "-O1"])
+
+
+@LEVELS
+def test_signals_are_blocked_and_handled(launch: Launch, build_program: Build, level: str) -> None:
+    """In threads and handlers that block all signals, in handlers of SIGTRAP, in children; the program's own ones."""
+    program = build_program("masks", level)
+    line = line_of("masks.c", "// step")
+    session = launch(program, probe=[f"masks.c:{line} : n", "step : n"])
+    assert outcome(session) == untraced(program)
+    steps = 3 + 101 + 2 + 1
+    assert {one.label: one.hits for one in session.probe_totals()} == {f"masks.c:{line}": steps, "step": steps}
+
+
+def test_a_thread_that_blocks_the_signal_already(launch: Launch, build_program: Build) -> None:
+    """Where a jump has no room, a probe is refused, and the program goes on."""
+    program = build_program("waits_blocked", "-O0")
+    session = launch(program)
+    wait_until(lambda: "blocked" in text(session, "stdout"), "its first line")
+    line = line_of("waits_blocked.c", "// short")
+    with pytest.raises(StrobeError, match="SIGTRAP blocked"):
+        session.trace(probe=[Probe(f"waits_blocked.c:{line}")])
+    assert outcome(session) == untraced(program)
+    assert [one.hits for one in session.probe_totals()] in ([], [0])

@@ -1,0 +1,141 @@
+"""What probes record: conditions, values, all copies of a line; and how they are refused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from support.programs import line_of
+from support.sessions import Build, Launch, all_events, outcome, untraced
+
+from strobe.errors import Code, StrobeError
+from strobe.model import Event, EventFilter, Probe, TextMatch
+from strobe.session import Session
+
+TAKEN = "// taken"
+FREED = "// freed"
+
+
+def line(marker: str) -> str:
+    return f"pool.cpp:{line_of('pool.cpp', marker)}"
+
+
+def events(session: Session) -> list[Event]:
+    return list(all_events(session, EventFilter(event_type="probe")))
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_values_of_each_copy(launch: Launch, build_program: Build, compiler: str) -> None:
+    program = build_program("pool", "-O0", compiler=compiler)
+    session = launch(program, probe=[f"{line(TAKEN)} if id > 12 || used == 3 : id, used, this->name, item, item->id"])
+    assert session.launch_answer is not None
+    (answer,) = session.launch_answer.probes
+    assert sorted(place.function for place in answer.places) == ["Pool<Node>::take", "Pool<Other>::take"]
+    assert outcome(session) == untraced(program)
+    found = events(session)
+    assert [(one.function, one.watch_values and one.watch_values["id"]) for one in found] == [
+        ("Pool<Node>::take", 2),
+        ("Pool<Other>::take", 2),
+        ("Pool<Node>::take", 13),
+        ("Pool<Node>::take", 14),
+        ("Pool<Node>::take", 15),
+    ]
+    first = found[0].watch_values or {}
+    assert (first["used"], first["this->name"], first["item->id"]) == (3, "nodes", 2)
+    assert (found[1].watch_values or {})["this->name"] == "others"
+    (totals,) = session.probe_totals()
+    assert (totals.hits, totals.held, totals.undecided) == (21, 5, 0)
+    assert {(one.label, one.line) for one in found} == {(line(TAKEN), line_of("pool.cpp", TAKEN))}
+
+
+def test_functions_and_inlined_sites(launch: Launch, build_program: Build) -> None:
+    program = build_program("pool", "-O0")
+    session = launch(
+        program, patterns=["Pool::sweep"], probe=["Pool::sweep : used, capacity", f"{line('// twice')} : n, result"]
+    )
+    assert outcome(session) == untraced(program)
+    found = events(session)
+    assert [one.watch_values for one in found if one.label == "Pool::sweep"] == [
+        {"used": 16, "capacity": 16},
+        {"used": 5, "capacity": 16},
+    ]
+    assert [one.watch_values for one in found if one.label != "Pool::sweep"] == [
+        {"n": 8, "result": 16},
+        {"n": 3, "result": 6},
+    ]
+    calls = list(all_events(session, EventFilter(function=TextMatch(contains="sweep"), event_type="function_enter")))
+    assert len(calls) == 2  # the probe's are none of them
+    inside = [one for one in found if one.label == "Pool::sweep"]
+    assert [one.parent_event_id for one in inside] == [None, None]  # it comes before the call is recorded, or is in it
+
+
+def test_questions_about_probes(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("pool", "-O0"), probe=[f"{line(TAKEN)} : id, used"])
+    outcome(session)
+    page = session.query(EventFilter(where="$type == 'probe' && used > 14"))
+    assert [one.watch_values for one in page.events] == [{"id": 14, "used": 15}, {"id": 15, "used": 16}]
+    assert session.query(EventFilter(event_type="probe", where="id == 3")).total_count == 2
+    _, rows = session.sql("select label, function, count(*) from events where event_type = 'probe' group by 1, 2")
+    assert rows == [(line(TAKEN), "Pool<Node>::take", 16), (line(TAKEN), "Pool<Other>::take", 5)]
+
+
+def test_a_probe_that_is_not_reached(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("pool", "-O0"), probe=[f"{line(TAKEN)} if id > 100"])
+    outcome(session)
+    page = session.query(EventFilter(event_type="probe"))
+    assert page.total_count == 0
+    assert page.absence is not None
+    assert "21 calls for which the condition" in page.absence
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        ("pool.cpp:1", Code.NO_CODE_AT_LINE, "nearest line"),
+        ("pol.cpp:12", Code.NO_CODE_AT_LINE, "pool.cpp"),
+        ("Pool::swep", Code.PROBE_FAILED, "sweep"),
+        ("Pool::sweep:return", Code.PROBE_FAILED, r"\$return"),
+        ("{taken} : nothing", Code.PROBE_FAILED, "'nothing'"),
+        ("{taken} if id >", Code.PROBE_FAILED, "value should follow"),
+        ("{taken} if nothing > 1", Code.PROBE_FAILED, "'nothing'"),
+    ],
+)
+def test_what_is_refused(launch: Launch, build_program: Build, text: str, code: Code, said: str) -> None:
+    with pytest.raises(StrobeError) as caught:
+        launch(build_program("pool", "-O0"), probe=[text.format(taken=line(TAKEN))])
+    assert caught.value.code is code
+    assert re.search(said, str(caught.value)), str(caught.value)
+
+
+def test_replaced_and_removed(launch: Launch, build_program: Build) -> None:
+    def change(session: Session) -> None:
+        session.trace(probe=[Probe(line(TAKEN), label="taken"), Probe(line(FREED), label="freed")])
+        session.trace(probe=[Probe(line(FREED), show=("freed",), label="taken")], unprobe=["freed"])
+        answer = session.trace(unprobe=["none"])
+        assert [one.probe.name for one in answer.probes] == ["taken"]
+        assert "Probe 'none' was not active." in answer.warnings
+
+    session = launch(build_program("pool", "-O0"), check=change)
+    assert outcome(session).status == 0
+    assert [one.watch_values for one in events(session)][:3] == [{"freed": 0}, {"freed": 1}, {"freed": 2}]
+    assert {one.label for one in events(session)} == {"taken"}
+
+
+def test_in_a_library_that_is_loaded_later(launch: Launch, build_program: Build, build_library: Build) -> None:
+    library = build_library("plugin", "-O0")
+    program = build_program("dlopens", "-O0")
+    source = "plugin.c"
+    place = f"{source}:{first_line_of_code(source)}"
+    session = launch(
+        program, str(library), check=lambda one: said(one.trace(probe=[Probe(place)], anyway=True).warnings, place)
+    )
+    assert outcome(session) == untraced(program, str(library))
+    assert [one.hits > 0 for one in session.probe_totals()] == [True]
+
+
+def said(warnings: list[str], place: str) -> None:
+    assert any(f"Probe '{place}' has no place so far" in text for text in warnings), warnings
+
+
+def first_line_of_code(source: str) -> int:
+    return line_of(source, "return")

@@ -1,0 +1,24 @@
+// Blocks all signals, says so, and goes through a line for two seconds.
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+__attribute__((noinline)) static int step(int n) {
+    int value = n;
+    value++;  // short
+    return value;
+}
+
+int main(void) {
+    sigset_t all;
+    int sum = 0;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    puts("blocked");
+    fflush(stdout);
+    for (int i = 0; i < 200; i++) {
+        usleep(10000);
+        sum += step(i);
+    }
+    printf("%d\n", sum);
+}
