@@ -14,8 +14,11 @@
 static volatile sig_atomic_t gTraps;
 static volatile sig_atomic_t gUsers;
 
+static volatile int gSteps;
+
 __attribute__((noinline)) static int step(int n) {
     int value = n;
+    gSteps++;
     value += 1;  // step
     return value;
 }

@@ -1,0 +1,75 @@
+"""Probes over MCP: in one call that launches and waits, staged, and on a program that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from support.mcp_wire import Wire
+from support.programs import line_of
+
+ROOT = str(Path(__file__).parents[1] / "programs")
+Build = Callable[..., Path]
+TAKEN = f"pool.cpp:{line_of('pool.cpp', '// taken')}"
+FREED = f"pool.cpp:{line_of('pool.cpp', '// freed')}"
+WAIT = {"until": "exit", "timeoutMs": 30000}
+
+
+def launch(wire: Wire, program: Path, *probes: dict[str, Any]) -> dict[str, Any]:
+    answer: dict[str, Any] = wire.good(
+        "debug_launch", command=str(program), projectRoot=ROOT, probes=list(probes), wait=WAIT
+    )
+    return answer
+
+
+def test_one_call_from_the_question_to_the_answer(wire: Wire, build_program: Build) -> None:
+    """Which element is left behind: the sweep goes to the count of used entries."""
+    probe = {"at": TAKEN, "where": "used > 13", "show": ["id", "used", "capacity", "this->name"], "label": "late"}
+    answer = launch(wire, build_program("pool", "-O0"), probe, {"at": FREED})
+    assert [(one["label"], one["places"]) for one in answer["probes"]] == [("late", 2), (FREED, 2)]
+    assert answer["probeTotals"] == [{"label": "late", "hits": 21, "held": 3}, {"label": FREED, "hits": 8}]
+    events = answer["probeEvents"]
+    first = events["first"][0]
+    assert (first["eventType"], first["label"], first["function"]) == ("probe", "late", "Pool<Node>::take")
+    assert first["values"] == {"id": 13, "used": 14, "capacity": 16, "this->name": "nodes"}
+    assert events["last"][-1]["label"] == FREED
+    page = wire.good("debug_query", sessionId=answer["sessionId"], eventType="probe", where="used == 16")
+    assert [one["values"]["id"] for one in page["events"]] == [15]
+
+
+def test_a_probe_that_means_nothing_refuses_the_launch(wire: Wire, build_program: Build) -> None:
+    program = build_program("pool", "-O0")
+    said = wire.bad("debug_launch", command=str(program), projectRoot=ROOT, probes=[{"at": "pool.cpp:1"}])
+    assert "NO_CODE_AT_LINE" in said
+    assert "nearest line" in said
+    said = wire.bad("debug_launch", command=str(program), projectRoot=ROOT, probes=[{"at": TAKEN, "show": ["usde"]}])
+    assert "PROBE_FAILED" in said
+    assert "'usde'" in said
+    assert wire.good("debug_list_sessions")["sessions"] == []
+
+
+def test_staged_probes_hold_from_main_on(wire: Wire, build_program: Build) -> None:
+    staged = wire.good("debug_trace", projectRoot=ROOT, probes={"add": [{"at": TAKEN, "show": ["id"]}, {"at": FREED}]})
+    assert [one["label"] for one in staged["probes"]] == [TAKEN, FREED]
+    staged = wire.good("debug_trace", projectRoot=ROOT, probes={"remove": [FREED, "none"]})
+    assert [one["label"] for one in staged["probes"]] == [TAKEN]
+    assert any("'none' was not staged" in text for text in staged["warnings"])
+    answer = launch(wire, build_program("pool", "-O0"))
+    assert answer["probeTotals"] == [{"label": TAKEN, "hits": 21}]
+    wire.good("debug_trace", projectRoot=ROOT, probes={"remove": [TAKEN]})
+
+
+def test_on_a_program_that_runs(wire: Wire, build_program: Build) -> None:
+    session = wire.good("debug_launch", command=str(build_program("waits_blocked", "-O0")), projectRoot=ROOT)
+    line = f"waits_blocked.c:{line_of('waits_blocked.c', 'sum += step(i)')}"
+    answer = wire.good(
+        "debug_trace",
+        sessionId=session["sessionId"],
+        probes={"add": [{"at": line, "show": ["i", "sum"]}]},
+        wait={"until": "event", "match": "i > 20", "timeoutMs": 20000},
+    )
+    (placed,) = answer["probes"]
+    assert placed["places"] in (0, 1)
+    if placed["places"]:
+        assert answer["event"]["values"]["i"] == 21
