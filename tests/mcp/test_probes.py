@@ -61,7 +61,8 @@ def test_staged_probes_hold_from_main_on(wire: Wire, build_program: Build) -> No
 
 
 def test_on_a_program_that_runs(wire: Wire, build_program: Build) -> None:
-    session = wire.good("debug_launch", command=str(build_program("waits_blocked", "-O0")), projectRoot=ROOT)
+    program = str(build_program("waits_blocked", "-O0"))
+    session = wire.good("debug_launch", command=program, args=["free"], projectRoot=ROOT)
     line = f"waits_blocked.c:{line_of('waits_blocked.c', 'sum += step(i)')}"
     answer = wire.good(
         "debug_trace",
@@ -70,6 +71,5 @@ def test_on_a_program_that_runs(wire: Wire, build_program: Build) -> None:
         wait={"until": "event", "match": "i > 20", "timeoutMs": 20000},
     )
     (placed,) = answer["probes"]
-    assert placed["places"] in (0, 1)
-    if placed["places"]:
-        assert answer["event"]["values"]["i"] == 21
+    assert placed["places"] == 1
+    assert answer["event"]["values"]["i"] > 20
