@@ -78,7 +78,7 @@ def launch(
     program, then end of file. `project_root` (default: `cwd`) says what @usercode is. `sampling` "off" keeps every
     event of hot functions. `watch`: variables that are read at each call and return, see `Call.watched`. `depth`, 0 to
     10: how many structs within each other are recorded of what arguments and results lead to. `where`: only calls are
-    recorded for which it holds when they begin ("cents < 0"); totals are those of all calls. `probe`: what is recorded
+    recorded for which it holds ("cents < 0"); totals are those of all calls. `probe`: what is recorded
     at lines ("pool.cpp:42 if used > capacity : used"), see `hits`. `keep` leaves the
     session's data for `strobe query`. `missing_ok`: patterns of `trace` may match nothing, as those of a library
     that is loaded later do. `home` replaces STROBE_HOME.

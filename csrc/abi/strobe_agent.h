@@ -136,11 +136,12 @@ struct strobe_watch {
 #define STROBE_NEEDS_CONTEXT 0x20
 
 /* What is known of the moment, beside memory: step FACT of a recipe names them. */
-#define STROBE_FACT_THREAD 0u      /* its id */
-#define STROBE_FACT_DEPTH 1u       /* traced calls above this one */
-#define STROBE_FACT_THREAD_NAME 2u /* the address of its name, of 16 bytes */
-#define STROBE_FACT_CALLER 3u      /* where the call returns to; not known at a probed instruction */
-#define STROBE_FACTS 4u
+#define STROBE_FACT_THREAD 0u         /* its id */
+#define STROBE_FACT_DEPTH 1u          /* traced calls above this one */
+#define STROBE_FACT_THREAD_NAME 2u    /* the address of its name, of 16 bytes */
+#define STROBE_FACT_THREAD_POINTER 3u /* its thread-local variables lie at places behind and before that */
+#define STROBE_FACT_CALLER 4u         /* where the call returns to; not known at a probed instruction */
+#define STROBE_FACTS 5u
 
 /* strobe_agent_add_extras: added to the number of a condition's recipe that is decided at the return */
 #define STROBE_CONDITION_AT_RETURN 0x10000u

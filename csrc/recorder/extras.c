@@ -297,6 +297,7 @@ static void strobe_moment_of(const struct strobe_recorder* recorder, struct stro
                              const uint64_t* slot, uint64_t* facts, struct strobe_moment* moment) {
     facts[STROBE_FACT_THREAD] = state->tid;
     facts[STROBE_FACT_DEPTH] = state->depth;
+    facts[STROBE_FACT_THREAD_POINTER] = strobe_thread_pointer();
     facts[STROBE_FACT_THREAD_NAME] = (uint64_t)recorder->threads[state->thread_index % STROBE_THREAD_CAPACITY].name;
     moment->passed = memory->passed;
     moment->gather = memory->may_touch ? strobe_gather_own : NULL;

@@ -150,7 +150,7 @@ class Session:
     ) -> TraceAnswer:
         """Changes what is recorded. None: as it was. `unwatch`: names of watches. `depth`: how many structs within each
         other are recorded of what arguments and results lead to, 0 for none. What is wrong with a watch is a warning.
-        `where`: of the functions that `add` means, only calls are recorded for which it holds when they begin.
+        `where`: of the functions that `add` means, only calls are recorded for which it holds.
         `probe`, `unprobe`: what is recorded at instructions, and labels of such; `anyway`: also probes that have no
         place yet.
 

@@ -51,8 +51,8 @@ _PROBE_HELP = (
 )
 
 _WHERE_HELP = (
-    "Record only calls for which it holds when they begin: 'cents < 0', 'node && node->next == 0', "
-    "'name startswith \"x\"'. Totals are those of all calls."
+    "Record only calls for which it holds: 'cents < 0', 'node && node->next == 0', "
+    "'$return == -1', 'any(x in items: x.id == 7)'. Totals are those of all calls."
 )
 
 

@@ -22,7 +22,7 @@ from strobe.values.lookup import expression as paths
 from strobe.values.lookup.call_scope import CallScope
 from strobe.values.lookup.places import Place, place_of
 from strobe.values.lookup.scope import Scope, UnknownName
-from strobe.values.memory.recipes import CONSTANTS, Recipe
+from strobe.values.memory.recipes import CONSTANTS, Recipe, decoded_steps
 
 RETURN = "$return"
 _LITERAL_BYTES = CONSTANTS["MAX_LITERAL"]
@@ -246,12 +246,27 @@ class Compiler(ABC):
             raise
         except StrobeError as error:
             raise ExpressionError(node.at, error.message.rstrip("."), error.next_step) from error
-        if place.is_thread_local:
-            raise ExpressionError(node.at, "a thread-local variable is not known here: watch it by its name alone")
         if place.root is not None and place.root is not self.scope.program:
             raise ExpressionError(
                 node.at, "a variable of a library, which may be unloaded, is not known here: watch it by its name alone"
             )
+        return self._of_this_thread(place, node) if place.is_thread_local else place
+
+    def _of_this_thread(self, place: Place, node: syntax.Expression) -> Place:
+        """Of a thread-local variable, found for the main thread: that of the thread which is there."""
+        pointer = None if place.root is None else self.scope.thread_pointer(place.root)
+        (base, address, _), *_ = decoded_steps(place.recipe)
+        if pointer is None or base != "BASE":
+            raise ExpressionError(node.at, "where threads have this thread-local variable is not known")
+        offset = address - pointer
+        before = steps(
+            ("BASE", 0, 0, 0), ("FACT", 0, _abi.FACT_THREAD_POINTER, 0), ("GO", 0, 0, 0), ("ADD", 0, 0, offset)
+        )
+        moved = len(before) - 1
+        place.recipe.code[:1] = before
+        place.dereferenced = {step + moved: text for step, text in place.dereferenced.items()}
+        place.refused = {step + moved: text for step, text in place.refused.items()}
+        place.is_thread_local = False
         return place
 
     def place_at(self, of: paths.Expression, index: Number) -> Place:
@@ -272,10 +287,9 @@ class Compiler(ABC):
                 return paths.Member(self.path(of), f"__{name}" if name.isdecimal() else name, False)
             case syntax.Element(of=of, index=syntax.Literal(value=int() as index)):
                 return paths.Index(self.path(of), index)
-            case syntax.Element(of=of, index=index):
+            case syntax.Element(of=of, index=index) as node:
                 number = self.number(index)
-                shown = index.name if isinstance(index, syntax.Name) else "…"
-                return paths.Computed(self.path(of), number.rows, _SPARE, shown)
+                return paths.Computed(self.path(of), number.rows, _SPARE, _in_brackets(node))
             case syntax.Unary(sign="*", of=of):
                 return paths.Dereference(self.path(of))
             case syntax.Unary(sign="&", of=of):
@@ -377,6 +391,16 @@ class Compiler(ABC):
         )
         found = Number((*left.rows, *test), height=2, is_truth=True)
         return terms.opposite(found) if sign == "!=" else found
+
+
+def _in_brackets(node: syntax.Element) -> str:
+    """The index as it was written."""
+    depth = 0
+    for at in range(len(node.text) - 1, 0, -1):
+        depth += {"]": 1, "[": -1}.get(node.text[at], 0)
+        if depth == 0:
+            return node.text[at + 1 : -1]
+    return node.text
 
 
 def _literal(node: syntax.Literal) -> Term:

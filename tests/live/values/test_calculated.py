@@ -7,13 +7,13 @@ import re
 import signal
 
 import pytest
-from support.programs import source_of
+from support.programs import PROGRAMS, source_of
 from support.sessions import Build, Launch, all_events, status, text
 from support.wait import wait_until
 
 from strobe.errors import Code, StrobeError
-from strobe.model import Event, EventFilter, TextMatch, Watch
-from strobe.session import Session
+from strobe.model import Event, EventFilter, LaunchSpec, Probe, TextMatch, Watch
+from strobe.session import Session, SessionManager
 from strobe.values.model import Mapping, Problem
 
 CALLS = 60
@@ -195,3 +195,25 @@ def test_where_something_cannot_be_seen_there_is_an_error_and_no_guess(launch: L
         value = watched(session, "Pool::add", name)[0]
         assert isinstance(value, Problem), (name, value)
         assert said in value, (name, value)
+
+
+def test_a_probe_at_a_line_calculates_as_well(manager: SessionManager, build_program: Build) -> None:
+    line = next(
+        number for number, one in enumerate(source_of("call_values").read_text().splitlines(), 1) if "value = 0;" in one
+    )
+    show = ("m_count * 100 + value", "count(x in items: x > 1)", "$threadName", "items[m_count - 3] + 0")
+    probe = Probe(f"call_values.cpp:{line}", "value > 1 && any(x in items: x == 2)", show)
+    spec = LaunchSpec(str(build_program("call_values", "-O0")), project_root=str(PROGRAMS))
+    session = manager.launch(spec, probe=[probe])
+    assert status(session) == 0
+    assert [event.watch_values or event.values for event in all_events(session, EventFilter(event_type="probe"))] == [
+        dict(zip(show, (302, 1, "call_values", 1), strict=True)),
+        dict(zip(show, (603, 2, "call_values", "items has no element [m_count-3]"), strict=True)),
+    ]
+    for where, said in {
+        "$entry.value > 1": "at the return of a call",
+        "$return > 1": "$return",
+        "vlaue > 1": "value",
+    }.items():
+        with pytest.raises(StrobeError, match=re.escape(said)):
+            manager.launch(spec, probe=[Probe(f"call_values.cpp:{line}", where)])

@@ -156,6 +156,17 @@ def test_a_refused_condition_leaves_what_was_traced(launch: Launch, build_progra
     session.stop(retain=False)
 
 
-def test_a_variable_that_each_thread_has_is_refused(launch: Launch, build_program: Build) -> None:
-    with pytest.raises(StrobeError, match="thread-local"):
-        launch(build_program("watched", "-O0"), patterns=["play"], where="tOwn == 1")
+@FORMS
+def test_a_variable_that_each_thread_has(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    program = build_program("watched", "-O0")
+    session = launch(program, patterns=["own"], where="tOwn == 1", watch=[Watch("tOwn - $entry.tOwn")])
+    status(session)
+    assert [event.arguments[0].value for event in enters(session, "own") if event.arguments] == [10, 20, 30]
+    exits = all_events(session, EventFilter(function=TextMatch(equals="own"), event_type="function_exit"))
+    assert [event.watch_values for event in exits] == [{"tOwn - $entry.tOwn": step} for step in (10, 20, 30)]
+    session = launch(program, patterns=["own"], where='$return == tOwn && tText == "text"')
+    status(session)
+    assert len(enters(session, "own")) == 9
