@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from elftools.elf.elffile import ELFFile
 from oracle import gdb_oracle
-from support.located import Machine, Reader, Unknown, fetched
+from support.oracles.located import Machine, Reader, Unknown, fetched
 
 from strobe import _abi
 from strobe.errors import StrobeError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.breakpoints import hits, instructions
+from support.oracles.breakpoints import hits, instructions
 from support.programs import PROGRAMS
 from support.sessions import Build, Launch, outcome, totals, untraced
 

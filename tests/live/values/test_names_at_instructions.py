@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from support import programs
-from support.located import fetched, holds
+from support.oracles.located import fetched, holds
 
 from strobe import _abi
 from strobe.errors import StrobeError

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from support.located import Machine, Reader, Unknown, fetched
+from support.oracles.located import Machine, Reader, Unknown, fetched
 
 from strobe import _abi
 from strobe.symbols.dwarf.expressions import GENERIC, BaseType, Operation
