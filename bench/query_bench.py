@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from strobe._synthetic import write_calls
-from strobe.model import Capture, EventFilter, FunctionSymbol, Parameter, TextMatch, ValueKind, ValueType
+from strobe.cli.output.json_form import dumps, event_json
+from strobe.model import Capture, Event, EventFilter, FunctionSymbol, Parameter, TextMatch, ValueKind, ValueType
 from strobe.session.questions import Question
 from strobe.timeline.query import Timeline
 from strobe.timeline.store import Store
@@ -29,6 +30,9 @@ BAR_MS = 100
 WHERE_BAR_MS = 1_000
 SELECT_BAR_MS = 1_500
 SQL_BAR_MS = 10_000
+LINES = 84_000
+LINES_BAR_MS = 2_000
+LINES_BATCH = 2_000
 LONG = ValueType(ValueKind.SIGNED, 8, "long")
 PARAMETERS = (Parameter("made", LONG, 0, (Capture(0),)), Parameter("deep", LONG, 1, (Capture(1),)))
 SHARED_MEMORY = Path("/dev/shm")
@@ -37,7 +41,27 @@ SHARED_MEMORY = Path("/dev/shm")
 def measure(folder: Path) -> list[Figure]:
     times = milliseconds(folder)
     baseline = times.pop("read the segment's bytes")
-    return [_figure(name, value, baseline) for name, value in times.items()]
+    return [*(_figure(name, value, baseline) for name, value in times.items()), _lines(folder / "lines")]
+
+
+def _lines(folder: Path) -> Figure:
+    """Events as `strobe run --json` and `strobe query --json` print them."""
+    folder.mkdir()
+    with session_of(folder, LINES) as (timeline, _):
+        events: list[Event] = []
+        start = time.process_time()
+        while batch := timeline.tail(int(events[-1].id.rpartition("-")[2]) if events else 0, LINES_BATCH):
+            events += batch
+            for event in batch:
+                dumps(event_json(event))
+        taken = round((time.process_time() - start) * 1000, 1)
+    assert len(events) == LINES, len(events)
+    documents = [event_json(event) for event in events]
+    start = time.process_time()
+    for document in documents:
+        dumps(document)
+    baseline = round((time.process_time() - start) * 1000, 1)
+    return Figure(f"{LINES:,} events as JSON lines, CPU", taken, "ms", "the JSON alone", baseline, bar=LINES_BAR_MS)
 
 
 def milliseconds(folder: Path, events: int = EVENTS, rounds: int = 3) -> dict[str, float]:

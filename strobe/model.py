@@ -365,9 +365,10 @@ class Argument:
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Event:
-    """One event of the timeline. Fields are None where its type has none.
+    """One event of the timeline. Fields are None where its type has none. Nobody changes one; it is not frozen, as that
+    takes more than twice as long to make.
 
     `timestamp_ns` and `duration_ns` are ns, the first since session start. `depth` counts from 0 in each thread.
     `function_raw`: the mangled name. `sampled`: kept while the function was sampled.

@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from strobe import _abi
-from strobe.model import Argument, Event, EventType, FunctionSymbol, Value
+from strobe.model import Event, EventType
 from strobe.timeline import snapshots
-from strobe.timeline.code_names import NameAt
-from strobe.timeline.decode.call_values import decode_arguments, decode_return, named, words_of
+from strobe.timeline.decode.plans import Plan
 from strobe.timeline.moments import event_id
 from strobe.timeline.reader import SessionReader, Thread
 from strobe.timeline.selection import Conditions, Selection
@@ -36,6 +35,7 @@ class EventDecoder:
         self._names = reader.code_names()
         self._threads = reader.threads()
         self._pid = reader.record().pid
+        self._plans: dict[tuple[int, bool], Plan] = {}
 
     def page(self, rows: Sequence[Sequence[Any]]) -> list[Event]:
         """Events of strobe_calls rows (CALL_COLUMNS first), the host's among them filled in from strobe.db."""
@@ -52,12 +52,15 @@ class EventDecoder:
             :12
         ]
         symbol = self._functions.get(function_id)
-        thread = self._threads.get(thread_index, Thread(thread_index, self._pid, tid, ""))
+        thread = self._threads.get(thread_index) or Thread(thread_index, self._pid, tid, "")
         session_id = self._reader.session_id
         returns = symbol.returns if symbol else None
-        name_at = self._names.at(self._reader.segment.ticks_of(number))
-        words, is_enter, has_more = words_of(blob or b""), kind == _abi.RECORD_ENTER, bool(flags & HAS_MORE)
-        arguments, value, extras = _values(symbol, words, is_enter, has_more, name_at)
+        is_enter = kind == _abi.RECORD_ENTER
+        plan = self._plans.get((function_id, is_enter))
+        if plan is None:
+            plan = self._plans[function_id, is_enter] = Plan(symbol, is_enter)
+        name_at = self._names.at(self._reader.segment.ticks_of(number)) if plan.has_code else None
+        arguments, value, extras = plan.values(blob or b"", bool(flags & HAS_MORE), name_at)
         if symbol is not None and symbol.is_probe:
             return Event(
                 id=event_id(session_id, number),
@@ -77,7 +80,7 @@ class EventDecoder:
         return Event(
             id=event_id(session_id, number),
             timestamp_ns=timestamp_ns,
-            event_type="function_enter" if kind == _abi.RECORD_ENTER else "function_exit",
+            event_type="function_enter" if is_enter else "function_exit",
             thread_id=tid,
             thread_name=thread.name,
             pid=thread.pid,
@@ -89,7 +92,7 @@ class EventDecoder:
             parent_event_id=None if parent is None else event_id(session_id, parent),
             arguments=arguments,
             return_value=value,
-            return_type=returns.name if returns and kind != _abi.RECORD_ENTER else None,
+            return_type=returns.name if returns and not is_enter else None,
             duration_ns=duration_ns,
             sampled=bool(flags & _abi.FLAG_SAMPLED),
             extras=extras,
@@ -120,19 +123,6 @@ class EventDecoder:
             errors=None if snapshot is None else snapshot.errors,
             previous=None if snapshot is None else snapshot.previous,
         )
-
-
-def _values(
-    symbol: FunctionSymbol | None, words: Sequence[int], is_enter: bool, has_more: bool, name_at: NameAt
-) -> tuple[tuple[Argument, ...] | None, Value, tuple[int, ...]]:
-    """Arguments, what was returned, and the words of the extras."""
-    if not is_enter:
-        value, extras = decode_return(symbol, words, has_more)
-        return None, named(value, name_at), extras
-    found, extras = decode_arguments(symbol, words, has_more)
-    if found is None:
-        return None, None, extras
-    return tuple(Argument(item.name, named(item.value, name_at)) for item in found), None, extras
 
 
 def decode_text(line: bytes) -> str:

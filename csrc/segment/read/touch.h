@@ -19,7 +19,8 @@ inline bool may_touch(const Event& event, uint64_t address) {
             return true;
         if (place > 0) {
             if (address - before < (word & STROBE_TEXT_KEPT)) return true;
-            if (address - word < (before & ((1u << STROBE_ITEM_STATUS_SHIFT) - 1))) return true;  // an item that was cut
+            if (address - word < (before & ((1u << STROBE_ITEM_STATUS_SHIFT) - 1)))
+                return true;  // an item that was cut
             for (unsigned shift = 8; shift < 64; shift += 8)
                 if ((before >> shift | word << (64 - shift)) == address) return true;
         }

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from strobe.mcp.tools import event_json as wire
-from strobe.model import Event, GroupBy, Loss, SessionSummary, Totals, Value
+from strobe.model import CALL_EVENTS, Enumerator, Event, GroupBy, Loss, SessionSummary, Text, Totals, Value
 
 _LARGEST_EXACT = 1 << 53  # JavaScript, and jq with it, corrupts integers from here on
 
@@ -34,15 +34,61 @@ def _camel_name(name: str) -> str:
 
 def event_json(event: Event) -> dict[str, object]:
     """All that is known of the event, in the form of debug_query with verbose."""
+    if event.event_type in CALL_EVENTS:
+        return _call_json(event)
     shown = wire.event(event, verbose=True, text_limit=sys.maxsize, values_limit=sys.maxsize)
-    for argument in shown.get("arguments", ()):
-        argument["value"] = _exact(argument["value"])
-    if "returnValue" in shown:
-        shown["returnValue"] = _exact(shown["returnValue"])
     for name in ("values", "previous", "watchValues"):
         if name in shown:
             shown[name] = _exact(shown[name])
     return shown
+
+
+def _call_json(event: Event) -> dict[str, object]:
+    """The same of a call, of which there are many."""
+    shown: dict[str, object] = {
+        "id": event.id,
+        "timestampNs": event.timestamp_ns,
+        "eventType": event.event_type,
+        "function": event.function,
+    }
+    if event.source_file is not None:
+        shown["sourceFile"] = event.source_file
+    if event.line is not None:
+        shown["line"] = event.line
+    if event.duration_ns is not None:
+        shown["durationNs"] = event.duration_ns
+    if event.return_value is not None:
+        shown["returnValue"] = _value_json(event.return_value)
+    if event.function_raw is not None:
+        shown["functionRaw"] = event.function_raw
+    if event.thread_id:
+        shown["threadId"] = event.thread_id
+    if event.thread_name:
+        shown["threadName"] = event.thread_name
+    shown["pid"] = event.pid
+    if event.parent_event_id is not None:
+        shown["parentEventId"] = event.parent_event_id
+    if event.arguments is not None:
+        shown["arguments"] = [{"name": item.name, "value": _value_json(item.value)} for item in event.arguments]
+    if event.return_type is not None:
+        shown["returnType"] = event.return_type
+    if event.sampled:
+        shown["sampled"] = True
+    if event.watch_values is not None:
+        shown["watchValues"] = _exact(wire.plain(event.watch_values))
+    shown["depth"] = event.depth
+    return shown
+
+
+def _value_json(value: Any) -> Any:
+    kind = type(value)
+    if kind is int:
+        return value if -_LARGEST_EXACT < value < _LARGEST_EXACT else str(value)
+    if value is None or kind is bool or kind is float or kind is str:
+        return value
+    if kind is Text:
+        return str(value)
+    return value.shown if kind is Enumerator else _exact(wire.plain(value))
 
 
 def totals_json(group: Totals, group_by: GroupBy) -> dict[str, object]:

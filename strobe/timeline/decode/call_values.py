@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from strobe.model import Argument, CodeAddress, Enumerator, FunctionSymbol, ReturnMatch, Text, Value
 from strobe.timeline.decode.captured import Words, captured_value, decode, pass_over
 
 
+@cache
+def _form(count: int) -> struct.Struct:
+    return struct.Struct(f"<{count}Q")
+
+
 def words_of(blob: bytes) -> tuple[int, ...]:
     """The words of the `arguments` column."""
-    return struct.unpack(f"<{len(blob) // 8}Q", blob)
+    return _form(len(blob) // 8).unpack(blob)
 
 
 def decode_arguments(

@@ -37,9 +37,14 @@ _MAY_BE_NO_TEXT = 1  # Capture.other of CHARS
 class Words:
     """The words of a record, taken one after the other; what is missing at their end is none."""
 
-    def __init__(self, words: Sequence[int]) -> None:
+    def __init__(self, words: Sequence[int], place: int = 0) -> None:
         self._words = words
-        self._next = 0
+        self._next = place
+
+    @property
+    def place(self) -> int:
+        """Of the next word."""
+        return self._next
 
     def take(self, count: int = 1) -> Sequence[int]:
         """The next words; fewer than `count` at the record's end."""
