@@ -44,6 +44,12 @@ TRACED int heap(const char* name) { __asm__ volatile("" : "+r"(name)); return na
 struct node { int value; const char* name; struct node* next; };
 TRACED int linked(const struct node* node) { __asm__ volatile("" : "+r"(node)); return node->value; }
 volatile int gWatched = 7;
+volatile int gStored;
+TRACED int passes(int a, int b) {
+    gStored = 1234567; /* long */
+    __asm__ volatile("nop" : "+r"(a)); /* short */
+    return a * 3 + (b ^ 5);
+}
 struct node* gWatchedNode;
 
 struct job {
@@ -70,6 +76,7 @@ static void batch(struct job* job) {
         case 'w': for (i = 0; i < n; ++i) sum = two(sum, (int)i); break;
         case 's': for (i = 0; i < n; ++i) sum = six(sum, (int)i, 1, 2, 3, 4); break;
         case 'd': for (i = 0; i < n; ++i) value = doubles(value, 1.0); break;
+        case 'p': for (i = 0; i < n; ++i) sum = passes(sum, (int)i); break;
         case 'l': for (i = 0; i < n; ++i) sum += linked(gWatchedNode); break;
         case 'h': for (i = 0; i < n; ++i) sum += heap(allocated); break;
         default: for (i = 0; i < n; ++i) sum += text("a string of 24 letters ab"); break;
@@ -120,6 +127,11 @@ int main(int argc, char** argv) {
     return 0;
 }
 """
+
+
+def line_of(marker: str) -> int:
+    """The first line of the program that has this in it."""
+    return next(number for number, line in enumerate(SOURCE.splitlines(), 1) if marker in line)
 
 
 @dataclass(frozen=True, slots=True)

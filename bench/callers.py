@@ -59,6 +59,18 @@ def traced(
         return timing_of(run.stdout)
 
 
+def probed(program: Path, home: Path, case: str, calls: int, probe: str) -> Timing:
+    """With a probe that each call comes by once. AssertionError where some did not."""
+    import strobe
+
+    with strobe.launch([program, case, str(calls)], home=home, probe=[probe]) as run:
+        run.wait(RUN_SECONDS)
+        (counted,) = run.probe_totals()
+        if counted.hits != calls:
+            raise AssertionError(f"{counted.hits:,} of {calls:,} calls came by {probe}")
+        return timing_of(run.stdout)
+
+
 def _launched(
     arguments: Sequence[str | Path],
     case: str,

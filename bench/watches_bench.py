@@ -13,7 +13,7 @@ from pathlib import Path
 from strobe.model import Watch
 
 from . import callers
-from .call_program import Timing
+from .call_program import Timing, line_of
 from .harness import Figure
 
 ROUNDS = 3
@@ -22,6 +22,7 @@ SLOW_CALLS = 50_000
 WATCHES = 8
 BAR_NS = 30.0
 CONDITION_BAR_NS = 50.0  # over an untraced call
+PROBE_BAR_NS = 100.0
 
 
 def measure(folder: Path) -> list[Figure]:
@@ -42,6 +43,7 @@ def measure(folder: Path) -> list[Figure]:
         _figure("a watch in JavaScript", _best(program, home, SLOW_CALLS, scripts), plain, 2, None),
         _figure("a watch of an argument, alone", _best(program, home, CALLS, [Watch("b")]), plain, 2, None),
         *_conditions(program, home, plain),
+        *_probes(program, home),
     ]
 
 
@@ -57,6 +59,22 @@ def _conditions(program: Path, home: Path, plain: Timing) -> list[Figure]:
         best = min(timing.best for timing in runs) - untraced.best
         figure = Figure(f"a call with a false condition on {name}", best, "ns", "a recorded call", plain.best, bar=bar)
         found.append(figure)
+    return found
+
+
+def _probes(program: Path, home: Path) -> list[Figure]:
+    """Lines of a function that is not traced, above the same without a probe."""
+    alone = min((callers.untraced(program, "passes", CALLS) for _ in range(ROUNDS)), key=lambda one: one.best)
+    long, short = (f"{program.name}.c:{line_of(marker)}" for marker in ("/* long */", "/* short */"))
+    found = []
+    for name, probe, calls, bar in (
+        ("a probe at a line with a false condition, by a jump", f"{long} if b < 0", CALLS, PROBE_BAR_NS),
+        ("a probe that records 2 values, by a jump", f"{long} : a, b", CALLS, None),
+        ("a probe with a false condition, by a breakpoint", f"{short} if b < 0", SLOW_CALLS, None),
+    ):
+        runs = [callers.probed(program, home, "passes", calls, probe) for _ in range(ROUNDS)]
+        best = min(timing.best for timing in runs) - alone.best
+        found.append(Figure(name, best, "ns", "the call without", alone.best, bar=bar))
     return found
 
 
