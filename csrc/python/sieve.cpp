@@ -118,7 +118,10 @@ std::unique_ptr<OwningSieve> make_sieve(const Segment& segment, const Condition*
     filter.from_number = from_number;
     filter.to_number = to_number;
     std::optional<Condition> own;
-    if (condition) own = *condition;
+    if (condition) {
+        own = *condition;
+        own->settle(segment);
+    }
     return std::make_unique<OwningSieve>(segment, std::move(own), address, std::move(filter), depth, with_entries);
 }
 

@@ -239,6 +239,19 @@ void Condition::decide(uint32_t function, bool is_enter, uint32_t node) {
     (is_enter ? functions_[function].enter : functions_[function].exit) = node;
 }
 
+void Condition::settle(const Segment& segment) {
+    constexpr Integer kMost = Integer{1} << 62;
+    for (Node& node : nodes_) {
+        if (node.op < Op::kEqual || node.op > Op::kAtLeast || nodes_[node.first].op != Op::kDuration) continue;
+        const Node& right = nodes_[node.second];
+        if (right.op != Op::kInteger || right.constant.integer < 0 || right.constant.integer > kMost) continue;
+        const auto constant = static_cast<int64_t>(right.constant.integer);
+        node.is_duration_test = true;
+        node.low_ticks = segment.duration_from_ns(constant);
+        node.high_ticks = segment.duration_from_ns(constant + 1);
+    }
+}
+
 Verdict Condition::verdict(const Segment& segment, const Event& event, Entry& entry) const {
     if (event.function >= functions_.size()) return Verdict::kAsk;
     const OfFunction& of = functions_[event.function];
@@ -307,6 +320,10 @@ Operand Condition::evaluate(uint32_t index, const Call& call) const {
 Verdict Condition::test(uint32_t index, const Call& call) const {
     const Node& node = nodes_[index];
     if (node.is_word_test) return word_test(node, call);
+    if (node.is_duration_test) {
+        const uint64_t ticks = call.event.duration_ticks();
+        return holds(node.op, ticks < node.low_ticks ? -1 : ticks < node.high_ticks ? 0 : 1, 0);
+    }
     if (node.op == Op::kAnd || node.op == Op::kOr) return logical(node, call);
     return operands::truth(evaluate(index, call));
 }

@@ -126,6 +126,8 @@ class Condition {
     // The condition of a function's ENTERs, or EXITs. What has none is `kAsk`.
     void decide(uint32_t function, bool is_enter, uint32_t node);
 
+    // Before events of this segment are looked at: what is compared with durations becomes ticks.
+    void settle(const Segment& segment);
     Verdict verdict(const Segment& segment, const Event& event, Entry& entry) const;
 
   private:
@@ -134,6 +136,10 @@ class Condition {
         Form form = Form::kSigned;
         bool is_entry = false;
         bool is_word_test = false;  // compares one word with a constant of at most 64 bits: what most conditions do
+        bool is_duration_test =
+            false;  // compares a duration with a constant: below `low` it is less, below `high` equal
+        uint64_t low_ticks = 0;
+        uint64_t high_ticks = 0;
         uint32_t bytes = 0;
         uint32_t first = 0;   // of its operands in operands_
         uint32_t second = 0;  // the node of an operand, where it has one or two
