@@ -126,7 +126,7 @@ struct strobe_thread_state {
     uint32_t entries_top;               /* place of the newest entry, counted from 1; 0: none. entries.c */
     uint32_t reserved;
     struct strobe_left_return left_returns[STROBE_LEFT_RETURNS];   /* by stub and slot, the newest of each place */
-    struct recipe_run machine;                                     /* of a recipe that is running: 3 KB */
+    struct recipe_run machine;                                     /* of a recipe that is running: 5 KB */
     struct strobe_recipe_item scratch_items[STROBE_SCRATCH_ITEMS]; /* what it gives */
     uint8_t scratch[STROBE_SCRATCH_BYTES];
     uint64_t entries[STROBE_ENTRY_WORDS];

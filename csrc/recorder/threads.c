@@ -178,6 +178,7 @@ static void strobe_state_forget_segment(struct strobe_thread_state* state) {
     state->chunk = NULL;
     state->chunk_sequence = state->last_ticks = 0;
     state->lane = state->used = state->records = state->thread_index = 0;
+    state->entries_top = 0;
 }
 
 /* Makes a claimed state the thread's; it is busy until the caller says otherwise. NULL where there is no memory. */

@@ -67,6 +67,8 @@ def captures_of(
     if is_calculated(spec.variable or ""):
         return _Calculated(spec, scope, before, after, new_recipe).captures()
     root = root_of(spec.variable or "")
+    if "[" in (spec.variable or "") and (root in after.names or before.is_member(root)):  # perhaps of a map
+        return _Calculated(spec, scope, before, after, new_recipe).captures()
     entry = None
     if root != RETURN:
         entry = _captured(spec, scope, before, new_recipe, root)
@@ -164,6 +166,9 @@ class _Calculated:
         if isinstance(tree, syntax.Call) and tree.name in _OF_ONE_CALL and _is_path(tree.of):
             return self._of_entry(tree)
         if _is_path(tree):
+            if is_of_return(self._text):
+                leave, words = self._place(tree, self._after, _abi.ROLE_WATCH, "")
+                return CallCaptures((), (leave,), words)
             entry, _ = self._place(tree, self._before, _abi.ROLE_WATCH, "")
             leave, words = self._place(tree, self._after, _abi.ROLE_WATCH, "")
             return CallCaptures((entry,), (leave,), words)

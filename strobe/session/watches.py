@@ -109,7 +109,7 @@ def is_plain(tree: syntax.Expression) -> bool:
         case syntax.Member(of=of) | syntax.Unary(sign="*", of=of):
             return is_plain(of)
         case syntax.Element(of=of, index=index):
-            return is_plain(of) and isinstance(index, syntax.Literal)
+            return is_plain(of) and isinstance(index, syntax.Literal) and isinstance(index.value, int)
     return False
 
 

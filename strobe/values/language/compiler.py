@@ -289,7 +289,7 @@ class Compiler(ABC):
                 return paths.Index(self.path(of), index)
             case syntax.Element(of=of, index=index) as node:
                 number = self.number(index)
-                return paths.Computed(self.path(of), number.rows, _SPARE, _in_brackets(node))
+                return paths.Computed(self.path(of), number.rows, _SPARE, in_brackets(node))
             case syntax.Unary(sign="*", of=of):
                 return paths.Dereference(self.path(of))
             case syntax.Unary(sign="&", of=of):
@@ -393,7 +393,7 @@ class Compiler(ABC):
         return terms.opposite(found) if sign == "!=" else found
 
 
-def _in_brackets(node: syntax.Element) -> str:
+def in_brackets(node: syntax.Element) -> str:
     """The index as it was written."""
     depth = 0
     for at in range(len(node.text) - 1, 0, -1):

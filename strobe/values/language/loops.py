@@ -6,15 +6,19 @@ Where the body is one comparison of each element's number with a number that sta
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from strobe.dataclass import dataclass, replace
 from strobe.expressions import syntax
 from strobe.expressions.syntax import ExpressionError
-from strobe.symbols.types.model import Pointer, Type
+from strobe.symbols.types.fields import path_to
+from strobe.symbols.types.model import Pointer, Record, Type
 from strobe.values.language import terms
-from strobe.values.language.compiler import Binding, Compiler
+from strobe.values.language.compiler import Binding, Compiler, in_brackets
 from strobe.values.language.loading import rows_of, size_of
 from strobe.values.language.scans import Elements, member_of, scanned
 from strobe.values.language.terms import Number, Row, Rows, constant, joined, set_variable, steps, variable
+from strobe.values.lookup import expression as paths
 from strobe.values.lookup.places import Place
 from strobe.values.memory.recipes import Recipe, quiet, rows
 from strobe.values.printers.inside import MOST_NODES, Walk, walk_of
@@ -22,6 +26,7 @@ from strobe.values.printers.inside import MOST_NODES, Walk, walk_of
 _MOST_TURNS = MOST_NODES
 
 _VARIABLES = 7  # of a loop
+_ENTRY = "(entry)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,79 @@ class WithLoops(Compiler):
     def quantified(self, node: syntax.Quantifier) -> Number:
         """Raises ExpressionError for what cannot be gone over."""
         return _quantified(self, node)
+
+    def path(self, node: syntax.Expression) -> paths.Expression:
+        """A value of a map by its key as well: `table["x"]`."""
+        if isinstance(node, syntax.Element):
+            place = self.place(node.of)
+            walk = None if place.is_value else walk_of(place.type, self.scope.printers)
+            names = None if walk is None else _parts_of_entry(walk.type)
+            if walk is not None and names is not None:
+                return _of_key(self, node, place, walk, *names)
+        return super().path(node)
+
+
+def _parts_of_entry(type_: Type) -> tuple[str, str] | None:
+    """What the key and the value of a map's entry are called; None of what is none."""
+    plain = type_.bare
+    for names in (("first", "second"), ("__0", "__1")):
+        if isinstance(plain, Record) and all(path_to(plain, name) is not None for name in names):
+            return names
+    return None
+
+
+def _of_key(
+    compiler: Compiler, node: syntax.Element, place: Place, walk: Walk, key: str, value: str
+) -> paths.Expression:
+    """The entry is looked for one by one."""
+    entry = syntax.Member(node.at, syntax.Name(node.at, _ENTRY), key, "")
+    with compiler.variables(_VARIABLES, node.at) as own:
+        found, where, one = own[:3]
+        before, each, element = _nodes(place, walk, where)
+        test = syntax.Binary(node.index.at, "==", entry, node.index)
+        is_key = compiler.bound(_ENTRY, element, lambda: compiler.value(test))
+        assert isinstance(is_key, Number)
+        code = (
+            *set_variable(found, terms.failing(f"there is no key {in_brackets(node)}")),
+            *before,
+            *each,
+            *set_variable(one, is_key),
+            *set_variable(found, terms.chosen(variable(one), variable(where), variable(found))),
+            *variable(one).rows,
+            *steps(("LEAVE", 0, 0, 0), ("NEXT", 0, 0, 0)),
+            *set_variable(found, terms.known(variable(found), Number(steps(("PLACE", 0, 0, 0))))),
+        )
+
+    def make() -> Place:
+        made = Place(Recipe(list(code)), walk.type)
+        made.refused |= {at: row.reason for at, row in enumerate(code) if isinstance(row, Row)}
+        made.recipe.base(0)
+        made.recipe.code += variable(found).rows
+        made.recipe.go()
+        return made
+
+    return paths.Member(paths.Bound(node.text, make), value, False)
+
+
+def _nodes(place: Place, walk: Walk, where: int) -> tuple[Rows, Rows, Callable[[], Place]]:
+    """What begins a loop over nodes, what comes first in each turn, and where the element lies then."""
+    before = rows_of(place)
+    if walk.valid:
+        before += (*rows(walk.valid), Row(steps(("REQUIRE", 0, 0, 0))[0], f"<no valid {place.type.name}>"))
+    before += (*rows(walk.bounds), *rows(walk.first), *steps(("GO", 0, 0, 0)))
+    before += (quiet(walk.loop, _MOST_TURNS, walk.operand, walk.width),)
+    return before, set_variable(where, Number(steps(("PLACE", 0, 0, walk.at)))), _at_variable(where, walk.type)
+
+
+def _at_variable(where: int, type_: Type) -> Callable[[], Place]:
+    def element() -> Place:
+        place = Place(Recipe(), type_)
+        place.recipe.base(0)
+        place.recipe.code += variable(where).rows
+        place.recipe.go()
+        return place
+
+    return element
 
 
 def _quantified(compiler: Compiler, node: syntax.Quantifier) -> Number:
@@ -118,12 +196,8 @@ def _over_chain(compiler: Compiler, node: syntax.Quantifier, over: syntax.Chain,
 
 
 def _over_nodes(compiler: Compiler, node: syntax.Quantifier, place: Place, walk: Walk, own: range) -> Number:
-    before = rows_of(place)
-    if walk.valid:
-        before += (*rows(walk.valid), Row(steps(("REQUIRE", 0, 0, 0))[0], f"<no valid {place.type.name}>"))
-    before += (*rows(walk.bounds), *rows(walk.first), *steps(("GO", 0, 0, 0)))
-    begin = quiet(walk.loop, _MOST_TURNS, walk.operand, walk.width)
-    return _over_places(compiler, node, before, begin, walk.at, walk.type, 10, own)
+    (*before, begin), _, _ = _nodes(place, walk, own[2])
+    return _over_places(compiler, node, tuple(before), begin, walk.at, walk.type, 10, own)
 
 
 def _over_places(
@@ -138,13 +212,7 @@ def _over_places(
 ) -> Number:
     index, where, walked = own[1:4]
 
-    def element() -> Place:
-        place = Place(Recipe(), type_)
-        place.recipe.base(0)
-        place.recipe.code += variable(where).rows
-        place.recipe.go()
-        return place
-
+    element = _at_variable(where, type_)
     each = (
         *set_variable(index, Number(steps(("TURN", 0, 0, 0)))),
         *set_variable(where, Number(steps(("PLACE", 0, 0, at)))),

@@ -25,7 +25,7 @@ _TOOLCHAIN = re.compile(r"/rustc[-/][^/]+/library/")  # also where Debian keeps 
 
 
 class UnknownName(StrobeError):
-    """Nothing has that name here."""
+    """Nothing has that name here, or several things that are not told apart."""
 
 
 class UnknownVariable(UnknownName):
@@ -197,7 +197,8 @@ def _is_of_toolchain(variable: Variable) -> bool:
 def _several(name: str, found: Sequence[Variable]) -> Exception:
     options = [_distinct(one, found) for one in found]
     shown = enumerated(dict.fromkeys(options), _SHOWN)
-    return failure("variable_ambiguous", what=name, count=len(found), options=shown)
+    told = failure("variable_ambiguous", what=name, count=len(found), options=shown)
+    return UnknownName(told.code, told.message, told.next_step)
 
 
 def _distinct(variable: Variable, others: Sequence[Variable]) -> str:

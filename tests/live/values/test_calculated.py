@@ -14,7 +14,7 @@ from support.wait import wait_until
 from strobe.errors import Code, StrobeError
 from strobe.model import Event, EventFilter, LaunchSpec, Probe, TextMatch, Watch
 from strobe.session import Session, SessionManager
-from strobe.values.model import Mapping, Problem
+from strobe.values.model import Mapping, Problem, Record
 
 CALLS = 60
 
@@ -43,7 +43,7 @@ def test_each_holds_as_the_compiler_has_it(
     session = launch(build_program("calculated", level, compiler=compiler))
     wait_until(lambda: "ready" in text(session, "stdout"))
     wanted = conditions()
-    assert len(wanted) == 96
+    assert len(wanted) == 100
     for number, where in wanted.items():
         answer = session.trace(add=[f"check{number}"], where=where)
         assert answer.hooked_functions == answer.matched_functions, (where, answer.warnings)
@@ -147,6 +147,20 @@ def test_a_condition_of_the_return_records_the_entry_too(launch: Launch, build_p
     assert [found[0].depth, found[1].depth] == [1, 1]
     (group,) = session.totals(EventFilter(), "function")
     assert (group.count, group.completed, group.unheld, group.unheld_exits, group.undecided) == (3, 3, 2, 2, 0)
+
+
+def test_values_of_maps_by_their_keys(launch: Launch, build_program: Build) -> None:
+    names = ["pool->m_hashed[1]", 'pool->m_named["k1"].id', 'pool->m_named["k1"]', "pool->m_items[index].id"]
+    session = launch(build_program("calculated", "-O0"), patterns=["check0"], watch=[Watch(name) for name in names])
+    wait_until(lambda: "ready" in text(session, "stdout"))
+    os.kill(session.pid, signal.SIGUSR1)
+    assert status(session) == 0
+    seen = [watched(session, "check0", name)[::2] for name in names]
+    keys = [(call % 6, call % 4) for call in range(CALLS)]
+    assert seen[0] == [11 if hashed > 1 else "there is no key 1" for hashed, _ in keys]
+    assert seen[1] == [100 if named > 1 else 'there is no key "k1"' for _, named in keys]
+    assert [one["id"] for one in seen[2] if isinstance(one, Record)] == [100] * sum(named > 1 for _, named in keys)
+    assert seen[3] == [100 * (call % 11) for call in range(CALLS)]
 
 
 def test_a_call_that_had_begun_before_is_undecided(launch: Launch, build_program: Build) -> None:

@@ -57,6 +57,7 @@ struct Pool {
     std::array<int, 6> m_array;
     std::unique_ptr<Item> m_owned;
     std::string m_label;
+    std::map<std::string, Item> m_named;
     int m_grid[4][6];
     unsigned char m_bytes[70];
     Item* m_pointers[5];
@@ -223,7 +224,13 @@ static long in_chain(const Item* node, Test test) {
              below(0, p.m_capacity, I(p.m_items[i].height == 0)) == 2)                                                 \
     AT_ENTRY(75, "index * 3 - delta == 12", index * 3 - delta == 12)                                                   \
     AT_ENTRY(76, "(u8)(index - 9) > 250", (uint8_t)(index - 9) > 250)                                                  \
-    AT_ENTRY(77, "size(pool->m_table) == 4", p.m_table.size() == 4)
+    AT_ENTRY(77, "size(pool->m_table) == 4", p.m_table.size() == 4)                                                    \
+    AT_ENTRY(78, "size(pool->m_hashed) > 3 && pool->m_hashed[3] == 33", p.m_hashed.size() > 3)                         \
+    AT_ENTRY(79, "size(pool->m_table) > 1 && pool->m_table[0] == 0", p.m_table.size() > 1)                             \
+    AT_ENTRY(80, "any(x in pool->m_named: x.first == \"k2\") && pool->m_named[\"k2\"].id == 200",                      \
+             p.m_named.count("k2") > 0)                                                                                \
+    AT_ENTRY(81, "size(pool->m_named) == 3 && pool->m_named[\"k1\"].height == pool->m_items[1].height",                \
+             p.m_named.size() == 3)
 
 // AT_RETURN(number, as Strobe takes it, as the compiler does)
 #define RETURNS                                                                                                    \
@@ -300,6 +307,8 @@ static void fill(Pool& pool, long i) {
         pool.m_forward.push_front(static_cast<int>(at));
     }
     pool.m_list.assign(items, items + i % 5);
+    pool.m_named.clear();
+    for (int at = 0; at < i % 4; at++) pool.m_named["k" + std::to_string(at)] = items[at];
     pool.m_array = {1, 2, 3, 5, 8, static_cast<int>(i % 13)};
     pool.m_owned = i % 3 ? std::make_unique<Item>(pool.m_items[i % 20]) : nullptr;
     pool.m_label = "label" + std::to_string(i % 5);
@@ -314,25 +323,10 @@ static void fill(Pool& pool, long i) {
 }
 
 static Pool copied(const Pool& from) {
-    Pool to{from.m_count,
-            from.m_capacity,
-            {},
-            from.m_nodes,
-            from.m_head,
-            from.m_vector,
-            from.m_longs,
-            from.m_table,
-            from.m_set,
-            from.m_list,
-            from.m_forward,
-            from.m_hashed,
-            from.m_deque,
-            from.m_array,
-            nullptr,
-            from.m_label,
-            {},
-            {},
-            {},
+    Pool to{from.m_count,   from.m_capacity, {},           from.m_nodes, from.m_head,
+            from.m_vector,  from.m_longs,    from.m_table, from.m_set,   from.m_list,
+            from.m_forward, from.m_hashed,   from.m_deque, from.m_array, nullptr,
+            from.m_label,   from.m_named,    {},           {},           {},
             from.m_sum};
     std::copy(std::begin(from.m_items), std::end(from.m_items), to.m_items);
     return to;
