@@ -231,3 +231,16 @@ def test_a_probe_at_a_line_calculates_as_well(manager: SessionManager, build_pro
     }.items():
         with pytest.raises(StrobeError, match=re.escape(said)):
             manager.launch(spec, probe=[Probe(f"call_values.cpp:{line}", where)])
+
+
+def test_a_call_that_is_left_by_an_exception_is_undecided(launch: Launch, build_program: Build) -> None:
+    session = launch(
+        build_program("torture/throws", "-O0"), "0.3", patterns=["thrower", "caught"], where="$return == $return"
+    )
+    assert status(session) == 5
+    totals = {group.key: group for group in session.totals(EventFilter(), "function")}
+    left, whole = totals["thrower"], totals["caught"]
+    assert left.count == left.unwound == left.unheld == left.undecided > 0
+    assert events(session, "thrower") == []
+    assert (whole.unheld, whole.undecided) == (0, 0)
+    assert len(events(session, "caught", "enter")) == len(events(session, "caught", "exit")) == whole.count > 0
