@@ -124,6 +124,17 @@ class Condition:
     ) -> int:
         """A value of the event, or of the call's entry; `otherwise`: the node that counts where that is not recorded.
         `passed`: what varies in length before it: words before, whether it has a pointer; `fixed`: words after that."""
+    def add_member(
+        self,
+        is_entry: bool,
+        passed: Sequence[tuple[int, bool]],
+        fixed: int,
+        role: int,
+        rows: Sequence[tuple[int, int, str, int]],
+        otherwise: int,
+    ) -> int:
+        """A member of what the argument `role` leads to: (number of the block of extras, offset, form, bytes). `passed`
+        and `fixed` are of all that was captured of the call."""
     def add_threads(self, rows: Sequence[tuple[int, int, int]]) -> int:
         """The node of the event's thread: (thread index, tid, node)."""
     def add_cases(self, operand: int, rows: Sequence[tuple[int, int, int]], otherwise: int) -> int:

@@ -77,6 +77,8 @@ void any_condition_over_any_words() {
             const std::vector<Condition::Passed> passed(below(3), {below(3), below(2) == 1});
             nodes.push_back(condition.add_load(below(2) == 1, static_cast<Form>(below(7)), 1u << below(4), passed,
                                                below(4), nodes[below(2)]));
+            const std::vector<Condition::Place> places{{0, below(40), static_cast<Form>(below(5)), 1u << below(4)}};
+            nodes.push_back(condition.add_member(true, {}, below(2), 0, places, nodes[below(2)]));
         }
         for (int made = 0; made < 20; ++made) {
             const auto op = static_cast<Op>(below(static_cast<uint64_t>(Op::kEndsWith) + 1));
@@ -97,8 +99,15 @@ void any_condition_over_any_words() {
         condition.settle(of.segment);
         std::vector<uint64_t> words(below(9));
         for (uint64_t& word : words) word = below(3) == 0 ? random() : random() >> (8 * below(8));
+        if (words.size() > 3) {  // what may be a block with one item
+            words[0] = (STROBE_EXTRA_RECIPE << STROBE_EXTRA_KIND_SHIFT) | below(words.size() + 2);
+            words[1] = below(4);
+            words[2] = below(64);
+        }
+        Event event = enter_with(words);
+        event.flags = STROBE_FLAG_HAS_EXTRAS;
         NoEntry none;
-        const Verdict found = condition.verdict(of.segment, enter_with(words), none);
+        const Verdict found = condition.verdict(of.segment, event, none);
         decided += found == Verdict::kHolds || found == Verdict::kFails;
         may_touch(enter_with(words), random() >> 16);
     }

@@ -162,7 +162,8 @@ uint32_t Condition::add(Op op, std::vector<uint32_t> operands, Integer integer, 
     const bool is_pair = is_binary(op) || op == Op::kAnd || op == Op::kOr;
     const size_t count = op < Op::kTruth ? 0 : op == Op::kChoice ? 3 : is_pair ? 2 : 1;
     if (operands.size() != count) throw std::invalid_argument("a wrong number of operands");
-    if (op == Op::kLoad || op == Op::kThreads || op == Op::kCases) throw std::invalid_argument("not to be added so");
+    if (op == Op::kLoad || op == Op::kMember || op == Op::kThreads || op == Op::kCases)
+        throw std::invalid_argument("not to be added so");
     for (const uint32_t operand : operands) check(operand);
     operands.resize(3);
     Node node;
@@ -207,6 +208,20 @@ uint32_t Condition::add_load(bool is_entry, Form form, uint32_t bytes, std::vect
     node.list = static_cast<uint32_t>(passed_.size());
     passed_.push_back(std::move(passed));
     return push(node);
+}
+
+uint32_t Condition::add_member(bool is_entry, std::vector<Passed> passed, uint32_t fixed, uint32_t role,
+                               std::vector<Place> places, uint32_t otherwise) {
+    const uint32_t index = add_load(is_entry, Form::kUnsigned, 8, std::move(passed), fixed, otherwise);
+    for (const Place& place : places)
+        if (place.bytes != 1 && place.bytes != 2 && place.bytes != 4 && place.bytes != 8)
+            throw std::invalid_argument("a value of no size");
+    Node& node = nodes_[index];
+    node.op = Op::kMember;
+    node.role = role;
+    node.places = static_cast<uint32_t>(places_.size());
+    places_.push_back(std::move(places));
+    return index;
 }
 
 uint32_t Condition::add_threads(std::vector<OfThread> nodes) {
@@ -278,6 +293,8 @@ Operand Condition::evaluate(uint32_t index, const Call& call) const {
             return operands::text(texts_[node.list].data(), static_cast<uint32_t>(texts_[node.list].size()), false);
         case Op::kLoad:
             return load(node, call);
+        case Op::kMember:
+            return member(node, call);
         case Op::kDuration:
             return operands::integer(call.segment.duration_ns(call.event.duration_ticks()));
         case Op::kTime:
@@ -379,24 +396,74 @@ Operand Condition::case_node(const Node& node, const Call& call) const {
     return evaluate(node.second, call);
 }
 
-Operand Condition::load(const Node& node, const Call& call) const {
-    const Event* event = &call.event;
-    if (node.is_entry && !event->is_enter()) event = call.entry.of(*event);
-    if (!event) return evaluate(node.first, call);
-    const std::span<const uint64_t> words = event->values();
+// The event whose words a node reads; null where the call's ENTER is not recorded.
+const Event* Condition::event_of(const Node& node, const Call& call) const {
+    return node.is_entry && !call.event.is_enter() ? call.entry.of(call.event) : &call.event;
+}
+
+size_t Condition::place_behind(const Node& node, std::span<const uint64_t> words) const {
     size_t place = 0;
     for (const Passed& passed : passed_[node.list]) {
         place += passed.fixed + (passed.has_pointer ? 1 : 0);
-        if (place >= words.size()) return operands::ask();
+        if (place >= words.size()) return words.size();
         place += 1 + ((words[place] & STROBE_TEXT_KEPT) + 7) / 8;
     }
-    place += node.fixed;
+    return std::min(place + node.fixed, words.size());
+}
+
+Operand Condition::load(const Node& node, const Call& call) const {
+    const Event* event = event_of(node, call);
+    if (!event) return evaluate(node.first, call);
+    const std::span<const uint64_t> words = event->values();
     const bool has_more = event->flags & STROBE_FLAG_HAS_EXTRAS;
     if (!event->is_enter() && (!has_more || words.empty())) {
         return words.empty() ? operands::undecided() : operands::ask();
     }
+    const size_t place = place_behind(node, words);
     if (node.form == Form::kText || node.form == Form::kMaybeText) return read_text(words, place, node.form, has_more);
     return place < words.size() ? read_number(words[place], node.form, node.bytes) : operands::ask();
+}
+
+Operand Condition::member(const Node& node, const Call& call) const {
+    const Event* event = event_of(node, call);
+    if (!event) return evaluate(node.first, call);
+    if (!event->is_enter() || !(event->flags & STROBE_FLAG_HAS_EXTRAS)) return operands::ask();
+    const std::span<const uint64_t> words = event->values();
+    std::span<const uint64_t> found;
+    for (size_t place = place_behind(node, words); place < words.size();) {
+        const uint64_t head = words[place];
+        const size_t size = head & STROBE_EXTRA_WORDS;
+        if (size == 0 || size > words.size() - place) break;
+        if ((head >> STROBE_EXTRA_KIND_SHIFT & 0xff) == STROBE_EXTRA_RECIPE &&
+            (head >> STROBE_EXTRA_ROLE_SHIFT & 0xff) == node.role) {
+            if (!found.empty()) return operands::ask();
+            found = words.subspan(place, size);
+        }
+        place += size;
+    }
+    return in_block(node, found);
+}
+
+// The first item of a block is the structure itself; heads of all items come before their bytes.
+Operand Condition::in_block(const Node& node, std::span<const uint64_t> block) const {
+    if (block.size() < 3 || (block[0] >> STROBE_EXTRA_STATUS_SHIFT & 0xff) != 0) return operands::ask();
+    const uint64_t first = block[2];
+    const auto is_there = [](uint64_t head) { return (head >> STROBE_ITEM_STATUS_SHIFT & 0xf) == 0; };
+    if (!is_there(first)) return operands::ask();
+    size_t data = 2;
+    for (uint64_t item = 0; item < block[1] && data < block.size(); ++item) data += is_there(block[data]) ? 1 : 2;
+    const uint32_t number = block[0] >> STROBE_EXTRA_ID_SHIFT & 0xffff;
+    for (const Place& place : places_[node.places]) {
+        if (place.number != number) continue;
+        const uint64_t end = uint64_t{place.offset} + place.bytes;
+        if (block[1] == 0 || end > (first & ((1u << STROBE_ITEM_STATUS_SHIFT) - 1)) ||
+            data * 8 + end > block.size() * 8)
+            return operands::ask();
+        uint64_t word = 0;
+        std::memcpy(&word, reinterpret_cast<const char*>(block.data() + data) + place.offset, place.bytes);
+        return read_number(word, place.form, place.bytes);
+    }
+    return operands::ask();
 }
 
 }  // namespace strobe

@@ -52,6 +52,7 @@ class Condition {
         kReal,
         kText,
         kLoad,
+        kMember,
         kDuration,
         kTime,
         kDepth,
@@ -110,6 +111,16 @@ class Condition {
     // counts where that is not recorded.
     uint32_t add_load(bool is_entry, Form form, uint32_t bytes, std::vector<Passed> passed, uint32_t fixed,
                       uint32_t otherwise);
+    // Where a member lies in what an argument leads to, in blocks of extras with this number.
+    struct Place {
+        uint32_t number;
+        uint32_t offset;
+        Form form;
+        uint32_t bytes;
+    };
+    // A member of what the argument with this role leads to; `passed` and `fixed` are of all that was captured.
+    uint32_t add_member(bool is_entry, std::vector<Passed> passed, uint32_t fixed, uint32_t role,
+                        std::vector<Place> places, uint32_t otherwise);
     // The node of the thread with this index, which must have this tid.
     struct OfThread {
         uint32_t tid;  // 0: not listed
@@ -146,6 +157,8 @@ class Condition {
         uint32_t third = 0;
         uint32_t fixed = 0;
         uint32_t list = 0;  // in passed_, threads_, cases_, texts_
+        uint32_t role = 0;  // of a member: the argument
+        uint32_t places = 0;
         Operand constant;
     };
     struct Call {
@@ -162,7 +175,11 @@ class Condition {
     Verdict word_test(const Node& node, const Call& call) const;
     Operand evaluate(uint32_t index, const Call& call) const;
     Operand compared(const Node& node, const Call& call) const;
+    const Event* event_of(const Node& node, const Call& call) const;
+    size_t place_behind(const Node& node, std::span<const uint64_t> words) const;
     Operand load(const Node& node, const Call& call) const;
+    Operand member(const Node& node, const Call& call) const;
+    Operand in_block(const Node& node, std::span<const uint64_t> block) const;
     Operand thread_node(const Node& node, const Call& call) const;
     Operand case_node(const Node& node, const Call& call) const;
 
@@ -171,6 +188,7 @@ class Condition {
     std::vector<std::vector<OfThread>> threads_;
     std::vector<std::vector<Case>> cases_;
     std::vector<std::string> texts_;
+    std::vector<std::vector<Place>> places_;
     struct OfFunction {
         uint32_t enter = UINT32_MAX;
         uint32_t exit = UINT32_MAX;

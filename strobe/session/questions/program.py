@@ -8,7 +8,7 @@ pointer is not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from strobe import _core
 from strobe.dataclass import dataclass
@@ -29,10 +29,11 @@ from strobe.expressions.syntax import (
     WatchLabel,
     children,
 )
-from strobe.model import Capture, CaptureKind, Enumerator, FunctionSymbol, ValueKind, ValueType
+from strobe.model import Capture, CaptureKind, Enumerator, FunctionSymbol, Parameter, ValueKind, ValueType
 from strobe.session.questions.constants import Constants, NotConstant, Sort, of_threads
 from strobe.timeline.decode.captured import type_mask
 from strobe.timeline.reader import Thread
+from strobe.values.decode.recorded import members_of
 
 _WORD = (1 << 64) - 1
 _UNNAMED_ARGUMENTS = 16  # as contexts.py has it
@@ -66,13 +67,20 @@ class Program:
     """Builds the condition for one function after the other."""
 
     def __init__(
-        self, tree: Expression, known: Known, labels: frozenset[str], threads: Iterable[Thread], has_entries: bool
+        self,
+        tree: Expression,
+        known: Known,
+        labels: frozenset[str],
+        threads: Iterable[Thread],
+        has_entries: bool,
+        descriptions: dict[int, str] | None = None,
     ) -> None:
-        """`has_entries`: of a return the entry of the same call is looked up."""
+        """`has_entries`: of a return the entry of the same call is looked up; `descriptions` of extras by number."""
         self.condition = _core.Condition()
         self._tree, self._known, self._has_entries = tree, known, has_entries
         self._labels = frozenset(without_blanks(label) for label in labels)
         self._threads = list(threads)
+        self._structures = {number: members_of(text) for number, text in (descriptions or {}).items()}
         self._evaluations: dict[int, Callable[[Constants], Normal]] = {}
         self._by_thread: dict[int, _Node] = {}
         self._ask = _Node(self.condition.add("ask"), "ask")
@@ -112,6 +120,8 @@ class Program:
                 return self._cast(kind, self._node(of))
             case Call(name=name, of=of, text=""):
                 return self._call(name, self._node(of))
+            case Member(of=Name(name=of), name=name, text=text) if text not in self._labels:
+                return self._member(of, name) or self._first_of(tree)
             case Member(text=text) | Element(text=text) if text not in self._labels:
                 return self._first_of(tree)
             case Slice() | Quantifier():
@@ -305,16 +315,33 @@ class Program:
         otherwise = self._undecided if self._constants.is_undecided(name) else self._ask
         if symbol.parameters is None:
             return self._load(True, (Capture(0),), None, [], place, otherwise)
-        passed: list[tuple[int, bool]] = []
-        fixed = 0
-        for before in symbol.parameters[:place]:
-            if before.captures and (before.captures[-1].is_text or before.captures[0].kind is CaptureKind.BYTES):
-                passed.append((fixed, before.captures[-1].is_text))
-                fixed = 0
-            else:
-                fixed += sum(_words(capture) for capture in before.captures)
+        passed, fixed = _passed(symbol.parameters[:place])
         wanted = symbol.parameters[place]
         return self._load(True, wanted.captures, wanted.type, passed, fixed, otherwise)
+
+    def _member(self, of: str, name: str) -> _Node | None:
+        """A number in a structure that an argument leads to; None for what has to be decoded."""
+        sort = self._sort
+        place, parameters = sort.arguments.get(of), sort.symbol.parameters
+        if place is None or parameters is None or not sort.has_entries:
+            return None
+        rows: list[tuple[int, int, str, int]] = []
+        kinds: list[tuple[str, ValueType | None]] = []
+        for number, members in self._structures.items():
+            if name not in members:
+                continue
+            offset, type_ = members[name]
+            form = None if type_.bits is not None or type_.members else _form_of_type(type_)
+            if form is None or type_.kind in (ValueKind.POINTER, ValueKind.REFERENCE):
+                return None
+            rows.append((number, offset, form[0], form[1]))
+            kinds.append((form[2], type_ if form[2] == "enum" else None))
+        if not rows or any(kind != kinds[0] for kind in kinds):
+            return None
+        passed, fixed = _passed(parameters)
+        otherwise = self._undecided if self._constants.is_undecided(of) else self._ask
+        index = self.condition.add_member(True, passed, fixed, place, rows, otherwise.index)
+        return _Node(index, kinds[0][0], of=kinds[0][1])
 
     def _load(
         self,
@@ -331,6 +358,19 @@ class Program:
         form, size, sort = found
         index = self.condition.add_load(is_entry, form, size, passed, fixed, otherwise.index)
         return _Node(index, sort, of=of if sort == "enum" else None)
+
+
+def _passed(parameters: Sequence[Parameter]) -> tuple[list[tuple[int, bool]], int]:
+    """(words, whether a pointer follows) before each value that varies in length, and the words after the last one."""
+    passed: list[tuple[int, bool]] = []
+    fixed = 0
+    for before in parameters:
+        if before.captures and (before.captures[-1].is_text or before.captures[0].kind is CaptureKind.BYTES):
+            passed.append((fixed, before.captures[-1].is_text))
+            fixed = 0
+        else:
+            fixed += sum(_words(capture) for capture in before.captures)
+    return passed, fixed
 
 
 def _words(capture: Capture) -> int:

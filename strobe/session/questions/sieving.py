@@ -165,7 +165,8 @@ def _program(
     labels: frozenset[str],
     selection: Selection,
 ) -> _core.Condition:
-    program = Program(condition, known, labels, reader.threads().values(), sight.entries)
+    descriptions = reader.store.extras(reader.session_id)
+    program = Program(condition, known, labels, reader.threads().values(), sight.entries, descriptions)
     functions = reader.functions()
     kind = sight.wanted.event_type
     for function_id in functions if selection.functions is None else selection.functions:

@@ -9,10 +9,11 @@ from typing import Any
 
 from strobe import _abi
 from strobe.dataclass import dataclass, replace
-from strobe.model import Argument, Event, Text, Value
+from strobe.model import Argument, Event, Text, Value, ValueType
 from strobe.values.decode import stored
 from strobe.values.decode.differences import differences
-from strobe.values.decode.shapes import Decoding, Part, Shape, problem, read_value
+from strobe.values.decode.shapes import Decoding, Part, Scalar, Shape, problem, read_value
+from strobe.values.decode.structures import Structure
 from strobe.values.memory.recipes import BROKEN, ENDLESS, FULL, NULL, OK, UNREADABLE, Item, is_nowhere
 from strobe.values.model import PointerTo, Problem
 
@@ -209,6 +210,19 @@ def _script(block: Block) -> Any:
     if block.status != OK:
         return f"<{value}>"
     return Text(value) if isinstance(value, str) else value  # one that ends with "…" was cut
+
+
+def members_of(text: str) -> dict[str, tuple[int, ValueType]]:
+    """Offset and type of members that are one number each, of what blocks with this description have; none where it is
+    no structure."""
+    shape = _described(text).shape
+    found: dict[str, tuple[int, ValueType]] = {}
+    for member in shape.members if isinstance(shape, Structure) and not shape.is_tuple else ():
+        if member.is_spread:  # the fields of a base come before those of one name
+            break
+        if member.offset is not None and isinstance(member.shape, Scalar):
+            found.setdefault(member.name, (member.offset, member.shape.type))
+    return found
 
 
 @lru_cache(maxsize=1 << 10)
