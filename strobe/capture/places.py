@@ -326,7 +326,7 @@ class Places:
             original = place.original[:_NOTED_BYTES]
             changes.append(ProbeChange(place.address, place.trampoline, original, not place.is_jump))
             changes += [ProbeChange(one.address, one.trampoline, one.original, True) for one in place.copies.values()]
-        return self._agent.note_probes(changes)
+        return not changes or self._agent.note_probes(changes)
 
     def _may_trap(self, place: Place) -> bool:
         return not place.in_c_library and not self._has_signal_blocked()
