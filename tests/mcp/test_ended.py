@@ -71,7 +71,7 @@ def test_it_is_not_there_while_the_program_runs(wire: Wire, build_program: Calla
 def test_types_are_offered_that_there_are(wire: Wire, build_program: Callable[..., Path]) -> None:
     listing = TOOL.listing()
     types = listing["inputSchema"]["properties"]["eventType"]["enum"]
-    assert types == ["function_enter", "function_exit", "stdout", "stderr", "variable_snapshot"]
+    assert types == ["function_enter", "function_exit", "probe", "stdout", "stderr", "variable_snapshot"]
     assert set(listing["outputSchema"]["properties"]["ended"]["properties"]) == {"exitCode", "signal", "reason"}
     launched = wire.good("debug_launch", command=str(build_program("absent")), projectRoot=ROOT)
     text = wire.bad("debug_query", sessionId=launched["sessionId"], eventType="crash")
