@@ -133,9 +133,9 @@ class Lane:
         )
         if self.refused["LIMIT_REACHED"] > late:
             answer = self.late_session("binaryPath", str(program))
+        if patterns:  # they stay staged, and would be traced of the next process that is attached to, from then on
+            self.good("debug_trace", projectRoot=root, remove=patterns)
         if answer is None:  # that nothing is left of it is looked at when the epoch ends
-            if patterns:  # they are still staged
-                self.good("debug_trace", projectRoot=root, remove=patterns)
             return
         one.pid, one.session = answer["pid"], answer["sessionId"]
         self.living.append(one)
