@@ -134,6 +134,11 @@ rpc.exports = {
         return recorder?.places?.note(changes) ?? false;
     },
 
+    /** As Places.limit. */
+    limitProbes(probes: number[], first: number, after: number, most: number): void {
+        recorder?.places?.limit(probes, first, after, most);
+    },
+
     /** As Places.add. */
     addProbes(probes: [first: number, probe: number][]): void {
         recorder?.places?.add(probes);

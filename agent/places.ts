@@ -53,6 +53,7 @@ export class Places {
     private readonly catchTraps: () => number;
     private readonly setTrap: (address: UInt64, leadsTo: UInt64) => number;
     private readonly addProbe: (first: number, probe: number) => void;
+    private readonly limitProbe: (probe: number, first: number, after: number, most: number) => void;
 
     constructor(private readonly recorder: Recorder, form: Record<string, NativePointer>, tools: Record<string, NativePointer>) {
         this.write = new NativeFunction(
@@ -60,6 +61,7 @@ export class Places {
         this.enter = uint64((new NativeFunction(form.strobe_native_places, "pointer", [])() as NativePointer).toString());
         this.catchTraps = new NativeFunction(form.strobe_native_catch_traps, "int", []);
         this.setTrap = new NativeFunction(form.strobe_agent_set_trap, "int", ["uint64", "uint64"]);
+        this.limitProbe = new NativeFunction(form.strobe_agent_limit_probe, "void", ["uint32", "uint32", "uint32", "uint32"]);
         this.addProbe = new NativeFunction(form.strobe_agent_add_probe, "void", ["uint32", "uint32"]);
     }
 
@@ -97,6 +99,14 @@ export class Places {
         this.recorder.codeChanges.note(changes.map(({ address, leadsTo, original, isBreakpoint }) => (
             { address: ptr(address), leadsTo: ptr(leadsTo), original, isBreakpoint, isProbe: true })));
         return true;
+    }
+
+    /**
+     * Places of the probe whose first place is `first`: of all together `most` times are recorded, behind the first `after`. Before they
+     * are noted; what was counted before stays, where `first` is none of them.
+     */
+    limit(probes: number[], first: number, after: number, most: number): void {
+        for (const probe of probes) this.limitProbe(probe, first, after, most);
     }
 
     /** More probes of instructions that have some: the number of an instruction's first one, and a further one's. */

@@ -224,12 +224,15 @@ class TraceAnswer:
 @dataclass(frozen=True, slots=True)
 class Probe:
     """What is recorded where: `at` (`pool.cpp:42`, `pool.cpp:42-57`, `ns::f`, `0x…`), when a thread comes by and
-    `where` holds, if there is one. `show`: expressions whose values are recorded. `label`: by default `at`."""
+    `where` holds, if there is one. `show`: expressions whose values are recorded. `label`: by default `at`. Of the
+    times that the condition holds the first `after` are only counted, then `limit` of them recorded; None: all."""
 
     at: str
     where: str | None = None
     show: tuple[str, ...] = ()
     label: str = ""
+    after: int = 0
+    limit: int | None = None
 
     @property
     def name(self) -> str:
@@ -261,12 +264,14 @@ class ProbeAnswer:
 @dataclass(frozen=True, slots=True)
 class ProbeTotals:
     """How often threads came by a probe, exactly, whatever was evicted. `held`: how often its condition did, or all of
-    `hits` where it has none; `undecided`: how often what it asks for could not be read."""
+    `hits` where it has none; `undecided`: how often what it asks for could not be read; `recorded`: how often that was
+    recorded, less than `held` where the probe has a limit."""
 
     label: str
     hits: int
     held: int
     undecided: int
+    recorded: int
 
 
 @dataclass(frozen=True, slots=True)

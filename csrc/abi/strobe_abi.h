@@ -251,8 +251,8 @@ struct strobe_totals {
     uint64_t lost_enters; /* records that found no chunk */
     uint64_t lost_exits;
     uint64_t unheld_enters; /* records left out because the function's condition did not hold at the entry */
-    uint64_t unheld_exits;
-    uint64_t undecided; /* of unheld_enters: what the condition asks for could not be read */
+    uint64_t unheld_exits;  /* of a probe: of unheld_enters those for which it did hold, beyond the probe's limit */
+    uint64_t undecided;     /* of unheld_enters: what the condition asks for could not be read */
     uint64_t reserved1[5];
     uint32_t histogram[STROBE_HISTOGRAM_BUCKETS]; /* of durations in ticks; saturates */
 };

@@ -93,6 +93,14 @@ struct strobe_jump {
     uint32_t is_probe; /* of an instruction; else of a function's entry */
 };
 
+/* Of the times that the condition of a probe holds, wherever that is, `most` are recorded, behind the first `after`. */
+struct strobe_limit {
+    uint64_t held;
+    uint32_t after;
+    uint32_t most; /* STROBE_NO_LIMIT: all */
+};
+#define STROBE_NO_LIMIT 0xffffffffu
+
 /* Where a thread goes on that runs into the breakpoint instruction at an address; 0: none was there ever. */
 struct strobe_trap {
     uint64_t address;

@@ -145,9 +145,19 @@ int strobe_agent_set_trap(uint64_t address, uint64_t leads_to) {
 
 /* One more probe of the instruction whose first one is `first`; it has none behind it yet. */
 void strobe_agent_add_probe(uint32_t first, uint32_t function) {
-    volatile uint32_t* next = strobe_recorder.next_probes;
-    while (next[first] != 0 && next[first] != function) first = next[first];
-    if (first != function) next[first] = function;
+    volatile struct strobe_probe* probes = strobe_recorder.probes;
+    while (probes[first].next != 0 && probes[first].next != function) first = probes[first].next;
+    if (first != function) probes[first].next = function;
+}
+
+/* Of a place of a probe whose first place is `first`; 0: it has no limit. Before it is recorded there. */
+void strobe_agent_limit_probe(uint32_t function, uint32_t first, uint32_t after, uint32_t most) {
+    if (first == function) {
+        strobe_recorder.limits[first].held = 0;
+        strobe_recorder.limits[first].after = after;
+        strobe_recorder.limits[first].most = most;
+    }
+    strobe_recorder.probes[function].limit = first;
 }
 
 /* A library that is loaded again brings the same functions, whose captures are there already. */
@@ -380,6 +390,10 @@ int strobe_agent_replace_code(uint8_t* address, const uint8_t* bytes, uint32_t c
     uint64_t in_line = (uint64_t)address & (STROBE_CACHE_LINE - 1);
     uint32_t index;
     uint64_t word;
+    if (count == 1) { /* of a breakpoint instruction */
+        *(volatile uint8_t*)address = bytes[0];
+        return 1;
+    }
     if (in_line == STROBE_CACHE_LINE - 1) {
         if (address[0] != bytes[0]) return 0;
         address++; /* what differs lies in one line */

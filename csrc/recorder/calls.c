@@ -292,6 +292,16 @@ static uint32_t strobe_leave_out(struct strobe_recorder* recorder, struct strobe
     return STROBE_FRAME_SKIP | STROBE_FRAME_UNHELD;
 }
 
+/* Of a probe whose condition holds. */
+static int strobe_is_beyond_limit(struct strobe_recorder* recorder, uint32_t function) {
+    uint32_t number = recorder->probes[function].limit;
+    struct strobe_limit* limit = &recorder->limits[number];
+    uint64_t before;
+    if (number == 0) return 0;
+    before = strobe_fetch_add64(&limit->held, 1);
+    return before < limit->after || (limit->most != STROBE_NO_LIMIT && before - limit->after >= limit->most);
+}
+
 /* A thread has come to a probed instruction: as a call without a return. */
 static STROBE_COLD void strobe_record_place(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                             uint32_t function, uint64_t* slot, const uint64_t* registers) {
@@ -304,8 +314,13 @@ static STROBE_COLD void strobe_record_place(struct strobe_recorder* recorder, st
         strobe_fetch_add64(&recorder->header->lost_no_totals, 1);
     else
         totals->exits_missed++;
-    if (!strobe_leave_out(recorder, state, totals, &ticks, function, 0, registers, slot))
+    if (strobe_leave_out(recorder, state, totals, &ticks, function, 0, registers, slot)) return;
+    if (!strobe_is_beyond_limit(recorder, function)) {
         strobe_write_enter(recorder, state, totals, function, STROBE_FLAG_NO_EXIT, ticks, slot, registers);
+    } else if (totals != NULL) {
+        totals->unheld_enters++;
+        totals->unheld_exits++;
+    }
 }
 
 /* Gives the stub on the slot, where the return is caught, else 0. */
@@ -402,7 +417,7 @@ uint64_t strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint6
 
 void strobe_place(struct strobe_recorder* recorder, uint32_t function, const uint64_t* registers) {
     uint64_t* slot = (uint64_t*)registers[STROBE_CONTEXT_RSP];
-    for (; function != 0; function = ((const volatile uint32_t*)recorder->next_probes)[function]) {
+    for (; function != 0; function = ((const volatile struct strobe_probe*)recorder->probes)[function].next) {
         struct strobe_thread_state* state;
         if (!recorder->control->alive) return;
         if (!(recorder->plans[function].flags & STROBE_PLAN_ENABLED)) continue;

@@ -89,5 +89,6 @@ void strobe_agent_release(void) {
     strobe_unmap(recorder->extras_of, (uint64_t)STROBE_FUNCTION_CAPACITY * sizeof *recorder->extras_of);
     strobe_unmap(recorder->jumps, (uint64_t)STROBE_JUMPS * sizeof *recorder->jumps);
     strobe_unmap(recorder->traps, (uint64_t)STROBE_TRAPS * sizeof *recorder->traps);
-    strobe_unmap(recorder->next_probes, (uint64_t)STROBE_FUNCTION_CAPACITY * sizeof *recorder->next_probes);
+    strobe_unmap(recorder->probes, (uint64_t)STROBE_FUNCTION_CAPACITY * sizeof *recorder->probes);
+    strobe_unmap(recorder->limits, (uint64_t)STROBE_FUNCTION_CAPACITY * sizeof *recorder->limits);
 }

@@ -44,8 +44,11 @@ static int strobe_map_state(struct strobe_recorder* recorder) {
 #endif
     recorder->jumps = (struct strobe_jump*)strobe_map((uint64_t)STROBE_JUMPS * sizeof(struct strobe_jump));
     recorder->traps = (struct strobe_trap*)strobe_map((uint64_t)STROBE_TRAPS * sizeof(struct strobe_trap));
-    recorder->next_probes = (uint32_t*)strobe_map((uint64_t)STROBE_FUNCTION_CAPACITY * sizeof(uint32_t));
-    if (recorder->traps == NULL || recorder->next_probes == NULL) return 0;
+    recorder->probes =
+        (struct strobe_probe*)strobe_map((uint64_t)STROBE_FUNCTION_CAPACITY * sizeof(struct strobe_probe));
+    recorder->limits =
+        (struct strobe_limit*)strobe_map((uint64_t)STROBE_FUNCTION_CAPACITY * sizeof(struct strobe_limit));
+    if (recorder->traps == NULL || recorder->probes == NULL || recorder->limits == NULL) return 0;
     if (recorder->watches == NULL || recorder->recipes == NULL || recorder->recipe_steps == NULL ||
         recorder->extras == NULL || recorder->extras_of == NULL || recorder->kept == NULL || recorder->jumps == NULL)
         return 0;
@@ -68,8 +71,8 @@ void strobe_sleep_us(int64_t microseconds) {
 
 /* The next session numbers its functions anew; a thread may still be on its way to a trampoline of the one before. */
 static void strobe_probes_forget(struct strobe_recorder* recorder) {
-    strobe_syscall(STROBE_SYS_MADVISE, (int64_t)recorder->next_probes, STROBE_FUNCTION_CAPACITY * sizeof(uint32_t),
-                   STROBE_MADV_DONTNEED, 0, 0, 0);
+    strobe_syscall(STROBE_SYS_MADVISE, (int64_t)recorder->probes,
+                   (int64_t)(STROBE_FUNCTION_CAPACITY * sizeof(struct strobe_probe)), STROBE_MADV_DONTNEED, 0, 0, 0);
 }
 
 int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment) {

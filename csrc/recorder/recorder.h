@@ -166,6 +166,11 @@ struct strobe_extras {
     uint16_t condition; /* the recipe whose number decides whether a call is recorded; 0: each is */
 };
 
+struct strobe_probe {
+    uint32_t next;  /* of the same instruction; 0: none */
+    uint32_t limit; /* which of the limits is its; 0: it has none */
+};
+
 /* What was passed to the call of a frame: once a thread's STROBE_FRAMES are open, the next call has a place as well. */
 struct strobe_kept {
     uint64_t enter_ticks; /* of the call; another's are not its */
@@ -241,9 +246,10 @@ struct strobe_recorder {
     uint64_t* inside; /* where the recorder goes with the agent: threads that are in it (arch/x86_64/guards.c) */
     struct strobe_jump* jumps; /* that may stand in the program's code, as they were made: STROBE_JUMPS */
     uint64_t jump_count;
-    struct strobe_trap* traps; /* STROBE_TRAPS, by strobe_trap_index; none is ever taken out */
-    uint32_t* next_probes;     /* by function: the next probe of the same instruction, 0 for none */
-    uint64_t segment_bytes;    /* 0: its memory is somebody else's business */
+    struct strobe_trap* traps;   /* STROBE_TRAPS, by strobe_trap_index; none is ever taken out */
+    struct strobe_probe* probes; /* by function, of those that are probes */
+    struct strobe_limit* limits; /* likewise, of the first place of each probe */
+    uint64_t segment_bytes;      /* 0: its memory is somebody else's business */
     uint32_t has_key;
     uint32_t agent_tid; /* the thread of the agent whose session this is */
     uint32_t unwinder_count;

@@ -100,7 +100,7 @@ class CodePatches:
     def read(self, address: int, size: int) -> bytes:
         """What stands there. Raises ProcessLookupError when the process is gone."""
         with self._memory() as memory:
-            return _bytes_at(memory, address, size)
+            return bytes_at(memory, address, size)
 
     def _add(self, trampolines: Mapping[int, Trampoline], codes: Mapping[int, bytes]) -> dict[int, Refusal]:
         refused = {}
@@ -140,7 +140,7 @@ class CodePatches:
         Raises ProcessLookupError when the process is gone. Where nothing is mapped a library was unloaded.
         """
         placed = [(item, patch) for item, patch in self._all() if patch.placed and item >= 0]
-        return {item for item, patch in placed if _bytes_at(memory, patch.address, JUMP_BYTES) not in (patch.jump, b"")}
+        return {item for item, patch in placed if bytes_at(memory, patch.address, JUMP_BYTES) not in (patch.jump, b"")}
 
     def forget(self, start: int, size: int) -> None:
         """The library there was unloaded."""
@@ -238,7 +238,7 @@ def _patch(
     distance = trampoline.address - (place + JUMP_BYTES)
     if not -(1 << 31) <= distance < 1 << 31:
         return Refusal.TOO_FAR
-    here = _bytes_at(memory, trampoline.entry, trampoline.skip + max(JUMP_BYTES, trampoline.displaced))
+    here = bytes_at(memory, trampoline.entry, trampoline.skip + max(JUMP_BYTES, trampoline.displaced))
     here = here if places is None else places.without(trampoline.entry, here)
     own = here[trampoline.skip :]
     before = here
@@ -259,8 +259,9 @@ def _change_of(patch: CodePatch, placed: bool, places: ProbedCode | None) -> Cha
     return patch.address, beneath, patch.jump, None
 
 
-def _bytes_at(memory: FileIO, address: int, size: int) -> bytes:
-    """Raises ProcessLookupError when the process is gone."""
+def bytes_at(memory: FileIO, address: int, size: int) -> bytes:
+    """What stands there; b"" where nothing is mapped. `memory`: /proc/PID/mem. Raises ProcessLookupError when the
+    process is gone."""
     try:
         found = os.pread(memory.fileno(), size, address)
     except OSError:  # nothing is mapped there

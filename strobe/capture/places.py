@@ -12,10 +12,12 @@ import signal
 import struct
 import time
 from collections.abc import Callable, Iterable, Sequence
+from io import FileIO
 
+from strobe import _abi
 from strobe._abi import Refusal
 from strobe.capture.agent.agent_link import AgentLink, PlaceTrampoline, ProbeChange
-from strobe.capture.code_patches import JUMP, JUMP_BYTES, Change, CodePatch, CodePatches
+from strobe.capture.code_patches import JUMP, JUMP_BYTES, Change, CodePatch, CodePatches, bytes_at
 from strobe.capture.probes import Plan, Trampoline
 from strobe.capture.task_status import blocked_signals, task_ids
 from strobe.dataclass import dataclass, field
@@ -123,6 +125,11 @@ class Places:
                 self._places[spec.address].recorded.discard(spec.function_id)
         return [refused.get(spec.address, Refusal.NOTHING) for spec in specs]
 
+    def limit(self, probes: Sequence[int], first: int, after: int, most: int | None) -> None:
+        """As AgentLink.limit_probes; None: all."""
+        if self._is_native:
+            self._agent.limit_probes(probes, first, after, _abi.NO_LIMIT if most is None else most)
+
     def change(self, plans: dict[int, Plan]) -> dict[int, Refusal]:
         """Changes what placed probes record; an instruction without a probe that is enabled gets its own bytes back.
         Returns those that could not be placed again, and why."""
@@ -151,14 +158,14 @@ class Places:
             place.recorded.clear()
         return not self._write(places)
 
-    def missing(self, read: Callable[[int, int], bytes]) -> set[int]:
-        """Probes whose change is not there any more. `read`: bytes at an address, b"" where nothing is mapped."""
+    def missing(self, memory: FileIO) -> set[int]:
+        """Probes whose change is not there any more. `memory`: /proc/PID/mem."""
         return {
             probe
             for place in self._all()
             if place.is_placed
             and not self._patches.covering(place.address)
-            and read(place.address, len(place.changed)) not in (place.changed, b"")
+            and bytes_at(memory, place.address, len(place.changed)) not in (place.changed, b"")
             for probe in place.recorded
         }
 
@@ -241,7 +248,7 @@ class Places:
         )  # fmt: skip
         if not is_jump and spec.in_c_library:
             return Refusal.LIBRARY_BLOCKS
-        if not self._may_trap(place) and not is_jump:
+        if not is_jump and not self._may_trap(place):
             return Refusal.SIGNAL_BLOCKED
         for patch in under:
             if why := self._make_copies({patch.copy_of(place.address): place}):

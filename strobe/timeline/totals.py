@@ -92,15 +92,17 @@ def probe_totals(reader: SessionReader) -> list[ProbeTotals]:
     probes = {function_id: symbol.name for function_id, symbol in reader.functions().items() if symbol.is_probe}
     if not probes:
         return []
-    counts = {label: [0, 0, 0] for label in probes.values()}
-    statement = (
-        "select function_id, calls, unheld_enters, undecided from strobe_totals where path = ? and functions = ?"
-    )
+    counts = {label: [0, 0, 0, 0] for label in probes.values()}
+    columns = "function_id, calls, unheld_enters, unheld_exits, undecided"
+    statement = f"select {columns} from strobe_totals where path = ? and functions = ?"
     for function_id, *numbers in reader.rows(statement, (reader.path(), id_blob(probes))):
         own = counts[probes[int(str(function_id))]]
         for place, number in enumerate(numbers):
             own[place] += int(str(number))
-    return [ProbeTotals(label, hits, hits - unheld, lacking) for label, (hits, unheld, lacking) in counts.items()]
+    return [
+        ProbeTotals(label, hits, hits - unheld + beyond, lacking, hits - unheld)
+        for label, (hits, unheld, beyond, lacking) in counts.items()
+    ]
 
 
 def _name(symbol: FunctionSymbol | None, function_id: int) -> str:

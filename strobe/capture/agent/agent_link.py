@@ -216,6 +216,11 @@ class AgentLink:
         ]
         return bool(self._ask(self._script.exports_sync.note_probes, noted))
 
+    def limit_probes(self, probes: Sequence[int], first: int, after: int, most: int) -> None:
+        """Places of one probe, by their numbers, whose first place is `first`: of all together `most` times are
+        recorded (NO_LIMIT: all), behind the first `after`. Before they are placed."""
+        self._ask(self._script.exports_sync.limit_probes, list(probes), first, after, most)
+
     def add_probes(self, probes: Sequence[tuple[int, int]]) -> None:
         """More probes of instructions that have some: the number of the first one, and a further one's."""
         self._ask(self._script.exports_sync.add_probes, [list(pair) for pair in probes])

@@ -125,7 +125,7 @@ class LiveRun:
         unheld = sum(group.unheld + group.unheld_exits for group in totals)
         missing = loss.sampled_out + loss.lost - loss.uncounted + unheld
         probes = self.session.probe_totals()
-        counted = sum(group.count + group.completed for group in totals) + sum(probe.held for probe in probes)
+        counted = sum(group.count + group.completed for group in totals) + sum(probe.recorded for probe in probes)
         recorded = max(0, counted - missing)
         return RunEnd(
             status=status,

@@ -146,6 +146,8 @@ def probe_line(totals: ProbeTotals) -> str:
     line = f"probe {totals.label}: reached {wording.counted(totals.hits, 'time')}"
     if totals.held != totals.hits:
         line += f", its condition held {wording.counted(totals.held, 'time')}"
+    if totals.recorded != totals.held:
+        line += f", {wording.counted(totals.recorded, 'time')} recorded"
     if totals.undecided:
         line += f", and could not be decided {wording.counted(totals.undecided, 'time')}"
     return line

@@ -71,6 +71,8 @@ def probe_totals(item: ProbeTotals) -> dict[str, Any]:
     told: dict[str, Any] = {"label": item.label, "hits": item.hits}
     if item.held != item.hits:
         told["held"] = item.held
+    if item.recorded != item.held:
+        told["recorded"] = item.recorded
     if item.undecided:
         told["undecided"] = item.undecided
     return told

@@ -15,6 +15,7 @@ from strobe.model import Probe, ProbeAnswer, TraceAnswer, Watch
 
 _MAX_PATTERNS_SHOWN = 100
 _MAX_PLACES_SHOWN = 5
+_MOST_HITS = 4_000_000_000
 _DEFAULT_DEPTH = 3
 _TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer")
 
@@ -63,6 +64,8 @@ PROBE = Record(
             max_items=32,
         ),
         "label": Text(description="default: at", min_length=1, max_length=256),
+        "limit": Integer(description="record so many times at most; 0: only count", low=0, high=_MOST_HITS),
+        "after": Integer(description="not the first so many", low=0, high=_MOST_HITS),
     },
     required=("at",),
 )
@@ -148,7 +151,8 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
 
 def probe_of(one: dict[str, Any]) -> Probe:
     """As it was asked for."""
-    return Probe(one["at"].strip(), one.get("where"), tuple(one.get("show", ())), one.get("label", ""))
+    show, limit = tuple(one.get("show", ())), one.get("limit")
+    return Probe(one["at"].strip(), one.get("where"), show, one.get("label", ""), one.get("after", 0), limit)
 
 
 def probes_json(answers: Sequence[ProbeAnswer]) -> list[dict[str, Any]]:

@@ -51,17 +51,23 @@ class _Installed:
     function_id: int = 0
     plan: Plan | None = None
 
+    def refuse(self, why: str) -> None:
+        """Nothing is recorded there."""
+        self.place, self.plan = replace(self.place, problem=why), None
+
 
 @dataclass(slots=True)
 class _Active:
     """`bases`: of modules that have been looked through. `missing`: why no module has had a place of it so far.
-    `is_exact`: each execution of its lines is one event, as far as debug information tells."""
+    `is_exact`: each execution of its lines is one event, as far as debug information tells. `limited`: the number of
+    the place that counts for all, where there is a limit."""
 
     probe: Probe
     bases: set[int] = field(default_factory=set)
     places: list[_Installed] = field(default_factory=list)
     missing: StrobeError | None = None
     is_exact: bool = True
+    limited: int = 0
 
 
 class LineProbes:
@@ -205,7 +211,7 @@ class LineProbes:
             if found:
                 one.is_exact &= all(place.is_exact for place in found)
                 with scope() as names:
-                    one.places += self._install(one.probe, module, found[:_MOST_PLACES], names)
+                    one.places += self._install(one, module, found[:_MOST_PLACES], names)
 
     def _places(
         self, probe: Probe, lines: SourceRange | None, module: TracedModule, project_root: str | None
@@ -254,45 +260,39 @@ class LineProbes:
             raise failure("probe_failed", what=hex(address), reason="no instruction begins there", hint=hint)
 
     def _install(
-        self, probe: Probe, module: TracedModule, found: Sequence[LinePlace], scope: Scope
+        self, active: _Active, module: TracedModule, found: Sequence[LinePlace], scope: Scope
     ) -> list[_Installed]:
         own = next((one for one in scope.modules() if one.base == module.module.base), None)
-        made = [(place, self._compiled(probe, place, own, scope)) for place in found]
-        good = [(place, what) for place, what in made if isinstance(what, Compiled)]
-        numbered = self._numbered(probe, module, [place for place, _ in good])
-        specs, installed = [], []
-        ids = iter(numbered)
-        codes = iter(self._codes(module, [place for place, _ in good]))
+        made = [(place, self._compiled(active.probe, place, own, scope)) for place in found]
+        good = [place for place, what in made if isinstance(what, Compiled)]
+        numbers = iter(self._numbered(active.probe, module, good))
+        codes = iter(self._codes(module, good))
+        installed, specs = [], []
         for place, what in made:
-            shown = ProbePlace(
-                place.function.name,
-                place.file or None,
-                place.line or None,
-                module.address(place.address),
-                place.inlined,
-            )
-            one = _Installed(module.module.base, shown)
+            one = _Installed(module.module.base, _shown(place, module))
             installed.append(one)
             if isinstance(what, str):
-                one.place = replace(shown, problem=what)
-                continue
-            code, number = next(codes), next(ids, 0)
-            if not number:
-                one.place = replace(shown, problem=SENTENCES[Refusal.NO_NUMBER])
-                continue
-            one.function_id, one.plan = number, self._plan(what)
-            skip = len(_ENDBR64) if code.startswith(_ENDBR64) else 0
-            address = module.address(place.address) + skip
-            in_c_library = _C_LIBRARY.search(module.module.path) is not None
-            specs.append(PlaceSpec(number, address, one.plan, code[skip:], in_c_library))
-        answers = self._target.places.install(specs)
-        for one, answer in zip((item for item in installed if item.plan is not None), answers, strict=True):
+                one.refuse(what)
+            elif number := next(numbers, 0):
+                one.function_id, one.plan = number, self._plan(what)
+                specs.append(_spec(place, module, number, one.plan, next(codes)))
+            else:
+                one.refuse(SENTENCES[Refusal.NO_NUMBER])
+        self._limit(active, specs)
+        placed = [one for one in installed if one.plan is not None]
+        for one, answer in zip(placed, self._target.places.install(specs), strict=True):
             if answer:
-                one.place, one.plan = replace(one.place, problem=SENTENCES[answer]), None
-        self._store.open_spans(
-            self._session_id, [one.function_id for one in installed if one.plan is not None], self._now_ticks()
-        )
+                one.refuse(SENTENCES[answer])
+        recorded = [one.function_id for one in installed if one.plan is not None]
+        self._store.open_spans(self._session_id, recorded, self._now_ticks())
         return installed
+
+    def _limit(self, active: _Active, specs: Sequence[PlaceSpec]) -> None:
+        """All places of a probe together have one limit."""
+        probe, numbers = active.probe, [spec.function_id for spec in specs]
+        if numbers and (probe.after or probe.limit is not None):
+            active.limited = active.limited or numbers[0]
+            self._target.places.limit(numbers, active.limited, probe.after, probe.limit)
 
     def _compiled(self, probe: Probe, place: LinePlace, module: Module | None, scope: Scope) -> Compiled | str:
         if module is None:
@@ -331,6 +331,17 @@ class LineProbes:
             yield from module.entry_codes(wanted)
         except (OSError, ValueError):
             yield from [b""] * len(places)
+
+
+def _shown(place: LinePlace, module: TracedModule) -> ProbePlace:
+    address = module.address(place.address)
+    return ProbePlace(place.function.name, place.file or None, place.line or None, address, place.inlined)
+
+
+def _spec(place: LinePlace, module: TracedModule, number: int, plan: Plan, code: bytes) -> PlaceSpec:
+    skip = len(_ENDBR64) if code.startswith(_ENDBR64) else 0
+    in_c_library = _C_LIBRARY.search(module.module.path) is not None
+    return PlaceSpec(number, module.address(place.address) + skip, plan, code[skip:], in_c_library)
 
 
 def _entry(function: FunctionSymbol) -> LinePlace:

@@ -121,6 +121,22 @@ def test_replaced_and_removed(launch: Launch, build_program: Build) -> None:
     assert {one.label for one in events(session)} == {"taken"}
 
 
+@pytest.mark.parametrize(("after", "limit"), [(0, 2), (3, 2), (12, None), (0, 0)])
+def test_limits_are_of_all_places_together(launch: Launch, build_program: Build, after: int, limit: int | None) -> None:
+    probe = Probe(line(TAKEN), where="id + used > 5", show=("id",), after=after, limit=limit)
+
+    def check(session: Session) -> None:
+        session.trace(probe=[probe])
+
+    session = launch(build_program("pool", "-O0"), check=check)
+    assert outcome(session).status == 0
+    every = [one for id_ in range(16) for one in ([id_] * (2 if id_ < 5 else 1)) if id_ + id_ + 1 > 5]
+    wanted = every[after:] if limit is None else every[after : after + limit]
+    assert [(one.watch_values or {})["id"] for one in events(session)] == wanted
+    (totals,) = session.probe_totals()
+    assert (totals.hits, totals.held, totals.recorded) == (21, len(every), len(wanted))
+
+
 def test_in_a_library_that_is_loaded_later(launch: Launch, build_program: Build) -> None:
     library = build_program("plugin", "-shared", "-fPIC")
     program = build_program("dlopens", "-O0")
