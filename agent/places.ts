@@ -3,7 +3,7 @@
  * anything into the code, and which probes an instruction has. strobe/capture/places.py has the other side.
  */
 
-import { PLACE, REFUSED_NOT_CODE, REFUSED_NOTHING, REFUSED_TOO_FAR } from "./abi.js";
+import { PLACE, REFUSED_NOT_CODE, REFUSED_NOTHING, REFUSED_TOO_FAR, TRAMPOLINE_BYTES, TRAMPOLINES_HEADER } from "./abi.js";
 import { digits } from "./code_changes.js";
 import { PresentCode } from "./present_code.js";
 import type { Recorder } from "./recorder.js";
@@ -53,6 +53,8 @@ export class Places {
     private readonly catchTraps: () => number;
     private readonly setTrap: (address: UInt64, leadsTo: UInt64) => number;
     private readonly addProbe: (first: number, probe: number) => void;
+    private readonly addPlaces: (start: UInt64, bytes: UInt64) => void;
+    private readonly setPlace: (first: number, address: UInt64) => void;
     private readonly limitProbe: (probe: number, first: number, after: number, most: number) => void;
 
     constructor(private readonly recorder: Recorder, form: Record<string, NativePointer>, tools: Record<string, NativePointer>) {
@@ -61,6 +63,8 @@ export class Places {
         this.enter = uint64((new NativeFunction(form.strobe_native_places, "pointer", [])() as NativePointer).toString());
         this.catchTraps = new NativeFunction(form.strobe_native_catch_traps, "int", []);
         this.setTrap = new NativeFunction(form.strobe_agent_set_trap, "int", ["uint64", "uint64"]);
+        this.addPlaces = new NativeFunction(form.strobe_agent_add_places, "void", ["uint64", "uint64"]);
+        this.setPlace = new NativeFunction(form.strobe_agent_set_place, "void", ["uint32", "uint64"]);
         this.limitProbe = new NativeFunction(form.strobe_agent_limit_probe, "void", ["uint32", "uint32", "uint32", "uint32"]);
         this.addProbe = new NativeFunction(form.strobe_agent_add_probe, "void", ["uint32", "uint32"]);
     }
@@ -85,7 +89,9 @@ export class Places {
         const mark = fillNear(first, last, group.length, { first: owners[0], last: owners[owners.length - 1] }, memory => {
             const { list, length } = this.recorder.codeChanges;
             if (this.write(group.length, structs, memory, this.enter, list, length) !== 0) throw new Error("there is no decoder");
+            this.addPlaces(uint64(memory.toString()), uint64(TRAMPOLINES_HEADER + TRAMPOLINE_BYTES * group.length));
         });
+        group.forEach(index => { if (specs.addresses[index] === specs.owners[index]) this.setPlace(specs.ids[index], uint64(specs.owners[index])); });
         group.forEach((index, position) => { made[index] = read(structs.add(position * PLACE.bytes), mark); });
     }
 

@@ -7,7 +7,7 @@
 
 import {
     ENTRY_LOOPS, ENTRY_REFUSAL, PLAN_LOOPS_TO_ENTRY, REFUSED_IN_USE, REFUSED_INTERCEPTOR, REFUSED_NOT_CODE, REFUSED_NOTHING,
-    REFUSED_TOO_FAR, REFUSED_UNLOADED, TRAMPOLINE, TRAMPOLINE_BYTES,
+    REFUSED_TOO_FAR, REFUSED_UNLOADED, TRAMPOLINE, TRAMPOLINE_BYTES, TRAMPOLINES_HEADER,
 } from "./abi.js";
 import { digits, type Jump } from "./code_changes.js";
 import { makeExecutable, unmap } from "./libc.js";
@@ -16,7 +16,6 @@ import { mapNear } from "./near_memory.js";
 import { PresentCode } from "./present_code.js";
 import type { Recorder } from "./recorder.js";
 
-const HEADER_BYTES = 16; // where they lead, and the number of this memory
 const NUMBER_OFFSET = 8;
 const JUMP_BYTES = 5;
 const GROUP_SPAN = ptr(0x20000000); // functions that share memory lie so close together
@@ -199,7 +198,7 @@ export function fillNear(
     first: NativePointer, last: NativePointer, count: number, owner: { first: NativePointer; last: NativePointer },
     write: (memory: NativePointer) => void,
 ): Mark | null {
-    const bytes = HEADER_BYTES + TRAMPOLINE_BYTES * count;
+    const bytes = TRAMPOLINES_HEADER + TRAMPOLINE_BYTES * count;
     let memory: NativePointer;
     try {
         memory = mapNear(first, last, bytes);

@@ -72,6 +72,13 @@ struct strobe_trampoline {
     uint8_t original[8]; /* out: what stands where the jump is to lie */
 };
 
+/* Of an instruction's trampoline, from its number on: where it calls the recorder, 128 bytes further down the stack,
+   and where the instruction lies. */
+#define STROBE_PLACE_CALL 9u
+#define STROBE_PLACE_INSTRUCTION 23u
+#define STROBE_PLACE_STACK 128u
+#define STROBE_TRAMPOLINES_HEADER 16u /* bytes before the first one of a memory */
+
 /* An instruction that is to be probed, and the trampoline that is made for it. */
 struct strobe_place {
     uint64_t address;

@@ -143,6 +143,20 @@ int strobe_agent_set_trap(uint64_t address, uint64_t leads_to) {
     return 0;
 }
 
+/* What was written by strobe_agent_write_places is about to be used. Beyond STROBE_PLACES a fault is seen there. */
+void strobe_agent_add_places(uint64_t start, uint64_t bytes) {
+    struct strobe_recorder* recorder = &strobe_recorder;
+    uint64_t index = recorder->place_count;
+    if (index >= STROBE_PLACES) return;
+    recorder->places[index].start = start;
+    recorder->places[index].end = start + bytes;
+    STROBE_COMPILER_BARRIER();
+    recorder->place_count = index + 1;
+}
+
+/* The instruction whose first probe is `first`. */
+void strobe_agent_set_place(uint32_t first, uint64_t address) { strobe_recorder.probes[first].address = address; }
+
 /* One more probe of the instruction whose first one is `first`; it has none behind it yet. */
 void strobe_agent_add_probe(uint32_t first, uint32_t function) {
     volatile struct strobe_probe* probes = strobe_recorder.probes;

@@ -90,5 +90,6 @@ void strobe_agent_release(void) {
     strobe_unmap(recorder->jumps, (uint64_t)STROBE_JUMPS * sizeof *recorder->jumps);
     strobe_unmap(recorder->traps, (uint64_t)STROBE_TRAPS * sizeof *recorder->traps);
     strobe_unmap(recorder->probes, (uint64_t)STROBE_FUNCTION_CAPACITY * sizeof *recorder->probes);
+    strobe_unmap(recorder->places, (uint64_t)STROBE_PLACES * sizeof *recorder->places);
     strobe_unmap(recorder->limits, (uint64_t)STROBE_FUNCTION_CAPACITY * sizeof *recorder->limits);
 }

@@ -48,6 +48,8 @@ static int strobe_map_state(struct strobe_recorder* recorder) {
         (struct strobe_probe*)strobe_map((uint64_t)STROBE_FUNCTION_CAPACITY * sizeof(struct strobe_probe));
     recorder->limits =
         (struct strobe_limit*)strobe_map((uint64_t)STROBE_FUNCTION_CAPACITY * sizeof(struct strobe_limit));
+    recorder->places = (struct strobe_places*)strobe_map((uint64_t)STROBE_PLACES * sizeof(struct strobe_places));
+    if (recorder->places == NULL) return 0;
     if (recorder->traps == NULL || recorder->probes == NULL || recorder->limits == NULL) return 0;
     if (recorder->watches == NULL || recorder->recipes == NULL || recorder->recipe_steps == NULL ||
         recorder->extras == NULL || recorder->extras_of == NULL || recorder->kept == NULL || recorder->jumps == NULL)

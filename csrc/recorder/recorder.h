@@ -51,6 +51,7 @@
 #define STROBE_CAPTURE_CAPACITY (1u << 20)
 #define STROBE_PAGE_BYTES 4096u
 #define STROBE_SIG_BLOCK 0 /* rt_sigprocmask(2) */
+#define STROBE_SIG_UNBLOCK 1
 #define STROBE_SIG_SETMASK 2
 #define STROBE_PR_GET_TSC 25 /* prctl(2) */
 #define STROBE_PR_SET_TSC 26
@@ -167,9 +168,17 @@ struct strobe_extras {
 };
 
 struct strobe_probe {
-    uint32_t next;  /* of the same instruction; 0: none */
-    uint32_t limit; /* which of the limits is its; 0: it has none */
+    uint32_t next;    /* of the same instruction; 0: none */
+    uint32_t limit;   /* which of the limits is its; 0: it has none */
+    uint64_t address; /* of the instruction, where it is its first probe */
 };
+
+/* Memory with trampolines of probed instructions, as strobe_agent_write_places has made them. */
+struct strobe_places {
+    uint64_t start;
+    uint64_t end;
+};
+#define STROBE_PLACES 4096u
 
 /* What was passed to the call of a frame: once a thread's STROBE_FRAMES are open, the next call has a place as well. */
 struct strobe_kept {
@@ -246,10 +255,12 @@ struct strobe_recorder {
     uint64_t* inside; /* where the recorder goes with the agent: threads that are in it (arch/x86_64/guards.c) */
     struct strobe_jump* jumps; /* that may stand in the program's code, as they were made: STROBE_JUMPS */
     uint64_t jump_count;
-    struct strobe_trap* traps;   /* STROBE_TRAPS, by strobe_trap_index; none is ever taken out */
-    struct strobe_probe* probes; /* by function, of those that are probes */
-    struct strobe_limit* limits; /* likewise, of the first place of each probe */
-    uint64_t segment_bytes;      /* 0: its memory is somebody else's business */
+    struct strobe_trap* traps;    /* STROBE_TRAPS, by strobe_trap_index; none is ever taken out */
+    struct strobe_probe* probes;  /* by function, of those that are probes */
+    struct strobe_limit* limits;  /* likewise, of the first place of each probe */
+    struct strobe_places* places; /* STROBE_PLACES; they stay as long as the process */
+    uint64_t place_count;
+    uint64_t segment_bytes; /* 0: its memory is somebody else's business */
     uint32_t has_key;
     uint32_t agent_tid; /* the thread of the agent whose session this is */
     uint32_t unwinder_count;

@@ -25,6 +25,7 @@ from strobe.dataclass import dataclass, field
 log = logging.getLogger(__name__)
 
 _BREAKPOINT = b"\xcc"  # int3
+_LOCK = b"\xf0"
 _LONGEST = 16  # more than any instruction has
 _NOTED_BYTES = 8  # of an instruction, as the agent keeps them
 _LOOKS, _LOOK_S = 20, 0.01  # the C library blocks all signals for moments
@@ -241,7 +242,9 @@ class Places:
             return Refusal.UNDER_OBSERVER
         under = [patch for _, patch in hooks if patch.covers(spec.address)]
         reaches = -(1 << 31) <= made.address - (spec.address + JUMP_BYTES) < 1 << 31
-        is_jump = len(made.original) >= JUMP_BYTES and reaches and not under
+        # code that jumps over the prefix where there is one thread alone
+        is_whole = not made.original.startswith(_LOCK)
+        is_jump = len(made.original) >= JUMP_BYTES and reaches and is_whole and not under
         place = Place(
             spec.address, spec.function_id, made.address, made.back, made.original, made.mark, is_jump,
             spec.in_c_library,

@@ -148,7 +148,12 @@ void ThreadStop::wait_stopped(pid_t& thread) {
     while (true) {
         const int status = next_stop(thread);
         if (thread == 0) return;
-        if (status >> 16 == PTRACE_EVENT_STOP && !has_breakpoint_pending(thread)) return;
+        const bool is_event = status >> 16 == PTRACE_EVENT_STOP;
+        if (is_event && !has_breakpoint_pending(thread)) return;
+        if (is_event) {  // the kernel would answer another interrupt before it delivers the signal, again and again
+            ptrace(PTRACE_CONT, thread, nullptr, 0);
+            continue;
+        }
         // a signal on its way to the program: its handler is begun, and held at its first instruction
         ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);  // any stop answers the one before
         ptrace(PTRACE_CONT, thread, nullptr, status >> 16 == 0 ? WSTOPSIG(status) : 0);

@@ -30,12 +30,14 @@
 #define STROBE_SA_RESTORER 0x04000000 /* the C library adds it, and says so when it is asked */
 #define STROBE_SA_KNOWN 0xdc000007    /* what the kernel keeps of the flags */
 #define STROBE_SI_KERNEL 0x80
+#define STROBE_BREAKPOINT 0xcc
 #define STROBE_NEVER_BLOCKED (STROBE_SIGNAL_BIT(9) | STROBE_SIGNAL_BIT(19)) /* SIGKILL, SIGSTOP */
 #define STROBE_LAST_SIGNAL 64
 /* struct ucontext on x86-64 */
 #define STROBE_CONTEXT_REGISTERS 5 /* words before them */
 #define STROBE_CONTEXT_MASK 37
 #define STROBE_REGISTER_RCX (STROBE_CONTEXT_REGISTERS + 14)
+#define STROBE_REGISTER_RSP (STROBE_CONTEXT_REGISTERS + 15)
 #define STROBE_REGISTER_RIP (STROBE_CONTEXT_REGISTERS + 16)
 #define STROBE_HANDED_OVER 64u /* actions that the C library may be reading at the same time */
 #define STROBE_DRAIN_NS 1000000000ull
@@ -151,6 +153,26 @@ static int strobe_leave_trap(const int32_t* information, uint64_t* context) {
     return 1;
 }
 
+/* A fault of a probed instruction, in its trampoline, is one of the program's own code. */
+static void strobe_leave_place(uint64_t* context) {
+    const struct strobe_recorder* recorder = &strobe_recorder;
+    uint64_t pc = context[STROBE_REGISTER_RIP];
+    uint64_t index;
+    for (index = 0; index < recorder->place_count; index++) {
+        const struct strobe_places* places = &recorder->places[index];
+        uint64_t at = pc - places->start - STROBE_TRAMPOLINES_HEADER;
+        uint64_t offset = at % STROBE_TRAMPOLINE_BYTES;
+        uint32_t number = 0;
+        if (pc < places->start + STROBE_TRAMPOLINES_HEADER || pc >= places->end) continue;
+        if (offset != STROBE_PLACE_CALL && offset != STROBE_PLACE_INSTRUCTION) return;
+        if (strobe_load_bytes(pc - offset, (uint8_t*)&number, sizeof number) != sizeof number) return;
+        if (number >= STROBE_FUNCTION_CAPACITY || recorder->probes[number].address == 0) return;
+        if (offset == STROBE_PLACE_CALL) context[STROBE_REGISTER_RSP] += STROBE_PLACE_STACK;
+        context[STROBE_REGISTER_RIP] = recorder->probes[number].address;
+        return;
+    }
+}
+
 /* By a process, not by a fault: si_code. */
 static int strobe_was_sent(const int32_t* information) { return information[2] <= 0; }
 
@@ -184,6 +206,7 @@ uint64_t strobe_fault_route(uint64_t signal, const int32_t* information, uint64_
     } else if (!strobe_was_sent(information) && strobe_fix(context)) {
         return 0;
     }
+    if (!strobe_was_sent(information)) strobe_leave_place(context);
     if (!strobe_is_handler(handler)) {
         if (handler == STROBE_SIG_DFL || !strobe_was_sent(information)) strobe_end_by(signal, information, context);
         return 0;
@@ -230,7 +253,11 @@ static void strobe_action_for_kernel(uint64_t signal, const struct strobe_action
         action->flags |= STROBE_SA_NODEFER; /* a handler may come to a breakpoint instruction, too */
     else if (wanted->handler == STROBE_SIG_IGN && strobe_end_catching())
         return;
-    if (!strobe_is_handler(wanted->handler)) {
+    if (!strobe_is_handler(wanted->handler) && signal == STROBE_SIGTRAP) {
+        /* on the stack of the code that is there: a scheduler may keep contexts of handlers on the other one */
+        action->flags = STROBE_SA_RESTART | STROBE_SA_NODEFER;
+        action->mask[0] = 0;
+    } else if (!strobe_is_handler(wanted->handler)) {
         action->flags = STROBE_SA_ONSTACK | STROBE_SA_RESTART;
         action->mask[0] = ~(uint64_t)0; /* a handler that came in between would find the signal blocked */
     }
@@ -286,7 +313,11 @@ static void strobe_observe_fault_action(uint64_t* registers) {
         if (!strobe_store_action(registers[2], &before)) return;
         registers[2] = 0;
     }
-    if (registers[1] == 0 || strobe_is_vfork_child()) return;
+    if (registers[1] == 0) return;
+    if (strobe_is_vfork_child()) { /* what it sets is its own; but until its exec it runs the parent's code */
+        if (signal == STROBE_SIGTRAP) registers[1] = 0;
+        return;
+    }
     *action = wanted;
     action->mask[0] &= ~STROBE_NEVER_BLOCKED;
     action->flags = (int32_t)((uint32_t)wanted.flags & STROBE_SA_KNOWN) | STROBE_SA_RESTORER;
@@ -319,6 +350,55 @@ void strobe_observe_sigaction(uint64_t* registers) {
     } else {
         strobe_observe_other_action(registers);
     }
+}
+
+/* rt_sigaction by the program itself: the kernel's struct, which has the handler, flags, the restorer and a mask. */
+void strobe_observe_kernel_action(uint64_t signal, uint64_t* wanted) {
+    struct strobe_action* action = strobe_action_of(STROBE_SIGTRAP);
+    uint64_t handler, flags;
+    if (*wanted == 0) return;
+    if (signal != STROBE_SIGTRAP || !strobe_faults.catches_traps) {
+        strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM; /* our handler may be gone */
+    } else if (strobe_try_load64(*wanted, &handler) && strobe_try_load64(*wanted + 8, &flags)) {
+        action->handler = handler;
+        action->flags = (int32_t)flags;
+        *wanted = 0; /* ours stays, and calls it */
+    }
+}
+
+#define STROBE_SIGEV_THREAD 2u
+#define STROBE_SIGEVENT_WORDS 8u
+#define STROBE_NOTIFICATIONS 256u
+
+struct strobe_notification {
+    void (*function)(uint64_t);
+    uint64_t value;
+};
+
+/* In a thread of the C library's own, in which it has all signals blocked. */
+static void strobe_notified(struct strobe_notification* notification) {
+    uint64_t trap = STROBE_SIGNAL_BIT(STROBE_SIGTRAP);
+    strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_UNBLOCK, (int64_t)&trap, 0, 8, 0, 0);
+    notification->function(notification->value);
+}
+
+void strobe_observe_event(uint64_t* place) {
+    static struct strobe_notification notifications[STROBE_NOTIFICATIONS];
+    static uint64_t events[STROBE_NOTIFICATIONS][STROBE_SIGEVENT_WORDS];
+    static uint32_t used;
+    uint64_t event[STROBE_SIGEVENT_WORDS];
+    uint32_t index, number;
+    if (*place == 0 || !strobe_faults.catches_traps) return;
+    if (strobe_load_bytes(*place, (uint8_t*)event, sizeof event) != sizeof event) return;
+    if (event[1] >> 32 != STROBE_SIGEV_THREAD || used >= STROBE_NOTIFICATIONS) return;
+    number = strobe_fetch_add32(&used, 1);
+    if (number >= STROBE_NOTIFICATIONS) return;
+    notifications[number].value = event[0];
+    notifications[number].function = (void (*)(uint64_t))event[2];
+    event[0] = (uint64_t)&notifications[number];
+    event[2] = (uint64_t)strobe_notified;
+    for (index = 0; index < STROBE_SIGEVENT_WORDS; index++) events[number][index] = event[index];
+    *place = (uint64_t)events[number];
 }
 
 void strobe_observe_mask(uint64_t* place) {
@@ -435,16 +515,29 @@ static void strobe_uninstall(int signal) {
     }
 }
 
+/* Whether a breakpoint instruction stands that could not be taken out. */
+static int strobe_has_traps(void) {
+    uint32_t index;
+    for (index = 0; index < STROBE_TRAPS; index++) {
+        uint64_t address = strobe_recorder.traps[index].address;
+        uint8_t code = 0;
+        if (address != 0 && strobe_load_bytes(address, &code, 1) == 1 && code == STROBE_BREAKPOINT) return 1;
+    }
+    return 0;
+}
+
 /* The recorder is off, and nothing is observed any more. */
 void strobe_native_leave_faults(void) {
+    int has_traps;
     if (!strobe_faults.installed || strobe_recorder.control->alive) return;
+    has_traps = strobe_faults.catches_traps && strobe_has_traps();
     strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
     strobe_uninstall(STROBE_SIGSEGV);
     strobe_uninstall(STROBE_SIGBUS);
-    strobe_uninstall(STROBE_SIGTRAP);
+    if (!has_traps) strobe_uninstall(STROBE_SIGTRAP);
     strobe_sleep_us(STROBE_SETTLE_US);
     strobe_uninstall(STROBE_SIGSEGV); /* again, as a thread was past the observer */
     strobe_uninstall(STROBE_SIGBUS);
-    strobe_uninstall(STROBE_SIGTRAP);
+    if (!has_traps) strobe_uninstall(STROBE_SIGTRAP);
     strobe_faults.installed = strobe_faults.catches_traps = 0;
 }

@@ -19,6 +19,11 @@ typedef int strobe_sigaction_function(int signal, const struct strobe_action* wa
 
 /* sigaction is about to be called with these registers, which it may change. */
 void strobe_observe_sigaction(uint64_t* registers);
+/* The same by the system call itself; the register with what is wanted. */
+void strobe_observe_kernel_action(uint64_t signal, uint64_t* wanted);
+/* A struct sigevent is about to be used, at the address in the register; 0: none. A function of the program's that the
+   C library calls in a thread which has all signals blocked is called with SIGTRAP unblocked. */
+void strobe_observe_event(uint64_t* place);
 /* The register holds the address of a mask of signals that are to be blocked, which is about to be used; 0: none. It
    may become another address, of a mask without SIGTRAP. */
 void strobe_observe_mask(uint64_t* place);

@@ -176,8 +176,8 @@ static void strobe_observe_syscall(uint64_t* registers) {
         case STROBE_SYS_RT_SIGPROCMASK:
             if (registers[STROBE_RSI] != STROBE_UNBLOCK) strobe_observe_mask(&registers[STROBE_RDX]);
             break;
-        case STROBE_SYS_RT_SIGACTION: /* its own struct, and our handler may be gone */
-            if (registers[STROBE_RDX] != 0) strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
+        case STROBE_SYS_RT_SIGACTION:
+            strobe_observe_kernel_action(registers[STROBE_RSI], &registers[STROBE_RDX]);
             break;
     }
 }
@@ -196,6 +196,7 @@ static void strobe_observe_attribute(uint64_t* registers) { strobe_observe_mask(
 static void strobe_observe_ppoll(uint64_t* registers) { strobe_observe_mask(&registers[STROBE_RCX]); }
 static void strobe_observe_pselect(uint64_t* registers) { strobe_observe_mask(&registers[STROBE_R9]); }
 static void strobe_observe_epoll_pwait(uint64_t* registers) { strobe_observe_mask(&registers[STROBE_R8]); }
+static void strobe_observe_notification(uint64_t* registers) { strobe_observe_event(&registers[STROBE_RSI]); }
 static void strobe_observe_prctl_call(uint64_t* registers) {
     strobe_observe_prctl((uint32_t)registers[STROBE_RDI], registers[STROBE_RSI], registers[STROBE_RDX]);
 }
@@ -241,6 +242,8 @@ static const struct strobe_observed strobe_observed[] = {
     {"epoll_pwait", strobe_observe_epoll_pwait},
     {"epoll_pwait2", strobe_observe_epoll_pwait},
     {"pthread_attr_setsigmask_np", strobe_observe_attribute},
+    {"timer_create", strobe_observe_notification},
+    {"mq_notify", strobe_observe_notification},
     {"prctl", strobe_observe_prctl_call},
     {"syscall", strobe_observe_syscall_call},
     {"clone", strobe_observe_clone_call},

@@ -38,7 +38,7 @@ _AT_RETURN = re.compile(r":return\Z")
 _ENDBR64 = b"\xf3\x0f\x1e\xfa"  # stays where it is: indirect calls look for it
 _ENABLED = _abi.PLAN_ENABLED | _abi.PLAN_PLACE
 _NO_LAYOUT = bytes(3)
-_MOST_PLACES = 1000  # of one probe
+_MOST_PLACES = 10_000  # of one probe in one module
 _NOT_EXACT = "optimized code has its line in several pieces, so that an execution can be missed, or seen twice."
 
 
@@ -209,9 +209,12 @@ class LineProbes:
                 )
                 continue
             if found:
+                if len(found) > _MOST_PLACES:
+                    reason = f"it has {len(found):,} places in {module.module.path}, and {_MOST_PLACES:,} are possible"
+                    raise failure("probe_failed", what=one.probe.name, reason=reason, hint="Name fewer lines.")
                 one.is_exact &= all(place.is_exact for place in found)
                 with scope() as names:
-                    one.places += self._install(one, module, found[:_MOST_PLACES], names)
+                    one.places += self._install(one, module, found, names)
 
     def _places(
         self, probe: Probe, lines: SourceRange | None, module: TracedModule, project_root: str | None

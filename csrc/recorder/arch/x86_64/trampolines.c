@@ -282,6 +282,7 @@ int strobe_agent_write_trampolines(uint32_t count, struct strobe_trampoline* tra
 }
 
 #define STROBE_INSTRUCTION_BYTES 15u
+STROBE_STATIC_ASSERT(STROBE_PLACE_CALL == 4 + 5 && STROBE_PLACE_INSTRUCTION == STROBE_PLACE_CALL + 6 + 8, "as below");
 
 /* What the kernel, the CPU or a debugger knows by its place, or what leaves no trace of it. */
 static int strobe_is_unmovable(const cs_insn* instruction) {

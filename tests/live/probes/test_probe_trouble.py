@@ -1,0 +1,49 @@
+"""Programs that a probe must not change: odd ways with signals, faults in a probed line, changes beside a hot place."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from support.programs import line_of
+from support.sessions import Build, Launch, outcome, untraced
+
+from strobe.model import Probe
+
+SHORT = f"oddities.c:{line_of('oddities.c', '// short')}"
+READS = f"faults_in_lines.cpp:{line_of('faults_in_lines.cpp', '// reads')}"
+
+
+@pytest.mark.parametrize(("oddity", "hits"), [("notifies", 1), ("resets", 3), ("calls", 2), ("schedules", 5)])
+def test_signals_and_contexts(launch: Launch, build_program: Build, oddity: str, hits: int) -> None:
+    program = build_program("oddities", "-O0")
+    session = launch(program, oddity, probe=[f"{SHORT} : n"])
+    assert outcome(session) == untraced(program, oddity)
+    assert [one.hits for one in session.probe_totals()] == [hits]
+
+
+@pytest.mark.parametrize("way", ["throws", "looks", "dies"])
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_faults_in_a_probed_line(launch: Launch, build_program: Build, way: str, level: str) -> None:
+    """The handler finds the program's own code there, and so does the unwinder."""
+    program = build_program("faults_in_lines", level, "-fnon-call-exceptions")
+    session = launch(program, way, probe=[f"{READS} : place"])
+    assert outcome(session) == untraced(program, way)
+    assert [one.hits for one in session.probe_totals()] == [2]
+
+
+def test_changes_beside_a_breakpoint_that_is_always_hit(launch: Launch, build_program: Build) -> None:
+    """A thread that has run into it is let go on to its handler, and is not waited for without end."""
+    program = build_program("oddities", "-O0")
+    session = launch(program, "busy", probe=[SHORT])
+    slowest, changes = 0.0, 0
+    while session.wait(0) is None and changes < 40:
+        begun = time.monotonic()
+        if changes % 2:
+            session.trace(probe=[Probe(SHORT)], anyway=True)
+        else:
+            session.trace(unprobe=[SHORT])
+        slowest, changes = max(slowest, time.monotonic() - begun), changes + 1
+    assert outcome(session) == untraced(program, "busy")
+    assert changes > 10, changes
+    assert slowest < 15.0, f"a change took {slowest:.1f} s"
