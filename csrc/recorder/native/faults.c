@@ -206,11 +206,11 @@ uint64_t strobe_fault_route(uint64_t signal, const int32_t* information, uint64_
     } else if (!strobe_was_sent(information) && strobe_fix(context)) {
         return 0;
     }
-    if (!strobe_was_sent(information)) strobe_leave_place(context);
     if (!strobe_is_handler(handler)) {
         if (handler == STROBE_SIG_DFL || !strobe_was_sent(information)) strobe_end_by(signal, information, context);
         return 0;
     }
+    if (!strobe_was_sent(information)) strobe_leave_place(context); /* a handler that returns comes there again */
     if (action->flags & STROBE_SA_RESETHAND) action->handler = STROBE_SIG_DFL;
     return handler;
 }
