@@ -75,12 +75,14 @@ bool SignalFrames::has_floats(std::uint64_t address) const {
            magic == kMagic;
 }
 
-// Every frame that begins in `words`, which lie at `address`, and is whole in them.
+// Every frame that begins in `words`, which lie at `address`, and is whole in them; and every note of a stack of ours,
+// which may be nearer to the end than a frame is long.
 void SignalFrames::scan(const std::vector<std::uint64_t>& words, std::uint64_t address,
                         std::vector<SavedContext>& found, std::vector<std::uint64_t>& stacks) {
+    for (std::size_t i = 0; i + 1 < words.size(); i++)
+        if (words[i] == STROBE_STACK_NOTE) stacks.push_back(words[i + 1]);
     for (std::size_t i = 0; i + kFrameWords <= words.size(); i++) {
         const std::uint64_t* frame = &words[i];
-        if (frame[0] == STROBE_STACK_NOTE) stacks.push_back(frame[1]);
         if ((frame[kSegments] & 0xffff) != kUserCode || frame[kLink] != 0 || frame[kFlags] > kAllFlags) continue;
         const std::uint64_t start = address + 8 * i;
         if (frame[kFloats] != 0 && frame[kFloats] - start > kFarthestFloats) continue;

@@ -57,7 +57,7 @@ static int collector() {
         if (object->colour == WHITE)
             lost += release(object);
         else
-            free(object);
+            delete object;
     }
     return lost;
 }
@@ -91,23 +91,27 @@ __attribute__((noinline)) static long post(int article, long cents) {
 }
 
 static int payments() {
-    long sum = 0;
-    for (int i = 0; i < 100000; i++) sum = post(i % 7 + 1, i == 61234 ? -28523 : i % 900 + 100);
-    return sum > 0 ? 0 : 1;
+    long sum = 0, owed = 0;
+    for (int i = 0; i < 100000; i++) {
+        sum = post(i % 7 + 1, i == 61234 ? -28523 : i % 900 + 100);
+        owed += i % 900 + 100;
+    }
+    return sum == owed ? 0 : 1;
 }
 
 // Handles that are opened and closed, but for one whose use fails.
-__attribute__((noinline)) static int open_handle(int handle) { return handle; }
-__attribute__((noinline)) static int close_handle(int handle) { return handle; }
+static int gOpen;
+
+__attribute__((noinline)) static void open_handle(int handle) { gOpen += handle > 0; }
+__attribute__((noinline)) static void close_handle(int handle) { gOpen -= handle > 0; }
 
 static int leak() {
-    int open = 0;
     for (int handle = 1; handle <= 25; handle++) {
-        open += open_handle(handle) > 0;
+        open_handle(handle);
         if (handle % 17 == 0) continue;  // the error path
-        open -= close_handle(handle) > 0;
+        close_handle(handle);
     }
-    return open;
+    return gOpen;
 }
 
 // Two threads that both read before either of them writes.
