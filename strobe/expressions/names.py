@@ -20,7 +20,7 @@ from strobe.expressions.syntax import (
 
 SPECIAL = (
     *("$return", "$thread", "$threadName", "$pid", "$time", "$depth", "$function", "$line", "$file", "$caller"),
-    *("$duration", "$type"),
+    *("$duration", "$type", "$label"),
 )
 PLAIN = {name.removeprefix("$"): name for name in SPECIAL} | {"text": "$text"}
 """What may be written without $ where nothing else is called so."""

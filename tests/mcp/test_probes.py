@@ -36,6 +36,10 @@ def test_one_call_from_the_question_to_the_answer(wire: Wire, build_program: Bui
     assert events["last"][-1]["label"] == FREED
     page = wire.good("debug_query", sessionId=answer["sessionId"], eventType="probe", where="used == 16")
     assert [one["values"]["id"] for one in page["events"]] == [15]
+    page = wire.good("debug_query", sessionId=answer["sessionId"], where="$label == 'late' && used > 14")
+    assert [one["values"]["id"] for one in page["events"]] == [14, 15]
+    groups = wire.good("debug_query", sessionId=answer["sessionId"], groupBy="$label")["groups"]
+    assert {one["value"]: one["count"] for one in groups} == {"late": 3, FREED: 8}
 
 
 def test_a_probe_that_means_nothing_refuses_the_launch(wire: Wire, build_program: Build) -> None:
@@ -73,3 +77,13 @@ def test_on_a_program_that_runs(wire: Wire, build_program: Build) -> None:
     (placed,) = answer["probes"]
     assert placed["places"] == 1
     assert answer["event"]["values"]["i"] > 20
+
+
+def test_a_value_is_asked_for_by_its_text(wire: Wire, build_program: Build) -> None:
+    """Also one that means nothing elsewhere, as the address of a local variable."""
+    probe = {"at": TAKEN, "where": "id == 13", "show": ["& used", "this->name"]}
+    session = launch(wire, build_program("pool", "-O0"), probe)["sessionId"]
+    page = wire.good("debug_query", sessionId=session, eventType="probe", select=["&used", "this->name"])
+    (values,) = (one["values"] for one in page["events"])
+    assert int(values["&used"].split(" ")[0], 16) > 0
+    assert values["this->name"] == "nodes"

@@ -12,7 +12,7 @@ from strobe.expressions.normal import NamedNumber, Normal
 from strobe.model import Enumerator, FunctionSymbol
 from strobe.timeline.reader import Thread
 
-OF_FUNCTION = frozenset(("$function", "$line", "$file"))
+OF_FUNCTION = frozenset(("$function", "$line", "$file", "$label"))
 OF_THREAD = frozenset(("$thread", "$threadName", "$pid"))
 
 
@@ -84,7 +84,9 @@ class Constants:
 
     def _of_function(self, name: str) -> Normal:
         symbol = self._sort.symbol
-        found = {"$function": symbol.function, "$line": symbol.line, "$file": symbol.source_file}[name]
+        label = symbol.name if symbol.is_probe else None
+        places = {"$function": symbol.function, "$line": symbol.line, "$file": symbol.source_file, "$label": label}
+        found = places[name]
         if found is None:
             raise Undecided(f"the {name} is not known")
         return found

@@ -83,6 +83,7 @@ class EventContext:
             "$function": lambda: self._symbol_name(self._call()[3]),
             "$line": lambda: _there(self._symbol().line, "line"),
             "$file": lambda: _there(self._symbol().source_file, "file"),
+            "$label": lambda: _there(self._symbol().name if self._symbol().is_probe else None, "label"),
             "$caller": self._caller,
             "$type": self._type,
             "$text": self._text,

@@ -13,6 +13,8 @@ from strobe.errors import StrobeError, failure
 from strobe.expressions import Expression, ExpressionError, Known, Undecided, check_names, compiled, parse
 from strobe.expressions.needs import comparisons, needed_names
 from strobe.expressions.normal import Normal, truth
+from strobe.expressions.parser import without_blanks
+from strobe.expressions.syntax import WatchLabel
 from strobe.model import RECORDED_EVENTS, Event, EventFilter, TextMatch
 from strobe.session.questions.contexts import EventContext, known_names
 from strobe.session.questions.quick import quick_test
@@ -27,7 +29,7 @@ from strobe.values.decode.normal_form import as_json
 
 SECONDS = 25.0  # that one question may look at events
 _AT_RETURNS = frozenset(("$return", "$duration"))
-_OF_CALLS = _AT_RETURNS | {"$function", "$line", "$file", "$caller", "$depth"}
+_OF_CALLS = _AT_RETURNS | {"$function", "$line", "$file", "$caller", "$depth", "$label"}
 _GROUPS = 100_000
 
 
@@ -109,7 +111,7 @@ class Question:
         check_page(wanted)
         self._reader, self._wanted = reader, wanted
         self.expressions = list(dict.fromkeys(wanted.select))
-        trees = [_parsed(text) for text in self.expressions]
+        trees = [_selected(text, labels) for text in self.expressions]
         condition = None if wanted.where is None else _parsed(wanted.where)
         known = known_names(reader, select(reader, wanted).functions, labels)
         names: set[str] = set()
@@ -365,6 +367,13 @@ def _narrowed(wanted: EventFilter, condition: Expression) -> EventFilter:
     if wanted.event_type in ("function_enter", "probe") and wanted.min_duration_ns is not None:
         wanted = replace(wanted, min_duration_ns=None)
     return wanted
+
+
+def _selected(text: str, labels: frozenset[str]) -> Expression:
+    """What is written as the text of a watch or of a value of a probe is that one, as is said of them: also an address
+    or another thing that cannot be asked of events. A name alone may be an argument."""
+    label = next((label for label in labels if without_blanks(label) == without_blanks(text)), None)
+    return _parsed(text) if label is None or text.isidentifier() else WatchLabel(0, label)
 
 
 def _parsed(text: str) -> Expression:

@@ -117,6 +117,9 @@ def _watched(block: Block, known: _Description, name_at: NameAt) -> Any:
     return known.shape.value(part, Decoding(iter(()), name_at, {}))
 
 
+_NULL_AT = "Null pointer at "
+
+
 def _structure(block: Block, known: _Description, name: str, name_at: NameAt) -> Any:
     items = items_of(block.words)
     if block.status == ENDLESS:
@@ -130,9 +133,9 @@ def _structure(block: Block, known: _Description, name: str, name_at: NameAt) ->
         return _not_loaded(known)
     if not first.is_there:
         pointer = dict(known.pointers).get(first.step)
-        if first.status == BROKEN and pointer:
+        if pointer and (first.status == BROKEN or pointer.startswith(_NULL_AT)):  # of calculated values: a sentence
             return Problem(pointer)
-        return Problem(f"Null pointer at {pointer}") if first.status == NULL and pointer else problem(first)
+        return Problem(_NULL_AT + pointer) if first.status == NULL and pointer else problem(first)
     joint = "->" if known.is_pointer else "."
     return read_value(known.shape, Decoding(_endless(items), name_at, {}), name, known.key, joint)
 
