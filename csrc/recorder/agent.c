@@ -154,14 +154,21 @@ void strobe_agent_add_places(uint64_t start, uint64_t bytes) {
     recorder->place_count = index + 1;
 }
 
-/* The instruction whose first probe is `first`. */
-void strobe_agent_set_place(uint32_t first, uint64_t address) { strobe_recorder.probes[first].address = address; }
+/* The instruction whose first probe is `first`, and so far the only one: numbers of a library that has gone are used
+   again. */
+void strobe_agent_set_place(uint32_t first, uint64_t address) {
+    strobe_recorder.probes[first].next = 0;
+    strobe_recorder.probes[first].address = address;
+}
 
 /* One more probe of the instruction whose first one is `first`; it has none behind it yet. */
 void strobe_agent_add_probe(uint32_t first, uint32_t function) {
     volatile struct strobe_probe* probes = strobe_recorder.probes;
-    while (probes[first].next != 0 && probes[first].next != function) first = probes[first].next;
-    if (first != function) probes[first].next = function;
+    while (first != function && probes[first].next != 0) first = probes[first].next;
+    if (first == function) return;
+    probes[function].next = 0;
+    STROBE_COMPILER_BARRIER();
+    probes[first].next = function;
 }
 
 /* Of a place of a probe whose first place is `first`; 0: it has no limit. Before it is recorded there. */

@@ -463,11 +463,11 @@ static STROBE_COLD void strobe_write_late(struct strobe_recorder* recorder, stru
                                           const uint64_t* returned) {
     struct strobe_totals* totals = frame->totals;
     uint32_t words = 0, index;
-    const uint64_t* payload = strobe_entry_payload(state, &words);
+    const uint64_t* payload = strobe_entry_payload(state, &words); /* of no words, where nothing is recorded of it */
     uint32_t kind_flags = STROBE_RECORD_ENTER |
                           (STROBE_FLAG_HAS_EXTRAS | (frame->flags >= STROBE_FRAME_TAIL ? STROBE_FLAG_TAIL : 0u)) << 4;
     struct strobe_record* record = NULL;
-    if (words != 0)
+    if (payload != NULL)
         record = strobe_record_begin(recorder, state, frame->function, kind_flags, strobe_next_ticks(recorder, state),
                                      words);
     if (record != NULL) {

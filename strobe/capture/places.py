@@ -121,9 +121,13 @@ class Places:
                 place.recorded.add(spec.function_id)
         chosen = {spec.address for spec in specs if not refused.get(spec.address)}
         refused |= self._write([self._places[address] for address in chosen])
+        off = {}
         for spec in specs:
             if refused.get(spec.address) and spec.address in self._places:
                 self._places[spec.address].recorded.discard(spec.function_id)
+                off[spec.function_id] = spec.plan.disabled()
+        if off:  # the instruction may be placed later, for another probe
+            self._agent.set_flags(off)
         return [refused.get(spec.address, Refusal.NOTHING) for spec in specs]
 
     def limit(self, probes: Sequence[int], first: int, after: int, most: int | None) -> None:
@@ -210,8 +214,10 @@ class Places:
             place.is_jump = False
             if place.is_placed:
                 changes.append((place.address, _BREAKPOINT + place.original[1:JUMP_BYTES], present, None))
-        if any(place.is_placed for place in under):
-            self._note(under)
+        if any(place.is_placed for place in under) and not self._note(under):
+            for place in jumps:
+                place.is_jump = True
+            return Refusal.SIGNAL_BLOCKED
         changes += self._copy_changes(under)
         changes += self._tails(patch, near)
         return self._made(changes, under)

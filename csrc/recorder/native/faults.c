@@ -357,11 +357,15 @@ void strobe_observe_kernel_action(uint64_t signal, uint64_t* wanted) {
     struct strobe_action* action = strobe_action_of(STROBE_SIGTRAP);
     uint64_t handler, flags;
     if (*wanted == 0) return;
-    if (signal != STROBE_SIGTRAP || !strobe_faults.catches_traps) {
+    if (strobe_is_vfork_child()) { /* as strobe_observe_fault_action */
+        if (signal == STROBE_SIGTRAP && strobe_faults.catches_traps) *wanted = 0;
+    } else if (signal != STROBE_SIGTRAP || !strobe_faults.catches_traps) {
         strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM; /* our handler may be gone */
     } else if (strobe_try_load64(*wanted, &handler) && strobe_try_load64(*wanted + 8, &flags)) {
-        action->handler = handler;
-        action->flags = (int32_t)flags;
+        if (handler != (uint64_t)strobe_fault_entry) { /* which the kernel has told it was there before */
+            action->handler = handler;
+            action->flags = (int32_t)flags;
+        }
         *wanted = 0; /* ours stays, and calls it */
     }
 }

@@ -64,8 +64,10 @@ PROBE = Record(
             max_items=32,
         ),
         "label": Text(description="default: at", min_length=1, max_length=256),
-        "limit": Integer(description="record so many times at most; 0: only count", low=0, high=_MOST_HITS),
-        "after": Integer(description="not the first so many", low=0, high=_MOST_HITS),
+        "limit": Integer(
+            description="record so many times at most, 0 to 4000000000; 0: only count", low=0, high=_MOST_HITS
+        ),
+        "after": Integer(description="0 to 4000000000: not the first so many", low=0, high=_MOST_HITS),
     },
     required=("at",),
 )

@@ -122,7 +122,11 @@ class LineProbes:
             hint = "Trace the function with watches of $return and $entry, or where: what it returned is there."
             raise failure("probe_failed", what=probe.name, reason="a return is no place of a probe", hint=hint)
         one = _Active(probe)
-        self._find(one, modules, scope, project_root)
+        try:
+            self._find(one, modules, scope, project_root)
+        except BaseException:
+            self._take_out(one)  # what was placed before it failed
+            raise
         if not one.places and not anyway:
             raise one.missing or failure("probe_failed", what=probe.name, reason="nothing is there", hint="")
         placed = [installed for installed in one.places if installed.plan is not None]
@@ -139,12 +143,15 @@ class LineProbes:
         one = self._active.pop(label, None)
         if one is None:
             return False
+        self._take_out(one)
+        return True
+
+    def _take_out(self, one: _Active) -> None:
         plans = {item.function_id: item.plan.disabled() for item in one.places if item.plan is not None}
         if plans:
             now = self._now_ticks()
             self._target.places.change(plans)
             self._store.close_spans(self._session_id, list(plans), now)
-        return True
 
     def apply(
         self,
@@ -213,8 +220,12 @@ class LineProbes:
                     reason = f"it has {len(found):,} places in {module.module.path}, and {_MOST_PLACES:,} are possible"
                     raise failure("probe_failed", what=one.probe.name, reason=reason, hint="Name fewer lines.")
                 one.is_exact &= all(place.is_exact for place in found)
-                with scope() as names:
-                    one.places += self._install(one, module, found, names)
+                try:
+                    with scope() as names:
+                        one.places += self._install(one, module, found, names)
+                except BaseException:
+                    one.bases.discard(module.module.base)  # it is tried again when libraries come
+                    raise
 
     def _places(
         self, probe: Probe, lines: SourceRange | None, module: TracedModule, project_root: str | None
@@ -293,9 +304,12 @@ class LineProbes:
     def _limit(self, active: _Active, specs: Sequence[PlaceSpec]) -> None:
         """All places of a probe together have one limit."""
         probe, numbers = active.probe, [spec.function_id for spec in specs]
-        if numbers and (probe.after or probe.limit is not None):
+        if not numbers:
+            return
+        if probe.after or probe.limit is not None:
             active.limited = active.limited or numbers[0]
-            self._target.places.limit(numbers, active.limited, probe.after, probe.limit)
+        # numbers are used again: what has no limit must not have that of another one
+        self._target.places.limit(numbers, active.limited, probe.after, probe.limit)
 
     def _compiled(self, probe: Probe, place: LinePlace, module: Module | None, scope: Scope) -> Compiled | str:
         if module is None:

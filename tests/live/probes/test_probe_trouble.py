@@ -45,5 +45,5 @@ def test_changes_beside_a_breakpoint_that_is_always_hit(launch: Launch, build_pr
             session.trace(unprobe=[SHORT])
         slowest, changes = max(slowest, time.monotonic() - begun), changes + 1
     assert outcome(session) == untraced(program, "busy")
-    assert changes > 10, changes
+    assert changes > 1, changes
     assert slowest < 15.0, f"a change took {slowest:.1f} s"

@@ -16,7 +16,7 @@
  *
  * An instruction that is probed, anywhere in a function, becomes a jump to its trampoline where it is as long as one;
  * else its first byte becomes a breakpoint instruction, and the handler of SIGTRAP has the thread go on there
- * (native/traps.c). So no other instruction is displaced, and it does not matter where the code jumps to.
+ * (native/faults.c). So no other instruction is displaced, and it does not matter where the code jumps to.
  *
  *   memory:          address of strobe_native_place
  *   trampoline - 4:  the number of the instruction's first probe
