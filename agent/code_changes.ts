@@ -67,7 +67,7 @@ export class CodeChanges {
         for (const { address, leadsTo, original, isBreakpoint, isProbe } of jumps) {
             const key = Number(address);
             const known = this.places.get(key) ?? [];
-            const free = known.find(index => !stands(this.entry(index)));
+            const free = known.find(index => !this.stands(index));
             const index = free ?? this.length;
             if (index >= this.capacity) break;
             const entry = this.entry(index);
@@ -76,7 +76,7 @@ export class CodeChanges {
             entry.add(JUMP.written).writeU32(isBreakpoint === true ? BREAKPOINT_BYTES : JUMP_BYTES);
             entry.add(JUMP.isProbe).writeU32(isProbe === true ? 1 : 0);
             if (free !== undefined) continue;
-            this.places.set(key, [...known, index]);
+            this.add(key, index);
             this.addresses.push(key);
         }
         this.setCount(this.length);
@@ -96,7 +96,7 @@ export class CodeChanges {
             if (!stays[index]) return;
             const place = this.length;
             if (place !== index) this.entry(place).writeByteArray(this.entry(index).readByteArray(JUMP.bytes) as ArrayBuffer);
-            this.places.set(address, [...(this.places.get(address) ?? []), place]);
+            this.add(address, place);
             this.addresses.push(address);
         });
         this.setCount(this.length);
@@ -113,7 +113,7 @@ export class CodeChanges {
             const entry = this.entry(index);
             const address = entry.readPointer();
             const size = written(entry);
-            if (code.has(Number(address), size) && stands(entry))
+            if (code.has(Number(address), size) && this.stands(index))
                 stays[index] = !this.recorder.replaceCode(address, entry.add(JUMP.original).readByteArray(size) as ArrayBuffer);
         }
         this.keep(stays);
@@ -125,6 +125,7 @@ export class CodeChanges {
         const found = new Map<number, LeftChange>();
         if (count === 0) return [];
         const code = new PresentCode();
+        for (let index = 0; index < count; index++) this.add(Number(this.entry(index).readPointer()), index);
         for (let index = count - 1; index >= 0; index--) {
             const entry = this.entry(index);
             const address = entry.readPointer();
@@ -132,11 +133,33 @@ export class CodeChanges {
             if (!code.has(Number(address), size)) continue;
             const change = found.get(Number(address));
             const present = change?.original ?? hexadecimal(address, size);
-            if (present !== changed(entry)) continue;
+            if (present !== changed(entry) || (size === BREAKPOINT_BYTES && this.isWithinJump(Number(address)))) continue;
             const original = hexadecimal(entry.add(JUMP.original), size);
             found.set(Number(address), { address: address.toString(), present: change?.present ?? present, original });
         }
+        this.places = new Map();
         return [...found.values()];
+    }
+
+    private add(address: number, index: number): void {
+        this.places.set(address, [...(this.places.get(address) ?? []), index]);
+    }
+
+    /** Whether the code has this change; not where the same bytes are those of a jump that lies over it. */
+    private stands(index: number): boolean {
+        const entry = this.entry(index);
+        if (hexadecimal(entry.readPointer(), written(entry)) !== changed(entry)) return false;
+        return written(entry) === JUMP_BYTES || !this.isWithinJump(Number(entry.readPointer()));
+    }
+
+    private isWithinJump(address: number): boolean {
+        for (let start = address - JUMP_BYTES + 1; start < address; start++) {
+            for (const index of this.places.get(start) ?? []) {
+                const entry = this.entry(index);
+                if (written(entry) === JUMP_BYTES && hexadecimal(entry.readPointer(), JUMP_BYTES) === changed(entry)) return true;
+            }
+        }
+        return false;
     }
 
     private entry(index: number): NativePointer {
@@ -156,10 +179,6 @@ function written(entry: NativePointer): number {
 /** What it has there. */
 function changed(entry: NativePointer): string {
     return written(entry) === BREAKPOINT_BYTES ? BREAKPOINT : jump(entry.readPointer(), entry.add(JUMP.leadsTo).readPointer());
-}
-
-function stands(entry: NativePointer): boolean {
-    return hexadecimal(entry.readPointer(), written(entry)) === changed(entry);
 }
 
 /** Fewer where there is no memory any more. */

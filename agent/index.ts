@@ -92,8 +92,9 @@ rpc.exports = {
         const { ticks } = recorder;
         return observe(recorder, added, module => {
             const gone = ticks().toString();
-            recorder?.codeChanges.forget(module.base, module.size);
-            forgetTrampolines(module.base, module.size);
+            const forget = (start: NativePointer, bytes: number): void => { recorder?.forgetCode(start, bytes); };
+            forget(module.base, module.size);
+            forgetTrampolines(module.base, module.size, forget);
             recorder?.extras.forget(module.base);
             if (isCutOff()) return; // nor is anything hooked any more
             send({ type: "module-removed", module: describe(module), gone, removal: noteRemoval(module) });

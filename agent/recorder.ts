@@ -97,6 +97,7 @@ export class Recorder {
     /** Calls when libraries have changed and the dynamic linker's state, which is at the address, is consistent; null: no more. */
     readonly callAtChanges: (state: NativePointer, changed: (() => void) | null) => void;
     readonly codeChanges: CodeChanges;
+    private readonly forgetCode_: (start: UInt64, bytes: UInt64) => void;
     readonly extras: Extras;
     readonly answer: RecorderAnswer;
 
@@ -119,6 +120,7 @@ export class Recorder {
         this.store = new NativeFunction(form.strobe_agent_store, "int", ["pointer", "pointer", "uint32"]);
         this.storeBits = new NativeFunction(
             form.strobe_agent_store_bits, "int", ["pointer", "pointer", "pointer", "uint32"]);
+        this.forgetCode_ = new NativeFunction(form.strobe_agent_forget_code, "void", ["uint64", "uint64"]);
         this.end_ = new NativeFunction(form.strobe_agent_end, "void", []);
         this.setPlans_ = new NativeFunction(form.strobe_agent_set_plans, "void", ["uint32", "pointer", "pointer"]);
         this.setFlags_ = new NativeFunction(form.strobe_agent_set_flags, "void", ["uint32", "pointer", "pointer"]);
@@ -270,6 +272,12 @@ export class Recorder {
         return isDone;
     }
 
+    /** Code that was unmapped, or is about to be: nothing there is changed any more, or leads anywhere. */
+    forgetCode(start: NativePointer, bytes: number): void {
+        this.codeChanges.forget(start, bytes);
+        this.forgetCode_(uint64(start.toString()), uint64(bytes));
+    }
+
     /** No thread of the program enters code that goes with the agent any more. How many are there still. */
     letLeave(): number {
         return this.letLeave_() as number;
@@ -316,7 +324,7 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
         "strobe_agent_set_libraries_changed", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
         "strobe_agent_guard", "strobe_agent_loader_guard", "strobe_agent_let_leave", "strobe_agent_note_unreported", "strobe_agent_ticks", "strobe_on_thread_end",
-        "strobe_native_begin", "strobe_native_places", "strobe_native_catch_traps", "strobe_agent_set_trap", "strobe_agent_add_probe", "strobe_agent_add_places", "strobe_agent_set_place", "strobe_agent_limit_probe", "strobe_native_observe", "strobe_native_observed_name",
+        "strobe_native_begin", "strobe_native_places", "strobe_native_catch_traps", "strobe_agent_set_trap", "strobe_agent_add_probe", "strobe_agent_add_places", "strobe_agent_forget_code", "strobe_agent_set_place", "strobe_agent_limit_probe", "strobe_native_observe", "strobe_native_observed_name",
         "strobe_native_catch_faults", "strobe_native_leave_faults", "strobe_native_traces_library",
         "strobe_agent_recorder"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));

@@ -124,11 +124,15 @@ function isOwn(address: NativePointer): boolean {
     return own.some(({ start, end }) => address.compare(start) >= 0 && address.compare(end) < 0);
 }
 
-/** A library was unloaded: with its functions nobody calls their trampolines any more. */
-export function forgetTrampolines(base: NativePointer, size: number): void {
+/** A library was unloaded: with its functions nobody calls their trampolines any more. `leave` is told of each memory before it goes. */
+export function forgetTrampolines(base: NativePointer, size: number, leave: (start: NativePointer, bytes: number) => void): void {
     const isGone = (address: NativePointer): boolean => address.compare(base) >= 0 && address.compare(base.add(size)) < 0;
     const gone = own.filter(({ first, last }) => isGone(first) && isGone(last));
-    gone.forEach(({ start, end }) => { unmap(start, end.sub(start).toUInt32()); });
+    for (const { start, end } of gone) {
+        const bytes = end.sub(start).toUInt32();
+        leave(start, bytes);
+        unmap(start, bytes);
+    }
     own = own.filter(memory => !gone.includes(memory));
 }
 

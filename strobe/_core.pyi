@@ -422,22 +422,31 @@ def block_signals(process: int, threads: list[int]) -> None:
     """Block all signals but those of a thread's own faults in these threads, by id, of any process. Those that are gone
     are left out. OSError: PermissionError where another debugger holds one."""
 
+def blocked_signals(process: int, agents: list[int]) -> int:
+    """All signals that some thread has blocked, n as bit n - 1, or will have when its handler returns, or a call that
+    waits with another mask (sigsuspend, ppoll). All threads are held meanwhile; `agents` do not count. OSError as of
+    write_code."""
+
 def write_code(
     pid: int,
     changes: list[tuple[int, bytes, bytes, tuple[int, int, int, int] | None]],
     is_running: bool,
     provided: list[tuple[int, int] | None] = ...,
+    agents: list[int] = ...,
 ) -> tuple[int, list[int]]:
     """Writes into the code of a process: (address, bytes, the bytes that must stand there, copies).
 
     `provided`: for each change an address and the word of 8 bytes that must be there, too.
 
+    `agents`: threads that are not the program's, and never come there. A breakpoint instruction is written only while
+    no other thread has SIGTRAP blocked, or will have; where one had, it is unblocked.
+
     `copies`: where a thread goes on that stands one to four bytes behind the address, 0 for nowhere; None where what is
     replaced is one instruction. All threads are held meanwhile; where the program has not begun (`is_running` False),
     another tracer may hold its thread. Returns how many ns of CPU time this took while they were held, and of each
-    change 0: written, 1: other code stands there, or another word, 2: a thread stands there and has no copy. OSError,
-    with nothing written: PermissionError where another debugger holds the process, ProcessLookupError where it is gone,
-    TimeoutError where a thread does not stop within some seconds.
+    change 0: written, 1: other code stands there, or another word, 2: a thread stands there and has no copy, 3: SIGTRAP
+    is blocked. OSError, with nothing written: PermissionError where another debugger holds the process,
+    ProcessLookupError where it is gone, TimeoutError where a thread does not stop within some seconds.
     """
 
 RECIPE_CONSTANTS: dict[str, int]

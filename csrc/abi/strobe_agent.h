@@ -76,6 +76,7 @@ struct strobe_trampoline {
    and where the instruction lies. */
 #define STROBE_PLACE_CALL 9u
 #define STROBE_PLACE_INSTRUCTION 23u
+#define STROBE_PLACE_CALLED 36u /* of an indirect call: its return address was pushed before */
 #define STROBE_PLACE_STACK 128u
 #define STROBE_TRAMPOLINES_HEADER 16u /* bytes before the first one of a memory */
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <ctime>
 #include <functional>
 #include <numeric>
@@ -25,7 +26,12 @@ constexpr auto kHold = std::chrono::milliseconds(500);  // a thread that waits f
 constexpr auto kAllAttempts = std::chrono::seconds(3);
 constexpr auto kFirstPause = std::chrono::milliseconds(1);
 constexpr auto kLongestPause = std::chrono::milliseconds(64);
-constexpr int kPatience = 6;  // attempts in which threads may leave by themselves: 63 ms
+constexpr int kPatience = 6;          // attempts in which threads may leave by themselves: 63 ms
+constexpr int kUnblocking = 8;        // further ones in which SIGTRAP is unblocked
+constexpr char kBreakpoint = '\xcc';  // int3
+constexpr std::uint64_t kTrapBit = std::uint64_t{1} << (SIGTRAP - 1);
+// The C library's own signals: blocked only by itself, for moments, while it keeps the mask that it comes back to.
+constexpr std::uint64_t kLibrarysBits = std::uint64_t{3} << 31;
 
 // What this thread has worked, whatever else the machine was busy with.
 std::int64_t own_time_ns() {
@@ -69,9 +75,11 @@ class Steps {
 
 class CodeWriter {
   public:
-    CodeWriter(pid_t process, const std::vector<CodeChange>& changes, ThreadStop::Others others)
+    CodeWriter(pid_t process, const std::vector<CodeChange>& changes, ThreadStop::Others others,
+               const std::vector<pid_t>& agents)
         : process_(process),
           others_(others),
+          agents_(agents),
           memory_(process),
           changes_(changes),
           by_address_(changes.size()),
@@ -79,6 +87,7 @@ class CodeWriter {
         std::iota(by_address_.begin(), by_address_.end(), std::size_t{0});
         std::ranges::sort(by_address_, {}, [this](std::size_t index) { return changes_[index].address; });
         places_ = std::ranges::any_of(changes, [](const CodeChange& change) { return change.copies.has_value(); });
+        has_breakpoints_ = std::ranges::any_of(changes, is_breakpoint);
     }
 
     CodeAnswer write() {
@@ -87,7 +96,7 @@ class CodeWriter {
         for (int attempt = 1;; attempt++) {
             try {
                 bool is_done = false;
-                as_tracer([this, attempt, &is_done] { is_done = try_once(attempt >= kPatience); });
+                as_tracer([this, attempt, &is_done] { is_done = try_once(attempt); });
                 if (is_done) return {worked_ns_, results_};
             } catch (const std::system_error& error) {
                 if (error.code() != std::errc::timed_out || Clock::now() > deadline) throw;
@@ -98,24 +107,56 @@ class CodeWriter {
     }
 
   private:
+    static bool is_breakpoint(const CodeChange& change) {
+        return change.bytes.starts_with(kBreakpoint) && !change.expected.starts_with(kBreakpoint);
+    }
+
     // False where somebody stands in the way and may leave by himself.
-    bool try_once(bool is_last) {
+    bool try_once(int attempt) {
+        const bool is_last = attempt >= kPatience;
         const std::int64_t begin_ns = own_time_ns();
         const ThreadStop held(process_, kHold, others_);
         std::ranges::fill(results_, CodeResult::kWritten);
         std::vector<Standing> standing = places_ ? find_standing(held) : std::vector<Standing>();
         const auto may_leave = [](const Standing& one) { return one.thread == 0 || one.copy == 0; };
         if (!is_last && std::ranges::any_of(standing, may_leave)) return false;
+        const bool may_trap = !has_breakpoints_ || !blocks_traps(held, is_last);
+        if (!may_trap && attempt < kPatience + kUnblocking) return false;
         std::erase_if(standing, [](const Standing& one) { return one.is_breakpoint; });  // it does not go on there
         for (const Standing& one : standing)
             if (one.copy == 0) results_[one.change] = CodeResult::kOccupied;
         compare();
+        if (!may_trap) refuse_breakpoints();
         Steps steps;  // undone while the threads are still held
         write_all(steps);
         move_away(standing, steps);
         steps.keep();
         worked_ns_ = own_time_ns() - begin_ns;
         return true;
+    }
+
+    // Whether a thread of the program has SIGTRAP blocked, or will have when its handler returns. `unblocks`: of the
+    // first kind none has, once this was asked; but it is not known then whether a thread was about to block it again.
+    bool blocks_traps(const ThreadStop& held, bool unblocks) const {
+        SignalFrames frames(process_, memory_);
+        bool found = false;
+        for (const ThreadPlace& thread : held.places()) {
+            if (std::ranges::find(agents_, thread.thread) != agents_.end()) continue;
+            const std::uint64_t mask = ThreadStop::signal_mask(thread.thread);
+            if ((mask & kTrapBit) != 0) {
+                found = true;
+                if (unblocks && (mask & kLibrarysBits) == 0) ThreadStop::unblock(thread.thread, SIGTRAP);
+            }
+            const auto blocks = [](const SavedContext& saved) { return (saved.mask & kTrapBit) != 0; };
+            found = found || std::ranges::any_of(frames.above(thread.stack_pointer), blocks);
+        }
+        return found;
+    }
+
+    void refuse_breakpoints() {
+        for (std::size_t i = 0; i < changes_.size(); i++)
+            if (is_breakpoint(changes_[i]) && results_[i] == CodeResult::kWritten)
+                results_[i] = CodeResult::kSignalBlocked;
     }
 
     void move_away(const std::vector<Standing>& standing, Steps& steps) const {
@@ -189,19 +230,22 @@ class CodeWriter {
 
     pid_t process_;
     ThreadStop::Others others_;
+    const std::vector<pid_t>& agents_;
     ProcessMemory memory_;
     const std::vector<CodeChange>& changes_;
     std::vector<std::size_t> by_address_;
     std::vector<CodeResult> results_;
     bool places_ = false;
+    bool has_breakpoints_ = false;
     std::int64_t worked_ns_ = 0;
 };
 
 }  // namespace
 
-CodeAnswer write_code(pid_t process, const std::vector<CodeChange>& changes, bool is_running) {
-    return CodeWriter(process, changes, is_running ? ThreadStop::Others::kRefused : ThreadStop::Others::kMayHold)
-        .write();
+CodeAnswer write_code(pid_t process, const std::vector<CodeChange>& changes, bool is_running,
+                      const std::vector<pid_t>& agents) {
+    const auto others = is_running ? ThreadStop::Others::kRefused : ThreadStop::Others::kMayHold;
+    return CodeWriter(process, changes, others, agents).write();
 }
 
 }  // namespace strobe

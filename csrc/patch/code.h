@@ -29,7 +29,7 @@ struct CodeChange {
     std::optional<Word> provided = {};  // it is made only while this word is there
 };
 
-enum class CodeResult : std::uint8_t { kWritten, kOtherCode, kOccupied };
+enum class CodeResult : std::uint8_t { kWritten, kOtherCode, kOccupied, kSignalBlocked };
 
 struct CodeAnswer {
     std::int64_t worked_ns;           // this thread's, while the others were held
@@ -41,8 +41,12 @@ struct CodeAnswer {
 // program has not begun, and its thread may be held by another tracer: then only those that this one has put into the
 // process run. A thread that stands within what is replaced, or is in a signal handler that will return there, goes on
 // in the copy; where there is none, and it does not leave by itself within some attempts, the change is not made.
+// A breakpoint instruction is written only while no thread of the program has SIGTRAP blocked, or is in a handler that
+// returns to where it has: SIGTRAP is taken out of what a thread has blocked for longer. `agents`: threads that are not
+// the program's, and never come there.
 // Throws std::system_error as ThreadStop does when a thread does not stop in about three seconds, and where the memory
 // cannot be written; nothing has changed then.
-CodeAnswer write_code(pid_t process, const std::vector<CodeChange>& changes, bool is_running);
+CodeAnswer write_code(pid_t process, const std::vector<CodeChange>& changes, bool is_running,
+                      const std::vector<pid_t>& agents = {});
 
 }  // namespace strobe

@@ -26,7 +26,8 @@ using Row = std::tuple<std::uint64_t, py::bytes, py::bytes, std::optional<strobe
 using Provided = std::optional<std::pair<std::uint64_t, std::uint64_t>>;
 
 std::pair<std::int64_t, std::vector<int>> write_rows(pid_t process, const std::vector<Row>& rows, bool is_running,
-                                                     const std::vector<Provided>& provided) {
+                                                     const std::vector<Provided>& provided,
+                                                     const std::vector<pid_t>& agents) {
     std::vector<strobe::CodeChange> changes;
     changes.reserve(rows.size());
     for (const auto& [address, bytes, expected, copies] : rows) changes.push_back({address, bytes, expected, copies});
@@ -34,7 +35,7 @@ std::pair<std::int64_t, std::vector<int>> write_rows(pid_t process, const std::v
         if (provided[i]) changes[i].provided = strobe::Word{provided[i]->first, provided[i]->second};
     }
     const py::gil_scoped_release release;
-    const strobe::CodeAnswer answer = strobe::write_code(process, changes, is_running);
+    const strobe::CodeAnswer answer = strobe::write_code(process, changes, is_running, agents);
     std::vector<int> results;
     results.reserve(answer.results.size());
     for (const strobe::CodeResult result : answer.results) results.push_back(static_cast<int>(result));
@@ -68,7 +69,7 @@ namespace strobe::bindings {
 
 void add_patch(py::module_& module) {
     module.def("write_code", &write_rows, py::arg("pid"), py::arg("changes"), py::arg("is_running"),
-               py::arg("provided") = std::vector<Provided>());
+               py::arg("provided") = std::vector<Provided>(), py::arg("agents") = std::vector<pid_t>());
     module.def("read_apart", &read_apart, py::arg("memory"), py::arg("address"), py::arg("count"), py::arg("step"),
                py::arg("size"));
     module.def("thread_pointer", &strobe::thread_pointer, py::arg("thread"), py::call_guard<py::gil_scoped_release>());
@@ -94,6 +95,8 @@ void add_patch(py::module_& module) {
              }),
              py::arg("threads"), py::arg("limit_ms"))
         .def("release", &strobe::HeldThreads::release, py::call_guard<py::gil_scoped_release>());
+    module.def("blocked_signals", &strobe::blocked_signals, py::arg("process"), py::arg("agents"),
+               py::call_guard<py::gil_scoped_release>());
     module.def("block_signals", &strobe::block_signals, py::arg("process"), py::arg("threads"),
                py::call_guard<py::gil_scoped_release>());
 }

@@ -146,12 +146,27 @@ int strobe_agent_set_trap(uint64_t address, uint64_t leads_to) {
 /* What was written by strobe_agent_write_places is about to be used. Beyond STROBE_PLACES a fault is seen there. */
 void strobe_agent_add_places(uint64_t start, uint64_t bytes) {
     struct strobe_recorder* recorder = &strobe_recorder;
-    uint64_t index = recorder->place_count;
+    uint64_t index = 0;
+    while (index < recorder->place_count && recorder->places[index].end != 0) index++;
     if (index >= STROBE_PLACES) return;
     recorder->places[index].start = start;
+    STROBE_COMPILER_BARRIER();
     recorder->places[index].end = start + bytes;
     STROBE_COMPILER_BARRIER();
-    recorder->place_count = index + 1;
+    if (index == recorder->place_count) recorder->place_count = index + 1;
+}
+
+/* A library was unloaded, or trampolines of its code are about to be: what lies there afterwards is somebody else's. */
+void strobe_agent_forget_code(uint64_t start, uint64_t bytes) {
+    struct strobe_recorder* recorder = &strobe_recorder;
+    uint64_t index;
+    if (recorder->place_count == 0) return;
+    for (index = 0; index < STROBE_TRAPS; index++) {
+        volatile struct strobe_trap* trap = &recorder->traps[index];
+        if (trap->address - start < bytes || trap->leads_to - start < bytes) trap->leads_to = 0;
+    }
+    for (index = 0; index < recorder->place_count; index++)
+        if (recorder->places[index].start - start < bytes) recorder->places[index].end = 0;
 }
 
 /* The instruction whose first probe is `first`, and so far the only one: numbers of a library that has gone are used

@@ -10,7 +10,7 @@
 #define STROBE_PAGE 4096u
 #define STROBE_END_ATTEMPTS 1000
 
-static void* strobe_map(uint64_t bytes) {
+void* strobe_map(uint64_t bytes) {
     int64_t result = strobe_syscall(STROBE_SYS_MMAP, 0, (int64_t)bytes, STROBE_PROT_READ_WRITE,
                                     STROBE_MAP_PRIVATE_ANONYMOUS | STROBE_MAP_NORESERVE, -1, 0);
     return result < 0 && result > -4096 ? NULL : (void*)result;

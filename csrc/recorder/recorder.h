@@ -255,10 +255,11 @@ struct strobe_recorder {
     uint64_t* inside; /* where the recorder goes with the agent: threads that are in it (arch/x86_64/guards.c) */
     struct strobe_jump* jumps; /* that may stand in the program's code, as they were made: STROBE_JUMPS */
     uint64_t jump_count;
-    struct strobe_trap* traps;    /* STROBE_TRAPS, by strobe_trap_index; none is ever taken out */
+    struct strobe_trap*
+        traps; /* STROBE_TRAPS, by strobe_trap_index; of a library that has gone they lead nowhere (0) */
     struct strobe_probe* probes;  /* by function, of those that are probes */
     struct strobe_limit* limits;  /* likewise, of the first place of each probe */
-    struct strobe_places* places; /* STROBE_PLACES; they stay as long as the process */
+    struct strobe_places* places; /* STROBE_PLACES; end 0: of a library that has gone */
     uint64_t place_count;
     uint64_t segment_bytes; /* 0: its memory is somebody else's business */
     uint32_t has_key;
@@ -340,6 +341,8 @@ STROBE_APART uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t fra
    registers being as the program left them. */
 STROBE_APART void strobe_place(struct strobe_recorder* recorder, uint32_t function, const uint64_t* registers);
 /* Where a thread goes on that has run into the breakpoint instruction at `address`; 0: it is none of ours. */
+/* Zeroed memory of the recorder's own; NULL where there is none. A system call. */
+void* strobe_map(uint64_t bytes);
 uint64_t strobe_trap_find(const struct strobe_recorder* recorder, uint64_t address);
 
 /* The innermost open frame of `state` was left by an exception, a jump, or the thread's end. */

@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 import os
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from io import FileIO
 from typing import Protocol
 
@@ -19,7 +19,9 @@ from strobe.dataclass import dataclass
 
 log = logging.getLogger(__name__)
 
-_RESULTS = {0: Refusal.NOTHING, 1: Refusal.OTHER_CODE, 2: Refusal.THREAD_INSIDE}  # of write_code
+_RESULTS = {  # of write_code
+    0: Refusal.NOTHING, 1: Refusal.OTHER_CODE, 2: Refusal.THREAD_INSIDE, 3: Refusal.SIGNAL_BLOCKED,
+}  # fmt: skip
 JUMP = 0xE9  # jmp rel32
 JUMP_BYTES = 5
 # address, what is to stand there, what must stand there; where threads go on that stand 1 to 4 bytes behind it
@@ -164,13 +166,16 @@ class CodePatches:
                 patch.placed = placed
         return refused
 
-    def change(self, changes: list[Change], marks: Sequence[tuple[int, int] | None] = ()) -> list[Refusal]:
+    def change(
+        self, changes: list[Change], marks: Sequence[tuple[int, int] | None] = (), agents: Collection[int] = ()
+    ) -> list[Refusal]:
         """Makes them all while the threads are held; for each why it was not made. `marks`: of each that it is made
-        for only. Raises ProcessLookupError when the process is gone, attach_refused when another debugger holds it."""
+        for only. `agents`: threads that are not the program's, where breakpoint instructions are written. Raises
+        ProcessLookupError when the process is gone, attach_refused when another debugger holds it."""
         if not changes:
             return []
         try:
-            _, results = _core.write_code(self._pid, changes, is_running=self.running, provided=list(marks))
+            _, results = _core.write_code(self._pid, changes, self.running, list(marks), sorted(agents))
         except TimeoutError as error:
             log.warning("code of process %d was not changed: %s", self._pid, error)
             return [Refusal.THREAD_BLOCKED] * len(changes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 
+from strobe import _core
 from strobe.capture.agent.agent_link import AgentLink
 from strobe.capture.code_patches import CodePatches
 from strobe.capture.own_handlers import sets_handlers_itself
@@ -28,16 +29,18 @@ def observe(pid: int, agent: AgentLink, patches: CodePatches) -> None:
     if sets_handlers_itself(pid):  # it would get the faults of the recorder's loads
         log.info("process %d sets signal handlers by system calls of its own: memory is read by the kernel", pid)
     elif _FIRST in placed:  # sigaction
-        agent.begin_observing(len(placed) < len(found) or _has_faults_blocked(pid, agent))
+        agent.begin_observing(len(placed) < len(found) or _has_faults_blocked(pid, agent, patches.running))
     elif found:
         log.warning("process %d: faults are not caught: %s", pid, repr(refused.get(_FIRST, found[0][1])))
 
 
-def _has_faults_blocked(pid: int, agent: AgentLink) -> bool:
-    """A thread of the program that has SIGSEGV or SIGBUS blocked; also where that cannot be known."""
+def _has_faults_blocked(pid: int, agent: AgentLink, is_running: bool) -> bool:
+    """A thread of the program that has SIGSEGV or SIGBUS blocked, or will have; also where that cannot be known."""
     try:
         tasks = task_ids(pid)
-        masks = [blocked_signals(pid, task) for task in agent.program_threads(tasks)]
+        own = agent.program_threads(tasks)
+        if is_running:
+            return bool(_core.blocked_signals(pid, sorted(tasks - own)) & _FAULTS)
+        return any(blocked_signals(pid, task) & _FAULTS for task in own)
     except OSError:
         return True
-    return any(mask & _FAULTS for mask in masks)

@@ -7,10 +7,9 @@ What is probed among these has a breakpoint instruction in its copy, too, so it 
 
 from __future__ import annotations
 
+import contextlib
 import logging
-import signal
 import struct
-import time
 from collections.abc import Callable, Iterable, Sequence
 from io import FileIO
 
@@ -19,7 +18,7 @@ from strobe._abi import Refusal
 from strobe.capture.agent.agent_link import AgentLink, PlaceTrampoline, ProbeChange
 from strobe.capture.code_patches import JUMP, JUMP_BYTES, Change, CodePatch, CodePatches, bytes_at
 from strobe.capture.probes import Plan, Trampoline
-from strobe.capture.task_status import blocked_signals, task_ids
+from strobe.capture.task_status import task_ids
 from strobe.dataclass import dataclass, field
 
 log = logging.getLogger(__name__)
@@ -28,7 +27,6 @@ _BREAKPOINT = b"\xcc"  # int3
 _LOCK = b"\xf0"
 _LONGEST = 16  # more than any instruction has
 _NOTED_BYTES = 8  # of an instruction, as the agent keeps them
-_LOOKS, _LOOK_S = 20, 0.01  # the C library blocks all signals for moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,20 +109,25 @@ class Places:
         self._agent.set_plans(plans)
         refused = self._make([spec for spec in specs if spec.address not in self._places])
         for spec in specs:
-            if refused.get(spec.address):
+            place = self._places.get(spec.address)
+            if place is None:  # refused, or its library has just been unloaded
+                refused.setdefault(spec.address, Refusal.UNLOADED)
+            if place is None or refused.get(spec.address):
                 continue
-            place = self._places[spec.address]
             if place.first != spec.function_id:
                 self._agent.add_probes([(place.first, spec.function_id)])
             self._of_probe[spec.function_id] = place
             if spec.plan.is_enabled:
                 place.recorded.add(spec.function_id)
-        chosen = {spec.address for spec in specs if not refused.get(spec.address)}
-        refused |= self._write([self._places[address] for address in chosen])
+        chosen = {spec.address: self._of_probe.get(spec.function_id) for spec in specs}
+        refused |= self._write(
+            [place for address, place in chosen.items() if place is not None and not refused.get(address)]
+        )
         off = {}
         for spec in specs:
-            if refused.get(spec.address) and spec.address in self._places:
-                self._places[spec.address].recorded.discard(spec.function_id)
+            place = self._places.get(spec.address)
+            if refused.get(spec.address) and place is not None:
+                place.recorded.discard(spec.function_id)
                 off[spec.function_id] = spec.plan.disabled()
         if off:  # the instruction may be placed later, for another probe
             self._agent.set_flags(off)
@@ -179,7 +182,8 @@ class Places:
         for place in self._all():
             if start <= place.address < start + size:
                 self._places.pop(place.address, None)
-                self._of_probe = {probe: one for probe, one in self._of_probe.items() if one is not place}
+                for probe in [probe for probe, one in list(self._of_probe.items()) if one is place]:
+                    self._of_probe.pop(probe, None)
 
     def without(self, address: int, code: bytes) -> bytes:
         """`code`, which stands at `address`, with the probed instructions as they are without probes."""
@@ -202,25 +206,29 @@ class Places:
 
     def _cover_one(self, patch: CodePatch, near: Sequence[Place]) -> Refusal:
         under = [place for place in near if patch.covers(place.address)]
-        jumps = [place for place in under if place.is_jump]
-        if any(not self._may_trap(place) for place in under):
-            return Refusal.SIGNAL_BLOCKED
+        if any(place.in_c_library for place in under):
+            return Refusal.LIBRARY_BLOCKS
         made = self._make_copies({patch.copy_of(place.address): place for place in under})
         if made is not Refusal.NOTHING:
             return made
-        changes: list[Change] = []
+        jumps = [place for place in under if place.is_jump]
+        placed = [place for place in jumps if place.is_placed]
+        changes: list[Change] = [
+            (place.address, _BREAKPOINT + place.original[1:JUMP_BYTES], place.changed, None) for place in placed
+        ]
         for place in jumps:
-            present = place.changed
             place.is_jump = False
-            if place.is_placed:
-                changes.append((place.address, _BREAKPOINT + place.original[1:JUMP_BYTES], present, None))
         if any(place.is_placed for place in under) and not self._note(under):
             for place in jumps:
                 place.is_jump = True
             return Refusal.SIGNAL_BLOCKED
-        changes += self._copy_changes(under)
-        changes += self._tails(patch, near)
-        return self._made(changes, under)
+        refused = self._change(changes)
+        for place, why in zip(placed, refused, strict=True):
+            if why:  # a jump stands there as before
+                place.is_jump = True
+        if any(refused):
+            return max(refused)
+        return self._write_copies(under) or self._write_tails(self._tails(patch, near))
 
     def _make(self, specs: Sequence[PlaceSpec]) -> dict[int, Refusal]:
         """New ones, which are not placed yet; by address why there is none."""
@@ -257,13 +265,11 @@ class Places:
         )  # fmt: skip
         if not is_jump and spec.in_c_library:
             return Refusal.LIBRARY_BLOCKS
-        if not is_jump and not self._may_trap(place):
-            return Refusal.SIGNAL_BLOCKED
         for patch in under:
             if why := self._make_copies({patch.copy_of(place.address): place}):
                 return why
         changes = [change for _, patch in hooks for change in self._tails(patch, [place])]
-        return self._made(changes, []) or place
+        return self._write_tails(changes) or place
 
     def _make_copies(self, owners: dict[int, Place]) -> Refusal:
         """`owners`: by the addresses of the copies. What is probed there leads back into its own trampoline."""
@@ -282,7 +288,7 @@ class Places:
         traps = [place for place in coming if not place.is_jump or place.copies]
         refused: dict[int, Refusal] = {}
         self._note([place for place in coming if place not in traps])
-        if traps and not (self._note(traps) and not self._has_signal_blocked()):
+        if not self._note(traps):
             refused = {place.address: Refusal.SIGNAL_BLOCKED for place in traps}
         chosen = [place for place in changed if place.address not in refused]
         bases = [place for place in chosen if not self._patches.covering(place.address)]
@@ -293,24 +299,41 @@ class Places:
             own, other = place.original, place.changed
             wanted, present = (other, own) if place.is_placed else (own[: len(other)], other)
             changes.append((place.address, wanted, present, None))
-        results = self._patches.change(changes, [place.mark if place.is_placed else None for place in bases])
+        results = self._change(changes, [place.mark if place.is_placed else None for place in bases])
         for place, why in zip(bases, results, strict=True):
             if why:
                 refused[place.address] = why
                 place.is_placed = not place.is_placed
-        self._made(self._copy_changes([place for place in chosen if place.address not in refused]), chosen)
+        for place in chosen:
+            if place.address not in refused and (why := self._write_copies([place])) and place.is_placed:
+                refused[place.address] = why
+                self._withdraw(place, is_base_written=place in bases)
         return refused
 
-    def _copy_changes(self, places: Iterable[Place]) -> list[Change]:
+    def _withdraw(self, place: Place, is_base_written: bool) -> None:
+        """Of a place that could not be written everywhere."""
+        place.is_placed = False
+        if is_base_written:
+            present = place.changed
+            self._change([(place.address, place.original[: len(present)], present, None)])
+        self._write_copies([place])
+
+    def _write_copies(self, places: Iterable[Place]) -> Refusal:
+        """Brings the copies of instructions in line with these; why one could not be."""
+        chosen = [
+            (place, copy) for place in places for copy in place.copies.values() if copy.is_placed != place.is_placed
+        ]
         changes: list[Change] = []
-        for place in places:
-            for copy in place.copies.values():
-                if copy.is_placed == place.is_placed:
-                    continue
-                own = copy.original[:1]
-                wanted, present = (_BREAKPOINT, own) if place.is_placed else (own, _BREAKPOINT)
-                changes.append((copy.address, wanted, present, None))
-        return changes
+        for place, copy in chosen:
+            own = copy.original[:1]
+            wanted, present = (_BREAKPOINT, own) if place.is_placed else (own, _BREAKPOINT)
+            changes.append((copy.address, wanted, present, None))
+        failed = Refusal.NOTHING
+        for (place, copy), why in zip(chosen, self._change(changes), strict=True):
+            failed = failed or why
+            if not why:
+                copy.is_placed = place.is_placed
+        return failed
 
     def _tails(self, patch: CodePatch, places: Iterable[Place]) -> list[Change]:
         """Trampolines that lead into the middle of a function's jump lead into its copies instead."""
@@ -323,17 +346,18 @@ class Places:
                     changes.append((place.back, wanted, present, None))
         return changes
 
-    def _made(self, changes: list[Change], places: Iterable[Place]) -> Refusal:
-        """Makes changes of trampolines; of `places` the copies are as they say then."""
-        if not changes:
-            return Refusal.NOTHING
-        failed = [why for why in self._patches.change(changes, []) if why]
-        if failed:
-            return failed[0]
-        for place in places:
-            for copy in place.copies.values():
-                copy.is_placed = place.is_placed
-        return Refusal.NOTHING
+    def _write_tails(self, changes: list[Change]) -> Refusal:
+        """Why one of them was not made; those that were lead to the same instructions as before."""
+        return next((why for why in self._change(changes) if why), Refusal.NOTHING)
+
+    def _change(self, changes: list[Change], marks: Sequence[tuple[int, int] | None] = ()) -> list[Refusal]:
+        """As CodePatches.change; breakpoint instructions where SIGTRAP is not blocked."""
+        agents: set[int] = set()
+        if self._patches.running and any(wanted[:1] == _BREAKPOINT for _, wanted, _, _ in changes):
+            with contextlib.suppress(OSError):  # the process is gone
+                tasks = task_ids(self._pid)
+                agents = tasks - self._agent.program_threads(tasks)
+        return self._patches.change(changes, marks, agents)
 
     def _note(self, places: Iterable[Place]) -> bool:
         """False where breakpoint instructions may not be written."""
@@ -343,24 +367,6 @@ class Places:
             changes.append(ProbeChange(place.address, place.trampoline, original, not place.is_jump))
             changes += [ProbeChange(one.address, one.trampoline, one.original, True) for one in place.copies.values()]
         return not changes or self._agent.note_probes(changes)
-
-    def _may_trap(self, place: Place) -> bool:
-        return not place.in_c_library and not self._has_signal_blocked()
-
-    def _has_signal_blocked(self) -> bool:
-        """A thread of the program that has SIGTRAP blocked for more than a moment."""
-        if not self._patches.running:
-            return False
-        for _ in range(_LOOKS):
-            try:
-                tasks = self._agent.program_threads(task_ids(self._pid))
-                masks = [blocked_signals(self._pid, task) for task in tasks]
-            except OSError:
-                continue
-            if not any(mask & 1 << signal.SIGTRAP - 1 for mask in masks):
-                return False
-            time.sleep(_LOOK_S)
-        return True
 
     def _all(self) -> list[Place]:
         """`forget` may come at any moment, on the thread to which libraries are reported."""

@@ -13,12 +13,14 @@ LAST = _abi.FUNCTION_CAPACITY - 1
 
 
 class _Place(NamedTuple):
-    """One function of one file, wherever that is loaded, or one place of a probe."""
+    """One function of one file, wherever that is loaded, or one place of a probe. `generation`: of several probes that
+    have had the same label, one after the other."""
 
     path: str
     state: FileState
     address: int
     probe: str
+    generation: int
 
 
 class FunctionIds:
@@ -30,12 +32,14 @@ class FunctionIds:
         self._free: dict[_Place, list[int]] = {}
         self._taken: dict[int, list[tuple[_Place, int]]] = {}  # by base of the module
 
-    def take(self, module: TracedModule, functions: Sequence[FunctionSymbol]) -> dict[int, FunctionSymbol]:
-        """The functions by id, in their order, without those that there are no ids for."""
+    def take(
+        self, module: TracedModule, functions: Sequence[FunctionSymbol], generation: int = 0
+    ) -> dict[int, FunctionSymbol]:
+        """The functions by id, in their order, without those that there are no ids for. `generation`: as _Place."""
         found = {}
         for function in functions:
             probe = function.name if function.is_probe else ""
-            place = _Place(module.symbols.path, module.state, function.address, probe)
+            place = _Place(module.symbols.path, module.state, function.address, probe, generation)
             free = self._free.get(place)
             if not free and self._next > LAST:
                 continue

@@ -209,8 +209,8 @@ class LiveSession(Session):
                 self._store, self.id, self._target, self.hooks, self._resolver, self._now_ticks
             )
         probes = self.hooks.probes
-        said = [f"Probe '{label}' was not active." for label in unprobe if not probes.remove(label)]
         try:
+            said = [f"Probe '{label}' was not active." for label in unprobe if not probes.remove(label)]
             modules = self._libraries.all()
             for one in probe:
                 said += probes.add(one, modules, self._scope, self.record().project_root, anyway=anyway)

@@ -100,7 +100,8 @@ class SessionReader:
     def functions(self) -> dict[int, FunctionSymbol]:
         """Functions by id; read again only when some were added, or got the details of their parameters."""
         statement = (
-            "select count(*), total(length(parameters)), total(length(returns)) from functions where session = ?"
+            "select count(*), total(length(parameters)), total(length(returns)), total(length(name))"
+            " from functions where session = ?"
         )
         with self.lock:
             state = self.rows(statement, (self.key,))[0]

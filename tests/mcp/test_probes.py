@@ -66,7 +66,7 @@ def test_staged_probes_hold_from_main_on(wire: Wire, build_program: Build) -> No
 
 def test_on_a_program_that_runs(wire: Wire, build_program: Build) -> None:
     program = str(build_program("waits_blocked", "-O0"))
-    session = wire.good("debug_launch", command=program, args=["free"], projectRoot=ROOT)
+    session = wire.good("debug_launch", command=program, args=["unblocked"], projectRoot=ROOT)
     line = f"waits_blocked.c:{line_of('waits_blocked.c', 'sum += step(i)')}"
     answer = wire.good(
         "debug_trace",

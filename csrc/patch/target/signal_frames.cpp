@@ -16,8 +16,9 @@ namespace {
 
 // struct rt_sigframe of x86-64 (arch/x86/include/asm/sigframe.h), in words from where the handler's return address
 // lies: ucontext begins right behind it, and sigcontext in that.
-constexpr std::size_t kFlags = 1, kLink = 2, kStackPointer = 21, kPc = 22, kSegments = 24, kFloats = 29;
-// behind ucontext, of a handler with SA_SIGINFO: si_signo, and in the next word si_code
+constexpr std::size_t kFlags = 1, kLink = 2, kStackPointer = 21, kPc = 22, kSegments = 24, kFloats = 29, kMask = 38;
+// behind ucontext, of a handler with SA_SIGINFO: si_signo, and in the next word si_code. Of another handler that is
+// what was there before: therefore the recorder's handler leaves no signal number behind (native/faults.c)
 constexpr std::size_t kSignal = 39;
 constexpr std::size_t kFrameWords = 41;
 constexpr std::uint32_t kBreakpointCode = 0x80;  // SI_KERNEL
@@ -90,7 +91,7 @@ void SignalFrames::scan(const std::vector<std::uint64_t>& words, std::uint64_t a
         if (!is_restorer(frame[0]) && !has_floats(frame[kFloats])) continue;
         const bool is_breakpoint = static_cast<std::uint32_t>(frame[kSignal]) == SIGTRAP &&
                                    static_cast<std::uint32_t>(frame[kSignal + 1]) == kBreakpointCode;
-        found.push_back({start + 8 * kPc, frame[kPc], is_breakpoint});
+        found.push_back({start + 8 * kPc, frame[kPc], frame[kMask], is_breakpoint});
         stacks.push_back(frame[kStackPointer]);
     }
 }

@@ -11,11 +11,12 @@
 
 namespace strobe {
 
-// `place`: where `pc` is saved. `is_breakpoint`: it may be of a handler that a breakpoint instruction has called, and
-// which will have the thread go on elsewhere; or what such a one has left on the stack says so.
+// `place`: where `pc` is saved. `mask`: what the thread will have blocked then, signal n as bit n - 1. `is_breakpoint`:
+// it is of a handler that a breakpoint instruction has called, and which will have the thread go on elsewhere.
 struct SavedContext {
     std::uint64_t place;
     std::uint64_t pc;
+    std::uint64_t mask;
     bool is_breakpoint;
 };
 

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -12,13 +13,17 @@
 #include <system_error>
 #include <thread>
 
+#include "patch/target/process_memory.h"
+#include "patch/target/signal_frames.h"
 #include "patch/target/tracer.h"
+#include "patch/threads/thread_stop.h"
 
 namespace strobe {
 
 namespace {
 
 constexpr auto kStopTimeout = std::chrono::seconds(10);
+constexpr auto kHold = std::chrono::milliseconds(500);
 
 // All signals but those that a thread's own faults raise, as the kernel has it: signal n is bit n - 1.
 // The C library's own, which it sends to every thread and waits for, for pthread_cancel and setuid.
@@ -77,6 +82,21 @@ void block_signals(pid_t process, const std::vector<pid_t>& threads) {
             block(process, thread, mask_without_faults());
         }
     });
+}
+
+std::uint64_t blocked_signals(pid_t process, const std::vector<pid_t>& agents) {
+    std::uint64_t found = 0;
+    as_tracer([process, &agents, &found] {
+        const ProcessMemory memory(process);
+        const ThreadStop held(process, kHold);
+        SignalFrames frames(process, memory);
+        for (const ThreadPlace& thread : held.places()) {
+            if (std::ranges::find(agents, thread.thread) != agents.end()) continue;
+            found |= ThreadStop::signal_mask(thread.thread);
+            for (const SavedContext& saved : frames.above(thread.stack_pointer)) found |= saved.mask;
+        }
+    });
+    return found;
 }
 
 }  // namespace strobe

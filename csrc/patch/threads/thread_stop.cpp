@@ -170,6 +170,19 @@ std::vector<ThreadPlace> ThreadStop::places() const {
     return found;
 }
 
+std::uint64_t ThreadStop::signal_mask(pid_t thread) {
+    std::uint64_t mask = 0;
+    return ptrace(PTRACE_GETSIGMASK, thread, sizeof mask, &mask) == 0 ? mask : 0;
+}
+
+bool ThreadStop::unblock(pid_t thread, int signal) {
+    const std::uint64_t bit = std::uint64_t{1} << (signal - 1);
+    const TaskStatus status(thread);
+    if (((status.number("SigPnd:", 16) | status.number("ShdPnd:", 16)) & bit) != 0) return false;
+    const std::uint64_t mask = signal_mask(thread) & ~bit;
+    return ptrace(PTRACE_SETSIGMASK, thread, sizeof mask, &mask) == 0;
+}
+
 void ThreadStop::set_pc(pid_t thread, std::uint64_t pc) {
     user_regs_struct registers{};
     if (!get_registers(thread, registers)) return;  // it was killed

@@ -36,6 +36,11 @@ class ThreadStop {
     std::vector<ThreadPlace> places() const;
     // Lets the thread go on there; one that was killed does not. Throws std::system_error.
     static void set_pc(pid_t thread, std::uint64_t pc);
+    // Signals that the thread has blocked, n as bit n - 1; where a system call has set others while it waits
+    // (sigsuspend, ppoll), those that it comes back to. 0 where it was killed.
+    static std::uint64_t signal_mask(pid_t thread);
+    // False where it was killed, or `signal` waits for the thread to unblock it.
+    static bool unblock(pid_t thread, int signal);
 
   private:
     bool seize_new();

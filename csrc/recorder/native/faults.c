@@ -144,12 +144,14 @@ static int strobe_fix(uint64_t* context) {
 }
 
 /* A breakpoint instruction of a probe: the thread goes on in its trampoline. It may have been taken out meanwhile. */
-static int strobe_leave_trap(const int32_t* information, uint64_t* context) {
+static int strobe_leave_trap(int32_t* information, uint64_t* context) {
     uint64_t leads_to;
     if (information[2] != STROBE_SI_KERNEL) return 0;
     leads_to = strobe_trap_find(&strobe_recorder, context[STROBE_REGISTER_RIP] - 1);
     if (leads_to == 0) return 0;
     context[STROBE_REGISTER_RIP] = leads_to;
+    STROBE_COMPILER_BARRIER();
+    information[0] = 0; /* so that it is not taken for the signal of a later frame (patch/target/signal_frames.cpp) */
     return 1;
 }
 
@@ -164,10 +166,11 @@ static void strobe_leave_place(uint64_t* context) {
         uint64_t offset = at % STROBE_TRAMPOLINE_BYTES;
         uint32_t number = 0;
         if (pc < places->start + STROBE_TRAMPOLINES_HEADER || pc >= places->end) continue;
-        if (offset != STROBE_PLACE_CALL && offset != STROBE_PLACE_INSTRUCTION) return;
+        if (offset != STROBE_PLACE_CALL && offset != STROBE_PLACE_INSTRUCTION && offset != STROBE_PLACE_CALLED) return;
         if (strobe_load_bytes(pc - offset, (uint8_t*)&number, sizeof number) != sizeof number) return;
         if (number >= STROBE_FUNCTION_CAPACITY || recorder->probes[number].address == 0) return;
         if (offset == STROBE_PLACE_CALL) context[STROBE_REGISTER_RSP] += STROBE_PLACE_STACK;
+        if (offset == STROBE_PLACE_CALLED) context[STROBE_REGISTER_RSP] += 8; /* the return address is there already */
         context[STROBE_REGISTER_RIP] = recorder->probes[number].address;
         return;
     }
@@ -198,7 +201,7 @@ static void strobe_end_by(uint64_t signal, const int32_t* information, uint64_t*
 }
 
 /* Called by strobe_fault_entry. Gives the program's handler, which is then jumped to; 0: go on. */
-uint64_t strobe_fault_route(uint64_t signal, const int32_t* information, uint64_t* context) {
+uint64_t strobe_fault_route(uint64_t signal, int32_t* information, uint64_t* context) {
     struct strobe_action* action = strobe_action_of(signal);
     uint64_t handler = action->handler;
     if (signal == STROBE_SIGTRAP) {
@@ -372,37 +375,76 @@ void strobe_observe_kernel_action(uint64_t signal, uint64_t* wanted) {
 
 #define STROBE_SIGEV_THREAD 2u
 #define STROBE_SIGEVENT_WORDS 8u
-#define STROBE_NOTIFICATIONS 256u
+#define STROBE_NOTIFICATIONS 256u /* a page of them */
+#define STROBE_NOTIFICATION_PAGES 4096u
+#define STROBE_HANDED_EVENTS 64u
 
 struct strobe_notification {
-    void (*function)(uint64_t);
+    uint64_t function;
     uint64_t value;
 };
 
+static struct strobe_notification* volatile strobe_notifications[STROBE_NOTIFICATION_PAGES];
+static uint32_t strobe_notifications_used;
+
 /* In a thread of the C library's own, in which it has all signals blocked. */
-static void strobe_notified(struct strobe_notification* notification) {
+static void strobe_notified(const struct strobe_notification* notification) {
     uint64_t trap = STROBE_SIGNAL_BIT(STROBE_SIGTRAP);
     strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_UNBLOCK, (int64_t)&trap, 0, 8, 0, 0);
-    notification->function(notification->value);
+    ((void (*)(uint64_t))notification->function)(notification->value);
+}
+
+/* NULL where no memory can be had. It stays, as nobody knows when the last callback has come. */
+static struct strobe_notification* strobe_notification_page(uint32_t page) {
+    static struct strobe_notification first[STROBE_NOTIFICATIONS]; /* also where no memory may be asked for */
+    struct strobe_notification* made = first;
+    if (page >= STROBE_NOTIFICATION_PAGES) return NULL;
+    if (strobe_notifications[page] != NULL) return strobe_notifications[page];
+    if (page > 0 && !strobe_recorder.may_call_kernel) return NULL;
+    if (page > 0) made = (struct strobe_notification*)strobe_map(sizeof first);
+    if (made == NULL) return NULL;
+    if (!strobe_compare_exchange64((uint64_t*)&strobe_notifications[page], 0, (uint64_t)made) && page > 0)
+        strobe_syscall(STROBE_SYS_MUNMAP, (int64_t)made, sizeof first, 0, 0, 0, 0);
+    return strobe_notifications[page];
+}
+
+/* One that is the same among the newest, as who asks again each time (mq_notify) has it; else a new one. */
+static struct strobe_notification* strobe_notification_for(uint64_t function, uint64_t value) {
+    struct strobe_notification* made;
+    uint32_t index, looked;
+    for (looked = 0, index = strobe_notifications_used; index-- > 0 && looked < STROBE_NOTIFICATIONS; looked++) {
+        struct strobe_notification* page = strobe_notifications[index / STROBE_NOTIFICATIONS];
+        if (page == NULL) continue;
+        page += index % STROBE_NOTIFICATIONS;
+        if (page->function == function && page->value == value) return page;
+    }
+    index = strobe_fetch_add32(&strobe_notifications_used, 1);
+    made = strobe_notification_page(index / STROBE_NOTIFICATIONS);
+    if (made == NULL) return NULL;
+    made += index % STROBE_NOTIFICATIONS;
+    made->value = value;
+    STROBE_COMPILER_BARRIER(); /* a thread that finds the function finds its value */
+    made->function = function;
+    return made;
 }
 
 void strobe_observe_event(uint64_t* place) {
-    static struct strobe_notification notifications[STROBE_NOTIFICATIONS];
-    static uint64_t events[STROBE_NOTIFICATIONS][STROBE_SIGEVENT_WORDS];
-    static uint32_t used;
+    static uint64_t events[STROBE_HANDED_EVENTS][STROBE_SIGEVENT_WORDS];
+    static uint32_t next;
+    const struct strobe_notification* notification;
     uint64_t event[STROBE_SIGEVENT_WORDS];
-    uint32_t index, number;
+    uint64_t* handed_over;
+    uint32_t index;
     if (*place == 0 || !strobe_faults.catches_traps) return;
     if (strobe_load_bytes(*place, (uint8_t*)event, sizeof event) != sizeof event) return;
-    if (event[1] >> 32 != STROBE_SIGEV_THREAD || used >= STROBE_NOTIFICATIONS) return;
-    number = strobe_fetch_add32(&used, 1);
-    if (number >= STROBE_NOTIFICATIONS) return;
-    notifications[number].value = event[0];
-    notifications[number].function = (void (*)(uint64_t))event[2];
-    event[0] = (uint64_t)&notifications[number];
+    if (event[1] >> 32 != STROBE_SIGEV_THREAD || event[2] == 0) return;
+    notification = strobe_notification_for(event[2], event[0]);
+    if (notification == NULL) return;
+    event[0] = (uint64_t)notification;
     event[2] = (uint64_t)strobe_notified;
-    for (index = 0; index < STROBE_SIGEVENT_WORDS; index++) events[number][index] = event[index];
-    *place = (uint64_t)events[number];
+    handed_over = events[strobe_fetch_add32(&next, 1) % STROBE_HANDED_EVENTS];
+    for (index = 0; index < STROBE_SIGEVENT_WORDS; index++) handed_over[index] = event[index];
+    *place = (uint64_t)handed_over;
 }
 
 void strobe_observe_mask(uint64_t* place) {
@@ -525,6 +567,7 @@ static int strobe_has_traps(void) {
     for (index = 0; index < STROBE_TRAPS; index++) {
         uint64_t address = strobe_recorder.traps[index].address;
         uint8_t code = 0;
+        if (strobe_recorder.traps[index].leads_to == 0) continue;
         if (address != 0 && strobe_load_bytes(address, &code, 1) == 1 && code == STROBE_BREAKPOINT) return 1;
     }
     return 0;

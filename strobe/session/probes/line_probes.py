@@ -58,11 +58,13 @@ class _Installed:
 
 @dataclass(slots=True)
 class _Active:
-    """`bases`: of modules that have been looked through. `missing`: why no module has had a place of it so far.
+    """`generation`: how many probes have had its label before it, in this session.
+    `bases`: of modules that have been looked through. `missing`: why no module has had a place of it so far.
     `is_exact`: each execution of its lines is one event, as far as debug information tells. `limited`: the number of
     the place that counts for all, where there is a limit."""
 
     probe: Probe
+    generation: int = 0
     bases: set[int] = field(default_factory=set)
     places: list[_Installed] = field(default_factory=list)
     missing: StrobeError | None = None
@@ -89,6 +91,7 @@ class LineProbes:
         self._resolver = resolver
         self._now_ticks = now_ticks
         self._active: dict[str, _Active] = {}
+        self._generations: dict[str, int] = {}  # by label: how many have had it
 
     @property
     def answers(self) -> list[ProbeAnswer]:
@@ -121,7 +124,7 @@ class LineProbes:
         if _AT_RETURN.search(probe.at):
             hint = "Trace the function with watches of $return and $entry, or where: what it returned is there."
             raise failure("probe_failed", what=probe.name, reason="a return is no place of a probe", hint=hint)
-        one = _Active(probe)
+        one = _Active(probe, self._generations.get(probe.name, 0))
         try:
             self._find(one, modules, scope, project_root)
         except BaseException:
@@ -133,7 +136,9 @@ class LineProbes:
         if one.places and not placed:
             raise failure("probe_failed", what=probe.name, reason=one.places[0].place.problem, hint="")
         self.remove(probe.name)
+        self._rename_earlier(probe.name, {item.function_id for item in one.places})
         self._active[probe.name] = one
+        self._generations[probe.name] = one.generation + 1
         if not one.places:
             return [f"Probe '{probe.name}' has no place so far: {_said(one.missing)}"]
         return [] if one.is_exact else [f"Probe '{probe.name}': {_NOT_EXACT}"]
@@ -145,6 +150,18 @@ class LineProbes:
             return False
         self._take_out(one)
         return True
+
+    def _rename_earlier(self, label: str, own: set[int]) -> None:
+        """What a probe has counted and recorded that had this label before is not this one's: `label #1`."""
+        number = self._generations.get(label, 0)
+        if number:
+            known = self._store.functions(self._session_id)
+            earlier = {
+                function_id: replace(symbol, name=f"{label} #{number}")
+                for function_id, symbol in known.items()
+                if symbol.is_probe and symbol.name == label and function_id not in own
+            }
+            self._store.add_functions(self._session_id, earlier)
 
     def _take_out(self, one: _Active) -> None:
         plans = {item.function_id: item.plan.disabled() for item in one.places if item.plan is not None}
@@ -279,7 +296,7 @@ class LineProbes:
         own = next((one for one in scope.modules() if one.base == module.module.base), None)
         made = [(place, self._compiled(active.probe, place, own, scope)) for place in found]
         good = [place for place, what in made if isinstance(what, Compiled)]
-        numbers = iter(self._numbered(active.probe, module, good))
+        numbers = iter(self._numbered(active, module, good))
         codes = iter(self._codes(module, good))
         installed, specs = [], []
         for place, what in made:
@@ -322,11 +339,11 @@ class LineProbes:
         number = self._hooks.extras.set_of_probe(what.values, what.condition)
         return Plan(_ENABLED | (_abi.PLAN_EXTRAS if number else 0), _NO_LAYOUT, number)
 
-    def _numbered(self, probe: Probe, module: TracedModule, places: Sequence[LinePlace]) -> list[int]:
+    def _numbered(self, active: _Active, module: TracedModule, places: Sequence[LinePlace]) -> list[int]:
         """Their numbers, and the store knows what these are; fewer where there are no more."""
         symbols = [
             FunctionSymbol(
-                name=probe.name,
+                name=active.probe.name,
                 raw_name=place.function.name,
                 module=module.symbols.path,
                 address=place.address,
@@ -337,7 +354,7 @@ class LineProbes:
             )
             for place in places
         ]
-        numbers: Mapping[int, FunctionSymbol] = self._hooks.ids.take(module, symbols)
+        numbers: Mapping[int, FunctionSymbol] = self._hooks.ids.take(module, symbols, active.generation)
         self._store.add_functions(self._session_id, numbers)
         return list(numbers)
 

@@ -27,8 +27,8 @@ def test_five_thousand_hooks_while_it_runs(
     held: list[int] = []
     write_code = _core.write_code
 
-    def noted(pid: int, changes: list[Any], is_running: bool, provided: list[Any]) -> tuple[int, list[int]]:
-        worked_ns, results = write_code(pid, changes, is_running, provided)
+    def noted(pid: int, changes: list[Any], *rest: Any) -> tuple[int, list[int]]:
+        worked_ns, results = write_code(pid, changes, *rest)
         held.append(worked_ns)
         return worked_ns, results
 

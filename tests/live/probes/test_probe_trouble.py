@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 
 import pytest
 from support.programs import line_of
-from support.sessions import Build, Launch, outcome, untraced
+from support.sessions import Build, Launch, outcome, text, untraced
+from support.wait import wait_until
 
 from strobe.model import Probe
 
 SHORT = f"oddities.c:{line_of('oddities.c', '// short')}"
+CALLS = f"faults_in_lines.cpp:{line_of('faults_in_lines.cpp', '// calls')}"
 READS = f"faults_in_lines.cpp:{line_of('faults_in_lines.cpp', '// reads')}"
 
 
-@pytest.mark.parametrize(("oddity", "hits"), [("notifies", 1), ("resets", 3), ("calls", 2), ("schedules", 5)])
+@pytest.mark.parametrize(
+    ("oddity", "hits"), [("notifies", 1), ("notifiesOften", 600), ("resets", 3), ("calls", 2), ("schedules", 5)]
+)
 def test_signals_and_contexts(launch: Launch, build_program: Build, oddity: str, hits: int) -> None:
     program = build_program("oddities", "-O0")
     session = launch(program, oddity, probe=[f"{SHORT} : n"])
@@ -29,6 +35,15 @@ def test_faults_in_a_probed_line(launch: Launch, build_program: Build, way: str,
     program = build_program("faults_in_lines", level, "-fnon-call-exceptions")
     session = launch(program, way, probe=[f"{READS} : place"])
     assert outcome(session) == untraced(program, way)
+    assert [one.hits for one in session.probe_totals()] == [2]
+
+
+@pytest.mark.parametrize("way", ["throws", "looks", "dies"])
+def test_faults_of_a_probed_call(launch: Launch, build_program: Build, way: str) -> None:
+    """What was pushed for it is taken back."""
+    program = build_program("faults_in_lines", "-O2", "-fnon-call-exceptions")
+    session = launch(program, way, "calls", probe=[f"{CALLS} : $rdi"])
+    assert outcome(session) == untraced(program, way, "calls")
     assert [one.hits for one in session.probe_totals()] == [2]
 
 
@@ -47,3 +62,17 @@ def test_changes_beside_a_breakpoint_that_is_always_hit(launch: Launch, build_pr
     assert outcome(session) == untraced(program, "busy")
     assert changes > 1, changes
     assert slowest < 15.0, f"a change took {slowest:.1f} s"
+
+
+def test_other_code_where_a_library_was(launch: Launch, build_program: Build) -> None:
+    """Breakpoint instructions of the program's own, where probes had theirs."""
+    library = build_program("unloaded_library", "-shared", "-fPIC", "-O0")
+    program = build_program("replaced_code", "-O0")
+    first = line_of("unloaded_library.c", "plugin_level = value")
+    probes = [Probe(f"unloaded_library.c:{number}") for number in range(first, first + 4)]
+    session = launch(program, str(library))
+    wait_until(lambda: "ready" in text(session, "stdout"), "the library")
+    session.trace(probe=probes, anyway=True)
+    wait_until(lambda: sum(one.hits for one in session.probe_totals()) > 3, "hits in the library")
+    os.kill(session.pid, signal.SIGUSR1)
+    assert outcome(session).stdout.splitlines() == ["ready", "each"]

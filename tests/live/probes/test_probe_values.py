@@ -7,6 +7,7 @@ import re
 import pytest
 from support.programs import line_of
 from support.sessions import Build, Launch, all_events, outcome, untraced
+from support.wait import wait_until
 
 from strobe.errors import Code, StrobeError
 from strobe.model import Event, EventFilter, Probe, TextMatch
@@ -119,6 +120,22 @@ def test_replaced_and_removed(launch: Launch, build_program: Build) -> None:
     assert outcome(session).status == 0
     assert [one.watch_values for one in events(session)][:3] == [{"freed": 0}, {"freed": 1}, {"freed": 2}]
     assert {one.label for one in events(session)} == {"taken"}
+
+
+def test_a_label_that_another_probe_had_before(launch: Launch, build_program: Build) -> None:
+    """What was counted and recorded before is not taken for the new one's."""
+    program = build_program("waits_blocked", "-O0")
+    session = launch(program, "unblocked")
+    short = f"waits_blocked.c:{line_of('waits_blocked.c', '// short')}"
+    for number in (1, 2, 3):
+        session.trace(probe=[Probe(short, where="n < 0" if number == 3 else None)])
+        if number < 3:
+            wait_until(lambda: session.probe_totals()[-1].hits > 2, "hits of this one")
+    assert outcome(session) == untraced(program, "unblocked")
+    counts = {one.label: one.held for one in session.probe_totals()}
+    assert set(counts) == {short, f"{short} #1", f"{short} #2"}
+    assert (counts[short], counts[f"{short} #1"] > 2, counts[f"{short} #2"] > 2) == (0, True, True)
+    assert sum(counts.values()) == len(events(session))
 
 
 @pytest.mark.parametrize(("after", "limit"), [(0, 2), (3, 2), (12, None), (0, 0)])

@@ -11,6 +11,15 @@ __attribute__((noinline)) static long get(const long* place) {
     return value + 1;
 }
 
+// An indirect call of which not even the target can be read.
+__attribute__((noinline)) static long call(long (*const* table)(long)) {
+    long result = 0;
+    asm volatile("call *(%1)" : "=a"(result) : "r"(table), "D"(41L) : "memory", "cc", "rcx", "rdx", "r8");  // calls
+    return result;
+}
+
+static long (*const gTable[])(long) = {[](long n) { return n + 1; }};
+
 static void throws(int) {
     sigset_t own;
     sigemptyset(&own);
@@ -21,8 +30,16 @@ static void throws(int) {
 
 static void looks(int, siginfo_t* information, void* context) {
     const greg_t pc = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-    const greg_t start = reinterpret_cast<greg_t>(&get);
-    std::printf("at %p, %s\n", information->si_addr, pc >= start && pc < start + 64 ? "in get" : "elsewhere");
+    const greg_t sp = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP];
+    const auto within = [pc](auto* function) {
+        const greg_t start = reinterpret_cast<greg_t>(function);
+        return pc >= start && pc < start + 64;
+    };
+    std::printf("at %p, %s, %lld\n", information->si_addr,
+                within(&get)    ? "in get"
+                : within(&call) ? "in call"
+                                : "elsewhere",
+                sp & 15);
     std::exit(3);
 }
 
@@ -34,10 +51,12 @@ int main(int argc, char** argv) {
     if (how == 't') std::signal(SIGSEGV, throws);
     if (how == 'l') sigaction(SIGSEGV, &action, nullptr);
     const long five = 5;
-    std::printf("%ld\n", get(&five));
+    const bool calls = argc > 2;
+    std::printf("%ld\n", calls ? call(gTable) : get(&five));
     std::fflush(stdout);
     try {
-        std::printf("%ld\n", get(reinterpret_cast<const long*>(16)));
+        std::printf("%ld\n",
+                    calls ? call(reinterpret_cast<long (*const*)(long)>(16)) : get(reinterpret_cast<const long*>(16)));
     } catch (const std::exception& error) {
         std::printf("caught %s\n", error.what());
     }

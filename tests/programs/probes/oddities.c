@@ -40,6 +40,23 @@ static void notifies(void) {
     while (!fired) usleep(1000);
 }
 
+// More of them than there are places for without further memory, all different.
+static void notifiesOften(void) {
+    struct sigevent event;
+    struct itimerspec soon = {{0, 0}, {0, 100000}};
+    memset(&event, 0, sizeof event);
+    event.sigev_notify = SIGEV_THREAD;
+    event.sigev_notify_function = notified;
+    for (int i = 1; i <= 600; i++) {
+        timer_t timer;
+        event.sigev_value.sival_int = i;
+        timer_create(CLOCK_MONOTONIC, &event, &timer);
+        timer_settime(timer, 0, &soon, NULL);
+        while (fired < i) usleep(100);
+        timer_delete(timer);
+    }
+}
+
 // A child that resets all signals before its exec.
 static void resets(void) {
     int status = 0;
@@ -111,7 +128,8 @@ int main(int argc, char** argv) {
     const struct {
         const char* name;
         void (*run)(void);
-    } all[] = {{"notifies", notifies}, {"resets", resets}, {"calls", calls}, {"schedules", schedules}, {"busy", busy}};
+    } all[] = {{"notifies", notifies}, {"notifiesOften", notifiesOften}, {"resets", resets},
+               {"calls", calls},       {"schedules", schedules},         {"busy", busy}};
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         if (argc > 1 && !strcmp(argv[1], all[i].name)) all[i].run();
     printf("%ld\n", gSum);

@@ -1,7 +1,15 @@
-// Blocks all signals, unless it is told not to, and goes through a line for two seconds.
+// Goes through a line for two seconds with SIGTRAP blocked, each way behind its name; "unblocked": without.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+static sigset_t all, none;
+static volatile int sum;
 
 __attribute__((noinline)) static int step(int n) {
     int value = n;
@@ -9,16 +17,51 @@ __attribute__((noinline)) static int step(int n) {
     return value;
 }
 
+static void handled(int number) { sum += step(number); }
+
+static void pauses(void) { usleep(10000); }
+
+// Waits with a mask that is not the one it comes back to.
+static void suspends(void) {
+    alarm(2);
+    sigsuspend(&none);
+}
+
+static void polls(void) {
+    const struct timespec soon = {2, 0};
+    ppoll(NULL, 0, &soon, &none);
+}
+
+static void waits(void) {
+    const struct timespec soon = {2, 0};
+    sigset_t most = all;
+    sigdelset(&most, SIGALRM);
+    while (sigtimedwait(&most, NULL, &soon) < 0 && errno == EINTR) {
+    }
+}
+
 int main(int argc, char** argv) {
-    sigset_t all;
-    int sum = 0;
+    const struct {
+        const char* name;
+        void (*wait)(void);
+        int rounds;
+    } ways[] = {{"blocked", pauses, 200},
+                {"unblocked", pauses, 200},
+                {"suspends", suspends, 2},
+                {"polls", polls, 2},
+                {"waits", waits, 2}};
     sigfillset(&all);
-    if (argc < 2) sigprocmask(SIG_BLOCK, &all, NULL);
-    puts(argc < 2 ? "blocked" : argv[1]);
-    fflush(stdout);
-    for (int i = 0; i < 200; i++) {
-        usleep(10000);
-        sum += step(i);
+    sigemptyset(&none);
+    signal(SIGALRM, handled);
+    for (unsigned way = 0; way < sizeof ways / sizeof *ways; way++) {
+        if (argc < 2 || strcmp(argv[1], ways[way].name) != 0) continue;
+        if (strcmp(argv[1], "unblocked") != 0) sigprocmask(SIG_BLOCK, &all, NULL);
+        puts("ready");
+        fflush(stdout);
+        for (int i = 0; i < ways[way].rounds; i++) {
+            ways[way].wait();
+            sum += step(i);
+        }
     }
     printf("%d\n", sum);
 }

@@ -157,7 +157,7 @@ static void strobe_emit_call(struct strobe_output* out, const cs_insn* instructi
         return;
     }
     start = out->at;
-    strobe_emit_copy(out, instruction);
+    strobe_emit_copy(out, instruction); /* of a place's at STROBE_PLACE_CALLED */
     /* FF /2 is a call, FF /4 a jump */
     start[x86->encoding.modrm_offset] = (uint8_t)((start[x86->encoding.modrm_offset] & 0xc7) | 0x20);
 }
@@ -283,6 +283,7 @@ int strobe_agent_write_trampolines(uint32_t count, struct strobe_trampoline* tra
 
 #define STROBE_INSTRUCTION_BYTES 15u
 STROBE_STATIC_ASSERT(STROBE_PLACE_CALL == 4 + 5 && STROBE_PLACE_INSTRUCTION == STROBE_PLACE_CALL + 6 + 8, "as below");
+STROBE_STATIC_ASSERT(STROBE_PLACE_CALLED == STROBE_PLACE_INSTRUCTION + 5 + 8, "as strobe_emit_call");
 
 /* What the kernel, the CPU or a debugger knows by its place, or what leaves no trace of it. */
 static int strobe_is_unmovable(const cs_insn* instruction) {
