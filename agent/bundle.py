@@ -36,6 +36,7 @@ RECORDER_SOURCES = (
     "entries.c",
     "extras.c",
     "calls.c",
+    "returns.c",
     "agent.c",
     "portable.c",
 )

@@ -92,8 +92,9 @@
 #define STROBE_PLAN_LOOPS_TO_ENTRY 8u /* its own code jumps to its first byte: a repeated entry may be no call */
 #define STROBE_PLAN_EXTRAS 16u        /* more is recorded of its calls; never beside WORDS */
 #define STROBE_PLAN_ENTRY_ONLY 32u    /* its return address stays as it is; never beside WORDS */
-#define STROBE_PLAN_PLACE \
-    128u /* no function but an instruction: each time that a thread comes by; beside EXTRAS alone */
+#define STROBE_PLAN_PLACE                                                                                            \
+    128u /* no function but an instruction: each time that a thread comes by; of a hooked function: only its returns \
+            are probed; never beside WORDS */
 #define STROBE_PLAN_CALLER 64u /* the same, where it leads to code that nobody can unwind; never beside WORDS */
 
 /* One page. Fields above the dashed line are written once, by the host, before the target maps the file. */

@@ -208,7 +208,8 @@ static int strobe_has_captures(const struct strobe_recorder* recorder, const str
     return 1;
 }
 
-/* `plans`: for each function its flags, enter_count, exit_count and most_words, a byte each, then its captures.
+/* Of functions that are hooked, and of probes, before either has probes behind it.
+   `plans`: for each function its flags, enter_count, exit_count and most_words, a byte each, then its captures.
    Functions for which there is no room get none. */
 void strobe_agent_set_plans(uint32_t count, const uint32_t* functions, const uint8_t* plans) {
     struct strobe_recorder* recorder = &strobe_recorder;
@@ -219,6 +220,7 @@ void strobe_agent_set_plans(uint32_t count, const uint32_t* functions, const uin
         uint32_t used = recorder->captures_used;
         uint32_t wanted = plans[1] + plans[2];
         int fits = used + wanted <= STROBE_CAPTURE_CAPACITY;
+        if (functions[index] < STROBE_FUNCTION_CAPACITY) recorder->probes[functions[index]].next = 0;
         if (functions[index] < STROBE_FUNCTION_CAPACITY && strobe_has_captures(recorder, plan, plans)) {
             plan->most_words = plans[3];
             plan->flags = plans[0];
@@ -286,13 +288,6 @@ int strobe_agent_set_recipe(uint32_t index, uint32_t bytes, uint32_t items, uint
     recipe->items = items;
     recorder->recipe_steps_used += step_count;
     return 1;
-}
-
-/* What is needed where both are. */
-static uint32_t strobe_joined_needs(uint32_t one, uint32_t other) {
-    uint32_t stack = one & STROBE_NEEDS_STACK;
-    if ((other & STROBE_NEEDS_STACK) > stack) stack = other & STROBE_NEEDS_STACK;
-    return ((one | other) & ~(uint32_t)STROBE_NEEDS_STACK) | stack;
 }
 
 /* A new set; its number, 0 where there is no room for it. `condition`: a recipe, 0 for none,

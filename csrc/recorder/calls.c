@@ -85,9 +85,8 @@ static int strobe_sample_out(const struct strobe_recorder* recorder, const struc
 }
 
 /* Room for a record of `function` with at most `words` words of payload; NULL: counted as lost. */
-static struct strobe_record* strobe_record_begin(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                                                 uint32_t function, uint32_t kind_flags, uint64_t ticks,
-                                                 uint32_t words) {
+struct strobe_record* strobe_record_begin(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                          uint32_t function, uint32_t kind_flags, uint64_t ticks, uint32_t words) {
     struct strobe_record* record = (struct strobe_record*)strobe_record_reserve(recorder, state, words);
     if (record == NULL) return NULL;
     record->ticks = ticks;
@@ -98,12 +97,12 @@ static struct strobe_record* strobe_record_begin(struct strobe_recorder* recorde
 }
 
 /* Its set may become another at any time: it is looked up once for a record. NULL: none. */
-static const struct strobe_extras* strobe_extras_of(const struct strobe_recorder* recorder, uint32_t function) {
+const struct strobe_extras* strobe_extras_of(const struct strobe_recorder* recorder, uint32_t function) {
     if (!(recorder->plans[function].flags & STROBE_PLAN_EXTRAS)) return NULL;
     return &recorder->extras[((const volatile uint16_t*)recorder->extras_of)[function]];
 }
 
-static void strobe_record_end(struct strobe_thread_state* state, struct strobe_record* record, uint32_t words) {
+void strobe_record_end(struct strobe_thread_state* state, struct strobe_record* record, uint32_t words) {
     record->kind_flags |= (uint8_t)(words >> 8 << 2);
     record->payload_words = (uint8_t)words;
     strobe_record_publish(state, words, 1);
@@ -255,9 +254,9 @@ static STROBE_COLD int strobe_may_replace(const struct strobe_recorder* recorder
 }
 
 /* As strobe_condition_holds, where reads are sure not to end the program. */
-static int strobe_call_is_wanted(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                                 const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
-                                 const uint64_t* slot) {
+int strobe_call_is_wanted(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                          const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
+                          const uint64_t* slot) {
     struct strobe_held_signals held;
     int must_hold = STROBE_MUST_HOLD(recorder);
     int holds;
@@ -293,7 +292,7 @@ static uint32_t strobe_leave_out(struct strobe_recorder* recorder, struct strobe
 }
 
 /* Of a probe whose condition holds. */
-static int strobe_is_beyond_limit(struct strobe_recorder* recorder, uint32_t function) {
+int strobe_is_beyond_limit(struct strobe_recorder* recorder, uint32_t function) {
     uint32_t number = recorder->probes[function].limit;
     struct strobe_limit* limit = &recorder->limits[number];
     uint64_t before;
@@ -343,15 +342,22 @@ static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct stro
         catchable = catchable && strobe_may_replace(recorder, plan, jumped ? 0 : *slot);
     flags = (catchable ? 0 : STROBE_FLAG_NO_EXIT) | (jumped ? STROBE_FLAG_TAIL : 0);
     ticks = strobe_next_ticks(recorder, state);
-    totals = strobe_totals_of(recorder, state, function);
-    skip = strobe_leave_out(recorder, state, totals, &ticks, function, catchable, registers, slot);
-    if (totals == NULL) {
-        strobe_fetch_add64(&recorder->header->lost_no_totals, 1);
+    if (STROBE_UNLIKELY(plan->flags & STROBE_PLAN_PLACE)) { /* only its returns are probed */
+        totals = NULL;
+        skip = STROBE_FRAME_SKIP;
     } else {
-        if (totals->sampling) flags |= STROBE_FLAG_SAMPLED;
-        if (!catchable) totals->exits_missed++;
+        totals = strobe_totals_of(recorder, state, function);
+        skip = strobe_leave_out(recorder, state, totals, &ticks, function, catchable, registers, slot);
+        if (totals == NULL) {
+            strobe_fetch_add64(&recorder->header->lost_no_totals, 1);
+        } else {
+            if (totals->sampling) flags |= STROBE_FLAG_SAMPLED;
+            if (!catchable) totals->exits_missed++;
+        }
     }
     if (!skip) ticks = strobe_write_enter(recorder, state, totals, function, flags, ticks, slot, registers);
+    if (STROBE_UNLIKELY(recorder->probes[function].next != 0))
+        strobe_returns_begin(recorder, state, function, catchable, ticks, registers, slot);
     if (!catchable) return 0;
     strobe_push_frame(state, totals, slot, function, ticks, tail | (uint32_t)skip, resume);
     return *slot;
@@ -371,7 +377,7 @@ static uint64_t strobe_enter_with(struct strobe_recorder* recorder, struct strob
     uint64_t stub = 0;
     state->busy_slot = (uint64_t)slot;
     STROBE_COMPILER_BARRIER();
-    if (STROBE_UNLIKELY(recorder->plans[function].flags & STROBE_PLAN_PLACE))
+    if (STROBE_UNLIKELY(resume == 0 && recorder->plans[function].flags & STROBE_PLAN_PLACE))
         strobe_record_place(recorder, state, function, slot, registers);
     else
         stub = strobe_record_call(recorder, state, function, slot, registers, resume);
@@ -499,6 +505,8 @@ static void strobe_record_return(struct strobe_recorder* recorder, struct strobe
         strobe_write_exit(recorder, state, totals, frame, ticks, duration, 0, returned);
     else if (frame->flags & STROBE_FRAME_LATE && strobe_held_late(recorder, state, frame, returned))
         strobe_write_late(recorder, state, frame, duration, returned);
+    if (STROBE_UNLIKELY(recorder->probes[frame->function].next != 0))
+        strobe_returns_record(recorder, state, frame, returned);
 }
 
 uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t rax, uint64_t rdx,

@@ -50,6 +50,12 @@ int strobe_entry_begin(struct strobe_thread_state* state) {
     return 1;
 }
 
+int strobe_entry_go_on(struct strobe_thread_state* state, uint64_t enter_ticks) {
+    const uint64_t* top = strobe_entry_top(state);
+    if (top != NULL && strobe_entry_depth(top) == state->depth && top[0] == enter_ticks) return 1;
+    return strobe_entry_begin(state);
+}
+
 uint64_t* strobe_entry_room(struct strobe_thread_state* state, uint32_t* room) {
     uint32_t used = strobe_entries_used(state);
     *room = STROBE_ENTRY_WORDS - used;

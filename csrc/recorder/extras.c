@@ -230,6 +230,14 @@ static void strobe_passed_at_entry(struct strobe_passed* passed, uint32_t needs,
     passed->known |= ((1ull << STROBE_PASSED_STACK) - 1) & ~((1ull << STROBE_PASSED_XMM0) - 1);
 }
 
+void strobe_keep_passed(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t needs,
+                        uint64_t ticks, const uint64_t* registers, const uint64_t* slot) {
+    struct strobe_kept* kept = STROBE_KEPT_OF(recorder, state);
+    if (!(needs & STROBE_NEEDS_PASSED)) return;
+    strobe_passed_at_entry(&kept->passed, needs, registers, slot);
+    kept->enter_ticks = ticks;
+}
+
 /* At the return, `is_whole`: of a call whose entry was seen. */
 static void strobe_passed_at_return(struct strobe_passed* passed, uint32_t needs, const uint64_t* registers,
                                     int is_whole) {

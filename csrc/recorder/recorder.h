@@ -168,7 +168,7 @@ struct strobe_extras {
 };
 
 struct strobe_probe {
-    uint32_t next;    /* of the same instruction; 0: none */
+    uint32_t next;    /* of the same instruction; of a hooked function the first probe of its returns; 0: none */
     uint32_t limit;   /* which of the limits is its; 0: it has none */
     uint64_t address; /* of the instruction, where it is its first probe */
 };
@@ -345,6 +345,26 @@ STROBE_APART void strobe_place(struct strobe_recorder* recorder, uint32_t functi
 void* strobe_map(uint64_t bytes);
 uint64_t strobe_trap_find(const struct strobe_recorder* recorder, uint64_t address);
 
+/* Room for a record of `function` with at most `words` words of payload, until it is written whole; NULL: there is
+   none, which the caller counts. */
+struct strobe_record* strobe_record_begin(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                          uint32_t function, uint32_t kind_flags, uint64_t ticks, uint32_t words);
+void strobe_record_end(struct strobe_thread_state* state, struct strobe_record* record, uint32_t words);
+/* Its set, which may become another at any time: it is looked up once for a record. NULL: none. */
+const struct strobe_extras* strobe_extras_of(const struct strobe_recorder* recorder, uint32_t function);
+/* As strobe_condition_holds, where reads are sure not to end the program. */
+int strobe_call_is_wanted(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                          const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
+                          const uint64_t* slot);
+/* Of a probe whose condition holds: counts that, and says whether it is not to be recorded. */
+int strobe_is_beyond_limit(struct strobe_recorder* recorder, uint32_t function);
+
+/* returns.c: a call of a function whose returns are probed begins, at `ticks`, and has returned. */
+void strobe_returns_begin(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t function,
+                          int catchable, uint64_t ticks, const uint64_t* registers, const uint64_t* slot);
+void strobe_returns_record(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                           const struct strobe_frame* frame, const uint64_t* returned);
+
 /* The innermost open frame of `state` was left by an exception, a jump, or the thread's end. */
 void strobe_frame_drop(struct strobe_thread_state* state);
 /* The stub of frame `depth` is running, interrupted by a handler: it has put its number where it stood itself. */
@@ -368,6 +388,9 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
 /* At the entry, with an entry begun (entries.c): keeps what is asked for at the return. */
 void strobe_keep_entry(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                        const struct strobe_extras* extras, const uint64_t* registers, const uint64_t* slot);
+/* At the entry of the call that begins at `ticks`: keeps what was passed to it (STROBE_NEEDS_*). */
+void strobe_keep_passed(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t needs,
+                        uint64_t ticks, const uint64_t* registers, const uint64_t* slot);
 /* Of a set with a condition, at the entry, or at the return where it is decided then: 1 where it holds, 0 where it does
    not, -1 where what it asks for cannot be read. */
 int strobe_condition_holds(struct strobe_recorder* recorder, struct strobe_thread_state* state,
@@ -376,6 +399,8 @@ int strobe_condition_holds(struct strobe_recorder* recorder, struct strobe_threa
 
 /* entries.c: what the call that begins keeps until it returns. 0 where there is no room for anything. */
 int strobe_entry_begin(struct strobe_thread_state* state);
+/* The same, where the call, which begins at `enter_ticks`, may keep something already. */
+int strobe_entry_go_on(struct strobe_thread_state* state, uint64_t enter_ticks);
 /* Where the next words go, and how many there is room for; then how many it were. The payload comes first. */
 uint64_t* strobe_entry_room(struct strobe_thread_state* state, uint32_t* room);
 void strobe_entry_add_payload(struct strobe_thread_state* state, uint32_t words);
@@ -518,6 +543,13 @@ static inline struct strobe_totals* strobe_totals_of(struct strobe_recorder* rec
     uint32_t index = state->totals_index[function];
     if (STROBE_UNLIKELY(index == 0)) return strobe_totals_begin(recorder, state, function);
     return &recorder->totals[index];
+}
+
+/* STROBE_NEEDS_*: what is needed where both are. */
+static inline uint32_t strobe_joined_needs(uint32_t one, uint32_t other) {
+    uint32_t stack = one & STROBE_NEEDS_STACK;
+    if ((other & STROBE_NEEDS_STACK) > stack) stack = other & STROBE_NEEDS_STACK;
+    return ((one | other) & ~(uint32_t)STROBE_NEEDS_STACK) | stack;
 }
 
 static inline void strobe_count_skipped_exit(struct strobe_totals* totals, uint32_t flags) {

@@ -138,6 +138,12 @@ class Places:
         if self._is_native:
             self._agent.limit_probes(probes, first, after, _abi.NO_LIMIT if most is None else most)
 
+    def install_at_returns(self, plans: dict[int, Plan], functions: Sequence[tuple[int, int]]) -> None:
+        """Probes of the returns of functions that are hooked. `functions`: a function's number, and a probe's."""
+        self._agent.assign_extras(plans)
+        self._agent.set_plans(plans)
+        self._agent.add_probes(functions)
+
     def change(self, plans: dict[int, Plan]) -> dict[int, Refusal]:
         """Changes what placed probes record; an instruction without a probe that is enabled gets its own bytes back.
         Returns those that could not be placed again, and why."""

@@ -117,6 +117,16 @@ def plan_of(function: FunctionSymbol, sampling: Sampling, extras: int, returns: 
     return replace(plan, flags=plan.flags & ~_abi.PLAN_WORDS | _abi.PLAN_EXTRAS, extras=extras) if extras else plan
 
 
+def with_returns(plan: Plan) -> Plan:
+    """The same of a function whose returns have probes."""
+    return replace(plan, flags=plan.flags & ~_abi.PLAN_WORDS)
+
+
+def returns_only(plan: Plan, returns: Returns) -> Plan:
+    """The same of a function of which only probes of its returns are recorded."""
+    return replace(plan, flags=_abi.PLAN_ENABLED | _abi.PLAN_PLACE | returns, extras=0)
+
+
 @lru_cache(maxsize=1 << 12)  # of thousands of functions many have the same
 def _plan(enter: tuple[Capture, ...], leave: tuple[Capture, ...], sampling: Sampling) -> Plan:
     flags = _abi.PLAN_ENABLED | (_abi.PLAN_SAMPLE if sampling == "auto" else 0)

@@ -114,13 +114,13 @@ def _captured(spec: Watch, scope: Scope, call: CallScope, new_recipe: NewRecipe,
         return None
     variable = spec.variable or ""
     found = place_of(parse(variable), scope, call=call)
-    return _whole(spec.name, variable, found, scope, new_recipe, _abi.ROLE_WATCH)
+    return whole(spec.name, variable, found, scope, new_recipe, _abi.ROLE_WATCH)
 
 
-def _whole(
+def whole(
     label: str, variable: str, at: Place, scope: Scope, new_recipe: NewRecipe, role: int, changed: str = ""
 ) -> tuple[bytes, int]:
-    """The capture of what lies at a place, and the most words that its block takes."""
+    """The capture of what lies at a place, and the most words that its block takes. Raises watch_failed."""
     shape = shape_at(at, scope)
     if shape.size > MAX_BYTES:
         reason = f"it has {shape.size} bytes, and {MAX_BYTES} are recorded"
@@ -193,7 +193,7 @@ class _Calculated:
     def _place(self, of: syntax.Expression, roots: Roots, role: int, changed: str) -> tuple[bytes, int]:
         found = place(of, self._scope, roots)
         own = self._text if not changed else self._text.partition("(")[2].rpartition(")")[0].strip()
-        return _whole(self._label, own, found, self._scope, self._new_recipe, role, changed)
+        return whole(self._label, own, found, self._scope, self._new_recipe, role, changed)
 
     def _numbers(self, entry: tuple[bytes, ...], roots: Roots, before: Roots | None) -> CallCaptures:
         found = value(self._text, self._scope, roots, before)

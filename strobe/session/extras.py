@@ -330,6 +330,22 @@ class Extras:
         self._make([item for item in dict.fromkeys(sets) if not item.is_empty and item not in self._sets])
         return [0 if item.is_empty else self._sets[item] for item in sets]
 
+    def set_of_returns(
+        self, entry: Sequence[bytes], leave: Sequence[bytes], words: int, condition: Condition | None
+    ) -> int:
+        """The number of the set that a probe of returns records: captures of what is kept at the entry, and of the
+        return, which take so many words. 0: as of set_of_probe."""
+        return self._number_of(_Set((tuple(entry), tuple(leave)), ((), ()), 0, min(words, _MAX_WORDS), condition))
+
+    @property
+    def sees_vectors(self) -> bool:
+        """Whether the recorder can tell what vector registers hold."""
+        return self._sees_vectors
+
+    def new_recipe(self, code: bytes, size: int, items: int, described: str) -> int:
+        """Its number, of what is described alike as well. It is sent with the next set."""
+        return self._known_recipe(code, size, items, described)
+
     def set_of_probe(self, values: Sequence[ProbeValue], condition: Condition | None) -> int:
         """The number of the set that a probe records, made where it is new; 0: nothing but that a thread came by."""
         captures = []
@@ -338,7 +354,9 @@ class Extras:
             kind, role = _abi.CAPTURE_RECIPE, _abi.ROLE_WATCH
             captures.append(_abi.CAPTURE.pack(value.needs, kind, role, 0, number, number))
         words = sum(recipe_words(value.bytes, value.items) for value in values)
-        item = _Set((tuple(captures), ()), ((), ()), 0, min(words, _MAX_WORDS), condition)
+        return self._number_of(_Set((tuple(captures), ()), ((), ()), 0, min(words, _MAX_WORDS), condition))
+
+    def _number_of(self, item: _Set) -> int:
         if item.is_empty:
             return 0
         if item not in self._sets:

@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from strobe._abi import Refusal
-from strobe.capture.probes import Plan, ProbeSpec, Returns, plan_of, recorded
+from strobe.capture.probes import Plan, ProbeSpec, Returns, plan_of, recorded, returns_only, with_returns
 from strobe.capture.refusals import PASSING, SENTENCES
 from strobe.capture.target import Target
-from strobe.dataclass import dataclass
+from strobe.dataclass import dataclass, replace
 from strobe.model import FunctionSymbol, LoadedModule, Probe, ProbeAnswer, Sampling
 from strobe.session.callers import Callers
 from strobe.session.extras import Extras, Pending
@@ -43,6 +43,7 @@ class _Hook:
     enabled: bool
     generation: int  # of the extras
     returns: Returns
+    probed: int = 0  # how many probes its returns have
     is_known: bool = True  # False where the last change failed: the target may have made it, may not, or may yet
 
 
@@ -127,6 +128,7 @@ class Hooks:
         self.sampling: Sampling = "auto"
         self._own: list[ModuleSymbols] = []
         self._wanted: dict[Key, FunctionSymbol] = {}
+        self._probed: dict[int, TracedModule] = {}  # modules with functions whose returns are probed, by base
         self._partly_inlined: dict[str, int] = {}
         self.selection = Selection()
 
@@ -151,7 +153,7 @@ class Hooks:
         base, when they came; none of their calls is missed.
         """
         traced = self._select(modules)
-        self._callers.update(modules, traced)
+        self._callers.update(modules, self._with_probed(traced))
         by_path: dict[str, list[TracedModule]] = {}
         for module in traced:
             by_path.setdefault(module.symbols.path, []).append(module)
@@ -178,6 +180,7 @@ class Hooks:
         self._overwritten.difference_update(gone)
         self._refused = {key: why for key, why in self._refused.items() if key[0] != module.base}
         self._unwinders.discard(module.base)
+        self._probed.pop(module.base, None)
         self.modules.forget(module.base)
         self.ids.give_back_all(module.base)
         self.extras.forget(module.base)
@@ -187,7 +190,7 @@ class Hooks:
     def note_overwritten(self, function_ids: Collection[int], last_seen_ticks: int) -> list[FunctionSymbol]:
         """Something has written over the entries of these functions, of all that were hooked, since `last_seen_ticks`.
         Returns those of which that is new. One whose jump is back is recorded again from now on."""
-        enabled = {hook.function_id: hook.function for hook in self._hooks.values() if hook.enabled}
+        enabled = {hook.function_id: hook.function for hook in self._hooks.values() if hook.enabled or hook.probed}
         if self.probes is not None:
             enabled |= self.probes.recorded()
         gone = {item for item in function_ids if item in enabled}
@@ -198,6 +201,58 @@ class Hooks:
             self._store.open_spans(self._session_id, sorted(back & enabled.keys()), self._now_ticks())
         self._overwritten = gone
         return [enabled[item] for item in sorted(fresh)]
+
+    def probe_returns(
+        self, modules: Sequence[LoadedModule], module: TracedModule, functions: Sequence[FunctionSymbol]
+    ) -> list[int | str]:
+        """One more probe of each one's returns, whether its calls are traced or not: its number, or why its returns
+        cannot be caught. `modules`: all that are loaded."""
+        base = module.module.base
+        self._probed[base] = module
+        self._callers.update(modules, self._with_probed(self.modules.of(modules[:1])))
+        keys = [(base, function.address) for function in functions]
+        for key in keys:
+            self._refused.pop(key, None)
+        if fresh := [one for key, one in zip(keys, functions, strict=True) if key not in self._hooks]:
+            self._place(module, fresh, None, probed=1)
+        placed = {(base, one.address) for one in fresh}
+        known = [key for key in keys if key in self._hooks and key not in placed]
+        for key in known:
+            self._hooks[key].probed += 1
+        self._set_returns(known)
+        return [self._caught(key) for key in keys]
+
+    def _set_returns(self, keys: Sequence[Key]) -> None:
+        """Brings what hooks record in line with how many probes their returns have."""
+        self._enable([key for key in keys if self._hooks[key].enabled])
+        off = {key: self._off(self._hooks[key]) for key in keys if not self._hooks[key].enabled}
+        refused = self._change(off) if off else {}
+        self._refuse({key: refused[number] for key in off if (number := self._hooks[key].function_id) in refused})
+
+    def _caught(self, key: Key) -> int | str:
+        hook = self._hooks.get(key)
+        if hook is None or key in self._refused:
+            if hook is not None:
+                hook.probed -= 1
+            return SENTENCES[self._refused.get(key, Refusal.UNLOADED)]
+        if hook.returns is not Returns.NEVER:
+            return hook.function_id
+        self.unprobe_returns([key])
+        return "its module has no unwind information for it (.eh_frame), so that its returns are not caught"
+
+    def unprobe_returns(self, keys: Sequence[Key]) -> None:
+        """One probe less of each one's returns."""
+        known = [key for key in keys if key in self._hooks and self._hooks[key].probed]
+        for key in known:
+            self._hooks[key].probed -= 1
+        self._set_returns([key for key in known if not self._hooks[key].probed])
+
+    def _with_probed(self, traced: Sequence[TracedModule]) -> list[TracedModule]:
+        return list({one.module.base: one for one in (*traced, *self._probed.values())}.values())
+
+    def _off(self, hook: _Hook) -> Plan:
+        """Of one whose calls are not traced."""
+        return returns_only(hook.plan, hook.returns) if hook.probed else hook.plan.disabled()
 
     def unmatched(self) -> list[str]:
         """Active patterns that match nothing, or nothing that could be hooked."""
@@ -291,8 +346,16 @@ class Hooks:
         self.selection = select(patterns, _symbols(traced))
         return traced
 
-    def _place(self, module: TracedModule, functions: Sequence[FunctionSymbol], arrived_ticks: int | None) -> None:
-        """Hooks functions of one module that have no hook yet. `arrived_ticks`: as in `apply`."""
+    def _place(
+        self,
+        module: TracedModule,
+        functions: Sequence[FunctionSymbol],
+        arrived_ticks: int | None,
+        *,
+        probed: int = 0,
+    ) -> None:
+        """Hooks functions of one module that have no hook yet. `arrived_ticks`: as in `apply`. `probed`: how many
+        probes their returns have, where these alone are recorded."""
         base = module.module.base
         numbered = self._numbered(module, functions)
         try:
@@ -304,6 +367,8 @@ class Hooks:
             self._store.add_functions(self._session_id, detailed)
             self._register_unwinder(module)
             hooks = self._planned(module, detailed)
+            if probed:
+                hooks = [replace(hook, probed=probed, plan=returns_only(hook.plan, hook.returns)) for hook in hooks]
             answers = self._install(module, hooks, codes)
         except BaseException:
             self.ids.give_back(base, numbered)
@@ -367,12 +432,12 @@ class Hooks:
         refused: dict[Key, Refusal] = {}
         for hook, answer in zip(hooks, answers, strict=True):
             key = (base, hook.function.address)
-            if not answer:
+            if not answer and not hook.probed:
                 placed.append(hook.function_id)
-            elif answer is not Refusal.UNLOADED:  # of which `forget` follows
+            elif answer and answer is not Refusal.UNLOADED:  # of which `forget` follows
                 refused[key] = answer
             if not answer or answer in PASSING:
-                hook.enabled = not answer
+                hook.enabled = not answer and not hook.probed
                 self._hooks[key] = hook
         # not before it stands: until then calls were missed
         since = self._now_ticks() if arrived_ticks is None else arrived_ticks
@@ -427,6 +492,8 @@ class Hooks:
             hook = self._hooks[key]
             number = numbers.get(key, hook.plan.extras)
             plan = plan_of(hook.function, self._sampling_of(hook.function), number, hook.returns)
+            if hook.probed:
+                plan = with_returns(plan)
             if not hook.enabled or plan != hook.plan:
                 changed[key] = plan
             else:
@@ -452,7 +519,7 @@ class Hooks:
         if not keys:
             return
         now_ticks = self._now_ticks()
-        self._change({key: self._hooks[key].plan.disabled() for key in keys})
+        self._change({key: self._off(self._hooks[key]) for key in keys})
         for key in keys:
             self._hooks[key].enabled = False
         self._store.close_spans(self._session_id, [self._hooks[key].function_id for key in keys], now_ticks)

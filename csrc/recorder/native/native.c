@@ -26,6 +26,7 @@
 #include "../mappings.c"
 #include "../memory.c"
 #include "../own_stacks.c"
+#include "../returns.c"
 #include "../stack.c"
 #include "../threads.c"
 #include "../totals.c"

@@ -48,8 +48,8 @@ WATCH = Record(
 PROBE = Record(
     fields={
         "at": Text(
-            description="pool.cpp:42, pool.cpp:42-57 (each line with code), ns::f (where it begins), 0x… "
-            "(an instruction)",
+            description="pool.cpp:42, pool.cpp:42-57 (each line with code), ns::f (where it begins), "
+            "ns::f:return, 0x… (an instruction)",
             min_length=1,
             max_length=1000,
         ),
@@ -60,7 +60,8 @@ PROBE = Record(
         ),
         "show": Array(
             items=Text(min_length=1, max_length=1000),
-            description="values recorded: locals, arguments, this->m, globals, $rax",
+            description="values recorded: locals, arguments, this->m, globals, $rax; of a return $return, arguments, "
+            "$entry.m, $changed(*this)",
             max_items=32,
         ),
         "label": Text(description="default: at", min_length=1, max_length=256),

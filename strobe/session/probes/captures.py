@@ -18,7 +18,7 @@ from strobe.values.lookup.expression import parse
 from strobe.values.lookup.places import place_of
 from strobe.values.lookup.scope import Scope
 
-_FAILURES: tuple[type[Exception], ...] = (StrobeError, ExpressionError, *UNREADABLE)
+FAILURES: tuple[type[Exception], ...] = (StrobeError, ExpressionError, *UNREADABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ def compiled(probe: Probe, scope: Scope, names: AddressScope) -> Compiled | str:
         values = []
         for text in probe.show:
             values.append(_value(text, scope, names))
-    except _FAILURES as error:
-        return f"'{text}': {_reason(text, error)}"
+    except FAILURES as error:
+        return f"'{text}': {reason(text, error)}"
     return Compiled(tuple(values), where)
 
 
@@ -51,8 +51,8 @@ def _value(text: str, scope: Scope, names: AddressScope) -> ProbeValue:
     place = place_of(parse(text), scope, call=names)
     shape = shape_at(place, scope)
     if shape.size > MAX_BYTES:
-        reason = f"it has {shape.size} bytes, and {MAX_BYTES} are recorded"
-        raise failure("watch_failed", what=text, reason=reason, hint="Show a part of it.")
+        large = f"it has {shape.size} bytes, and {MAX_BYTES} are recorded"
+        raise failure("watch_failed", what=text, reason=large, hint="Show a part of it.")
     code, size, items = read_steps(place, shape)
     pointers = {str(step): said for step, said in (place.dereferenced | place.refused).items()}
     described = {"label": text, "shape": json.loads(stored.dump(shape)), "text": text, "pointers": pointers}
@@ -66,7 +66,8 @@ def _calculated(text: str, scope: Scope, names: AddressScope) -> ProbeValue:
     return ProbeValue(found.code, found.size, 1, json.dumps(described), found.needs)
 
 
-def _reason(text: str, error: Exception) -> str:
+def reason(text: str, error: Exception) -> str:
+    """Why the expression cannot be compiled, of one of FAILURES."""
     if isinstance(error, ExpressionError):
         hint = f" (valid: {error.hint})" if error.hint else ""
         return f"{error.reason}, at '{error.near(text)}'{hint}"

@@ -19,6 +19,7 @@ from strobe.limits import PROBES
 from strobe.model import FunctionSymbol, LoadedModule, Probe, ProbeAnswer, ProbePlace
 from strobe.session.hooks import Hooks
 from strobe.session.modules import TracedModule
+from strobe.session.probes.at_return import compiled_at_return
 from strobe.session.probes.captures import Compiled, compiled
 from strobe.symbols import SymbolResolver, select
 from strobe.symbols.objects.damage import UNREADABLE
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _C_LIBRARY = re.compile(r"/(ld|libc|libpthread|librt|libanl)[-.][^/]*$")
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+\Z")
 _AT_RETURN = re.compile(r":return\Z")
+_AT_ENTRY = re.compile(r":entry\Z")
 _ENDBR64 = b"\xf3\x0f\x1e\xfa"  # stays where it is: indirect calls look for it
 _ENABLED = _abi.PLAN_ENABLED | _abi.PLAN_PLACE
 _NO_LAYOUT = bytes(3)
@@ -49,6 +51,7 @@ class _Installed:
     base: int
     place: ProbePlace
     function_id: int = 0
+    returns_of: int | None = None  # the link-time address of the function whose returns it is
     plan: Plan | None = None
 
     def refuse(self, why: str) -> None:
@@ -121,9 +124,6 @@ class LineProbes:
         """
         if probe.name not in self._active and len(self._active) >= PROBES:
             raise failure("too_many_probes", count=len(self._active), limit=PROBES)
-        if _AT_RETURN.search(probe.at):
-            hint = "Trace the function with watches of $return and $entry, or where: what it returned is there."
-            raise failure("probe_failed", what=probe.name, reason="a return is no place of a probe", hint=hint)
         one = _Active(probe, self._generations.get(probe.name, 0))
         try:
             self._find(one, modules, scope, project_root)
@@ -168,6 +168,13 @@ class LineProbes:
         if plans:
             now = self._now_ticks()
             self._target.places.change(plans)
+            self._hooks.unprobe_returns(
+                [
+                    (item.base, item.returns_of)
+                    for item in one.places
+                    if item.plan is not None and item.returns_of is not None
+                ]
+            )
             self._store.close_spans(self._session_id, list(plans), now)
 
     def apply(
@@ -238,8 +245,11 @@ class LineProbes:
                     raise failure("probe_failed", what=one.probe.name, reason=reason, hint="Name fewer lines.")
                 one.is_exact &= all(place.is_exact for place in found)
                 try:
-                    with scope() as names:
-                        one.places += self._install(one, module, found, names)
+                    if _AT_RETURN.search(one.probe.at):
+                        one.places += self._install_at_returns(one, modules, module, found, scope)
+                    else:
+                        with scope() as names:
+                            one.places += self._install(one, module, found, names)
                 except BaseException:
                     one.bases.discard(module.module.base)  # it is tried again when libraries come
                     raise
@@ -255,10 +265,11 @@ class LineProbes:
             return line_places(lines, module.symbols, details)
         if _ADDRESS.match(probe.at):
             return self._at_address(int(probe.at, 16), module)
-        selection = select(parse_all([probe.at], project_root), [module.symbols])
+        pattern = _AT_ENTRY.sub("", _AT_RETURN.sub("", probe.at))
+        selection = select(parse_all([pattern], project_root), [module.symbols])
         if selection.functions:
             return [_entry(function) for function in selection.functions]
-        near = selection.nearest.get(probe.at, [])
+        near = selection.nearest.get(pattern, [])
         hint = f"Nearest names: {', '.join(near)}." if near else ""
         raise failure("probe_failed", what=probe.name, reason="no function matches", hint=hint)
 
@@ -309,7 +320,7 @@ class LineProbes:
                 specs.append(_spec(place, module, number, one.plan, next(codes)))
             else:
                 one.refuse(SENTENCES[Refusal.NO_NUMBER])
-        self._limit(active, specs)
+        self._limit(active, [spec.function_id for spec in specs])
         placed = [one for one in installed if one.plan is not None]
         for one, answer in zip(placed, self._target.places.install(specs), strict=True):
             if answer:
@@ -318,9 +329,50 @@ class LineProbes:
         self._store.open_spans(self._session_id, recorded, self._now_ticks())
         return installed
 
-    def _limit(self, active: _Active, specs: Sequence[PlaceSpec]) -> None:
+    def _install_at_returns(
+        self,
+        active: _Active,
+        modules: Sequence[LoadedModule],
+        module: TracedModule,
+        found: Sequence[LinePlace],
+        scope: Callable[[], AbstractContextManager[Scope]],
+    ) -> list[_Installed]:
+        """Of whole functions: what their calls return through records them."""
+        extras, functions = self._hooks.extras, [place.function for place in found]
+        installed = [_Installed(module.module.base, _shown(place, module)) for place in found]
+        with scope() as names:  # hooks look for names themselves
+            made = [
+                compiled_at_return(active.probe, values, names, extras.new_recipe, sees_vectors=extras.sees_vectors)
+                for values in self._resolver.call_values(functions)
+            ]
+        if self._target.setup.form != "native":
+            made = [SENTENCES[Refusal.NOT_NATIVE]] * len(found)
+        good = [place for place, what in zip(found, made, strict=True) if not isinstance(what, str)]
+        numbers = iter(self._numbered(active, module, good))
+        hooked = iter(self._hooks.probe_returns(modules, module, [place.function for place in good]) if good else ())
+        pairs: list[tuple[int, int]] = []
+        for one, place, what in zip(installed, found, made, strict=True):
+            if isinstance(what, str):
+                one.refuse(what)
+            elif isinstance(hook := next(hooked), str):
+                next(numbers, 0)
+                one.refuse(hook)
+            elif number := next(numbers, 0):
+                own = extras.set_of_returns(what.entry, what.leave, what.words, what.condition)
+                one.function_id, one.plan, one.returns_of = number, _plan_with(own), place.function.address
+                pairs.append((hook, number))
+            else:
+                one.refuse(SENTENCES[Refusal.NO_NUMBER])
+        plans = {one.function_id: one.plan for one in installed if one.plan is not None}
+        self._limit(active, list(plans))
+        if plans:
+            self._target.places.install_at_returns(plans, pairs)
+        self._store.open_spans(self._session_id, list(plans), self._now_ticks())
+        return installed
+
+    def _limit(self, active: _Active, numbers: Sequence[int]) -> None:
         """All places of a probe together have one limit."""
-        probe, numbers = active.probe, [spec.function_id for spec in specs]
+        probe = active.probe
         if not numbers:
             return
         if probe.after or probe.limit is not None:
@@ -336,8 +388,7 @@ class LineProbes:
         return compiled(probe, scope, names)
 
     def _plan(self, what: Compiled) -> Plan:
-        number = self._hooks.extras.set_of_probe(what.values, what.condition)
-        return Plan(_ENABLED | (_abi.PLAN_EXTRAS if number else 0), _NO_LAYOUT, number)
+        return _plan_with(self._hooks.extras.set_of_probe(what.values, what.condition))
 
     def _numbered(self, active: _Active, module: TracedModule, places: Sequence[LinePlace]) -> list[int]:
         """Their numbers, and the store knows what these are; fewer where there are no more."""
@@ -365,6 +416,11 @@ class LineProbes:
             yield from module.entry_codes(wanted)
         except (OSError, ValueError):
             yield from [b""] * len(places)
+
+
+def _plan_with(extras: int) -> Plan:
+    """`extras`: the number of the set that is recorded, 0 for none."""
+    return Plan(_ENABLED | (_abi.PLAN_EXTRAS if extras else 0), _NO_LAYOUT, extras)
 
 
 def _shown(place: LinePlace, module: TracedModule) -> ProbePlace:

@@ -1,0 +1,67 @@
+"""What probes of a function's returns record: `f:return`."""
+
+from __future__ import annotations
+
+from strobe import _abi
+from strobe.dataclass import dataclass, replace
+from strobe.expressions import parse
+from strobe.model import Probe, Watch
+from strobe.session.call_watches import NewRecipe, captures_of, whole
+from strobe.session.probes.captures import FAILURES, reason
+from strobe.symbols.calls.signature import CallValues
+from strobe.values.language import Condition, condition, place
+from strobe.values.lookup.call_scope import CallScope
+from strobe.values.lookup.scope import Scope, UnknownName
+
+_UNKNOWN_CALL = "it is not known what the function is given and gives back: the compiler has changed it"
+_AT_RETURN = (
+    "At a return these are known: $return, arguments and $entry as the call had them, members of this, variables"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledReturn:
+    """Captures (struct strobe_capture): `entry` of what is kept then, `leave` of what is recorded, `words` at most."""
+
+    entry: tuple[bytes, ...]
+    leave: tuple[bytes, ...]
+    words: int
+    condition: Condition | None
+
+
+def compiled_at_return(
+    probe: Probe, values: CallValues | None, scope: Scope, new_recipe: NewRecipe, *, sees_vectors: bool
+) -> CompiledReturn | str:
+    """Or why it cannot be: what means nothing in that function's calls."""
+    if values is None:
+        return _UNKNOWN_CALL
+    before = CallScope(values, at_return=False, sees_vectors=sees_vectors)
+    after = CallScope(values, at_return=True, sees_vectors=sees_vectors)
+    entry: dict[bytes, None] = {}
+    leave: list[bytes] = []
+    words, where, text = 0, None, ""
+    try:
+        if probe.where is not None:
+            text = probe.where
+            where = replace(condition(text, scope, after, before), at_return=False)
+        for text in probe.show:
+            spec = Watch(text)
+            found = captures_of(spec, values, scope, sees_vectors=sees_vectors, new_recipe=new_recipe)
+            if found is None:  # a variable
+                own = whole(text, text, place(parse(text), scope, after), scope, new_recipe, _abi.ROLE_WATCH)
+                leave.append(own[0])
+                words += own[1]
+                continue
+            entry |= dict.fromkeys(one for one in found.entry if _is_kept(one))
+            leave += found.leave
+            words += found.words
+    except UnknownName as error:
+        return f"'{text}': {reason(text, error)}. {_AT_RETURN}"
+    except FAILURES as error:
+        return f"'{text}': {reason(text, error)}"
+    return CompiledReturn(tuple(entry), tuple(leave), words, where)
+
+
+def _is_kept(capture: bytes) -> bool:
+    """Else it would be recorded at the entry."""
+    return bool(_abi.CAPTURE.unpack(capture)[2] == _abi.ROLE_BEFORE)
