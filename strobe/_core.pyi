@@ -234,6 +234,9 @@ class Segment:
         """(thread index, pid, tid, name) of each thread that recorded something."""
     def exit_state(self) -> tuple[int, int]:
         """(STROBE_EXIT_*, exit code)."""
+    def crash(self, place: int) -> dict[str, Any] | None:
+        """The last note of a signal, place STROBE_CRASH_*: the fields of struct strobe_crash, and `calls`, innermost
+        first: (function id, number of its entry's event or 0). None where there was none."""
     @property
     def unreported_libraries(self) -> int:
         """Loaded when the agent could no longer tell the host of them."""

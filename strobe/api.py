@@ -174,6 +174,13 @@ class ProgramSession:
         return self._exit_status
 
     @property
+    def crash(self) -> Event | None:
+        """Where the program was when a signal ended it: `text` in a sentence, `values` {signal, reason, address,
+        function, file, line, threadId, calls, …} as far as it is known. None where none of its own faults, nor abort,
+        has."""
+        return next(iter(self._session.last(EventFilter(event_type="crash"), 1)), None)
+
+    @property
     def loss(self) -> Loss:
         """What is missing from the events; totals are exact nevertheless."""
         return self._session.loss()

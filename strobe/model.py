@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from strobe.dataclass import dataclass, field
 
-EventType = Literal["function_enter", "function_exit", "probe", "stdout", "stderr", "variable_snapshot"]
+EventType = Literal["function_enter", "function_exit", "probe", "stdout", "stderr", "variable_snapshot", "crash"]
 CALL_EVENTS: tuple[EventType, ...] = ("function_enter", "function_exit")
 RECORDED_EVENTS: tuple[EventType, ...] = (*CALL_EVENTS, "probe")  # by the recorder, in the program
 GroupBy = Literal["function", "thread", "file"]
@@ -397,7 +397,8 @@ class Event:
     duration_ns: int | None = None
     sampled: bool = False
     text: str | None = None
-    # of a variable_snapshot, by target: plain values (values.text.plain), messages, and what Strobe has written over
+    # of a variable_snapshot, by target: plain values (values.text.plain), messages, and what Strobe has written over;
+    # `values` of a crash by name
     values: dict[str, Any] | None = None
     errors: dict[str, str] | None = None
     previous: dict[str, Any] | None = None

@@ -107,7 +107,7 @@ def _fields(kind: Any) -> Iterator[tuple[str, Any]]:
 def _format(ffi: cffi.FFI, kind: Any) -> str:
     letters, at = "<", 0
     for _, field in _fields(kind):
-        letters += _padding(field.offset - at) + _letter(field.type)
+        letters += _padding(field.offset - at) + _letter(ffi, field.type)
         at = field.offset + ffi.sizeof(field.type)
     return letters + _padding(ffi.sizeof(kind) - at)
 
@@ -116,9 +116,12 @@ def _padding(size: int) -> str:
     return f"{size}x" if size else ""
 
 
-def _letter(kind: Any) -> str:
+def _letter(ffi: cffi.FFI, kind: Any) -> str:
+    """Structs within a struct are their bytes."""
     if kind.kind != "array":
         return LETTERS[kind.cname]
+    if kind.item.kind == "struct":
+        return f"{ffi.sizeof(kind)}s"
     return f"{kind.length}s" if kind.item.cname in ("char", "uint8_t") else f"{kind.length}{LETTERS[kind.item.cname]}"
 
 

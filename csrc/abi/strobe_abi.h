@@ -97,6 +97,44 @@
             are probed; never beside WORDS */
 #define STROBE_PLAN_CALLER 64u /* the same, where it leads to code that nobody can unwind; never beside WORDS */
 
+/* strobe_header.crashes: which of them, and its state */
+#define STROBE_CRASH_ENDED 0u   /* a signal for which the program has no handler */
+#define STROBE_CRASH_HANDLED 1u /* a fault that the program's own handler got: it may have gone on */
+#define STROBE_CRASH_ABORTED 2u /* abort was called */
+#define STROBE_CRASHES 3u
+#define STROBE_CRASH_NONE 0u
+#define STROBE_CRASH_IN_THE_MAKING 1u
+#define STROBE_CRASH_WHOLE 2u
+#define STROBE_CRASH_CALLS 26u
+
+/* A call that a thread was in. `flags`: 1 where its entry was not recorded. */
+struct strobe_crash_call {
+    uint64_t enter_ticks;
+    uint32_t function;
+    uint32_t flags;
+};
+
+/* How a thread was when it got a signal: written by it, `state` last. */
+struct strobe_crash {
+    uint32_t state; /* STROBE_CRASH_NONE, IN_THE_MAKING, WHOLE */
+    uint32_t pid;
+    uint32_t tid;
+    uint32_t signal;
+    int32_t code;   /* si_code: 0 or less where a process has sent it */
+    uint32_t depth; /* traced calls that were open */
+    uint32_t lane;  /* of their events */
+    uint32_t call_count;
+    uint64_t ticks;
+    uint64_t address; /* si_addr; of a signal that was sent the sender's pid in the low 32 bits */
+    uint64_t pc;      /* of abort where it was called from */
+    uint64_t sp;
+    uint64_t caller; /* what lies at `sp`; 0 where it cannot be read. A return address where pc is at a function's
+                        beginning, or leads to no code */
+    uint64_t access; /* the CPU's error code: of a page fault 2 for a write, 16 for an instruction; 1 of an assertion */
+    uint64_t thread_pointer;                            /* recorder's own */
+    struct strobe_crash_call calls[STROBE_CRASH_CALLS]; /* innermost first */
+};
+
 /* One page. Fields above the dashed line are written once, by the host, before the target maps the file. */
 struct strobe_header {
     uint64_t magic;
@@ -140,7 +178,8 @@ struct strobe_header {
     uint64_t limited_ticks;   /* when the program began to limit its memory; 0: not that it is known */
     uint64_t evicted_ticks;   /* events from before may have been evicted with the last chunk of a hand; 0: none were */
     uint64_t lost_no_clock;   /* as those above; calls of threads that may not read the clock */
-    uint8_t reserved3[3656];  /* zero */
+    struct strobe_crash crashes[STROBE_CRASHES]; /* the last signal of each kind that the program itself got */
+    uint8_t reserved3[2144];                     /* zero */
 };
 
 /* A thread that recorded at least one call. Written by that thread; `tid` last. */
@@ -304,6 +343,7 @@ struct strobe_record {
 STROBE_STATIC_ASSERT(sizeof(struct strobe_header) == STROBE_HEADER_BYTES, "header is one page");
 STROBE_STATIC_ASSERT(offsetof(struct strobe_header, next_ticket) == 256, "recorder's part is apart");
 STROBE_STATIC_ASSERT(offsetof(struct strobe_header, chunk_limit) == 320, "next_ticket has a cache line");
+STROBE_STATIC_ASSERT(sizeof(struct strobe_crash) == 504, "crash");
 STROBE_STATIC_ASSERT(sizeof(struct strobe_thread) == 64, "thread");
 STROBE_STATIC_ASSERT(sizeof(struct strobe_function_plan) == 8, "plan");
 STROBE_STATIC_ASSERT(sizeof(struct strobe_totals) == 704, "totals entry is 11 cache lines");

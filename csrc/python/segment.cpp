@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -79,6 +80,31 @@ py::list threads(const Segment& segment) {
     return rows;
 }
 
+py::object crash_at(const Segment& segment, uint32_t place) {
+    const strobe_crash crash = segment.read_header().crashes[place];
+    if (crash.state != STROBE_CRASH_WHOLE) return py::none();
+    py::dict facts;
+    facts["pid"] = crash.pid;
+    facts["tid"] = crash.tid;
+    facts["signal"] = crash.signal;
+    facts["code"] = crash.code;
+    facts["depth"] = crash.depth;
+    facts["ticks"] = crash.ticks;
+    facts["address"] = crash.address;
+    facts["pc"] = crash.pc;
+    facts["sp"] = crash.sp;
+    facts["caller"] = crash.caller;
+    facts["access"] = crash.access;
+    py::list calls;
+    for (uint32_t index = 0; index < std::min(crash.call_count, STROBE_CRASH_CALLS); ++index) {
+        const strobe_crash_call& call = crash.calls[index];
+        const auto number = STROBE_EVENT_NUMBER(call.enter_ticks, crash.lane, segment.header().number_shift);
+        calls.append(py::make_tuple(call.function, call.flags ? 0 : number));
+    }
+    facts["calls"] = calls;
+    return facts;
+}
+
 py::dict loss(const Segment& segment) {
     const Loss loss = [&] {
         const py::gil_scoped_release released;
@@ -137,6 +163,7 @@ void add_segment(py::module_& module) {
                  const ExitState state = segment.exit_state();
                  return py::make_tuple(state.state, state.code);
              })
+        .def("crash", &crash_at, py::arg("place"))
         .def_property_readonly("forked_children", live(&strobe_header::forked_children))
         .def_property_readonly("unreported_libraries", live(&strobe_header::unreported_libraries))
         .def_property_readonly("limited_ticks", live(&strobe_header::limited_ticks))

@@ -27,7 +27,7 @@ def wait_for_end(pid: int, pidfd: int, segment_path: str) -> ExitStatus:
     """Blocks until the process has ended. `ExitStatus()` where nobody can say how."""
     found = _by_waitid(pid, pidfd)
     if found is None:
-        found = _by_kernel(pidfd) or by_recorder(segment_path)
+        found = _by_kernel(pidfd) or by_recorder(segment_path) or _by_crash(segment_path, pid)
     return found or ExitStatus()
 
 
@@ -37,6 +37,15 @@ def wait_unless(pidfd: int, wake: int) -> bool:
     waiting.register(pidfd, select.POLLIN)
     waiting.register(wake, select.POLLIN)
     return any(descriptor == pidfd for descriptor, _ in waiting.poll())
+
+
+def _by_crash(segment_path: str, pid: int) -> ExitStatus | None:
+    """A fault for which the program had no handler ends it."""
+    try:
+        note = _core.Segment(segment_path).crash(_abi.CRASH_ENDED)
+    except (OSError, ValueError):  # as by_recorder
+        return None
+    return None if note is None or note["pid"] != pid or note["code"] <= 0 else ExitStatus(signal=note["signal"])
 
 
 def _by_waitid(pid: int, pidfd: int) -> ExitStatus | None:

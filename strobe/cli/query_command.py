@@ -246,7 +246,9 @@ def _what(event: Event) -> str:
         result = "" if event.return_value is None else f" = {wording.value(event.return_value)}"
         time = wording.duration(event.duration_ns or 0)
         return f"{event.function}{result}  {time}{wording.watches(event.watch_values)}"
-    return wording.one_line(event.text or "") if event.values is None else snapshots.line(event)
+    return (
+        wording.one_line(event.text or "") if event.text is not None or event.values is None else snapshots.line(event)
+    )
 
 
 def _below(page: EventPage, cursor: str | None) -> list[str]:

@@ -278,7 +278,16 @@ def _binary(node: Binary) -> Evaluate:
     if sign in _TEXT_TESTS:
         test = _TEXT_TESTS[sign]
         return lambda state: test(left(state), right(state))
+    if sign in ("+", "-"):
+        return lambda state: _moved(sign, left(state), right(state))
     return lambda state: normal.calculated(sign, left(state), right(state))
+
+
+def _moved(sign: str, left: Normal, right: Normal) -> Normal:
+    """A sum; of an address and a number it is an address."""
+    found = normal.calculated(sign, left, right)
+    is_address = isinstance(left, Pointer) != isinstance(right, Pointer)
+    return Pointer(found) if is_address and isinstance(found, int) and found >= 0 else found
 
 
 def _logical(decides: bool, left: Evaluate, right: Evaluate) -> Evaluate:

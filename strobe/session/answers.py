@@ -57,13 +57,16 @@ class Ending:
     exit_code: int | None
     signal: str | None  # "SIGSEGV"
     how: str
+    crash: str | None = None  # where it happened, in a sentence
 
 
 def ending_of(record: SessionRecord) -> Ending | None:
     """None while the program itself runs."""
     if record.status == "running" and record.exit_code is None and record.signal is None:
         return None
-    return Ending(record.exit_code, record.signal, how_it_ended(record))
+    crash = record.notes.get("crash")
+    where = str(crash) if crash is not None and record.status != "stopped" else None
+    return Ending(record.exit_code, record.signal, how_it_ended(record), where)
 
 
 def how_it_ended(record: SessionRecord) -> str:

@@ -11,7 +11,7 @@ from strobe.model import ExitStatus
 
 def end_columns(status: ExitStatus) -> dict[str, str | int | None]:
     """The columns of a session's record for how its program ended."""
-    return {"exit_code": status.code, "signal": None if status.signal is None else _signal_name(status.signal)}
+    return {"exit_code": status.code, "signal": None if status.signal is None else signal_name(status.signal)}
 
 
 def end_fields(status: ExitStatus | None, stopped: bool) -> dict[str, str | int | None]:
@@ -27,7 +27,8 @@ def signal_number(name: str) -> int:
     return Signals[base].value + int(more or 0)
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
+    """ "SIGSEGV"; "SIGRTMIN+3" of one that has no name of its own."""
     try:
         return Signals(number).name
     except ValueError:  # a real-time signal between SIGRTMIN and SIGRTMAX

@@ -48,6 +48,11 @@ class Libraries:
         """Those that the agent reports, the program itself first."""
         return list(self._listed.values())
 
+    @property
+    def known(self) -> list[LoadedModule]:
+        """Those that were there when somebody last looked."""
+        return [*self.listed, *self._unlisted.values()]
+
     def all(self) -> list[LoadedModule]:
         """Also those of other namespaces. Raises ProcessLookupError."""
         self.look(0)

@@ -19,7 +19,17 @@ from strobe.capture.limits import limits_memory
 from strobe.capture.target import Departure, Target
 from strobe.capture.task_status import is_stopped
 from strobe.errors import Code, StrobeError, failure
-from strobe.model import ExitStatus, LoadedModule, Probe, Removal, Sampling, TraceAnswer, Watch
+from strobe.model import (
+    EventFilter,
+    ExitStatus,
+    LoadedModule,
+    Probe,
+    Removal,
+    Sampling,
+    TextMatch,
+    TraceAnswer,
+    Watch,
+)
 from strobe.session.answers import hook_notes, how_it_ended, runtime_answer
 from strobe.session.confirmation import Confirmation
 from strobe.session.endings import end_columns, end_fields, open_warnings
@@ -28,6 +38,9 @@ from strobe.session.libraries import Libraries, ModuleChange
 from strobe.session.session import Session
 from strobe.symbols import SymbolResolver
 from strobe.symbols.select.patterns import Pattern, parse_all
+from strobe.timeline import crashes
+from strobe.timeline.host_events import HostEvent
+from strobe.timeline.moments import event_id, host_number
 from strobe.timeline.output import HostEventSource
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
@@ -493,6 +506,7 @@ class LiveSession(Session):
         self._attempt("the end of its polls", lambda: self._polls.stop("program"))
         self._attempt("the recording", self._supply.stop)
         self._attempt("the session's record", self._confirmation.note_unreported)
+        self._attempt("what is known of its crash", lambda: self._note_crash(status))
         if self._source is not None:
             self._attempt("the program's output", self._source.close)
         self._attempt("the program's output", self._store.flush)
@@ -503,6 +517,35 @@ class LiveSession(Session):
         self._attempt("the session's record", lambda: self._store.add_warnings(self.id, open_warnings(streams)))
         fields = end_fields(status, self._stopping)
         self._attempt("the session's record", lambda: self._store.end_session(self.id, until_ticks, **fields))
+
+    def _note_crash(self, status: ExitStatus | None) -> None:
+        if status is None or status.signal is None or self._stopping:
+            return
+        from strobe.session.crash import CALLS, crash_of
+
+        segment = _core.Segment(str(self.record().segment_path))
+        found = crash_of(segment, self._target.pid, status.signal, self._libraries.known, self._resolver)
+        if found is None:
+            return
+        calls = [self._crashed_call(function, number) for function, number in found.calls[:CALLS]]
+        values = found.values | ({"calls": calls, "openCalls": found.depth} if calls else {})
+        number = host_number(segment.moment(found.ticks))
+        names = {tid: name for _, _, tid, name in segment.threads()}
+        event = (self.record().key, number, crashes.EVENT_TYPE, crashes.dump(found.text, values).encode())
+        thread = (self._target.pid, found.thread_id, names.get(found.thread_id, ""))
+        self._store.host_events.put([HostEvent(*event, *thread)])
+        self._store.add_notes(self.id, {"crash": found.text})
+
+    def _crashed_call(self, function_id: int, number: int) -> dict[str, str]:
+        """With its arguments, where its entry is still there."""
+        from strobe.session.crash import call_text
+
+        if number:
+            event, _ = self.first(EventFilter(function=TextMatch(contains="")), number - 1)
+            if event is not None and event.id == event_id(self.id, number):
+                return {"call": call_text(event), "id": event.id}
+        symbol = self._store.functions(self.id).get(function_id)
+        return {"call": "?" if symbol is None else symbol.name}
 
     def _attempt(self, what: str, step: Callable[[], object]) -> None:
         """A step without which the session can do, and says so."""

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from strobe import _abi
 from strobe.model import Event, EventType
-from strobe.timeline import snapshots
+from strobe.timeline import crashes, snapshots
 from strobe.timeline.decode.plans import Plan
 from strobe.timeline.moments import event_id
 from strobe.timeline.reader import SessionReader, Thread
@@ -110,6 +110,7 @@ class EventDecoder:
     def host(self, row: Sequence[Any]) -> Event:
         """An event of a HOST_COLUMNS row. Text is decoded as UTF-8 and keeps the line feed that ended its line."""
         number, event_type, text, pid, thread_id, thread_name = row
+        crash = crashes.load(text) if event_type == crashes.EVENT_TYPE else None
         snapshot = snapshots.load(text) if event_type == snapshots.EVENT_TYPE else None
         return Event(
             id=event_id(self._reader.session_id, number),
@@ -118,8 +119,8 @@ class EventDecoder:
             thread_id=thread_id,
             thread_name=thread_name,
             pid=pid,
-            text=decode_text(text) if snapshot is None else None,
-            values=None if snapshot is None else snapshot.values,
+            text=crash[0] if crash is not None else decode_text(text) if snapshot is None else None,
+            values=crash[1] if crash is not None else None if snapshot is None else snapshot.values,
             errors=None if snapshot is None else snapshot.errors,
             previous=None if snapshot is None else snapshot.previous,
         )

@@ -67,10 +67,15 @@ def test_one_call_launches_waits_and_answers(wire: Wire, ledger: Path) -> None:
 def test_a_crash_is_told_with_the_calls_that_were_open(wire: Wire, ledger: Path) -> None:
     answer = launched(wire, ledger, "5", "crash", trace=["main", "shop::*"], wait={"until": "exit"})
     assert answer["ended"] == {"signal": "SIGABRT", "reason": "exit"}
-    (thread, *_) = answer["crash"]["openCalls"]
-    assert (thread["threadName"], answer["crash"]["signal"]) == ("ledger", "SIGABRT")
-    assert [call.partition("(")[0] for call in thread["calls"]] == ["main", "shop::fail"]
-    assert thread["calls"][-1] == 'shop::fail(why="drawer is stuck")'
+    crash = answer["crash"]
+    assert (crash["threadName"], crash["signal"], crash["reason"]) == ("ledger", "SIGABRT", "abort was called")
+    assert [one["call"].partition("(")[0] for one in crash["calls"]] == ["shop::fail", "main"]
+    assert crash["calls"][0]["call"] == 'shop::fail(why="drawer is stuck")'
+    source = Path(crash["file"]).read_text().splitlines()
+    assert (crash["function"], "abort()" in source[crash["line"] - 1]) == ("shop::fail", True)
+    told = wire.good("debug_query", sessionId=answer["sessionId"], eventType="crash")
+    assert [event["values"]["pc"] for event in told["events"]] == [crash["pc"]]
+    assert told["ended"] == {"signal": "SIGABRT", "crash": told["events"][0]["text"]}
     assert {"stderr": "failed: drawer is stuck"} in answer["output"]
 
 

@@ -11,6 +11,8 @@
  * the kernel, as programs that it executes inherit that; memory is then read by the kernel. Should a thread be within
  * a load at that moment, and not come out of it, the kernel keeps our handler, which then ignores the signal.
  *
+ * SIGFPE and SIGILL the recorder does not raise: it only sees whether the program ends by one, and where (crash.c).
+ *
  * SIGTRAP is raised by the breakpoint instructions of probes (strobe_trap in csrc/abi), once there are any: the thread
  * goes on in the instruction's trampoline. There nothing can be read instead, so SIGTRAP is left out of all that the
  * program blocks from then on, be it a handler's mask; also of what it is told of a handler's mask afterwards.
@@ -39,6 +41,7 @@
 #define STROBE_REGISTER_RCX (STROBE_CONTEXT_REGISTERS + 14)
 #define STROBE_REGISTER_RSP (STROBE_CONTEXT_REGISTERS + 15)
 #define STROBE_REGISTER_RIP (STROBE_CONTEXT_REGISTERS + 16)
+#define STROBE_REGISTER_ERR (STROBE_CONTEXT_REGISTERS + 19) /* of a page fault: 2 a write, 16 of an instruction */
 #define STROBE_HANDED_OVER 64u /* actions that the C library may be reading at the same time */
 #define STROBE_DRAIN_NS 1000000000ull
 #define STROBE_SETTLE_US 10000 /* a thread that was inside of sigaction has left it by then */
@@ -48,7 +51,7 @@
 
 struct strobe_faults {
     strobe_sigaction_function* sigaction; /* the C library's, not observed */
-    struct strobe_action actions[3];      /* the program's: of SIGSEGV, of SIGBUS, of SIGTRAP */
+    struct strobe_action actions[5];      /* the program's: of SIGSEGV, SIGBUS, SIGTRAP, SIGFPE, SIGILL */
     struct strobe_action handed_over[STROBE_HANDED_OVER];
     uint64_t handed_masks[STROBE_HANDED_MASKS][STROBE_MASK_WORDS];
     uint32_t next_handed_mask;
@@ -67,12 +70,17 @@ extern const int32_t strobe_fixups_start[] __asm__("__start_strobe_fixups") __at
 extern const int32_t strobe_fixups_end[] __asm__("__stop_strobe_fixups") __attribute__((visibility("hidden")));
 
 static struct strobe_action* strobe_action_of(uint64_t signal) {
-    return &strobe_faults.actions[signal == STROBE_SIGTRAP ? 2 : signal == STROBE_SIGBUS];
+    static const uint8_t places[] = {
+        [STROBE_SIGSEGV] = 0, [STROBE_SIGBUS] = 1, [STROBE_SIGTRAP] = 2, [STROBE_SIGFPE] = 3, [STROBE_SIGILL] = 4};
+    return &strobe_faults.actions[places[signal]];
 }
+
+/* What a load of ours may raise. */
+static int strobe_is_load_fault(uint64_t signal) { return signal == STROBE_SIGSEGV || signal == STROBE_SIGBUS; }
 
 /* Whether our handler stands for the program's. */
 static int strobe_is_ours(uint64_t signal) {
-    return signal == STROBE_SIGSEGV || signal == STROBE_SIGBUS ||
+    return strobe_is_load_fault(signal) || signal == STROBE_SIGFPE || signal == STROBE_SIGILL ||
            (signal == STROBE_SIGTRAP && strobe_faults.catches_traps);
 }
 
@@ -155,10 +163,9 @@ static int strobe_leave_trap(int32_t* information, uint64_t* context) {
     return 1;
 }
 
-/* A fault of a probed instruction, in its trampoline, is one of the program's own code. */
-static void strobe_leave_place(uint64_t* context) {
+/* The instruction that a probed one's trampoline stands for; `sp`: the stack pointer, as it would be there. */
+static uint64_t strobe_program_pc(uint64_t pc, uint64_t* sp) {
     const struct strobe_recorder* recorder = &strobe_recorder;
-    uint64_t pc = context[STROBE_REGISTER_RIP];
     uint64_t index;
     for (index = 0; index < recorder->place_count; index++) {
         const struct strobe_places* places = &recorder->places[index];
@@ -166,14 +173,19 @@ static void strobe_leave_place(uint64_t* context) {
         uint64_t offset = at % STROBE_TRAMPOLINE_BYTES;
         uint32_t number = 0;
         if (pc < places->start + STROBE_TRAMPOLINES_HEADER || pc >= places->end) continue;
-        if (offset != STROBE_PLACE_CALL && offset != STROBE_PLACE_INSTRUCTION && offset != STROBE_PLACE_CALLED) return;
-        if (strobe_load_bytes(pc - offset, (uint8_t*)&number, sizeof number) != sizeof number) return;
-        if (number >= STROBE_FUNCTION_CAPACITY || recorder->probes[number].address == 0) return;
-        if (offset == STROBE_PLACE_CALL) context[STROBE_REGISTER_RSP] += STROBE_PLACE_STACK;
-        if (offset == STROBE_PLACE_CALLED) context[STROBE_REGISTER_RSP] += 8; /* the return address is there already */
-        context[STROBE_REGISTER_RIP] = recorder->probes[number].address;
-        return;
+        if (offset != STROBE_PLACE_CALL && offset != STROBE_PLACE_INSTRUCTION && offset != STROBE_PLACE_CALLED) break;
+        if (strobe_load_bytes(pc - offset, (uint8_t*)&number, sizeof number) != sizeof number) break;
+        if (number >= STROBE_FUNCTION_CAPACITY || recorder->probes[number].address == 0) break;
+        if (offset == STROBE_PLACE_CALL) *sp += STROBE_PLACE_STACK;
+        if (offset == STROBE_PLACE_CALLED) *sp += 8; /* the return address is there already */
+        return recorder->probes[number].address;
     }
+    return pc;
+}
+
+/* A fault of a probed instruction, in its trampoline, is one of the program's own code. */
+static void strobe_leave_place(uint64_t* context) {
+    context[STROBE_REGISTER_RIP] = strobe_program_pc(context[STROBE_REGISTER_RIP], &context[STROBE_REGISTER_RSP]);
 }
 
 /* By a process, not by a fault: si_code. */
@@ -209,6 +221,8 @@ uint64_t strobe_fault_route(uint64_t signal, int32_t* information, uint64_t* con
     } else if (!strobe_was_sent(information) && strobe_fix(context)) {
         return 0;
     }
+    if (handler != STROBE_SIG_IGN || !strobe_was_sent(information))
+        strobe_crash_note_fault(signal, information, context, strobe_is_handler(handler));
     if (!strobe_is_handler(handler)) {
         if (handler == STROBE_SIG_DFL || !strobe_was_sent(information)) strobe_end_by(signal, information, context);
         return 0;
@@ -254,7 +268,7 @@ static void strobe_action_for_kernel(uint64_t signal, const struct strobe_action
     action->mask[0] = strobe_without_trap(wanted->mask[0]);
     if (signal == STROBE_SIGTRAP)
         action->flags |= STROBE_SA_NODEFER; /* a handler may come to a breakpoint instruction, too */
-    else if (wanted->handler == STROBE_SIG_IGN && strobe_end_catching())
+    else if (wanted->handler == STROBE_SIG_IGN && (!strobe_is_load_fault(signal) || strobe_end_catching()))
         return;
     if (!strobe_is_handler(wanted->handler) && signal == STROBE_SIGTRAP) {
         /* on the stack of the code that is there: a scheduler may keep contexts of handlers on the other one */
@@ -277,7 +291,7 @@ static void strobe_note_mask_of(const struct strobe_action* action) {
 /* The same of a handler of the faults themselves, which has its signal blocked while it runs. */
 static void strobe_note_fault_handler(uint64_t signal, const struct strobe_action* action) {
     strobe_note_mask_of(action);
-    if (signal != STROBE_SIGTRAP && strobe_is_handler(action->handler) && !(action->flags & STROBE_SA_NODEFER))
+    if (strobe_is_load_fault(signal) && strobe_is_handler(action->handler) && !(action->flags & STROBE_SA_NODEFER))
         strobe_faults_may_be_blocked();
 }
 
@@ -514,6 +528,13 @@ static void strobe_unblock_traps(void) {
     }
 }
 
+static void strobe_each_fault(void (*step)(int signal)) {
+    step(STROBE_SIGSEGV);
+    step(STROBE_SIGBUS);
+    step(STROBE_SIGFPE);
+    step(STROBE_SIGILL);
+}
+
 int strobe_native_catch_traps(void) {
     if (!strobe_faults.installed) return 0;
     if (strobe_faults.catches_traps) return 1;
@@ -534,15 +555,13 @@ void strobe_native_catch_faults(void* sigaction, int may_be_blocked) {
     strobe_faults.may_be_blocked = may_be_blocked != 0;
     strobe_faults.may_be_blocked_in_contexts = 0;
     strobe_faults.was_ignored = strobe_faults.catches_traps = 0;
-    strobe_note_action_of(STROBE_SIGSEGV);
-    strobe_note_action_of(STROBE_SIGBUS);
+    strobe_crash_prepare();
+    strobe_each_fault(strobe_note_action_of);
     strobe_faults.installed = 1;
     strobe_note_all_handlers();
-    strobe_install(STROBE_SIGSEGV);
-    strobe_install(STROBE_SIGBUS);
+    strobe_each_fault(strobe_install);
     strobe_sleep_us(STROBE_SETTLE_US);
-    strobe_install(STROBE_SIGSEGV); /* over what a thread has set that was past the observer already */
-    strobe_install(STROBE_SIGBUS);
+    strobe_each_fault(strobe_install); /* over what a thread has set that was past the observer already */
     strobe_begin_catching();
 }
 
@@ -579,12 +598,10 @@ void strobe_native_leave_faults(void) {
     if (!strobe_faults.installed || strobe_recorder.control->alive) return;
     has_traps = strobe_faults.catches_traps && strobe_has_traps();
     strobe_recorder.fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
-    strobe_uninstall(STROBE_SIGSEGV);
-    strobe_uninstall(STROBE_SIGBUS);
+    strobe_each_fault(strobe_uninstall);
     if (!has_traps) strobe_uninstall(STROBE_SIGTRAP);
     strobe_sleep_us(STROBE_SETTLE_US);
-    strobe_uninstall(STROBE_SIGSEGV); /* again, as a thread was past the observer */
-    strobe_uninstall(STROBE_SIGBUS);
+    strobe_each_fault(strobe_uninstall); /* again, as a thread was past the observer */
     if (!has_traps) strobe_uninstall(STROBE_SIGTRAP);
     strobe_faults.installed = strobe_faults.catches_traps = 0;
 }

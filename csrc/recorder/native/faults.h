@@ -29,6 +29,14 @@ void strobe_observe_event(uint64_t* place);
 void strobe_observe_mask(uint64_t* place);
 /* The same of a mask that stays where it is. */
 void strobe_observe_context(uint64_t address);
+/* Notes for the host where the program is as it gets a signal that may end it (native/crash.c): as the handler gets it;
+   `is_handled`: the program has a handler of its own. */
+void strobe_crash_note_fault(uint64_t signal, const int32_t* information, const uint64_t* context, int is_handled);
+/* The same where abort, or what calls it for a failed assertion, is about to be called; `slot`: of its return address.
+ */
+void strobe_crash_note_abort(const uint64_t* slot, int is_assertion);
+/* Once, in the process that the agent was loaded into. */
+void strobe_crash_prepare(void);
 /* From now on a thread may have the signals blocked. */
 void strobe_faults_may_be_blocked(void);
 

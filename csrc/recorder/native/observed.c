@@ -225,6 +225,12 @@ static void strobe_observe_caller(uint64_t* registers) {
     }
 }
 
+/* SIGABRT itself is left alone: abort sets its action, and raises it, past any observer. */
+static void strobe_observe_abort(uint64_t* registers) { strobe_crash_note_abort(registers + STROBE_RETURN_ADDRESS, 0); }
+static void strobe_observe_assertion(uint64_t* registers) {
+    strobe_crash_note_abort(registers + STROBE_RETURN_ADDRESS, 1);
+}
+
 struct strobe_observed {
     const char* name;
     void (*observe)(uint64_t* registers);
@@ -253,6 +259,8 @@ static const struct strobe_observed strobe_observed[] = {
     {"dlvsym", strobe_observe_caller},
     {"dlopen", strobe_observe_caller},
     {"dlmopen", strobe_observe_caller},
+    {"abort", strobe_observe_abort},
+    {"__assert_fail", strobe_observe_assertion}, /* calls abort */
 };
 
 #define STROBE_OBSERVED (sizeof strobe_observed / sizeof *strobe_observed)

@@ -9,7 +9,7 @@ from strobe.cli.run.report import RunEnd, Sink, signal_name
 from strobe.mcp.tools.event_json import probe_totals
 from strobe.model import RECORDED_EVENTS, Event, TraceAnswer
 
-_REPORTED = (*RECORDED_EVENTS, "variable_snapshot")
+_REPORTED = (*RECORDED_EVENTS, "variable_snapshot", "crash")
 
 
 class JsonReport:

@@ -138,6 +138,7 @@ class LiveRun:
             kept=keep,
             children=self.session.children,
             probes=probes,
+            crash=next(iter(self.session.last(EventFilter(event_type="crash"), 1)), None),
         )
 
 

@@ -33,6 +33,7 @@ class RunEnd:
     children: Sequence[int] = ()  # that outlive the program
     failures: Sequence[str] = ()  # of Strobe's, because of which something is missing
     probes: Sequence[ProbeTotals] = ()
+    crash: Event | None = None
 
 
 class Report(Protocol):
@@ -168,6 +169,7 @@ def ending_lines(ending: RunEnd) -> list[str]:
         lines.append("no traced function was called")
     if ending.status.code is None:
         lines.append(how_it_ended(ending.status))
+        lines += crash_lines(ending.crash)
     if ending.children:
         pids = ", ".join(map(str, ending.children))
         goes_on = f"child {pids} goes" if len(ending.children) == 1 else f"children {pids} go"
@@ -175,6 +177,15 @@ def ending_lines(ending: RunEnd) -> list[str]:
     if ending.kept:
         lines.append(f"kept as session {ending.session_id}; read it with: strobe query {ending.session_id}")
     return lines
+
+
+def crash_lines(crash: Event | None) -> list[str]:
+    """Where it was, and the traced calls that its thread was in, innermost first."""
+    if crash is None:
+        return []
+    calls = (crash.values or {}).get("calls", ())
+    thread = f" (thread {crash.thread_name})" if crash.thread_name else ""
+    return [f"{crash.text}{thread}", *(f"  in call of {one['call']}" for one in calls)]
 
 
 def signal_name(number: int) -> str:

@@ -12,6 +12,7 @@ SCHEMA: dict[str, Any] = {
     "properties": {
         "exitCode": {"type": "integer"},
         "signal": {"type": "string", "description": "SIGSEGV …"},
+        "crash": {"type": "string", "description": "where; more: debug_query {eventType: crash}"},
         "reason": {"type": "string", "description": "where neither is known"},
     },
 }
@@ -22,5 +23,6 @@ def of(ended: Ending | None) -> dict[str, Any]:
     if ended is None:
         return {}
     if ended.signal is not None:
-        return {"ended": {"signal": ended.signal}}
+        crash = {} if ended.crash is None else {"crash": ended.crash}
+        return {"ended": {"signal": ended.signal, **crash}}
     return {"ended": {"reason": ended.how} if ended.exit_code is None else {"exitCode": ended.exit_code}}

@@ -42,7 +42,6 @@ PARAMETERS = Record(
 
 ANY_CALL = EventFilter(function=TextMatch(contains=""))
 ANY_OUTPUT = EventFilter(text="")
-_CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
 _LINES = 20
 _LINE_CHARACTERS = 300
 _BUSIEST = 10
@@ -135,14 +134,15 @@ def _told(session: Session, waited: Waited) -> dict[str, Any]:
     from strobe.session.answers import Ending
 
     ended: Ending | None = session.ended()
-    how = {"stillRunning": True} if ended is None else ended_json.of(ended)["ended"]
+    how = {"stillRunning": True} if ended is None else {**ended_json.of(ended)["ended"]}
+    how.pop("crash", None)  # below, and more
     told: dict[str, Any] = {"ended": {**how, "reason": waited.reason}, "waitedMs": round(waited.seconds * 1000)}
     if going_on := session.going_on():
         told["note"] = going_on
     if waited.event is not None:
         told["event"] = _event(waited.event)
-    if ended is not None and ended.signal in _CRASHES:
-        told["crash"] = {"signal": ended.signal, "openCalls": _open_calls(session)}
+    if crash := session.last(EventFilter(event_type="crash"), 1):
+        told["crash"] = _crash(session, crash[-1])
     told |= _output(session)
     told |= _probes(session)
     told |= _calls(session)
@@ -199,6 +199,15 @@ def _events(session: Session) -> dict[str, Any]:
     known = {event.id for event in beginning}
     end = [event for event in last if (event.watch_values or not watched) and event.id not in known][-_LAST:]
     return {"events": {"first": [_event(event) for event in beginning], "last": [_event(event) for event in end]}}
+
+
+def _crash(session: Session, event: Event) -> dict[str, Any]:
+    """Where it was, and the traced calls that the thread was in, innermost first; of others where it is not known which
+    thread it was."""
+    values = dict(event.values or {})
+    if event.thread_name:
+        values["threadName"] = event.thread_name
+    return values if "threadId" in values else values | {"openCalls": _open_calls(session)}
 
 
 def _open_calls(session: Session) -> list[dict[str, Any]]:
@@ -314,5 +323,5 @@ _SHORTER: Sequence[Callable[[dict[str, Any]], None]] = (
     _drop("events", "activePatterns", "pendingPatternsApplied", "activeWatches"),
     _keep("output", 2),
     _keep("warnings", 2),
-    _drop("crash", "rare", "nextSteps"),
+    _drop("rare", "nextSteps"),
 )

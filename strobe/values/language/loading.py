@@ -58,7 +58,7 @@ def loaded(place: Place, printers: Printers, at: int) -> Term:
 def _text(before: Rows, type_: Type) -> Text | None:
     plain = type_.bare
     if points_to_text(type_) == 1:
-        pointer = Number((*before, *steps(("NUMBER", 8, 0, 0))), is_big=True)
+        pointer = Number((*before, *steps(("NUMBER", 8, 0, 0))), is_big=True, is_address=True)
         return Text((*before, *steps(("DEREF", 0, 0, 0))), _MOST_TEXT, pointer)
     if isinstance(plain, Array) and character_width(plain.element) == 1 and plain.size:
         return Text(before, plain.size)
@@ -74,7 +74,9 @@ def _held(before: Rows, type_: Type, printers: Printers) -> Number | None:
         return None
     if inside.condition:
         return replace(pushed(inside.condition), rows=(*before, *rows(inside.condition)), is_truth=True)
-    return Number((*before, *rows(inside.address)), is_big=True, height=6) if inside.is_away else None
+    if not inside.is_away:
+        return None
+    return Number((*before, *rows(inside.address)), is_big=True, height=6, is_address=True)
 
 
 def size_of(place: Place, printers: Printers, at: int) -> Number:
@@ -115,7 +117,7 @@ def _of_value(before: Rows, type_: Type, at: int) -> Term:
         return _as_float(load, plain, at)
     if isinstance(plain, Scalar | Enum):
         return _as_integer(load, type_, at)
-    pointer = Number(load, is_big=True)
+    pointer = Number(load, is_big=True, is_address=True)
     return Text(before, _MOST_TEXT, pointer) if points_to_text(type_) == 1 else pointer
 
 
@@ -135,7 +137,8 @@ def _as_integer(load: Rows, type_: Type, at: int) -> Number:
     size, is_signed = found
     enum = plain if isinstance(plain, Enum) else None
     is_truth = isinstance(plain, Scalar) and plain.encoding is Encoding.BOOL
-    return Number(load, size == 8 and not is_signed, enum=enum, is_truth=is_truth)
+    is_address = isinstance(plain, Pointer)
+    return Number(load, size == 8 and not is_signed, enum=enum, is_truth=is_truth, is_address=is_address)
 
 
 def _float(before: Rows, plain: Scalar, at: int) -> Float:

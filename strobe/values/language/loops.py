@@ -252,7 +252,8 @@ def _looped(compiler: Compiler, node: syntax.Quantifier, loop: _Loop, binding: B
     result = result if loop.doubt is None else terms.known(result, loop.doubt)
     is_big = own.is_big and node.name in ("min", "max", "sum")
     height = max(loop.height, own.height + 2, 6)
-    return Number((*code, *result.rows), is_big, height, None, node.name in ("any", "all"))
+    is_address = own.is_address and node.name in ("min", "max")
+    return Number((*code, *result.rows), is_big, height, None, node.name in ("any", "all"), is_address)
 
 
 def _folded(name: str, found: int, own: Number, index: Number, unknown: int) -> tuple[Number, Rows, Number | None]:

@@ -119,6 +119,7 @@ def value(text: str, scope: Scope, roots: Roots, entry: Roots | None = None) -> 
     recipe.drop()
     code, size, _ = recipe.finished()
     is_address = isinstance(tree, syntax.Name) and tree.name == CALLER
+    is_address = is_address or (isinstance(found, Number) and found.is_address)
     shape = Shaping(scope.printers).shape(pointer_to(VOID) if is_address else _type_of(found), 1)
     reasons = {at: row.reason for at, row in enumerate(recipe.code) if isinstance(row, Row)}
     return Value(code, size, shape, needs, _at_entry(compiler, entry), reasons)

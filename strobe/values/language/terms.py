@@ -35,13 +35,15 @@ Rows: TypeAlias = tuple[bytes, ...]
 @dataclass(frozen=True, slots=True)
 class Number:
     """Rows that push one number, with `height` numbers on the stack at most. `is_big`: it may be above 2^63, and is
-    never negative; else it is signed. `enum`: whose enumerators it may be compared with. `is_truth`: it is 0 or 1."""
+    never negative; else it is signed. `enum`: whose enumerators it may be compared with. `is_truth`: it is 0 or 1.
+    `is_address`: it is shown as one."""
 
     rows: Rows
     is_big: bool = False
     height: int = 1
     enum: Enum | None = None
     is_truth: bool = False
+    is_address: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,8 @@ def chosen(test: Number, yes: Number, no: Number) -> Number:
     """`yes` where the test is not 0, else `no`."""
     height = max(test.height, 1 + yes.height, 2 + no.height)
     found = (*test.rows, *yes.rows, *no.rows, *rows((("SELECT", 0, 0, 0),)))
-    return Number(found, yes.is_big or no.is_big, height, None, yes.is_truth and no.is_truth)
+    are_addresses = yes.is_address or no.is_address
+    return Number(found, yes.is_big or no.is_big, height, None, yes.is_truth and no.is_truth, are_addresses)
 
 
 def truth(number: Number) -> Number:
@@ -218,7 +221,9 @@ def calculated(sign: str, left: Number, right: Number) -> Number:
         return joined(name if is_big else f"SIGNED_{name}", left, right, is_big=is_big)
     if sign == ">>":
         return joined("RIGHT" if left.is_big else "SIGNED_RIGHT", left, right, is_big=left.is_big)
-    return joined(_OPERATIONS[sign], left, right, is_big=left.is_big if sign == "<<" else is_big)
+    found = joined(_OPERATIONS[sign], left, right, is_big=left.is_big if sign == "<<" else is_big)
+    is_address = sign in ("+", "-") and left.is_address != right.is_address
+    return replace(found, is_address=True) if is_address else found
 
 
 def enumerator(enum: Enum, name: str) -> int | None:

@@ -1,0 +1,109 @@
+/*
+ * What is known at the moment of a signal that the program may end by, for the host: which thread, where, and which
+ * traced calls it was in. Only a note in the segment's header: neither what the program does with the signal, nor how
+ * it ends, is changed by it.
+ *
+ * A fault is seen by the handler in faults.c; SIGABRT by the function that raises it (observed.c). Not seen: faults
+ * for which the kernel finds no stack, or while the signal is blocked; programs that set handlers by system calls of
+ * their own; and children, which have this memory, too, but not this session's end.
+ */
+#include "faults.h"
+
+#define STROBE_CRASH_SENT_BY_THREAD (-6) /* SI_TKILL: what raise and abort use */
+
+#define STROBE_CRASH_ASSERT_BYTES 4096u
+
+static uint32_t strobe_crash_pid; /* of the process that the agent was loaded into */
+
+void strobe_crash_prepare(void) { strobe_crash_pid = strobe_recorder.pid; }
+
+/* Whether the signal ends the session's own process. */
+static int strobe_crash_is_own(const struct strobe_recorder* recorder) {
+    if (!recorder->control->alive || !recorder->control->is_own || recorder->pid != strobe_crash_pid) return 0;
+    return !recorder->may_call_kernel ||
+           (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0) == strobe_crash_pid;
+}
+
+/* Calls that the thread is in, the innermost first. A frame whose slot lies below the stack pointer was left by an
+   exception or longjmp; on another stack that cannot be told. */
+static void strobe_crash_calls(const struct strobe_thread_state* state, struct strobe_crash* crash) {
+    int is_on_own_stack = crash->sp >= state->stack_low && crash->sp < state->stack_high;
+    uint32_t depth = state->frames == NULL ? 0 : state->depth;
+    for (; depth > 0; depth--) {
+        const struct strobe_frame* frame = &state->frames[depth - 1];
+        struct strobe_crash_call* call = &crash->calls[crash->call_count];
+        if (is_on_own_stack && frame->slot < crash->sp) continue;
+        if (frame->slot == crash->sp) crash->caller = frame->return_address; /* a stub lies there */
+        if (crash->call_count == STROBE_CRASH_CALLS) break;
+        call->enter_ticks = frame->enter_ticks;
+        call->function = frame->function;
+        call->flags = (frame->flags & STROBE_FRAME_SKIP) != 0;
+        crash->call_count++;
+    }
+    crash->depth = state->depth;
+}
+
+static struct strobe_crash* strobe_crash_begin(uint32_t place) {
+    struct strobe_crash* crash = &strobe_recorder.header->crashes[place];
+    uint32_t known = crash->state;
+    /* of two threads at the same moment one is noted */
+    if (known == STROBE_CRASH_IN_THE_MAKING ||
+        !strobe_compare_exchange32(&crash->state, known, STROBE_CRASH_IN_THE_MAKING))
+        return NULL;
+    return crash;
+}
+
+static void strobe_crash_write(struct strobe_crash* crash, uint64_t signal) {
+    const struct strobe_recorder* recorder = &strobe_recorder;
+    const struct strobe_thread_state* state = strobe_thread_known(recorder);
+    crash->ticks = strobe_ticks_anyhow(recorder);
+    crash->pid = recorder->pid;
+    crash->signal = (uint32_t)signal;
+    crash->call_count = crash->depth = crash->lane = 0;
+    if (recorder->may_call_kernel)
+        crash->tid = (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0);
+    else
+        crash->tid = state == NULL ? 0 : state->tid;
+    if (state == NULL) return;
+    crash->lane = state->lane;
+    strobe_crash_calls(state, crash);
+}
+
+void strobe_crash_note_fault(uint64_t signal, const int32_t* information, const uint64_t* context, int is_handled) {
+    struct strobe_crash* crash;
+    if (!strobe_crash_is_own(&strobe_recorder)) return;
+    crash = strobe_crash_begin(is_handled ? STROBE_CRASH_HANDLED : STROBE_CRASH_ENDED);
+    if (crash == NULL) return;
+    crash->code = information[2];
+    crash->address = *(const uint64_t*)(information + 4);
+    crash->sp = context[STROBE_REGISTER_RSP];
+    crash->pc = strobe_program_pc(context[STROBE_REGISTER_RIP], &crash->sp);
+    crash->access = context[STROBE_REGISTER_ERR];
+    /* read by the kernel: a fault here would be one within the handler */
+    strobe_read_number(&strobe_recorder, NULL, 0, crash->sp, 8, &crash->caller);
+    strobe_crash_write(crash, signal);
+    STROBE_COMPILER_BARRIER();
+    crash->state = STROBE_CRASH_WHOLE;
+}
+
+void strobe_crash_note_abort(const uint64_t* slot, int is_assertion) {
+    struct strobe_crash* crash = &strobe_recorder.header->crashes[STROBE_CRASH_ABORTED];
+    uint64_t thread = strobe_thread_pointer();
+    /* assert calls abort from a frame or two further down, which is no news */
+    if (crash->state == STROBE_CRASH_WHOLE && crash->thread_pointer == thread &&
+        crash->sp - (uint64_t)slot < STROBE_CRASH_ASSERT_BYTES)
+        return;
+    if (!strobe_crash_is_own(&strobe_recorder)) return;
+    crash = strobe_crash_begin(STROBE_CRASH_ABORTED);
+    if (crash == NULL) return;
+    crash->code = STROBE_CRASH_SENT_BY_THREAD;
+    crash->address = 0;
+    crash->access = (uint64_t)is_assertion;
+    crash->thread_pointer = thread;
+    crash->sp = (uint64_t)slot;
+    crash->caller = *slot;
+    strobe_crash_write(crash, STROBE_SIGABRT);
+    crash->pc = crash->caller; /* the program's, where one of our stubs lies in the slot */
+    STROBE_COMPILER_BARRIER();
+    crash->state = STROBE_CRASH_WHOLE;
+}

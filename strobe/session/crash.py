@@ -1,0 +1,230 @@
+"""What is known of a program that has ended by a signal: which thread, where, and in which traced calls.
+
+The recorder has noted it at that moment (csrc/recorder/native/crash.c); here addresses become functions and lines. What
+it has not seen (no stack for a handler, a signal that is blocked) is said, and nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from signal import SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV
+from typing import Any
+
+from strobe import _abi
+from strobe._core import Segment
+from strobe.dataclass import dataclass
+from strobe.errors import StrobeError
+from strobe.model import Event, LoadedModule
+from strobe.session.endings import signal_name
+from strobe.symbols import SymbolResolver
+from strobe.symbols.objects.damage import UNREADABLE
+
+CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
+_FAULTS = (SIGSEGV, SIGBUS, SIGFPE, SIGILL)
+_WRITE, _INSTRUCTION = 2, 16  # of the error code of a page fault
+_KERNEL = 0x80  # si_code SI_KERNEL: no address is known
+_REASONS = {
+    (SIGFPE, 1): "integer division by zero, or its result is too large",
+    (SIGFPE, 2): "integer overflow",
+    (SIGFPE, 3): "floating-point division by zero",
+    (SIGILL, 2): "illegal instruction (also __builtin_trap, and what the compiler holds to be unreachable)",
+}
+_UNSEEN = (
+    "where it happened was not seen: the stack was full (endless recursion), the signal was blocked or ignored, or the "
+    "program sets its handlers by system calls of its own"
+)
+CALLS = 8  # innermost traced ones that are told
+_VALUE, _CALL = 100, 400  # characters
+_RSP, _WORD = 7, 8
+_UNKNOWN: tuple[type[BaseException], ...] = (StrobeError, *UNREADABLE)
+_NOTES = (_abi.CRASH_ENDED, _abi.CRASH_HANDLED, _abi.CRASH_ABORTED)
+
+
+@dataclass(frozen=True, slots=True)
+class CodePlace:
+    """An address of code. `inlined`: functions around `function`, into which it was inlined, the innermost first."""
+
+    address: int
+    module: str | None = None
+    function: str | None = None
+    file: str | None = None
+    line: int | None = None
+    inlined: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """ "insert at tree.c:12"."""
+        name = self.function or f"{self.address:#x}"
+        if self.file is not None:
+            return f"{name} at {self.file.rpartition('/')[2]}:{self.line}"
+        return name if self.module is None else f"{name} in {self.module.rpartition('/')[2]}"
+
+    def json(self) -> dict[str, Any]:
+        """What is known of it."""
+        fields = {"function": self.function, "file": self.file, "line": self.line}
+        found = {name: value for name, value in fields.items() if value is not None}
+        if self.file is None and self.module is not None:
+            found["module"] = self.module
+        return found | ({"inlinedInto": list(self.inlined)} if self.inlined else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """`ticks`: when. `calls`: traced ones that the thread was in, innermost first: (function id, number of the entry's
+    event or 0); `depth`: how many there were."""
+
+    ticks: int
+    thread_id: int
+    text: str
+    values: dict[str, Any]
+    calls: tuple[tuple[int, int], ...] = ()
+    depth: int = 0
+
+
+def crash_of(
+    segment: Segment, pid: int, signal: int, modules: Sequence[LoadedModule], resolver: SymbolResolver
+) -> Crash | None:
+    """None where a signal has ended the program that is no fault of its own (SIGTERM)."""
+    name = signal_name(signal)
+    if name not in CRASHES:
+        return None
+    notes = {place: note for place in _NOTES if (note := _of_process(segment, place, pid)) is not None}
+    note = _origin(notes, signal)
+    if note is None:
+        return Crash(segment.now_ticks(), 0, f"{name}; {_UNSEEN}", {"signal": name, "unknown": _UNSEEN})
+    return _told(note, name, modules, resolver)
+
+
+def _of_process(segment: Segment, place: int, pid: int) -> dict[str, Any] | None:
+    note = segment.crash(place)
+    return note if note is not None and note["pid"] == pid else None
+
+
+def _origin(notes: dict[int, dict[str, Any]], signal: int) -> dict[str, Any] | None:
+    """The note of what has led to the end. A handler of the program's that got a fault ends it by abort, or by sending
+    itself the signal again: then what it got says where."""
+    ended = notes.get(_abi.CRASH_ENDED)
+    handled = notes.get(_abi.CRASH_HANDLED)
+    last = notes.get(_abi.CRASH_ABORTED) if signal == SIGABRT else ended
+    if last is not None and last["signal"] != signal:
+        last = None
+    if last is not None and last["code"] > 0:
+        return last
+    if handled is None or (last is None and handled["signal"] != signal):
+        return last
+    was_in_handler = last is None or (handled["tid"] == last["tid"] and handled["ticks"] <= last["ticks"])
+    return handled if was_in_handler and _is_inner(handled, last) else last
+
+
+def _is_inner(handled: dict[str, Any], last: dict[str, Any] | None) -> bool:
+    """Whether the traced calls that were open at the fault still were at the end: no return, no longjmp in between."""
+    return last is None or handled["calls"] == last["calls"][len(last["calls"]) - len(handled["calls"]) :]
+
+
+def _told(note: dict[str, Any], name: str, modules: Sequence[LoadedModule], resolver: SymbolResolver) -> Crash:
+    signal, is_fault = note["signal"], note["signal"] in _FAULTS and note["code"] > 0
+    values: dict[str, Any] = {"signal": name, "reason": _reason(note)}
+    if signal_name(signal) != name:
+        values["reason"] = f"{signal_name(signal)} before, which the program's own handler got: {values['reason']}"
+    if is_fault and signal in (SIGSEGV, SIGBUS) and note["code"] != _KERNEL:
+        values["address"] = f"{note['address']:#x}"
+    values["pc"] = f"{note['pc']:#x}"
+    # a return address lies behind the call
+    place = _place(note["pc"] - (not is_fault), modules, resolver)
+    values |= place.json()
+    text = f"{name}: {values['reason']}, "
+    caller = None
+    if place.module != modules[0].path:
+        caller = _caller(note, place, modules, resolver)
+    if caller is not None:
+        values["calledFrom"] = caller.json()
+    where = f"in {place.text}" if place.module is not None else f"at {note['pc']:#x}, where no code is"
+    text += where if caller is None else f"{where}, called from {caller.text}"
+    values["threadId"] = note["tid"]
+    return Crash(note["ticks"], note["tid"], text, values, tuple(note["calls"]), note["depth"])
+
+
+def _reason(note: dict[str, Any]) -> str:
+    signal, code = note["signal"], note["code"]
+    if signal == SIGABRT:
+        return "an assertion failed" if note["access"] else "abort was called"
+    if code <= 0:
+        sender = note["address"] & 0xFFFFFFFF
+        return "sent by the program itself" if sender == note["pid"] else f"sent by process {sender}"
+    if (signal, code) in _REASONS:
+        return _REASONS[signal, code]
+    if signal in (SIGSEGV, SIGBUS):
+        if code == _KERNEL:
+            return "an address that no pointer can have, or an instruction that is not permitted"
+        kind = "execution of" if note["access"] & _INSTRUCTION else "write to" if note["access"] & _WRITE else "read of"
+        return f"{kind} {note['address']:#x}"
+    return f"si_code {code}"
+
+
+def _caller(
+    note: dict[str, Any], place: CodePlace, modules: Sequence[LoadedModule], resolver: SymbolResolver
+) -> CodePlace | None:
+    """Where the function was called from, if its return address is what the stack pointer leads to: where the call went
+    to no code, and where the unwind information says so. None where that is not known."""
+    if not note["caller"] or note["signal"] == SIGABRT:
+        return None
+    if place.module is not None and not _returns_from_top(note["pc"], modules, resolver):
+        return None
+    found = _place(note["caller"] - 1, modules, resolver)
+    return None if found.function is None else found
+
+
+def _returns_from_top(pc: int, modules: Sequence[LoadedModule], resolver: SymbolResolver) -> bool:
+    """Whether the caller's frame begins one word above the stack pointer there."""
+    from strobe.symbols.dwarf.locations import AtRegister
+    from strobe.symbols.frames.cfi import CallFrames
+    from strobe.symbols.frames.sections import frame_sections
+
+    module = _module_at(pc, modules)
+    if module is None:
+        return False
+    try:
+        link_base = resolver.module(module.path).link_base
+        layout = CallFrames(frame_sections(module.path, None)).at(pc - module.base + link_base)
+    except _UNKNOWN:
+        return False
+    cfa = None if layout is None else layout.cfa
+    return isinstance(cfa, AtRegister) and (cfa.number, cfa.offset) == (_RSP, _WORD)
+
+
+def _module_at(address: int, modules: Sequence[LoadedModule]) -> LoadedModule | None:
+    return next((item for item in modules if item.base <= address < item.base + item.size), None)
+
+
+def _place(address: int, modules: Sequence[LoadedModule], resolver: SymbolResolver) -> CodePlace:
+    module = _module_at(address, modules)
+    if module is None:
+        return CodePlace(address)
+    try:
+        symbols = resolver.module(module.path)
+        link = address - module.base + symbols.link_base
+        function = symbols.function_at(link)
+        name = None if function is None else function.name
+        details = resolver.details(module.path)
+        if details is None:
+            return CodePlace(address, module.path, name)
+        line = details.lines.at(link)
+        calls = details.frames.calls_at(link)
+    except _UNKNOWN:  # its symbols say less than was hoped for
+        return CodePlace(address, module.path)
+    if line is None:
+        return CodePlace(address, module.path, name)
+    inlined = tuple(call.name for call in calls[1:])
+    return CodePlace(address, module.path, calls[0].name if calls else name, line.file, line.line, inlined)
+
+
+def call_text(event: Event) -> str:
+    """A call with its arguments: "insert(tree=0x… {…}, key=5)"."""
+    from strobe.values.decode import text
+
+    values = ", ".join(f"{item.name}={_clipped(text.shown(item.value), _VALUE)}" for item in event.arguments or ())
+    return _clipped(f"{event.function}({values})", _CALL)
+
+
+def _clipped(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

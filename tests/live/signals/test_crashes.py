@@ -1,0 +1,109 @@
+"""What is known of a program that has ended by a signal: the program says itself where. The program is crashes."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.programs import source_of
+
+import strobe
+
+Build = Callable[..., Path]
+SECONDS = 20.0
+FAULTS = {
+    "read": ("SIGSEGV", "read of 0x8", "visit"),
+    "write": ("SIGSEGV", "write to 0x0", "visit"),
+    "divide": ("SIGFPE", "integer division by zero, or its result is too large", "visit"),
+    "abort": ("SIGABRT", "abort was called", "visit"),
+    "assert": ("SIGABRT", "an assertion failed", "visit"),
+}
+HANDLERS = ("", "hands-on", "gives-up", "goes-back", "thread", "ignores")
+
+
+@pytest.fixture(params=["-O0", "-O2"])
+def crashes(request: pytest.FixtureRequest, build_program: Build) -> Path:
+    return build_program("crashes", "-g", request.param, "-pthread", "-D_GNU_SOURCE", "-Wno-infinite-recursion")
+
+
+def line_of(how: str) -> int:
+    lines = source_of("crashes").read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.endswith(f"/* {how} */"))
+
+
+def crashed(program: Path, *args: str, **more: Any) -> Any:
+    with strobe.launch([str(program), *args], trace=["walk", "visit"], **more) as run:
+        run.wait(timeout=SECONDS)
+        return run.crash
+
+
+@pytest.mark.parametrize("how", FAULTS)
+def test_it_is_told_where_and_why(crashes: Path, how: str) -> None:
+    signal, reason, function = FAULTS[how]
+    crash = crashed(crashes, how)
+    told = crash.values
+    assert (told["signal"], told["reason"], told["function"], told["line"]) == (
+        signal,
+        reason,
+        function,
+        line_of(how),
+    )
+    assert Path(told["file"]).name == "crashes.c"
+    assert told["threadId"] == crash.thread_id == crash.pid
+    assert crash.text.startswith(f"{signal}: {reason}, in {function} at crashes.c:{line_of(how)}")
+
+
+def test_the_traced_calls_that_were_open_come_with_their_arguments(build_program: Build) -> None:
+    program = build_program("crashes", "-g", "-O0", "-pthread", "-D_GNU_SOURCE", "-Wno-infinite-recursion")
+    with strobe.launch([str(program), "write", "thread"], trace=["walk", "visit"], depth=1) as run:
+        run.wait(timeout=SECONDS)
+        crash = run.crash
+        assert crash is not None and crash.values is not None
+        calls = [one["call"] for one in crash.values["calls"]]
+        assert [call.partition("(")[0] for call in calls] == ["visit", "walk", "walk", "walk", "walk"]
+        assert calls[0].endswith("-> {key = 4, next = 0x0, order = 0x0}, depth=3)")
+        assert (crash.thread_name, crash.values["openCalls"]) == ("worker", 5)
+        assert crash.thread_id != crash.pid
+        (entry,) = [event for event in run.events() if event.id == crash.values["calls"][0]["id"]]
+        assert (entry.function, entry.event_type) == ("visit", "function_enter")
+
+
+@pytest.mark.parametrize("how", ["call", "library"])
+def test_a_call_that_led_to_no_code_or_into_a_library_is_told_by_its_caller(build_program: Build, how: str) -> None:
+    program = build_program("crashes", "-g", "-O1", "-pthread", "-D_GNU_SOURCE", "-Wno-infinite-recursion")
+    told = crashed(program, how).values
+    assert (told["calledFrom"]["function"], told["calledFrom"]["line"]) == ("visit", line_of(how))
+    assert (told["reason"], told["address"]) == (("execution" if how == "call" else "read") + " of 0x0", "0x0")
+
+
+def test_a_fault_that_the_programs_own_handler_got_is_where_it_began(build_program: Build) -> None:
+    program = build_program("crashes", "-g", "-O0", "-pthread", "-D_GNU_SOURCE", "-Wno-infinite-recursion")
+    again, given_up = crashed(program, "read", "hands-on").values, crashed(program, "read", "gives-up").values
+    assert (again["signal"], again["reason"], again["line"]) == ("SIGSEGV", "read of 0x8", line_of("read"))
+    assert (given_up["signal"], given_up["line"]) == ("SIGABRT", line_of("read"))
+    assert given_up["reason"] == "SIGSEGV before, which the program's own handler got: read of 0x8"
+    gone_on = crashed(program, "read", "goes-back").values
+    assert (gone_on["reason"], gone_on["line"]) == ("abort was called", line_of("abort"))
+
+
+def test_what_was_not_seen_is_said(build_program: Build) -> None:
+    program = build_program("crashes", "-g", "-O0", "-pthread", "-D_GNU_SOURCE", "-Wno-infinite-recursion")
+    for args in (("overflow",), ("divide", "ignores")):
+        crash = crashed(program, *args)
+        assert "was not seen" in crash.text and "function" not in crash.values
+    assert crashed(program, "killed") is None
+    assert crashed(program, "none") is None
+
+
+@pytest.mark.parametrize("how", [*FAULTS, "trap", "call", "sent", "overflow", "none"])
+def test_it_ends_as_it_does_alone(build_program: Build, how: str) -> None:
+    program = build_program("crashes", "-g", "-O0", "-pthread", "-D_GNU_SOURCE", "-Wno-infinite-recursion")
+    for handler in HANDLERS:
+        alone = subprocess.run([program, how, handler], capture_output=True, text=True, timeout=SECONDS, check=False)
+        with strobe.launch([str(program), how, handler], trace=["walk", "visit"]) as run:
+            status = run.wait(timeout=SECONDS)
+            ended = status.code if status.signal is None else -status.signal
+            assert (ended, run.stdout, run.stderr) == (alone.returncode, alone.stdout, alone.stderr), handler
