@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Literal
 
@@ -488,6 +488,14 @@ def failure(name: str, **facts: object) -> StrobeError:
     if "field" in facts:
         facts["field"] = field_name(str(facts["field"]))
     return StrobeError(code, message.format(**facts), next_step.format(**command_names(), **facts).strip())
+
+
+def together(errors: Sequence[StrobeError]) -> StrobeError:
+    """One failure that names all of them, by the code of the first; where there is one, that."""
+    if len(errors) == 1:
+        return errors[0]
+    named = " ".join(f"({place}) {error.sentences}" for place, error in enumerate(errors, 1))
+    return StrobeError(errors[0].code, f"{len(errors)} things are wrong. {named}")
 
 
 def speak_to(interface: Interface) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from strobe import _core, config
@@ -14,7 +15,7 @@ from strobe.capture.agent.device import ROUTER
 from strobe.capture.spawning import ended_early
 from strobe.capture.target import Target
 from strobe.dataclass import replace
-from strobe.errors import Code, StrobeError, command_names, failure
+from strobe.errors import Code, StrobeError, command_names, failure, together
 from strobe.limits import PROBES
 from strobe.model import LaunchSpec, Probe, ProbeAnswer, Sampling, SessionSummary, TraceAnswer, Watch
 from strobe.session.answers import pending_answer
@@ -31,6 +32,15 @@ from strobe.timeline.store import Store
 log = logging.getLogger(__name__)
 _NO_INPUT = "/dev/null"
 _NAMES_TRIED = 8
+_OF_WHAT_IS_ASKED = (
+    Code.INVALID_PATTERN,
+    Code.WATCH_FAILED,
+    Code.PROBE_FAILED,
+    Code.READ_FAILED,
+    Code.NO_CODE_AT_LINE,
+    Code.NO_DEBUG_SYMBOLS,
+    Code.VALIDATION_ERROR,
+)
 
 
 class SessionManager:
@@ -74,7 +84,8 @@ class SessionManager:
         project_root = _absolute(spec.project_root)
         staged = self._store.staged(project_root) if project_root and use_staged else None
         wanted = list(dict.fromkeys([*(staged.patterns if staged else ()), *patterns]))
-        parse_all(wanted, project_root)
+        refusals = Refusals()
+        wanted = [text for text in wanted if refusals.holds(partial(parse_all, [text], project_root))]
         settings, warnings = config.load_settings(project_root, self._store.home)
         retention.enforce(self._store, settings)
         self._close_deleted()
@@ -90,36 +101,29 @@ class SessionManager:
             raise
         try:
             for one in watch:
-                with _as_warning(warnings, watches_ok):
+                with refusals.collecting(), _as_warning(warnings, watches_ok):
                     session.trace(watch=[one])
             if wanted or staged or depth is not None:
-                conditions = (staged.conditions if staged else {}) | dict.fromkeys(patterns, where)
-                *before, last = _by_condition(wanted, conditions) or [((), None)]
-                for chosen, condition in before:
-                    session.trace(add=chosen, where=condition)
-                session.launch_answer = session.trace(
-                    add=last[0],
-                    where=last[1],
-                    sampling=sampling or (_sampling(staged) if staged else None),
-                    watch=staged.watches if staged else (),
-                    depth=depth if depth is not None or staged is None else staged.depth,
-                )
-                self._store.add_warnings(record.id, session.launch_answer.warnings)
-                if not missing_ok:
-                    _check_traced(session.launch_answer, patterns)
-                for one in watch:
-                    with _as_warning(warnings, watches_ok):
+                with refusals.collecting():
+                    self._trace(session, wanted, patterns, where, sampling, depth, staged)
+                if not missing_ok and session.launch_answer is not None:
+                    with refusals.collecting():
+                        _check_traced(session.launch_answer, patterns)
+                for one in watch if session.launch_answer is not None else ():
+                    with refusals.collecting(), _as_warning(warnings, watches_ok):
                         session.check_watches([one])
             for added in staged.probes if staged else ():
                 with _as_warning(warnings, True):
                     session.launch_answer = session.trace(probe=[added], anyway=True)
             for added in probe:
-                session.launch_answer = session.trace(probe=[added], anyway=probes_ok)
+                with refusals.collecting():
+                    session.launch_answer = session.trace(probe=[added], anyway=probes_ok)
             if session.launch_answer is not None:
                 self._store.add_warnings(record.id, session.launch_answer.warnings)
             self._store.add_warnings(record.id, warnings)
-            if check is not None:
+            if check is not None and not refusals.found:  # what is waited for may be what could not be traced
                 check(session)
+            refusals.check()
             self._store.add_notes(record.id, {RESUMED: True})
         except BaseException:
             session.abort()
@@ -130,6 +134,30 @@ class SessionManager:
             self._live[session.id] = session
         session.resume()
         return session
+
+    def _trace(
+        self,
+        session: LiveSession,
+        wanted: Sequence[str],
+        patterns: Sequence[str],
+        where: str | None,
+        sampling: Sampling | None,
+        depth: int | None,
+        staged: StagedTraces | None,
+    ) -> None:
+        """What is traced from the launch on. Raises as Session.trace."""
+        conditions = (staged.conditions if staged else {}) | dict.fromkeys(patterns, where)
+        *before, last = _by_condition(wanted, conditions) or [((), None)]
+        for chosen, condition in before:
+            session.trace(add=chosen, where=condition)
+        session.launch_answer = session.trace(
+            add=last[0],
+            where=last[1],
+            sampling=sampling or (_sampling(staged) if staged else None),
+            watch=staged.watches if staged else (),
+            depth=depth if depth is not None or staged is None else staged.depth,
+        )
+        self._store.add_warnings(session.id, session.launch_answer.warnings)
 
     def _begin(
         self, spec: LaunchSpec, resolved: program.Program | None, record: SessionRecord, text_bytes: int
@@ -336,6 +364,35 @@ def _check_traced(answer: TraceAnswer, patterns: Sequence[str]) -> None:
     wanted = {text.strip() for text in patterns}
     if reasons := [why for text, why in answer.unmatched.items() if text in wanted]:
         raise failure("nothing_traced", reason=" ".join(dict.fromkeys(reasons)))
+
+
+class Refusals:
+    """What a launch is refused for: all of it is named at once."""
+
+    def __init__(self) -> None:
+        self.found: list[StrobeError] = []
+
+    @contextlib.contextmanager
+    def collecting(self) -> Iterator[None]:
+        """What is wrong with what was asked for comes later, in `check`; that the program is gone at once."""
+        try:
+            yield
+        except StrobeError as error:
+            if error.code not in _OF_WHAT_IS_ASKED:
+                raise
+            self.found.append(error)
+
+    def holds(self, step: Callable[[], object]) -> bool:
+        """Whether nothing is wrong in this step."""
+        count = len(self.found)
+        with self.collecting():
+            step()
+        return len(self.found) == count
+
+    def check(self) -> None:
+        """Raises what was found."""
+        if self.found:
+            raise together(self.found)
 
 
 @contextlib.contextmanager

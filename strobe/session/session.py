@@ -40,7 +40,7 @@ from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
 
 if TYPE_CHECKING:  # most runs ask for no variable, and these take longer to import than such a run
-    from strobe.session.questions import Counted, Found
+    from strobe.session.questions import Counted, Found, Touched
     from strobe.session.variables.reader import VariableReader
     from strobe.session.variables.session_memory import Inside
     from strobe.session.variables.writer import VariableWriter
@@ -207,6 +207,21 @@ class Session:
         found = Question(reader, asked, self._filled, self._labels()).groups(until)
         reader.check_whole()
         return found
+
+    def history(self, wanted: EventFilter) -> tuple[list[Touched], Found]:
+        """In which events the filter's address is found and as what, by first time. Raises as `query`."""
+        from strobe.session.questions import Question
+
+        reader, until = self._timeline.reading()
+        found = Question(reader, wanted, self._filled, self._labels()).touched(until)
+        reader.check_whole()
+        return found
+
+    def history_absence(self, wanted: EventFilter, found: Found) -> str:
+        """What it says that the address is found nowhere."""
+        from strobe.session.questions import why_none
+
+        return why_none(found, lambda: self.absence(wanted), lambda: self._doubts(wanted), wanted.address)
 
     def _labels(self) -> frozenset[str]:
         """Names of watches, and of variables that were polled or written."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from strobe.mcp.results import clipped, encode
 from strobe.mcp.results import plain as plain_json
+from strobe.mcp.tools.folding import folded_event
 from strobe.model import Argument, Event, Loss, ProbeTotals, Totals
 from strobe.timeline.decode import call_values as values
 from strobe.values.decode import text
@@ -42,8 +43,12 @@ def event(item: Event, verbose: bool, text_limit: int, values_limit: int = sys.m
 
 
 def bounded_event(item: Event, verbose: bool, most: int) -> dict[str, Any]:
-    """An event of some `most` bytes; values and texts that are longer are cut, and say so."""
+    """An event of some `most` bytes; where it has more its values are folded, then those that are longer are cut,
+    and say so."""
     shown = event(item, verbose, most // 2, most // 2)
+    if len(encode(plain_json(shown))) <= most:
+        return shown
+    shown = folded_event(shown)
     if len(encode(plain_json(shown))) <= most:
         return shown
     arguments = shown.get("arguments") or ()

@@ -9,7 +9,7 @@ from strobe.limits import ANSWER_BYTES
 from strobe.mcp import results
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
-from strobe.mcp.tools import ended_json, event_json, poll_json
+from strobe.mcp.tools import ended_json, event_json, folding, history_json, page_json, poll_json
 from strobe.mcp.tools.parameters import SESSION_ID, Address, bounded
 from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, Loss, ReturnMatch, TextMatch, not_looked_at
 
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 _DEFAULT_LIMIT = 50
 _AROUND = 5  # events on each side, of the thread and of others
 _ENVELOPE_BYTES = 1500  # everything of an answer but its events or groups
-_EVENT_BYTES = 600  # of an event that is not verbose
-_SELECTED_BYTES = 4096  # of one value
+_EVENT_BYTES = page_json.EVENT_BYTES
+_ASKED_FOR = frozenset(
+    ("limit", "offset", "afterEventId", "order", "last", "verbose", "select", "format")
+)  # of the events of an address, which are counted else
 _TOTALS = ("function", "thread", "file")
 
 _EQUALS, _CONTAINS = Text(), Text()
@@ -39,7 +41,10 @@ _PARAMETERS = Record(
             min_length=1,
             max_length=1000,
         ),
-        "address": Address(description="0x…: events that it is found in: an argument, a result, what these lead to"),
+        "address": Address(
+            description="0x…: where it is found (arguments, results, what these lead to), how often, first and last; "
+            "with limit, last, select … the events"
+        ),
         "select": Array(items=_EXPRESSION, max_items=16, description="only these values of each event, 4 KB each"),
         "eventType": Text(choices=get_args(EventType)),
         "function": Record(
@@ -64,6 +69,7 @@ _PARAMETERS = Record(
         "limit": Integer(description="1 to 500", low=1, high=500, default=_DEFAULT_LIMIT),
         "offset": Integer(description="0 or more", low=0, default=0),
         "afterEventId": Text(description="a cursor: goes on behind this event, in the order asked for", min_length=1),
+        "format": Text(choices=("rows", "folded"), description="folded: events that come again and again once"),
         "verbose": Boolean(description="adds arguments, thread, depth, parentEventId …", default=False),
         "groupBy": Text(
             description="instead of events: function, thread, file: exact totals; or an expression: how many "
@@ -92,11 +98,19 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     if wanted.event_type == "variable_snapshot" and (polls := poll_json.of_session(session)):
         note |= {"polls": polls}
         budget -= len(results.encode(polls))
+    if wanted.address is not None and not _ASKED_FOR.intersection(arguments):
+        return _with_note(history_json.of(session, wanted), note)
     page = session.query(wanted)
-    shown = (_selected if wanted.select else _shown)(page, arguments, budget)
-    for one, places in zip(shown, page.places or (), strict=False):
-        one["places"] = places
-    return _with_note(_events(page, wanted, shown, "last" in arguments, budget), note)
+    if wanted.select:
+        shown, said = page_json.selected(page, len(wanted.select), budget)
+    else:
+        shown, said = page_json.events(page, arguments.get("verbose", False), budget)
+    budget -= len(results.encode(results.plain(said)))
+    entries = [(one, 1) for one in shown]
+    if arguments.get("format") == "folded":
+        # as they are shown: by time where the newest are asked for
+        entries = folding.repeats(shown[::-1])[::-1] if "last" in arguments else folding.repeats(shown)
+    return _with_note(_events(page, wanted, entries, said, "last" in arguments, budget), note)
 
 
 def _with_note(answer: dict[str, Any], note: dict[str, Any]) -> dict[str, Any]:
@@ -147,40 +161,28 @@ def _time(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.isdecimal() else text
 
 
-def _shown(page: EventPage, arguments: dict[str, Any], budget: int) -> list[dict[str, Any]]:
-    verbose = arguments.get("verbose", False)
-    most = budget if len(page.events) == 1 else budget // 2 if verbose else _EVENT_BYTES
-    return [event_json.bounded_event(item, verbose, most) for item in page.events]
-
-
-def _selected(page: EventPage, arguments: dict[str, Any], budget: int) -> list[dict[str, Any]]:
-    """Events with the selected values alone."""
-    most = min(_SELECTED_BYTES, budget // max(1, len(arguments["select"])))
-    shown = []
-    for item, values, errors in zip(page.events, page.values or (), page.errors or (), strict=True):
-        one: dict[str, Any] = {"id": item.id, "values": {name: _clipped(value, most) for name, value in values.items()}}
-        shown.append(one | ({"errors": errors} if errors else {}))
-    return shown
-
-
-def _clipped(value: Any, most: int) -> Any:
-    text = results.encode(results.plain(value))
-    return value if len(text) <= most else results.clipped(text, most)
-
-
 def _events(
-    page: EventPage, wanted: EventFilter, events: list[dict[str, Any]], is_last: bool, budget: int
+    page: EventPage,
+    wanted: EventFilter,
+    entries: list[tuple[dict[str, Any], int]],
+    said: dict[str, Any],
+    is_last: bool,
+    budget: int,
 ) -> dict[str, Any]:
-    shown = results.fitting(events, budget)
-    answer: dict[str, Any] = _cut(shown, len(events))
+    """`entries`: each with how many events it stands for. `said`: of all of them."""
+    events = [one for one, _ in entries]
+    fitting = results.fitting(events, budget)
+    shown = sum(count for _, count in entries[:fitting])
+    answer: dict[str, Any] = _cut(shown, len(page.events))
     if (unchecked := page.unchecked(wanted)) is not None:
         answer["note"] = unchecked
-    has_more = page.has_more or shown < len(events)
+    has_more = page.has_more or shown < len(page.events)
     if has_more and (cursor := page.cursor(wanted, shown)) is not None:
         answer["nextCursor"] = cursor
         if unchecked is None:
             answer["nextOffset"] = wanted.offset + shown
-    answer["events"] = events[:shown][::-1] if is_last else events[:shown]
+    answer |= said
+    answer["events"] = events[:fitting][::-1] if is_last else events[:fitting]
     answer |= {"totalCount": page.total_count, "hasMore": has_more}
     if page.checked is not None:
         answer |= {"checked": page.checked, "held": page.total_count}
@@ -238,6 +240,11 @@ def _grouped(session: Session, wanted: EventFilter, group_by: str, budget: int) 
     if found.undecided:
         answer |= {"undecided": found.undecided, "undecidedWhy": results.clipped(found.undecided_why, 200)}
     return answer
+
+
+def _clipped(value: Any, most: int) -> Any:
+    text = results.encode(results.plain(value))
+    return value if len(text) <= most else results.clipped(text, most)
 
 
 def _count(item: Counted) -> dict[str, Any]:

@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from strobe.dataclass import replace
 from strobe.errors import StrobeError, failure
 from strobe.limits import WAIT_ANSWER_BYTES, WAIT_MS
 from strobe.mcp import results
 from strobe.mcp.registry import Context
 from strobe.mcp.schema import Integer, Record, Text
 from strobe.mcp.tools import ended_json, event_json
+from strobe.mcp.tools.folding import folded_event
 from strobe.mcp.tools.parameters import bounded
 from strobe.model import Event, EventFilter, TextMatch, Totals
 
@@ -192,8 +194,11 @@ def _calls(session: Session) -> dict[str, Any]:
 
 def _events(session: Session) -> dict[str, Any]:
     """The first and the last ones; of those with watches where there are any."""
-    first = session.query(EventFilter(function=TextMatch(contains=""), limit=_LOOKED_AT)).events
-    last = session.last(ANY_CALL, _LOOKED_AT)
+    is_told = session.probe_totals() != []  # probeEvents has the others
+    first = [
+        event for event in session.query(replace(ANY_CALL, limit=_LOOKED_AT)).events if not is_told or _is_call(event)
+    ]
+    last = [event for event in session.last(ANY_CALL, _LOOKED_AT) if not is_told or _is_call(event)]
     watched = any(event.watch_values for event in (*first, *last))
     beginning = list(islice((event for event in first if event.watch_values or not watched), _FIRST))
     known = {event.id for event in beginning}
@@ -208,6 +213,10 @@ def _crash(session: Session, event: Event) -> dict[str, Any]:
     if event.thread_name:
         values["threadName"] = event.thread_name
     return values if "threadId" in values else values | {"openCalls": _open_calls(session)}
+
+
+def _is_call(event: Event) -> bool:
+    return event.event_type != "probe"
 
 
 def _open_calls(session: Session) -> list[dict[str, Any]]:
@@ -246,7 +255,7 @@ def _call(event: Event) -> str:
 
 def _event(event: Event) -> dict[str, Any]:
     """What a call or a line of output said, with its values shortened."""
-    shown = event_json.event(event, True, _LINE_CHARACTERS, _EVENT_CHARACTERS)
+    shown = folded_event(event_json.event(event, True, _LINE_CHARACTERS, _EVENT_CHARACTERS))
     arguments = {item["name"]: _short(item["value"]) for item in shown.get("arguments") or ()}
     watches = {name: _short(value) for name, value in (shown.get("watchValues") or {}).items()}
     returned = {"returnValue": _short(shown["returnValue"])} if "returnValue" in shown else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -31,6 +32,9 @@ SECONDS = 25.0  # that one question may look at events
 _AT_RETURNS = frozenset(("$return", "$duration"))
 _OF_CALLS = _AT_RETURNS | {"$function", "$line", "$file", "$caller", "$depth", "$label"}
 _GROUPS = 100_000
+_NEWEST = 3  # events of an address
+_INDEX = re.compile(r"\[\d+\]|\bat 0x[0-9a-f]+|\bin 0x[0-9a-f]+")
+_EVERY_INDEX = "[…]"
 
 
 @dataclass(slots=True)
@@ -61,6 +65,18 @@ class Counted:
     max_ns: int = 0
     first: str = ""
     last: str = ""
+
+
+@dataclass(slots=True)
+class Touched:
+    """Events of one function and type in which an address is found at the same places."""
+
+    event_type: str
+    name: str
+    places: tuple[str, ...]
+    first: Event
+    last: Event
+    count: int = 1
 
 
 def is_one(wanted: EventFilter) -> bool:
@@ -184,6 +200,30 @@ class Question:
                 group = groups[key] = Counted(value, first=context.id)
             _count(group, one, context.id)
         return sorted(groups.values(), key=lambda group: -group.count), found
+
+    def touched(self, until: int) -> tuple[list[Touched], Found]:
+        """Where the address is found, by first time; of the events themselves the first and the last ones."""
+        found = Found()
+        groups: dict[tuple[str, str, tuple[str, ...]], Touched] = {}
+        newest: deque[tuple[Event, list[str]]] = deque(maxlen=_NEWEST)
+        for one in self._held(found, until):
+            places, event = self._places(one), self._context.see(one).event()
+            name = event.label or event.function or ""
+            key = (event.event_type, name, tuple(dict.fromkeys(_INDEX.sub(_EVERY_INDEX, place) for place in places)))
+            group = groups.get(key)
+            if group is None:
+                if len(groups) >= _GROUPS:
+                    continue
+                groups[key] = Touched(event.event_type, name, key[2], event, event)
+            else:
+                group.count, group.last = group.count + 1, event
+            if not found.events:
+                found.events, found.places = [event], [places]
+            else:
+                newest.append((event, places))
+        found.events += [event for event, _ in newest]
+        found.places += [places for _, places in newest]
+        return list(groups.values()), found
 
     def _held(
         self,

@@ -30,15 +30,15 @@ static void give_up(int number) {
 static void go_back(int number) { siglongjmp(back, number); }
 
 __attribute__((noinline)) int visit(struct node* at, int depth) {
-    if (!strcmp(how, "read")) return at->next->next->key; /* read */
-    if (!strcmp(how, "write")) at->next->key = depth;     /* write */
-    if (!strcmp(how, "call")) return at->order(at);       /* call */
-    if (!strcmp(how, "divide")) return depth / zero;      /* divide */
-    if (!strcmp(how, "trap")) __builtin_trap();           /* trap */
-    if (!strcmp(how, "abort")) abort();                   /* abort */
-    if (!strcmp(how, "assert")) assert(at->key == 5);     /* assert */
+    if (!strcmp(how, "read")) return at->next->next->key;                    /* read */
+    if (!strcmp(how, "write")) at->next->key = depth;                        /* write */
+    if (!strcmp(how, "call")) return at->order(at);                          /* call */
+    if (!strcmp(how, "divide")) return depth / zero;                         /* divide */
+    if (!strcmp(how, "trap")) __builtin_trap();                              /* trap */
+    if (!strcmp(how, "abort")) abort();                                      /* abort */
+    if (!strcmp(how, "assert")) assert(at->key == 5);                        /* assert */
     if (!strcmp(how, "library")) return (int)strlen((char*)at->next + zero); /* library */
-    if (!strcmp(how, "sent")) raise(SIGSEGV);             /* sent */
+    if (!strcmp(how, "sent")) raise(SIGSEGV);                                /* sent */
     if (!strcmp(how, "killed")) kill(getpid(), SIGKILL);
     return at->key;
 }

@@ -1,0 +1,54 @@
+"""What happened to an address, on one screen: in which calls it was found and as what, how often, from when to when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from strobe.mcp import results
+from strobe.mcp.tools import event_json
+from strobe.model import EventFilter, not_looked_at
+
+if TYPE_CHECKING:
+    from strobe.session import Session
+    from strobe.session.questions import Touched
+
+_BYTES = 3_500
+_EVENT_BYTES = 450
+_PLACES = 3
+
+
+def of(session: Session, wanted: EventFilter) -> dict[str, Any]:
+    """`touched` by first time, and the first and last events, without the arguments that say nothing of it."""
+    touched, found = session.history(wanted)
+    answer: dict[str, Any] = {} if found.unchecked_after is None else {"note": not_looked_at(found.unchecked_after)}
+    told = [_touched(one) for one in touched]
+    fitting = results.fitting(told, _BYTES // 2)
+    answer["touched"] = told[:fitting]
+    if fitting < len(told):
+        rest = sum(one.count for one in touched[fitting:])
+        answer["touchedMore"] = f"{len(told) - fitting} others, of {rest} events"
+    events = [
+        event_json.bounded_event(event, False, _EVENT_BYTES) | {"places": places[:_PLACES]}
+        for event, places in zip(found.events, found.places, strict=True)
+    ]
+    answer["events"] = events
+    answer |= {"totalCount": found.held, "checked": found.checked}
+    if found.undecided:
+        answer |= {"undecided": found.undecided, "undecidedWhy": results.clipped(found.undecided_why, 200)}
+    if not found.held:
+        answer["absence"] = session.history_absence(wanted, found)
+    elif found.held > len(events):
+        answer["eventsShown"] = "the first and the last ones; limit, last, select or verbose list the events"
+    return answer | event_json.loss(session.loss())
+
+
+def _touched(one: Touched) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "eventType": one.event_type,
+        "function": results.clipped(one.name, 160),
+        "places": list(one.places),
+    }
+    told |= {"count": one.count, "first": one.first.id, "firstNs": one.first.timestamp_ns}
+    if one.count > 1:
+        told |= {"last": one.last.id, "lastNs": one.last.timestamp_ns}
+    return told

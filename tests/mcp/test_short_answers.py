@@ -1,0 +1,143 @@
+"""Answers of one screen: what says nothing is folded, said once or left out. The programs are folds and ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from support.mcp_wire import Wire
+from support.programs import PROGRAMS
+
+ROOT = str(PROGRAMS)
+PAGE_BYTES, HISTORY_BYTES = 12_000, 4_096
+CALLS = 100 + 30
+Build = Callable[..., Path]
+Ask = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def folds(wire: Wire, build_program: Build) -> dict[str, Any]:
+    """A run of it, with structures recorded, a watch that mostly has no value, and a probe."""
+    return wire.good(
+        "debug_launch",
+        command=str(build_program("folds", "-g", "-O1")),
+        projectRoot=ROOT,
+        trace=["look", "choose", "drop"],
+        depth=2,
+        watches=[{"variable": "at->chosen->key", "label": "key", "on": ["look"]}],
+        probes=[{"at": "drop", "show": ["one->count"]}],
+        wait={"until": "exit", "timeoutMs": 40_000},
+    )
+
+
+@pytest.fixture
+def ask(wire: Wire, folds: dict[str, Any]) -> Ask:
+    def asked(**arguments: Any) -> dict[str, Any]:
+        found = wire.good("debug_query", sessionId=folds["sessionId"], **arguments)
+        assert len(orjson.dumps(found)) <= PAGE_BYTES
+        return found
+
+    return asked
+
+
+def addresses(folds: dict[str, Any]) -> list[str]:
+    return list(folds["output"][0]["stdout"].split())
+
+
+def test_a_history_is_one_screen_the_first_and_the_last_events(folds: dict[str, Any], ask: Ask) -> None:
+    item, _ = addresses(folds)
+    told = ask(address=item)
+    assert len(orjson.dumps(told)) <= HISTORY_BYTES
+    by_function = {(one["eventType"], one["function"]): one for one in told["touched"]}
+    assert by_function["function_exit", "choose"]["count"] == 30
+    assert by_function["function_exit", "choose"]["places"] == ["$return"]
+    assert by_function["function_enter", "drop"]["count"] == 1
+    assert [one["firstNs"] for one in told["touched"]] == sorted(one["firstNs"] for one in told["touched"])
+    assert told["totalCount"] == sum(one["count"] for one in told["touched"])
+    assert [event["function"] for event in told["events"]] == ["choose", "look", "look", "drop"]
+    every = ask(address=item, limit=500)
+    assert every["events"][0]["id"] == told["events"][0]["id"] and len(every["events"]) > len(told["events"])
+    assert ask(address="0x10")["absence"].startswith("0x10 is in none of ")
+
+
+def test_events_that_come_again_are_told_once(ask: Ask) -> None:
+    calls = {"function": {"equals": "look"}, "limit": 500}
+    page = ask(**calls, format="folded")
+    first, last = page["events"][0], page["events"][-1]
+    assert (len(page["events"]), page["totalCount"], page["hasMore"]) == (4, 2 * CALLS, False)
+    assert "these 2 events x 100 in all" in page["events"][1]["again"] and "again" not in first
+    assert "these 2 events x 30 in all" in last["again"]
+    assert 0 < page["events"][1]["againNs"]["min"] <= page["events"][1]["againNs"]["max"]
+    rows = ask(**calls)
+    assert len(rows["events"]) < 2 * CALLS and rows["truncated"] is True
+    ids = [event["id"] for event in ask(function={"equals": "look"}, last=1)["events"]]
+    assert last["again"].endswith(ids[0])
+
+
+def test_a_full_page_folds_values_and_tells_once_what_all_events_have(ask: Ask) -> None:
+    page = ask(function={"equals": "look"}, eventType="function_enter", verbose=True, limit=100)
+    assert page["common"]["function"] == "look" and page["common"]["eventType"] == "function_enter"
+    assert page["truncated"] is True and page["shown"] == len(page["events"]) > 15
+    pointed = next(one["value"] for one in page["events"][0]["arguments"] if one["name"] == "at")
+    assert pointed["to"] == {"used": 0, "first": "{all 0}", "second": "{all 0}", "chosen": "0x0", "marks": ["0 x 40"]}
+    assert page["watchErrors"]["key"].startswith("Null pointer at at->chosen")
+    assert {event["watchValues"]["key"] for event in page["events"]} == {"(error)"}
+    (whole,) = ask(**{"from": page["events"][0]["id"], "to": page["events"][0]["id"]}, verbose=True)["events"]
+    pointed = next(one["value"] for one in whole["arguments"] if one["name"] == "at")
+    assert pointed["to"]["marks"] == [0] * 40 and whole["threadName"] == "folds"
+
+
+def test_events_of_probes_are_told_once(folds: dict[str, Any]) -> None:
+    told = [*folds["events"]["first"], *folds["events"]["last"]]
+    assert len(told) == 5 and all(event["eventType"] != "probe" for event in told)
+    assert [event["values"] for event in folds["probeEvents"]["first"]] == [{"one->count": 1}]
+
+
+def test_why_a_selected_value_is_not_there_is_said_once(ask: Ask) -> None:
+    page = ask(function={"equals": "look"}, eventType="function_enter", select=["times"], limit=100)
+    assert not any("noValue" in event for event in page["events"]) and "errors" not in page
+    page = ask(function={"equals": "look"}, eventType="function_enter", select=["at->chosen->key"], limit=100)
+    without = [event for event in page["events"] if event.get("noValue") == ["at->chosen->key"]]
+    assert len(without) == 100
+    assert page["errors"]["at->chosen->key"].endswith("(of 100 of these events)")
+
+
+def test_calculated_addresses_are_hexadecimal(wire: Wire, build_program: Build) -> None:
+    answer = wire.good(
+        "debug_launch",
+        command=str(build_program("folds", "-g", "-O1")),
+        projectRoot=ROOT,
+        trace=["look"],
+        watches=[{"variable": "at->chosen ? at->chosen : at->first.next", "label": "which"}],
+        probes=[{"at": "choose", "show": ["at + 8", "max(x in at->marks: x)"]}],
+        wait={"until": "exit", "timeoutMs": 40_000},
+    )
+    item, pool = addresses(answer)
+    first = answer["probeEvents"]["first"][0]["values"]
+    assert first["max(x in at->marks: x)"] == 0
+    assert int(first["at + 8"], 16) == int(pool, 16) + 8
+    (last,) = wire.good("debug_query", sessionId=answer["sessionId"], last=1, verbose=True, eventType="function_exit")[
+        "events"
+    ]
+    assert last["watchValues"]["which"].split()[0] == item
+    asked = {"sessionId": answer["sessionId"], "eventType": "function_enter", "last": 1}
+    (one,) = wire.good("debug_query", **asked, select=["at - 16", "at"])["events"]
+    assert int(one["values"]["at - 16"], 16) == int(pool, 16) - 16
+
+
+def test_a_refused_launch_names_all_that_is_wrong(wire: Wire, build_program: Build) -> None:
+    text = wire.bad(
+        "debug_launch",
+        command=str(build_program("folds", "-g", "-O1")),
+        projectRoot=ROOT,
+        trace=["lok", "look"],
+        watches=[{"variable": "at->usd"}, {"variable": "pol.used"}],
+        probes=[{"at": "folds.c:4000"}, {"at": "choose", "show": ["at->chsen"]}],
+    )
+    assert text.startswith("INVALID_PATTERN: ") and "things are wrong. (1) " in text
+    for part in ("'lok'", "look", "usd", "'pol.used'", "folds.c:4000", "chsen"):
+        assert part in text, part
+    assert wire.good("debug_list_sessions")["sessions"] == []
