@@ -17,6 +17,25 @@ static uint32_t strobe_crash_pid; /* of the process that the agent was loaded in
 
 void strobe_crash_prepare(void) { strobe_crash_pid = strobe_recorder.pid; }
 
+uint64_t strobe_program_pc(uint64_t pc, uint64_t* sp) {
+    const struct strobe_recorder* recorder = &strobe_recorder;
+    uint64_t index;
+    for (index = 0; index < recorder->place_count; index++) {
+        const struct strobe_places* places = &recorder->places[index];
+        uint64_t at = pc - places->start - STROBE_TRAMPOLINES_HEADER;
+        uint64_t offset = at % STROBE_TRAMPOLINE_BYTES;
+        uint32_t number = 0;
+        if (pc < places->start + STROBE_TRAMPOLINES_HEADER || pc >= places->end) continue;
+        if (offset != STROBE_PLACE_CALL && offset != STROBE_PLACE_INSTRUCTION && offset != STROBE_PLACE_CALLED) break;
+        if (strobe_load_bytes(pc - offset, (uint8_t*)&number, sizeof number) != sizeof number) break;
+        if (number >= STROBE_FUNCTION_CAPACITY || recorder->probes[number].address == 0) break;
+        if (offset == STROBE_PLACE_CALL) *sp += STROBE_PLACE_STACK;
+        if (offset == STROBE_PLACE_CALLED) *sp += 8; /* the return address is there already */
+        return recorder->probes[number].address;
+    }
+    return pc;
+}
+
 /* Whether the signal ends the session's own process. */
 static int strobe_crash_is_own(const struct strobe_recorder* recorder) {
     if (!recorder->control->alive || !recorder->control->is_own || recorder->pid != strobe_crash_pid) return 0;

@@ -35,13 +35,6 @@
 #define STROBE_BREAKPOINT 0xcc
 #define STROBE_NEVER_BLOCKED (STROBE_SIGNAL_BIT(9) | STROBE_SIGNAL_BIT(19)) /* SIGKILL, SIGSTOP */
 #define STROBE_LAST_SIGNAL 64
-/* struct ucontext on x86-64 */
-#define STROBE_CONTEXT_REGISTERS 5 /* words before them */
-#define STROBE_CONTEXT_MASK 37
-#define STROBE_REGISTER_RCX (STROBE_CONTEXT_REGISTERS + 14)
-#define STROBE_REGISTER_RSP (STROBE_CONTEXT_REGISTERS + 15)
-#define STROBE_REGISTER_RIP (STROBE_CONTEXT_REGISTERS + 16)
-#define STROBE_REGISTER_ERR (STROBE_CONTEXT_REGISTERS + 19) /* of a page fault: 2 a write, 16 of an instruction */
 #define STROBE_HANDED_OVER 64u /* actions that the C library may be reading at the same time */
 #define STROBE_DRAIN_NS 1000000000ull
 #define STROBE_SETTLE_US 10000 /* a thread that was inside of sigaction has left it by then */
@@ -161,26 +154,6 @@ static int strobe_leave_trap(int32_t* information, uint64_t* context) {
     STROBE_COMPILER_BARRIER();
     information[0] = 0; /* so that it is not taken for the signal of a later frame (patch/target/signal_frames.cpp) */
     return 1;
-}
-
-/* The instruction that a probed one's trampoline stands for; `sp`: the stack pointer, as it would be there. */
-static uint64_t strobe_program_pc(uint64_t pc, uint64_t* sp) {
-    const struct strobe_recorder* recorder = &strobe_recorder;
-    uint64_t index;
-    for (index = 0; index < recorder->place_count; index++) {
-        const struct strobe_places* places = &recorder->places[index];
-        uint64_t at = pc - places->start - STROBE_TRAMPOLINES_HEADER;
-        uint64_t offset = at % STROBE_TRAMPOLINE_BYTES;
-        uint32_t number = 0;
-        if (pc < places->start + STROBE_TRAMPOLINES_HEADER || pc >= places->end) continue;
-        if (offset != STROBE_PLACE_CALL && offset != STROBE_PLACE_INSTRUCTION && offset != STROBE_PLACE_CALLED) break;
-        if (strobe_load_bytes(pc - offset, (uint8_t*)&number, sizeof number) != sizeof number) break;
-        if (number >= STROBE_FUNCTION_CAPACITY || recorder->probes[number].address == 0) break;
-        if (offset == STROBE_PLACE_CALL) *sp += STROBE_PLACE_STACK;
-        if (offset == STROBE_PLACE_CALLED) *sp += 8; /* the return address is there already */
-        return recorder->probes[number].address;
-    }
-    return pc;
 }
 
 /* A fault of a probed instruction, in its trampoline, is one of the program's own code. */

@@ -5,6 +5,14 @@
 
 #include "../recorder.h"
 
+/* struct ucontext on x86-64 */
+#define STROBE_CONTEXT_REGISTERS 5 /* words before them */
+#define STROBE_CONTEXT_MASK 37
+#define STROBE_REGISTER_RCX (STROBE_CONTEXT_REGISTERS + 14)
+#define STROBE_REGISTER_RSP (STROBE_CONTEXT_REGISTERS + 15)
+#define STROBE_REGISTER_RIP (STROBE_CONTEXT_REGISTERS + 16)
+#define STROBE_REGISTER_ERR (STROBE_CONTEXT_REGISTERS + 19) /* of a page fault: 2 a write, 16 of an instruction */
+
 /* struct sigaction of the C library, of glibc and musl alike */
 struct strobe_action {
     uint64_t handler;
@@ -35,8 +43,12 @@ void strobe_crash_note_fault(uint64_t signal, const int32_t* information, const 
 /* The same where abort, or what calls it for a failed assertion, is about to be called; `slot`: of its return address.
  */
 void strobe_crash_note_abort(const uint64_t* slot, int is_assertion);
+/* The instruction that a probed one's trampoline stands for; `sp`: the stack pointer, as it would be there. */
+uint64_t strobe_program_pc(uint64_t pc, uint64_t* sp);
 /* Once, in the process that the agent was loaded into. */
 void strobe_crash_prepare(void);
+/* Ticks of now, also where the thread has given up the clock before: not as exactly then. */
+uint64_t strobe_ticks_anyhow(const struct strobe_recorder* recorder);
 /* From now on a thread may have the signals blocked. */
 void strobe_faults_may_be_blocked(void);
 

@@ -30,7 +30,7 @@
 #include "../stack.c"
 #include "../threads.c"
 #include "../totals.c"
-#include "crash.c"  // behind observed.c, whose clock it reads
+#include "crash.c"
 #include "faults.c"
 #include "fork.c"
 #include "observed.c"

@@ -35,8 +35,7 @@
 enum strobe_register { STROBE_RDI, STROBE_RSI, STROBE_RDX, STROBE_RCX, STROBE_R8, STROBE_R9 };
 enum { STROBE_RETURN_ADDRESS = 10 }; /* as x86_64/registers.h has it on the stack */
 
-/* Ticks of now, also where the thread has given up the clock before: not as exactly then. */
-static uint64_t strobe_ticks_anyhow(const struct strobe_recorder* recorder) {
+uint64_t strobe_ticks_anyhow(const struct strobe_recorder* recorder) {
     if (strobe_may_read_clock(recorder)) return strobe_ticks(recorder);
     if (!recorder->may_call_kernel) return recorder->header->checked_ticks + 1;
     return (strobe_kernel_ns() - recorder->header->start_monotonic_ns) / 1000 * recorder->sampling_window_ticks /
