@@ -145,6 +145,11 @@ rpc.exports = {
         recorder?.places?.add(probes);
     },
 
+    /** As Places.remove. */
+    removeProbes(probes: [first: number, probe: number][]): void {
+        recorder?.places?.remove(probes);
+    },
+
     /** `data`: as Extras.prepare takes it. */
     prepareExtras(request: ExtrasRequest, data: ArrayBuffer): number[] {
         if (recorder === null) throw new Error("the recorder has not been set up");

@@ -53,6 +53,7 @@ export class Places {
     private readonly catchTraps: () => number;
     private readonly setTrap: (address: UInt64, leadsTo: UInt64) => number;
     private readonly addProbe: (first: number, probe: number) => void;
+    private readonly removeProbe: (first: number, probe: number) => void;
     private readonly addPlaces: (start: UInt64, bytes: UInt64) => void;
     private readonly setPlace: (first: number, address: UInt64) => void;
     private readonly limitProbe: (probe: number, first: number, after: number, most: number) => void;
@@ -67,6 +68,7 @@ export class Places {
         this.setPlace = new NativeFunction(form.strobe_agent_set_place, "void", ["uint32", "uint64"]);
         this.limitProbe = new NativeFunction(form.strobe_agent_limit_probe, "void", ["uint32", "uint32", "uint32", "uint32"]);
         this.addProbe = new NativeFunction(form.strobe_agent_add_probe, "void", ["uint32", "uint32"]);
+        this.removeProbe = new NativeFunction(form.strobe_agent_remove_probe, "void", ["uint32", "uint32"]);
     }
 
     /** Changes no code of the program. */
@@ -118,6 +120,11 @@ export class Places {
     /** More probes of instructions that have some: the number of an instruction's first one, and a further one's. */
     add(probes: [first: number, probe: number][]): void {
         for (const [first, probe] of probes) this.addProbe(first, probe);
+    }
+
+    /** Likewise, of those that are not wanted any more. */
+    remove(probes: [first: number, probe: number][]): void {
+        for (const [first, probe] of probes) this.removeProbe(first, probe);
     }
 }
 

@@ -186,6 +186,14 @@ void strobe_agent_add_probe(uint32_t first, uint32_t function) {
     probes[first].next = function;
 }
 
+/* One that records no more; the first one stays, as trampolines have its number. Who stands at it goes on behind it. */
+void strobe_agent_remove_probe(uint32_t first, uint32_t function) {
+    volatile struct strobe_probe* probes = strobe_recorder.probes;
+    if (first == function) return;
+    while (probes[first].next != 0 && probes[first].next != function) first = probes[first].next;
+    if (probes[first].next == function) probes[first].next = probes[function].next;
+}
+
 /* Of a place of a probe whose first place is `first`; 0: it has no limit. Before it is recorded there. */
 void strobe_agent_limit_probe(uint32_t function, uint32_t first, uint32_t after, uint32_t most) {
     if (first == function) {

@@ -98,6 +98,7 @@ class Places:
         self._is_native = is_native
         self._places: dict[int, Place] = {}
         self._of_probe: dict[int, Place] = {}
+        self._returns_of: dict[int, int] = {}  # by probe: the number of the function
         patches.places = self
 
     def install(self, specs: Sequence[PlaceSpec]) -> list[Refusal]:
@@ -143,27 +144,28 @@ class Places:
         self._agent.assign_extras(plans)
         self._agent.set_plans(plans)
         self._agent.add_probes(functions)
+        self._returns_of |= {probe: function for function, probe in functions}
 
-    def change(self, plans: dict[int, Plan]) -> dict[int, Refusal]:
-        """Changes what placed probes record; an instruction without a probe that is enabled gets its own bytes back.
-        Returns those that could not be placed again, and why."""
+    def remove(self, plans: dict[int, Plan]) -> None:
+        """Of probes that record no more, and never will again: plans that say so. An instruction without others gets
+        its own bytes back; where that cannot be now, it goes through its trampoline as before."""
         self._agent.assign_extras(plans)
         self._agent.set_flags(plans)
-        chosen: dict[int, Place] = {}
-        for probe, plan in plans.items():
-            place = self._of_probe.get(probe)
+        left: dict[int, Place] = {}
+        further = []
+        for probe in plans:
+            if probe in self._returns_of:
+                further.append((self._returns_of.pop(probe), probe))
+            place = self._of_probe.pop(probe, None)
             if place is None:
                 continue
-            (place.recorded.add if plan.is_enabled else place.recorded.discard)(probe)
-            chosen[place.address] = place
-        refused = self._write(list(chosen.values()))
-        found = {}
-        for probe, plan in plans.items():
-            place = self._of_probe.get(probe)
-            if plan.is_enabled and place is not None and (why := refused.get(place.address)):
-                place.recorded.discard(probe)
-                found[probe] = why
-        return found
+            place.recorded.discard(probe)
+            left[place.address] = place
+            if probe != place.first:
+                further.append((place.first, probe))
+        self._write(list(left.values()))
+        if further:
+            self._agent.remove_probes(further)
 
     def take_out(self) -> bool:
         """All of them. Whether none stands any more."""

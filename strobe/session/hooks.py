@@ -69,6 +69,9 @@ class ProbedLines(Protocol):
     ) -> list[str]:
         """Places one; gives what else is to be said."""
 
+    def inexact(self, labels: Sequence[str]) -> str:
+        """What is to be said of those that are lines of optimized code."""
+
     def remove(self, label: str) -> bool:
         """Whether there was one."""
 

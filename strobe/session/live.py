@@ -229,7 +229,8 @@ class LiveSession(Session):
                 said += probes.add(one, modules, self._scope, self.record().project_root, anyway=anyway)
         except ProcessLookupError as error:
             raise self.gone() from error
-        return said
+        inexact = probes.inexact([one.name for one in probe])
+        return [*said, inexact] if inexact else said
 
     def _change_watches(self, watch: Sequence[Watch], unwatch: Sequence[str], is_all: bool) -> list[str]:
         """What is wrong with some of them. Raises it where nothing else was asked for, and none of them is right."""

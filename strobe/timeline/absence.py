@@ -20,6 +20,7 @@ from strobe.timeline.selection import Selection, id_blob, text_test
 # The system loads libraries, and runs their constructors, before Strobe has its hooks in place.
 _EARLIEST = "from before main (what constructors of linked libraries call before that is not seen)"
 _PERIODS_SHOWN = 3
+_NOT_REACHED = "No probed instruction was reached (a line of optimized code may run without its own)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def _findings(
 
 def _verdict(wanted: EventFilter, found: _Findings, counts: _Counts) -> str:
     if wanted.event_type == "probe" and not found.doubts:
-        return "No probe was reached." if counts.calls == 0 else "It did not happen where the probes are."
+        return _NOT_REACHED if counts.calls == 0 else "It did not happen where the probes are."
     if found.doubts:
         return "This does not prove that it did not happen."
     asks_for_calls = not is_narrowed(wanted) and wanted.event_type != "function_exit"

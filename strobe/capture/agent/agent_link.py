@@ -225,6 +225,10 @@ class AgentLink:
         """More probes of instructions that have some: the number of the first one, and a further one's."""
         self._ask(self._script.exports_sync.add_probes, [list(pair) for pair in probes])
 
+    def remove_probes(self, probes: Sequence[tuple[int, int]]) -> None:
+        """Likewise, of those that record no more."""
+        self._ask(self._script.exports_sync.remove_probes, [list(pair) for pair in probes])
+
     def observer_trampolines(self) -> list[tuple[str, Trampoline | Refusal]]:
         """Functions of the C library that the recorder has to know the calls of: name, and the trampoline that a jump
         is to lead to, or why there is none. Changes no code yet."""

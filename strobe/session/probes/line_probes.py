@@ -41,7 +41,6 @@ _ENDBR64 = b"\xf3\x0f\x1e\xfa"  # stays where it is: indirect calls look for it
 _ENABLED = _abi.PLAN_ENABLED | _abi.PLAN_PLACE
 _NO_LAYOUT = bytes(3)
 _MOST_PLACES = 10_000  # of one probe in one module
-_NOT_EXACT = "optimized code has its line in several pieces, so that an execution can be missed, or seen twice."
 
 
 @dataclass(slots=True)
@@ -63,7 +62,7 @@ class _Installed:
 class _Active:
     """`generation`: how many probes have had its label before it, in this session.
     `bases`: of modules that have been looked through. `missing`: why no module has had a place of it so far.
-    `is_exact`: each execution of its lines is one event, as far as debug information tells. `limited`: the number of
+    `is_exact`: each execution of its lines is one event. `limited`: the number of
     the place that counts for all, where there is a limit."""
 
     probe: Probe
@@ -141,7 +140,15 @@ class LineProbes:
         self._generations[probe.name] = one.generation + 1
         if not one.places:
             return [f"Probe '{probe.name}' has no place so far: {_said(one.missing)}"]
-        return [] if one.is_exact else [f"Probe '{probe.name}': {_NOT_EXACT}"]
+        return []
+
+    def inexact(self, labels: Sequence[str]) -> str:
+        """What is to be said of those of them that are lines of optimized code; empty where none is."""
+        names = [f"'{label}'" for label in labels if (one := self._active.get(label)) is not None and not one.is_exact]
+        if not names:
+            return ""
+        subject = f"Probe {names[0]} counts" if len(names) == 1 else f"Probes {', '.join(names)} count"
+        return f"{subject} how often its instructions ran: the code is optimized, so its line may run without them."
 
     def remove(self, label: str) -> bool:
         """Whether there was one."""
@@ -167,7 +174,7 @@ class LineProbes:
         plans = {item.function_id: item.plan.disabled() for item in one.places if item.plan is not None}
         if plans:
             now = self._now_ticks()
-            self._target.places.change(plans)
+            self._target.places.remove(plans)
             self._hooks.unprobe_returns(
                 [
                     (item.base, item.returns_of)

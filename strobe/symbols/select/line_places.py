@@ -25,6 +25,7 @@ from strobe.symbols.select.nearest import nearest_names
 _TEXT = re.compile(r"(?P<file>.*[^:\s])\s*:\s*(?P<first>\d+)(?:\s*-\s*(?P<last>\d+))?\Z", re.DOTALL)
 MAX_LINES = 1000
 _MARKS_STATEMENTS = re.compile(r"^GNU \S+ (?:[89]|\d\d)\..* -O(?!0)")  # gcc 8 and later, where it optimizes
+_OPTIMIZES = re.compile(r" -O(?!0)")
 _ASSEMBLER = (".s", ".S", ".asm")
 _MOST_PREFIXES = 4
 # bytes of x86-64 that are no instruction by themselves: of segments and sizes, lock, repne, rep, REX
@@ -52,8 +53,8 @@ class LinePlace:
     good place to stop at. `inlined`: names of the inlined functions that the line lies in, the innermost first; empty
     where it is a line of the function itself. `level`: which of the calls around the address (Frames.at) the line
     belongs to, in which its names are looked up; None where the inlined call has no code of its own left there.
-    `is_exact` False: optimized code has several pieces of the line in this call, which the compiler does not tell
-    apart: an execution of the line can be missed, or seen twice.
+    `is_exact` False: it is optimized code, where the line can be executed without it, or it without the line: parts
+    of it were moved, merged with others, or left out.
     """
 
     address: int
@@ -149,6 +150,7 @@ class _Search:
         self._tables: dict[int, LineTable] = {}
         self._loops: dict[int, set[tuple[str | None, int]]] = {}  # by DIE of a call: where it loops over ranges
         self._calls: dict[int, tuple[Call, ...]] = {}
+        self._optimized: dict[int, bool] = {}  # by unit
         self._inlined: dict[int, list[tuple[str, str | None, int]]] = {}  # by DIE: what was inlined into a function
 
     def places(self, rows: Iterable[LineCode], line: int) -> list[LinePlace]:
@@ -159,7 +161,7 @@ class _Search:
                 groups.setdefault(found.key, []).append(found)
         with_code = {entry for entry, die in groups if die is not None}
         kept = [
-            place
+            replace(place, is_exact=not self._is_optimized(place.address))
             for (entry, die), group in groups.items()
             if die is not None or entry not in with_code
             for place in (self._copies(group) if die else [min(group, key=lambda one: one.rank).place])
@@ -177,9 +179,8 @@ class _Search:
         if not begun or self._is_loop_over_range(best):
             return [best.place]
         if not self._marks_statements(best.place.address):
-            return [replace(best.place, is_exact=False)]
-        copies = {one.place.address: replace(one.place, is_exact=False) for one in (first[0], *begun)}
-        return list(copies.values())
+            return [best.place]
+        return list({one.place.address: one.place for one in (first[0], *begun)}.values())
 
     def _is_apart(self, before: LineCode, one: _Found) -> bool:
         """Whether other lines of the same call begin between two pieces of a line, so that it is begun anew."""
@@ -201,9 +202,24 @@ class _Search:
             self._loops[die] = self._frames.loops_over_ranges(die)
         return (one.row.file, one.row.line) in self._loops[die]
 
-    def _marks_statements(self, address: int) -> bool:
+    def _is_optimized(self, address: int) -> bool:
+        """As far as that is known. LLVM does not say it; but then variables move, for which there are lists."""
+        unit = self._unit_at(address)
+        if unit is None:
+            return False
+        if unit not in self._optimized:
+            producer = self._debug_info.producer(unit)
+            lists = "DW_AT_loclists_base" in self._debug_info.dwarf.get_CU_at(unit).get_top_DIE().attributes
+            self._optimized[unit] = _OPTIMIZES.search(producer) is not None or (lists and " -O0" not in producer)
+        return self._optimized[unit]
+
+    def _unit_at(self, address: int) -> int | None:
         calls = self._calls_at(address)
-        producer = self._debug_info.producer(self._debug_info.core.unit_offset(calls[-1].die_offset)) if calls else ""
+        return self._debug_info.core.unit_offset(calls[-1].die_offset) if calls else None
+
+    def _marks_statements(self, address: int) -> bool:
+        unit = self._unit_at(address)
+        producer = "" if unit is None else self._debug_info.producer(unit)
         return _MARKS_STATEMENTS.search(producer) is not None and "-gno-statement-frontiers" not in producer
 
     def _found(self, row: LineCode) -> _Found | None:

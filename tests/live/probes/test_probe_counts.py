@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.oracles.breakpoints import hits, instructions
+from support.oracles.gcov import executions
 from support.programs import PROGRAMS
 from support.sessions import Build, Launch, outcome, totals, untraced
 
@@ -49,14 +50,12 @@ def test_each_instruction(launch: Launch, build_program: Build, level: str, func
 
 PROGRAMS_OF_LINES = [
     ("probes/pool.cpp", "-O0"),
-    ("probes/pool.cpp", "-O2"),
     ("probes/every_instruction.cpp", "-O0"),
-    ("probes/every_instruction.cpp", "-O1"),
     ("calls/recursion.c", "-O0"),
     ("calls/overloads.cpp", "-O0"),
     ("calls/ledger.cpp", "-O0"),
     ("calls/arguments.c", "-O0"),
-    ("calls/tail_calls.c", "-O2"),
+    ("calls/tail_calls.c", "-O0"),
     ("calls/fibonacci.c", "-O0"),
 ]
 
@@ -69,26 +68,50 @@ def test_each_line(launch: Launch, build_program: Build, source: str, level: str
     length = len((PROGRAMS / source).read_text().splitlines())
     lines = [line for line in range(1, length + 1) if has_code(program, name, line)]
 
-    placed: dict[str, list[int]] = {}  # how far from main
-    main = next(one.address for one in ElfResolver().module(str(program)).functions if one.name == "main")
-
     def place(session: Session) -> None:
-        start = session._target.modules()[0].base + main - ElfResolver().module(str(program)).link_base  # type: ignore[attr-defined]
-        for answer in session.trace(probe=[Probe(f"{name}:{line}") for line in lines]).probes:
-            placed[answer.probe.at] = [one.address - start for one in answer.places if not one.problem]
+        session.trace(probe=[Probe(f"{name}:{line}") for line in lines])
 
     session = launch(program, patterns=["**"] if traced else [], check=place)
     assert outcome(session) == untraced(program)
     found = counted(session)
-    if level == "-O0":
-        expected = dict(zip(found, hits(program, [f"{name}:{line}" for line in lines]), strict=True))
-    else:  # in optimized code gdb chooses other places
-        places = [(label, f"*((char*)main+{offset})") for label, offsets in placed.items() for offset in offsets]
-        counts = hits(program, [place for _, place in places])
-        expected = dict.fromkeys(found, 0)
-        for (label, _), count in zip(places, counts, strict=True):
-            expected[label] += count or 0
+    expected = dict(zip(found, hits(program, [f"{name}:{line}" for line in lines]), strict=True))
     assert {label: (gdb, found[label]) for label, gdb in expected.items() if gdb != found[label]} == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "level", "least"),
+    [
+        ("probes/pool.cpp", "-O1", 0.7),
+        ("probes/pool.cpp", "-O2", 0.7),
+        ("probes/every_instruction.cpp", "-O1", 0.9),
+        ("calls/tail_calls.c", "-O2", 0.8),
+        ("calls/ledger.cpp", "-O2", 0.9),
+        ("calls/recursion.c", "-O2", 0.9),
+    ],
+)
+@pytest.mark.parametrize("traced", [False, True])
+def test_each_line_of_optimized_code(
+    launch: Launch, build_program: Build, tmp_path: Path, source: str, level: str, least: float, traced: bool
+) -> None:
+    """Most count what gcov counts without optimization, and a warning says that they need not. gdb chooses other
+    places there. `least`: of 1, with gcc 12; what is missing is code that the compiler has left out or merged."""
+    program, name = build_program(Path(source).stem, level), Path(source).name
+    expected = executions(PROGRAMS / source, tmp_path)
+    wanted = [line for line in expected if has_code(program, name, line)]
+    warnings: list[str] = []
+
+    def place(session: Session) -> None:
+        warnings.extend(session.trace(probe=[Probe(f"{name}:{line}") for line in wanted]).warnings)
+
+    session = launch(program, patterns=["**"] if traced else [], check=place)
+    assert outcome(session) == untraced(program)
+    found = {int(label.rpartition(":")[2]): count for label, count in counted(session).items()}
+    assert sorted(found) == sorted(wanted)
+    [told] = [warning for warning in warnings if "the code is optimized" in warning]
+    assert all(f"'{name}:{line}'" in told for line in wanted)
+    right = [line for line in wanted if found[line] == expected[line]]
+    wrong = {line: (expected[line], found[line]) for line in wanted if line not in right}
+    assert len(right) >= least * len(wanted), (len(right), len(wanted), wrong)
 
 
 def has_code(program: Path, name: str, line: int) -> bool:
