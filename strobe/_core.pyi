@@ -158,6 +158,14 @@ class Window:
         """(1: it holds; 2: it is undecided; 3: not decided here, the event, the entry of its call) by number. Events
         are rows of CALL_COLUMNS in strobe/timeline/events.py, without the parent."""
 
+def call_spans(
+    segment: Segment, functions: bytes, held: bytes | None, by_exit: bool, until: int
+) -> tuple[bytes, int, int, int, int]:
+    """When calls of these functions (u32 ids) ran. `held`: u64 numbers of the entries, or with `by_exit` returns, of
+    those that are asked for, ascending; None: all. Gives rows of three u64, thread index << 32 | tid, first and last
+    event number, ascending; then how many calls, and of how many the entry was evicted, there was no return where that
+    has to say it, and no return could be recorded."""
+
 class Sieve:
     """Looks for the events of a segment, as it is now, for which a condition holds (None: all hold)."""
 
@@ -176,12 +184,14 @@ class Sieve:
         to_ns: int | None,
         min_duration_ns: int | None,
         returns: bytes | None,
+        spans: bytes | None = None,
         from_number: int,
         to_number: int,
         with_entries: bool,
     ) -> None:
         """`address`: only events that may have to do with it, none of which is decided here. `kinds`: a bit for each
-        STROBE_RECORD_*; `functions`, `threads`: u32 ids; `returns`: as of strobe_calls; `with_entries`: rows of returns
+        STROBE_RECORD_*; `functions`, `threads`: u32 ids; `returns`: as of strobe_calls; `spans`: as of call_spans;
+        `with_entries`: rows of returns
         have the entry of the call."""
     def windows(self) -> list[int]:
         """Numbers at which windows begin that take about the same time each, ascending; the first is 0."""

@@ -96,6 +96,7 @@ _FIELDS: dict[Interface, dict[str, str]] = {
         "eventType": "--type",
         "minDurationNs": "--min-duration",
         "limit": "--limit",
+        "inside": "--inside",
         "offset": "--offset",
         "timeFrom": "--from",
         "timeTo": "--to",

@@ -293,6 +293,15 @@ class ReturnMatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Inside:
+    """Calls of functions, of those for which `where` holds where there is one: at the return if it names `$return` or
+    `$duration`, else at the entry."""
+
+    function: TextMatch
+    where: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class EventFilter:
     """What a query asks for.
 
@@ -324,6 +333,7 @@ class EventFilter:
     other_than_thread: int | None = None
     function_ids: frozenset[int] | None = None
     address: int | None = None
+    inside: Inside | None = None  # only what the threads of such calls recorded between their entry and return
     newest_first: bool = False
     limit: int = 50
     offset: int = 0
@@ -466,6 +476,7 @@ class EventPage:
     values: list[dict[str, Any]] | None = None
     errors: list[dict[str, str]] | None = None
     places: list[list[str]] | None = None
+    inside: dict[str, Any] | None = None  # of the calls that `inside` has found: how many, and what is not known
 
     def cursor(self, wanted: EventFilter, shown: int) -> str | None:
         """The event id to go on from, in the same order, behind the first `shown` events. None: there is none, as

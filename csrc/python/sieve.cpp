@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bindings.h"
+#include "segment/inside/call_spans.h"
 #include "segment/read/touch.h"
 
 namespace py = pybind11;
@@ -109,8 +110,8 @@ std::unique_ptr<OwningSieve> make_sieve(const Segment& segment, const Condition*
                                         const std::optional<py::bytes>& threads, std::optional<uint32_t> tid,
                                         std::optional<uint32_t> depth, std::optional<int64_t> from_ns,
                                         std::optional<int64_t> to_ns, std::optional<int64_t> min_duration_ns,
-                                        const std::optional<py::bytes>& returns, uint64_t from_number,
-                                        uint64_t to_number, bool with_entries) {
+                                        const std::optional<py::bytes>& returns, const std::optional<py::bytes>& spans,
+                                        uint64_t from_number, uint64_t to_number, bool with_entries) {
     Filter filter;
     filter.kinds = kinds;
     if (functions) filter.functions = FunctionSet(words_of<uint32_t>(*functions));
@@ -127,6 +128,7 @@ std::unique_ptr<OwningSieve> make_sieve(const Segment& segment, const Condition*
         filter.min_duration_ticks = segment.duration_from_ns(*min_duration_ns);
     }
     if (returns) filter.returns = ReturnTests(words_of<ReturnTests::Row>(*returns));
+    if (spans) filter.spans = std::make_shared<const Spans>(words_of<Spans::Row>(*spans));
     filter.from_number = from_number;
     filter.to_number = to_number;
     std::optional<Condition> own;
@@ -135,6 +137,20 @@ std::unique_ptr<OwningSieve> make_sieve(const Segment& segment, const Condition*
         own->settle(segment);
     }
     return std::make_unique<OwningSieve>(segment, std::move(own), address, std::move(filter), depth, with_entries);
+}
+
+// Rows of the spans as bytes, then how many calls were found, and of how many not all is known.
+py::tuple spans_of(const Segment& segment, const py::bytes& functions, const std::optional<py::bytes>& held,
+                   bool by_exit, uint64_t until) {
+    WantedCalls wanted{FunctionSet(words_of<uint32_t>(functions)), std::nullopt, by_exit, until};
+    if (held) wanted.held = words_of<uint64_t>(*held);
+    const CallSpans found = [&] {
+        const py::gil_scoped_release released;
+        return call_spans(segment, wanted);
+    }();
+    const auto& rows = found.spans.rows();
+    return py::make_tuple(py::bytes(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(Spans::Row)),
+                          found.calls, found.opened, found.unreturned, found.uncaught);
 }
 
 // Window with the segment that its rows are of.
@@ -196,6 +212,8 @@ void add_sieve(py::module_& module) {
         .def("add_threads", &add_threads, py::arg("rows"))
         .def("add_cases", &add_cases, py::arg("operand"), py::arg("rows"), py::arg("otherwise"))
         .def("decide", &Condition::decide, py::arg("function"), py::arg("is_enter"), py::arg("node"));
+    module.def("call_spans", &spans_of, py::arg("segment"), py::arg("functions"), py::arg("held"), py::arg("by_exit"),
+               py::arg("until"));
     py::class_<SegmentWindow>(module, "Window")
         .def_property_readonly("checked", [](const SegmentWindow& of) { return of.window.checked; })
         .def_property_readonly("held", [](const SegmentWindow& of) { return of.window.held; })
@@ -206,7 +224,8 @@ void add_sieve(py::module_& module) {
         .def(py::init(&make_sieve), py::arg("segment"), py::arg("condition"), py::kw_only(), py::arg("address"),
              py::arg("kinds"), py::arg("functions"), py::arg("threads"), py::arg("tid"), py::arg("depth"),
              py::arg("from_ns"), py::arg("to_ns"), py::arg("min_duration_ns"), py::arg("returns"),
-             py::arg("from_number"), py::arg("to_number"), py::arg("with_entries"), py::keep_alive<1, 2>())
+             py::arg("spans") = std::nullopt, py::arg("from_number"), py::arg("to_number"), py::arg("with_entries"),
+             py::keep_alive<1, 2>())
         .def("windows", [](OwningSieve& sieve) { return sieve.sieve().windows(); })
         .def("look", &look, py::arg("low"), py::arg("high"), py::arg("keep"), py::kw_only(), py::arg("newest"),
              py::arg("reason"), py::keep_alive<0, 1>(), py::call_guard<py::gil_scoped_release>())

@@ -18,7 +18,7 @@ from strobe.cli.output.tables import table, totals_table
 from strobe.dataclass import replace
 from strobe.errors import StrobeError
 from strobe.mcp.tools import ended_json, poll_json
-from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, TextMatch, not_looked_at
+from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, Inside, TextMatch, not_looked_at
 from strobe.session import Session, SessionManager
 from strobe.session.answers import Ending
 from strobe.session.questions import is_one
@@ -69,6 +69,8 @@ def _read(parse: Callable[[str, str], _T], text: str, param: click.Parameter) ->
     "--where", metavar="EXPRESSION", help="Events for which it holds: \"cents < 0 && $threadName == 'till-3'\"."
 )
 @click.option("--select", multiple=True, metavar="EXPRESSION", help="Only this value of each event; may be repeated.")
+@click.option("--inside", metavar="FUNCTION", help="Only within calls of this function (a name or pattern).")
+@click.option("--inside-where", metavar="EXPRESSION", help="Of these only calls for which it holds: '$return == 0'.")
 @click.option("--caller", metavar="TEXT", help="Calls made by functions whose name contains TEXT.")
 @click.option("--depth", type=click.IntRange(0), metavar="N", help="Calls below N traced ones.")
 @click.option("--desc", is_flag=True, help="The newest first.")
@@ -99,6 +101,8 @@ def query(
     after: str | None,
     where: str | None,
     select: tuple[str, ...],
+    inside: str | None,
+    inside_where: str | None,
     caller: str | None,
     depth: int | None,
     desc: bool,
@@ -132,6 +136,8 @@ def query(
     with closing(SessionManager()) as manager, announced("searching"):
         session = manager.get(session_id)
         ended = session.ended()  # before the query: what ended then is complete
+        if inside is not None:
+            wanted = replace(wanted, inside=Inside(TextMatch(one_of=_named(session, inside)), inside_where))
         if around is not None:
             lines = _around(session, around, wanted, as_json)
         elif group_by is not None:
@@ -218,6 +224,14 @@ def events_lines(
     return lines if unchecked is None else [unchecked, *lines]
 
 
+def _named(session: Session, text: str) -> frozenset[str]:
+    """Raises bad_value where no traced function is called so."""
+    names = session.names_of(text)
+    if not names:
+        raise session.no_such_function("inside", text)
+    return names
+
+
 def _turned(page: EventPage) -> EventPage:
     """Oldest first."""
     values = None if page.values is None else page.values[::-1]
@@ -256,6 +270,8 @@ def _below(page: EventPage, cursor: str | None) -> list[str]:
     lines = [f"{wording.counted(page.total_count, 'event')} match"]
     if page.checked is not None:
         lines[0] += f" of {page.checked:,} checked"
+    if page.inside is not None:
+        lines.append(f"inside: {dumps(page.inside)}")
     if page.undecided:
         lines.append(f"of {page.undecided:,} not known: {page.undecided_why}")
     if cursor is not None:
@@ -279,6 +295,8 @@ def _page_json(page: EventPage) -> dict[str, object]:
         document["events"] = [
             {"id": event.id, "values": values} for event, values in zip(page.events, page.values, strict=True)
         ]
+    if page.inside is not None:
+        document["inside"] = page.inside
     if page.checked is not None:
         document |= {"checked": page.checked, "undecided": page.undecided}
     if page.unchecked_after is not None:

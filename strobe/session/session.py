@@ -176,7 +176,9 @@ class Session:
         reader.check_whole()
         is_partial = found.unchecked_after is not None or found.unchecked_before is not None
         absence = None
-        if not found.held:
+        if not found.held and wanted.inside is not None and found.inside is not None:
+            absence = found.inside.absence(wanted.inside)
+        if not found.held and absence is None:
             absence = why_none(
                 found, lambda: self.absence(wanted), lambda: self._doubts(question.wanted), wanted.address
             )
@@ -195,6 +197,7 @@ class Session:
             values=found.values if wanted.select else None,
             errors=found.errors if wanted.select else None,
             places=None if wanted.address is None else found.places,
+            inside=None if found.inside is None else found.inside.facts(),
         )
 
     def counts(self, wanted: EventFilter, expression: str) -> tuple[list[Counted], Found]:
@@ -279,6 +282,26 @@ class Session:
     def traced_names(self) -> list[str]:
         """Names of the functions whose calls are, or were, recorded."""
         return self._timeline.traced_names()
+
+    def names_of(self, text: str) -> frozenset[str]:
+        """Traced functions that a name or pattern matches."""
+        from strobe.symbols import Pattern
+
+        try:
+            pattern = Pattern.parse(text, ".")
+        except StrobeError:  # it is none
+            return frozenset()
+        return frozenset(name for name in self.traced_names() if pattern.matches_name(name))
+
+    def no_such_function(self, field: str, text: str) -> StrobeError:
+        """What is raised where a parameter names none that is traced."""
+        from strobe.symbols.select.nearest import nearest_names
+
+        names = self.traced_names()
+        nearest = ", ".join(nearest_names(text, names) or names[:5]) or "none: trace some"
+        return failure(
+            "bad_value", field=field, value=repr(text), reason="no traced function matches it", valid=nearest
+        )
 
     def loss(self) -> Loss:
         """What is missing from the events, of the whole session."""

@@ -85,6 +85,7 @@ def is_narrowed(wanted: EventFilter) -> bool:
 def is_asked(wanted: EventFilter) -> bool:
     """Whether events have to be looked at one by one: for their values, or for what led to them."""
     by_row = wanted.depth is not None or wanted.caller is not None or wanted.address is not None
+    by_row = by_row or wanted.inside is not None
     return by_row or wanted.where is not None or bool(wanted.select)
 
 

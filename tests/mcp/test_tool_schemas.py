@@ -82,7 +82,7 @@ REQUIRED_AND_OPTIONAL = {
     "debug_query": (
         "sessionId",
         "where select eventType function caller sourceFile returnValue threadName threadId depth pid timeFrom timeTo "
-        "minDurationNs order last around address from to limit offset afterEventId verbose groupBy format",
+        "minDurationNs order last around address from to limit offset afterEventId verbose groupBy format inside",
     ),
     "debug_read": ("sessionId targets", "depth poll"),
     "debug_write": ("sessionId targets", ""),

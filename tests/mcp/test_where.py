@@ -135,6 +135,20 @@ def test_filters_by_caller_depth_and_thread(ask: Ask) -> None:
     assert ask(threadId=thread, function={"equals": "shop::book"}, **enters)["totalCount"] == CALLS
 
 
+def test_only_inside_of_calls_that_returned_so(ask: Ask) -> None:
+    inside = {"function": "shop::book", "where": "cents < 0"}
+    found = ask(inside=inside, verbose=True)
+    assert found["inside"] == {"calls": 1}
+    assert [event["function"] for event in found["events"]] == ["shop::allowed", "shop::allowed"]
+    (refund,) = ask(where="cents < 0", eventType="function_enter", function={"equals": "shop::book"})["events"]
+    assert found["events"][0]["parentEventId"] == refund["id"]
+    every = ask(inside={"function": "shop::book"}, groupBy="$function")
+    assert [(group["value"], group["count"]) for group in every["groups"]] == [("shop::allowed", 2 * 3 * CALLS)]
+    assert every["inside"] == {"calls": 3 * CALLS}
+    nothing = ask(inside={"function": "shop::book", "where": "cents == 123456"})
+    assert nothing["absence"].startswith("No recorded call with cents == 123456 ")
+
+
 def test_the_newest_first_and_the_last(ask: Ask) -> None:
     book = {"function": {"equals": "shop::book"}, "eventType": "function_enter"}
     forward = ids_of_all(ask, **book, where="cents < 20")

@@ -1,6 +1,7 @@
 // Walks the records of one chunk and decodes them: the inner loop of every scan, so it lives in a header.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -127,8 +128,19 @@ class RecordCursor {
                           static_cast<uint16_t>(lane_),
                           static_cast<uint8_t>(view_.number_shift)};
         if (filter_->returns && !filter_->returns->passes(found.function, found.return_word())) return false;
+        if (filter_->spans && !is_within(found.number())) return false;
         event = found;
         return true;
+    }
+
+    // Records of a thread come by number.
+    bool is_within(uint64_t number) {
+        if (!spans_.empty() && spans_.front().to < number) {
+            const auto next = std::partition_point(spans_.begin(), spans_.end(),
+                                                   [number](const Spans::Row& row) { return row.to < number; });
+            spans_ = spans_.subspan(static_cast<size_t>(next - spans_.begin()));
+        }
+        return !spans_.empty() && spans_.front().from <= number;
     }
 
     void follow_thread(uint32_t thread_index, uint32_t tid) {
@@ -141,6 +153,8 @@ class RecordCursor {
         to_ = filter_->last_ticks(lane_, view_.number_shift);
         kinds_ = wanted ? filter_->kinds & (kind_bit(STROBE_RECORD_ENTER) | kind_bit(STROBE_RECORD_EXIT)) : 0u;
         if (filter_->min_duration_ticks) kinds_ &= kind_bit(STROBE_RECORD_EXIT);
+        if (filter_->spans) spans_ = filter_->spans->of(Spans::thread_of(thread_index, tid));
+        if (filter_->spans && spans_.empty()) kinds_ = 0;
     }
 
     ChunkView view_;
@@ -151,6 +165,7 @@ class RecordCursor {
     uint32_t thread_index_ = 0;
     uint32_t tid_ = 0;
     uint32_t kinds_ = 0;
+    std::span<const Spans::Row> spans_;  // of this thread, from the first one on that may still hold records
     uint64_t from_ = 0;
     uint64_t to_ = 0;
     uint64_t last_ticks_ = 0;

@@ -1,5 +1,7 @@
 #include "segment/read/filter.h"
 
+#include <algorithm>
+
 namespace strobe {
 namespace {
 
@@ -30,6 +32,25 @@ ReturnTests::ReturnTests(std::span<const Row> rows) {
     }
 }
 
+Spans::Spans(std::vector<Row> rows) {
+    std::sort(rows.begin(), rows.end(),
+              [](const Row& a, const Row& b) { return a.thread != b.thread ? a.thread < b.thread : a.from < b.from; });
+    for (const Row& row : rows) {
+        if (!rows_.empty() && rows_.back().thread == row.thread && row.from <= rows_.back().to) {
+            rows_.back().to = std::max(rows_.back().to, row.to);
+        } else {
+            rows_.push_back(row);
+        }
+    }
+}
+
+std::span<const Spans::Row> Spans::of(uint64_t thread) const {
+    const auto first =
+        std::partition_point(rows_.begin(), rows_.end(), [&](const Row& a) { return a.thread < thread; });
+    const auto end = std::partition_point(first, rows_.end(), [&](const Row& a) { return a.thread == thread; });
+    return {first, end};
+}
+
 uint64_t Filter::first_ticks(uint32_t lane, uint32_t number_shift) const {
     return std::max(from_ticks, ticks_at_number(from_number, lane, number_shift));
 }
@@ -44,7 +65,7 @@ uint64_t Filter::last_ticks(uint32_t lane, uint32_t number_shift) const {
 bool Filter::is_everything() const {
     const uint8_t both = kind_bit(STROBE_RECORD_ENTER) | kind_bit(STROBE_RECORD_EXIT);
     return from_ticks == 0 && to_ticks == UINT64_MAX && from_number == 0 && to_number == UINT64_MAX &&
-           (kinds & both) == both && min_duration_ticks == 0 && !functions && !threads && !tid && !returns;
+           (kinds & both) == both && min_duration_ticks == 0 && !functions && !threads && !tid && !returns && !spans;
 }
 
 }  // namespace strobe

@@ -3,6 +3,7 @@
 
 #include <bitset>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -48,6 +49,27 @@ class ReturnTests {
     std::vector<Row> rows_;  // by function id
 };
 
+// Stretches of what some threads did: event numbers, ends included.
+class Spans {
+  public:
+    struct Row {
+        uint64_t thread;  // thread_of
+        uint64_t from;
+        uint64_t to;
+    };
+    static uint64_t thread_of(uint32_t index, uint32_t tid) { return uint64_t{index} << 32 | tid; }
+
+    Spans() = default;
+    // In any order, and they may overlap.
+    explicit Spans(std::vector<Row> rows);
+    // By thread and number; none overlaps another of its thread.
+    const std::vector<Row>& rows() const { return rows_; }
+    std::span<const Row> of(uint64_t thread) const;
+
+  private:
+    std::vector<Row> rows_;
+};
+
 using ThreadSet = std::bitset<STROBE_THREAD_CAPACITY>;
 
 constexpr uint8_t kind_bit(uint8_t kind) { return static_cast<uint8_t>(1u << kind); }
@@ -65,6 +87,7 @@ struct Filter {
     std::optional<ThreadSet> threads;  // by thread index
     std::optional<uint32_t> tid;       // also tells apart the threads that share STROBE_THREAD_INDEX_SHARED
     std::optional<ReturnTests> returns;
+    std::shared_ptr<const Spans> spans;  // copies of a filter share it
 
     // The bounds on time and number together, as bounds on the ticks of one lane's events.
     uint64_t first_ticks(uint32_t lane, uint32_t number_shift) const;

@@ -11,7 +11,18 @@ from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
 from strobe.mcp.tools import ended_json, event_json, folding, history_json, page_json, poll_json
 from strobe.mcp.tools.parameters import SESSION_ID, Address, bounded
-from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, Loss, ReturnMatch, TextMatch, not_looked_at
+from strobe.model import (
+    Event,
+    EventFilter,
+    EventPage,
+    EventType,
+    GroupBy,
+    Inside,
+    Loss,
+    ReturnMatch,
+    TextMatch,
+    not_looked_at,
+)
 
 if TYPE_CHECKING:
     from strobe.session import Session
@@ -46,6 +57,12 @@ _PARAMETERS = Record(
             "with limit, last, select … the events"
         ),
         "select": Array(items=_EXPRESSION, max_items=16, description="only these values of each event, 4 KB each"),
+        "inside": Record(
+            fields={"function": Text(min_length=1, max_length=1000), "where": _EXPRESSION},
+            required=("function",),
+            description="only between entry and return of calls of that function (a name or pattern), of those for "
+            "which where holds ($return == 0)",
+        ),
         "eventType": Text(choices=get_args(EventType)),
         "function": Record(
             fields={"equals": _EQUALS, "contains": _CONTAINS, "matches": Text(description="regex (RE2)")},
@@ -85,6 +102,8 @@ _PARAMETERS = Record(
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     session = context.sessions().get(arguments["sessionId"])
     wanted = event_filter(arguments)
+    if "inside" in arguments:
+        wanted = replace(wanted, inside=_inside(session, arguments["inside"]))
     budget = ANSWER_BYTES - _ENVELOPE_BYTES
     going_on = session.going_on()
     note = ended_json.of(session.ended())  # before the query: where it had ended then, the answer is complete
@@ -146,6 +165,14 @@ def event_filter(arguments: dict[str, Any]) -> EventFilter:
     )
 
 
+def _inside(session: Session, given: dict[str, Any]) -> Inside:
+    """Raises bad_value where no traced function is called so."""
+    names = session.names_of(given["function"])
+    if not names:
+        raise session.no_such_function("inside.function", given["function"])
+    return Inside(TextMatch(one_of=names), given.get("where"))
+
+
 def _match(arguments: dict[str, Any], name: str) -> TextMatch | None:
     given = arguments.get(name)
     if given is None:
@@ -184,6 +211,8 @@ def _events(
     answer |= said
     answer["events"] = events[:fitting][::-1] if is_last else events[:fitting]
     answer |= {"totalCount": page.total_count, "hasMore": has_more}
+    if page.inside is not None:
+        answer["inside"] = page.inside
     if page.checked is not None:
         answer |= {"checked": page.checked, "held": page.total_count}
         if page.undecided:
@@ -236,6 +265,8 @@ def _grouped(session: Session, wanted: EventFilter, group_by: str, budget: int) 
     counted, found = session.counts(wanted, expression.get(group_by, group_by))
     groups = [_count(item) for item in counted]
     answer = {} if found.unchecked_after is None else {"note": not_looked_at(found.unchecked_after)}
+    if found.inside is not None:
+        answer["inside"] = found.inside.facts()
     answer |= _groups(groups, session.loss(), wanted, budget) | {"checked": found.checked, "held": found.held}
     if found.undecided:
         answer |= {"undecided": found.undecided, "undecidedWhy": results.clipped(found.undecided_why, 200)}

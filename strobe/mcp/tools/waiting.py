@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from strobe.dataclass import replace
-from strobe.errors import StrobeError, failure
+from strobe.errors import failure
 from strobe.limits import WAIT_ANSWER_BYTES, WAIT_MS
 from strobe.mcp import results
 from strobe.mcp.registry import Context
@@ -103,32 +103,16 @@ def _wanted(session: Session, asked: dict[str, Any]) -> EventFilter | None:
         return EventFilter(text=match or "")
     if match is None:
         return ANY_CALL
-    if names := _functions(session, match):
+    if names := session.names_of(match):
         return EventFilter(function=TextMatch(one_of=names))
     _check_expression(session, match)
     return EventFilter(where=match)
 
 
-def _functions(session: Session, match: str) -> frozenset[str]:
-    """Traced functions that a name or pattern matches."""
-    from strobe.symbols import Pattern
-
-    try:
-        pattern = Pattern.parse(match, ".")
-    except StrobeError:  # it is none
-        return frozenset()
-    return frozenset(name for name in session.traced_names() if pattern.matches_name(name))
-
-
 def _check_expression(session: Session, match: str) -> None:
     """Raises bad_value where it is rather the name of a function, and expression_wrong."""
-    from strobe.symbols.select.nearest import nearest_names
-
     if _NAME.fullmatch(match):
-        names = session.traced_names()
-        nearest = ", ".join(nearest_names(match, names) or names[:5]) or "none: trace some"
-        reason = "no traced function matches it"
-        raise failure("bad_value", field="wait.match", value=repr(match), reason=reason, valid=nearest)
+        raise session.no_such_function("wait.match", match)
     session.check(EventFilter(where=match))
 
 

@@ -18,6 +18,7 @@ from strobe.expressions.parser import without_blanks
 from strobe.expressions.syntax import WatchLabel
 from strobe.model import RECORDED_EVENTS, Event, EventFilter, TextMatch
 from strobe.session.questions.contexts import EventContext, known_names
+from strobe.session.questions.inside import Within, calls_of, spans
 from strobe.session.questions.quick import quick_test
 from strobe.session.questions.sieving import EVERY, Sieving, Sifted, can_sieve
 from strobe.session.questions.touches import places_in_call, places_in_snapshot
@@ -47,6 +48,7 @@ class Found:
     values: list[dict[str, Any]] = field(default_factory=list)
     errors: list[dict[str, str]] = field(default_factory=list)
     places: list[list[str]] = field(default_factory=list)
+    inside: Within | None = None
     checked: int = 0
     held: int = 0
     undecided: int = 0
@@ -126,6 +128,9 @@ class Question:
         Sight has it."""
         check_page(wanted)
         self._reader, self._wanted = reader, wanted
+        self._filled, self._labels = filled, labels
+        self._inside: tuple[int, Within] | None = None
+        self._calls()  # raises what is wrong with it
         self.expressions = list(dict.fromkeys(wanted.select))
         trees = [_selected(text, labels) for text in self.expressions]
         condition = None if wanted.where is None else _parsed(wanted.where)
@@ -138,7 +143,7 @@ class Question:
                 names |= found.names
                 watches |= found.watches
         self._context = EventContext(reader, filled, labels, known)
-        self._condition, self._known, self._labels = condition, known, labels
+        self._condition, self._known = condition, known
         self._sieving: Sieving | None = None
         self._evaluate = None if condition is None else _compiled(wanted.where or "", condition)
         self._selected = [_compiled(text, tree) for text, tree in zip(self.expressions, trees, strict=True)]
@@ -225,6 +230,40 @@ class Question:
         found.places += [places for _, places in newest]
         return list(groups.values()), found
 
+    def numbers(self, until: int) -> tuple[list[int], Found]:
+        """Of the events for which it holds, ascending."""
+        found = Found()
+        return sorted(one.number for one in self._held(found, until)), found
+
+    def _calls(self) -> tuple[Question, bool] | None:
+        """By which events the calls are chosen that the filter asks the inside of, and whether these are returns. None
+        where all calls are. Raises expression_wrong."""
+        inside = self._wanted.inside
+        if inside is None or inside.where is None:
+            return None
+        labels = self._labels
+        by_entry = calls_of(inside, by_exit=False)
+        known = known_names(self._reader, select(self._reader, by_entry).functions, labels)
+        by_exit = bool(_checked(inside.where, _parsed(inside.where), known).names & _AT_RETURNS)
+        return Question(self._reader, calls_of(inside, by_exit), self._filled, labels), by_exit
+
+    def _within(self, found: Found, until: int) -> Within | None:
+        """When the calls ran that the filter asks the inside of."""
+        if self._wanted.inside is None:
+            return None
+        if self._inside is None or self._inside[0] != until:
+            chosen = self._calls()
+            if chosen is None:
+                within = spans(self._reader, self._wanted.inside, None, False, until)
+            else:
+                numbers, of_calls = chosen[0].numbers(until)
+                within = spans(self._reader, self._wanted.inside, numbers, chosen[1], until)
+                within.undecided, within.undecided_why = of_calls.undecided, of_calls.undecided_why
+                within.unchecked = of_calls.unchecked_after is not None
+            self._inside = until, within
+        found.inside = self._inside[1]
+        return found.inside
+
     def _held(
         self,
         found: Found,
@@ -234,11 +273,12 @@ class Question:
         backwards: bool = False,
     ) -> Iterator[Seen]:
         """Events for which it holds; `found` counts them all, though no more than `room` may be given."""
+        within = self._within(found, until)
         tally = tally or Tally(time.monotonic() + SECONDS)
         if self._is_sieved:
-            yield from self._sifted(found, until, tally, room, backwards)
+            yield from self._sifted(found, until, tally, room, backwards, within)
         else:
-            yield from self._evaluated(found, until, tally)
+            yield from self._evaluated(found, until, tally, within)
         if tally.stopped_at is None:
             return
         if backwards and self._is_sieved:
@@ -247,9 +287,18 @@ class Question:
             found.unchecked_after = event_id(self._reader.session_id, max(tally.stopped_at, self._asked_after()))
 
     def _sifted(
-        self, found: Found, until: int, tally: Tally, room: Callable[[], int], backwards: bool
+        self,
+        found: Found,
+        until: int,
+        tally: Tally,
+        room: Callable[[], int],
+        backwards: bool,
+        within: Within | None,
     ) -> Iterator[Seen]:
-        self._sieving = Sieving(self._reader, self.sight, until, self._condition, self._known, self._labels, backwards)
+        rows = None if within is None else within.rows
+        self._sieving = Sieving(
+            self._reader, self.sight, until, self._condition, self._known, self._labels, backwards, rows
+        )
         sifted = Sifted(tally.deadline)
         for one in self._sieving.candidates(sifted, room):
             if one.holds is None:
@@ -264,9 +313,11 @@ class Question:
         found.undecided += sifted.undecided
         tally.stopped_at = sifted.stopped_at
 
-    def _evaluated(self, found: Found, until: int, tally: Tally) -> Iterator[Seen]:
+    def _evaluated(self, found: Found, until: int, tally: Tally, within: Within | None) -> Iterator[Seen]:
         """Oldest first."""
         for one in seen(self._reader, self.sight, until, tally):
+            if within is not None and (one.is_host or not within.holds(one.row[4], one.row[5], one.number)):
+                continue
             found.checked += 1
             if self._holds(found, one):
                 found.held += 1
@@ -371,6 +422,8 @@ def _sight(
         wanted = replace(wanted, text="")
     entries = asks_for_arguments and kind not in ("function_enter", "probe")
     sight = Sight(wanted, entries, "$caller" in names, None, progress)
+    if wanted.inside is not None:
+        return sight
     if condition is None or (kind == "function_exit" and not entries) or can_sieve(reader, sight):
         return sight
     return replace(sight, fails=quick_test(reader, condition))

@@ -66,14 +66,15 @@ class Sieving:
         known: Known,
         labels: frozenset[str],
         backwards: bool,
+        spans: bytes | None = None,
     ) -> None:
-        """`backwards`: the newest events first."""
+        """`backwards`: the newest events first; `spans`: only within them, as of _core.call_spans."""
         self._reader = reader
         self._backwards = backwards
         self._selection = select(reader, sight.wanted, until)
-        self._has_hosts = self._selection.hosts is not None and sight.wanted.depth is None
+        self._has_hosts = self._selection.hosts is not None and sight.wanted.depth is None and spans is None
         program = None if condition is None else _program(reader, sight, condition, known, labels, self._selection)
-        self._sieve = _sieve(reader, sight, until, program, self._selection)
+        self._sieve = _sieve(reader, sight, until, program, self._selection, spans)
 
     def candidates(self, sifted: Sifted, room: Callable[[], int]) -> Iterator[Candidate]:
         """Events of which it has to be evaluated whether it holds, and the first ones for which it does: as many as
@@ -181,7 +182,12 @@ def _program(
 
 
 def _sieve(
-    reader: SessionReader, sight: Sight, until: int, condition: _core.Condition | None, selection: Selection
+    reader: SessionReader,
+    sight: Sight,
+    until: int,
+    condition: _core.Condition | None,
+    selection: Selection,
+    spans: bytes | None,
 ) -> _core.Sieve:
     wanted = sight.wanted
     low, high = number_bounds(reader, wanted, until)
@@ -200,6 +206,7 @@ def _sieve(
         to_ns=selection.to_ns,
         min_duration_ns=_bounded(wanted.min_duration_ns, NUMBER_MAX),
         returns=returns,
+        spans=spans,
         from_number=low,
         to_number=max(0, high),
         with_entries=sight.entries,
