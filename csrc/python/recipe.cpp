@@ -143,6 +143,12 @@ py::dict named_operations() {
     operations["TO_DOUBLE"] = static_cast<int>(STROBE_RECIPE_TO_DOUBLE);
     operations["DOUBLE_EQUAL"] = static_cast<int>(STROBE_RECIPE_DOUBLE_EQUAL);
     operations["DOUBLE_LESS"] = static_cast<int>(STROBE_RECIPE_DOUBLE_LESS);
+    operations["DOUBLE_PLUS"] = static_cast<int>(STROBE_RECIPE_DOUBLE_PLUS);
+    operations["DOUBLE_MINUS"] = static_cast<int>(STROBE_RECIPE_DOUBLE_MINUS);
+    operations["DOUBLE_TIMES"] = static_cast<int>(STROBE_RECIPE_DOUBLE_TIMES);
+    operations["DOUBLE_DIVIDED"] = static_cast<int>(STROBE_RECIPE_DOUBLE_DIVIDED);
+    operations["TO_SINGLE"] = static_cast<int>(STROBE_RECIPE_TO_SINGLE);
+    operations["TO_INTEGER"] = static_cast<int>(STROBE_RECIPE_TO_INTEGER);
     operations["AND"] = static_cast<int>(STROBE_RECIPE_AND);
     operations["OR"] = static_cast<int>(STROBE_RECIPE_OR);
     operations["SELECT"] = static_cast<int>(STROBE_RECIPE_SELECT);
@@ -154,6 +160,9 @@ py::dict named_constants() {
     constants["FROM_UNSIGNED"] = static_cast<int>(STROBE_RECIPE_FROM_UNSIGNED);
     constants["FROM_SIGNED"] = static_cast<int>(STROBE_RECIPE_FROM_SIGNED);
     constants["FROM_FLOAT"] = static_cast<int>(STROBE_RECIPE_FROM_FLOAT);
+    constants["SINGLE_FROM_UNSIGNED"] = static_cast<int>(STROBE_RECIPE_SINGLE_FROM_UNSIGNED);
+    constants["SINGLE_FROM_SIGNED"] = static_cast<int>(STROBE_RECIPE_SINGLE_FROM_SIGNED);
+    constants["AS_FLOAT"] = static_cast<int>(STROBE_RECIPE_AS_FLOAT);
     constants["TEXT_EQUALS"] = static_cast<int>(STROBE_RECIPE_TEXT_EQUALS);
     constants["TEXT_STARTS"] = static_cast<int>(STROBE_RECIPE_TEXT_STARTS);
     constants["TEXT_ENDS"] = static_cast<int>(STROBE_RECIPE_TEXT_ENDS);

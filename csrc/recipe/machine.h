@@ -71,6 +71,10 @@ uint32_t strobe_recipe_scan(struct recipe_run* run, const struct strobe_recipe_s
 uint64_t strobe_recipe_to_double(uint64_t number, uint64_t from);
 int strobe_recipe_double_equal(uint64_t left, uint64_t right);
 int strobe_recipe_double_less(uint64_t left, uint64_t right);
+uint64_t strobe_recipe_double_calculated(uint32_t operation, uint64_t left, uint64_t right);
+uint64_t strobe_recipe_to_single(uint64_t bits, uint64_t as);
+/* 0 where it is none, or has more than 64 bits. */
+int strobe_recipe_to_integer(uint64_t bits, uint64_t to, uint64_t* number);
 uint32_t strobe_recipe_turn(struct recipe_run* run, const struct strobe_recipe_step* step);
 
 /* The recipe ends within its loops: their items say how far they came. */

@@ -78,6 +78,13 @@ static uint64_t recipe_combined(uint32_t operation, uint64_t left, uint64_t righ
             return (uint64_t)strobe_recipe_double_equal(left, right);
         case STROBE_RECIPE_DOUBLE_LESS:
             return (uint64_t)strobe_recipe_double_less(left, right);
+        case STROBE_RECIPE_DOUBLE_PLUS:
+        case STROBE_RECIPE_DOUBLE_MINUS:
+        case STROBE_RECIPE_DOUBLE_TIMES:
+        case STROBE_RECIPE_DOUBLE_DIVIDED:
+            return strobe_recipe_double_calculated(operation, left, right);
+        case STROBE_RECIPE_TO_SINGLE:
+            return strobe_recipe_to_single(left, right);
         default: /* AND, OR: the first one has not said it all */
             return right != 0;
     }
@@ -86,6 +93,12 @@ static uint64_t recipe_combined(uint32_t operation, uint64_t left, uint64_t righ
 static int recipe_is_decided(uint32_t operation, struct recipe_word left) {
     if (left.status != STROBE_RECIPE_OK) return 0;
     return (operation == STROBE_RECIPE_AND && !left.value) || (operation == STROBE_RECIPE_OR && left.value);
+}
+
+static struct recipe_word recipe_integer(struct recipe_run* run, uint64_t bits, uint64_t to) {
+    struct recipe_word number = recipe_good(run, 0);
+    if (!strobe_recipe_to_integer(bits, to, &number.value)) number.status = STROBE_RECIPE_BROKEN;
+    return number;
 }
 
 static uint32_t recipe_calculate(struct recipe_run* run, uint32_t operation) {
@@ -100,6 +113,8 @@ static uint32_t recipe_calculate(struct recipe_run* run, uint32_t operation) {
         } else if (recipe_divides(operation) && !right.value) {
             left.status = STROBE_RECIPE_BROKEN;
             left.step = run->at;
+        } else if (operation == STROBE_RECIPE_TO_INTEGER) {
+            left = recipe_integer(run, left.value, right.value);
         } else {
             left = recipe_good(run, recipe_combined(operation, left.value, right.value));
         }

@@ -115,12 +115,28 @@ enum {
                                    STROBE_RECIPE_FROM_* */
     STROBE_RECIPE_DOUBLE_EQUAL, /* of such bits, as the next one */
     STROBE_RECIPE_DOUBLE_LESS,
+    STROBE_RECIPE_DOUBLE_PLUS, /* as the next three; there is no 0 by which is not divided */
+    STROBE_RECIPE_DOUBLE_MINUS,
+    STROBE_RECIPE_DOUBLE_TIMES,
+    STROBE_RECIPE_DOUBLE_DIVIDED,
+    STROBE_RECIPE_TO_SINGLE,  /* the first number, a double's bits, rounded to a float; the second says as which bits:
+                                 STROBE_RECIPE_AS_* */
+    STROBE_RECIPE_TO_INTEGER, /* likewise, towards zero; the second says of which kind: STROBE_RECIPE_FROM_SIGNED or
+                                 _UNSIGNED. Bad where it is none of that */
     STROBE_RECIPE_AND,
     STROBE_RECIPE_OR,
     STROBE_RECIPE_SELECT
 };
 
-enum { STROBE_RECIPE_FROM_UNSIGNED = 0, STROBE_RECIPE_FROM_SIGNED, STROBE_RECIPE_FROM_FLOAT };
+/* SINGLE: rounded to what a float can be. */
+enum {
+    STROBE_RECIPE_FROM_UNSIGNED = 0,
+    STROBE_RECIPE_FROM_SIGNED,
+    STROBE_RECIPE_FROM_FLOAT,
+    STROBE_RECIPE_SINGLE_FROM_UNSIGNED,
+    STROBE_RECIPE_SINGLE_FROM_SIGNED
+};
+enum { STROBE_RECIPE_AS_DOUBLE = 0, STROBE_RECIPE_AS_FLOAT };
 
 /* How TEST_TEXT compares. */
 enum { STROBE_RECIPE_TEXT_EQUALS = 0, STROBE_RECIPE_TEXT_STARTS, STROBE_RECIPE_TEXT_ENDS, STROBE_RECIPE_TEXT_CONTAINS };

@@ -47,6 +47,7 @@ _LEVELS = (
     ("*", "/", "%"),
 )
 _SPELLED = {"and": "&&", "or": "||", "not": "!"}
+_SINGLE = ("f", "F", "f32")  # what a number that is a float ends with
 _UNARY = ("-", "+", "!", "~", "*", "&")
 _CONSTANTS: dict[str, int | float | bool | None] = {
     "true": True,
@@ -224,7 +225,8 @@ class _Parser:
         token = self._token
         if token.kind == "number":
             self._take()
-            return Literal(token.at, token.value)
+            is_single = isinstance(token.value, float) and self._text[: token.end].endswith(_SINGLE)
+            return Literal(token.at, token.value, is_single=is_single)
         if token.kind in ("text", "character"):
             self._take()
             return Literal(token.at, str(token.value), token.kind == "character")

@@ -22,11 +22,12 @@ class ExpressionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A number, a text, a character, true, false or null (None)."""
+    """A number, a text, a character, true, false or null (None). `is_single`: a number that is a float, `1.5f`."""
 
     at: int
     value: int | float | bool | str | None
     is_character: bool = False
+    is_single: bool = False
 
 
 @dataclass(frozen=True, slots=True)

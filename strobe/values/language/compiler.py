@@ -42,7 +42,7 @@ _FACTS = {"$thread": _abi.FACT_THREAD, "$depth": _abi.FACT_DEPTH}
 CALLER = "$caller"
 SPECIAL = (RETURN, "$entry", "$changed", "$threadName", CALLER, *_FACTS)
 _MOST_CALLERS = 64
-_NO_FLOATS = "floating-point numbers are compared only, not calculated with"
+_NO_FLOATS = "a floating-point number stands where an integer is needed"
 _NOT_KEPT = "<not kept: the call began before this was asked for, or there was no room>"
 
 Binding: TypeAlias = Number | Callable[[], Place]
@@ -93,7 +93,7 @@ class Compiler(ABC):
         """0 where it does not hold: the recipe's steps take any other number for true."""
         value = terms.as_number(self.value(node))
         if isinstance(value, Float):
-            return terms.opposite(terms.equal(value, Float(terms.double(0.0).rows)))
+            return terms.is_not_zero(value)
         if isinstance(value, Number):
             return value
         raise ExpressionError(node.at, "a text is no condition", 'name == "x", name contains "x"')
@@ -104,10 +104,20 @@ class Compiler(ABC):
         if isinstance(value, Number):
             return value
         if isinstance(value, Float):
-            raise ExpressionError(node.at, _NO_FLOATS)
-        if isinstance(value, Text):
-            raise ExpressionError(node.at, "a text is no number")
-        raise ExpressionError(node.at, "a text stands where a number is needed")
+            raise ExpressionError(node.at, _NO_FLOATS, "(int64_t)x")
+        raise self._no_number(node, value)
+
+    def numeric(self, node: syntax.Expression) -> Number | Float:
+        """Raises ExpressionError for what is no number of either kind."""
+        value = terms.as_number(self.value(node))
+        if isinstance(value, Number | Float):
+            return value
+        raise self._no_number(node, value)
+
+    def _no_number(self, node: syntax.Expression, value: Term) -> ExpressionError:
+        is_of_program = isinstance(value, Text)
+        reason = "a text is no number" if is_of_program else "a text stands where a number is needed"
+        return ExpressionError(node.at, reason)
 
     def value(self, node: syntax.Expression) -> Term:
         """What it gives. Raises ExpressionError, and UnknownName for a name that nothing has."""
@@ -127,9 +137,9 @@ class Compiler(ABC):
             case syntax.Binary():
                 return self._binary(node)
             case syntax.Choice(condition=test, yes=yes, no=no):
-                return terms.chosen(self.truth(test), self.number(yes), self.number(no))
+                return terms.chosen_of(self.truth(test), self.numeric(yes), self.numeric(no))
             case syntax.Cast(type=kind, of=of):
-                return terms.cast(kind, self.number(of), node.at)
+                return terms.cast(kind, self.numeric(of))
             case syntax.Call():
                 return self._call(node)
             case syntax.Quantifier():
@@ -137,15 +147,17 @@ class Compiler(ABC):
         raise ExpressionError(node.at, "this is not calculated in the program", "a comparison of arguments, variables")
 
     @abstractmethod
-    def quantified(self, node: syntax.Quantifier) -> Number:
+    def quantified(self, node: syntax.Quantifier) -> Number | Float:
         """`any(x in v: …)` and its kin; see loops."""
 
     def _unary(self, sign: str, of: syntax.Expression) -> Number | Float:
         if sign == "!":
             return terms.opposite(self.truth(of))
-        if isinstance(of, syntax.Literal) and isinstance(of.value, float):
-            return Float(terms.double(-of.value if sign == "-" else of.value).rows)
-        number = self.number(of)
+        number = self.numeric(of)
+        if isinstance(number, Float):
+            if sign == "~":
+                raise ExpressionError(of.at, _NO_FLOATS, "(int64_t)x")
+            return terms.negative(number) if sign == "-" else number
         if sign == "-":
             return joined("MINUS", constant(0), number)
         return number if sign == "+" else joined("BIT_XOR", number, constant(-1))
@@ -158,7 +170,9 @@ class Compiler(ABC):
             case "sizeof":
                 return self._sizeof(of)
             case "abs":
-                number = self.number(of)
+                number = self.numeric(of)
+                if isinstance(number, Float):
+                    return terms.magnitude(number)
                 return terms.chosen(terms.less(number, constant(0)), joined("MINUS", constant(0), number), number)
             case "$entry":
                 return self._kept(of)
@@ -327,7 +341,7 @@ class Compiler(ABC):
         if sign in _TEXT_SIGNS:
             raise ExpressionError(node.at, f"'{sign}' needs a text on its left")
         if isinstance(left, Float) or isinstance(right, Float):
-            raise ExpressionError(node.at, _NO_FLOATS)
+            return terms.calculated_floats(sign, left, right, node.at)
         return terms.calculated(sign, left, right)
 
     def _called_by(self, node: syntax.Binary, caller: syntax.Name, pattern: str) -> Number:
@@ -412,7 +426,8 @@ def _literal(node: syntax.Literal) -> Term:
                 raise ExpressionError(node.at, "this number has more than 64 bits")
             return constant(number)
         case float() as number:
-            return Float(terms.double(number).rows)
+            found = Float(terms.double(number).rows)
+            return terms.as_single(found) if node.is_single else found
         case str() as text if node.is_character:
             return constant(ord(text))
         case str() as text:

@@ -151,7 +151,7 @@ def _as_float(load: Rows, plain: Scalar, at: int) -> Float:
         return Float(load)
     if plain.size == 4:
         found = (("CONSTANT", 0, 0, CONSTANTS["FROM_FLOAT"]), ("TO_DOUBLE", 0, 0, 0))
-        return Float((*load, *steps(*found)), height=2)
+        return Float((*load, *steps(*found)), height=2, is_single=True)
     raise ExpressionError(at, f"it is {plain.name}, of {plain.size} bytes, which is not compared")
 
 

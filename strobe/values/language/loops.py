@@ -17,7 +17,7 @@ from strobe.values.language import terms
 from strobe.values.language.compiler import Binding, Compiler, in_brackets
 from strobe.values.language.loading import rows_of, size_of
 from strobe.values.language.scans import Elements, member_of, scanned
-from strobe.values.language.terms import Number, Row, Rows, constant, joined, set_variable, steps, variable
+from strobe.values.language.terms import Float, Number, Row, Rows, constant, joined, set_variable, steps, variable
 from strobe.values.lookup import expression as paths
 from strobe.values.lookup.places import Place
 from strobe.values.memory.recipes import Recipe, quiet, rows
@@ -48,7 +48,7 @@ class _Loop:
 class WithLoops(Compiler):
     """All that there is."""
 
-    def quantified(self, node: syntax.Quantifier) -> Number:
+    def quantified(self, node: syntax.Quantifier) -> Number | Float:
         """Raises ExpressionError for what cannot be gone over."""
         return _quantified(self, node)
 
@@ -126,7 +126,7 @@ def _at_variable(where: int, type_: Type) -> Callable[[], Place]:
     return element
 
 
-def _quantified(compiler: Compiler, node: syntax.Quantifier) -> Number:
+def _quantified(compiler: Compiler, node: syntax.Quantifier) -> Number | Float:
     with compiler.variables(_VARIABLES, node.at) as own:
         over = node.over
         if node.end is not None:
@@ -156,7 +156,7 @@ def _sliced(compiler: Compiler, node: syntax.Slice) -> Elements:
     return Elements(first, compiler.number(node.end), node.of)
 
 
-def _over_range(compiler: Compiler, node: syntax.Quantifier, over: Elements, own: range) -> Number:
+def _over_range(compiler: Compiler, node: syntax.Quantifier, over: Elements, own: range) -> Number | Float:
     if (found := scanned(compiler, node, over, own)) is not None:
         return found
     first, end, many, at = own[:4]
@@ -180,7 +180,7 @@ def _over_range(compiler: Compiler, node: syntax.Quantifier, over: Elements, own
     return _looped(compiler, node, loop, index if path is None else element, own)
 
 
-def _over_chain(compiler: Compiler, node: syntax.Quantifier, over: syntax.Chain, own: range) -> Number:
+def _over_chain(compiler: Compiler, node: syntax.Quantifier, over: syntax.Chain, own: range) -> Number | Float:
     place = compiler.place(over.of)
     plain = place.type.bare
     if not isinstance(plain, Pointer):
@@ -195,7 +195,7 @@ def _over_chain(compiler: Compiler, node: syntax.Quantifier, over: syntax.Chain,
     return _over_places(compiler, node, before, begin, 0, plain.target, first.height + 2, own)
 
 
-def _over_nodes(compiler: Compiler, node: syntax.Quantifier, place: Place, walk: Walk, own: range) -> Number:
+def _over_nodes(compiler: Compiler, node: syntax.Quantifier, place: Place, walk: Walk, own: range) -> Number | Float:
     (*before, begin), _, _ = _nodes(place, walk, own[2])
     return _over_places(compiler, node, tuple(before), begin, walk.at, walk.type, 10, own)
 
@@ -209,7 +209,7 @@ def _over_places(
     type_: Type,
     height: int,
     own: range,
-) -> Number:
+) -> Number | Float:
     index, where, walked = own[1:4]
 
     element = _at_variable(where, type_)
@@ -222,18 +222,23 @@ def _over_places(
     return _looped(compiler, node, loop, element, own)
 
 
-def _looped(compiler: Compiler, node: syntax.Quantifier, loop: _Loop, binding: Binding, variables: range) -> Number:
+def _looped(
+    compiler: Compiler, node: syntax.Quantifier, loop: _Loop, binding: Binding, variables: range
+) -> Number | Float:
     found, one, unknown = variables[4:7]
     own = compiler.bound(node.variable, binding, lambda: compiler.value(node.body))
     if node.name in ("any", "all", "count", "first"):
         own = terms.as_number(own)
-        if isinstance(own, terms.Float):
-            own = terms.opposite(terms.equal(own, terms.Float(terms.double(0.0).rows)))
-    if not isinstance(own, Number):
-        raise ExpressionError(node.body.at, f"{node.name} is of integers and conditions")
-    start, update, leave = _folded(
-        node.name, found, variable(one, is_big=own.is_big, is_truth=own.is_truth), loop.index, unknown
-    )
+        if isinstance(own, Float):
+            own = terms.is_not_zero(own)
+    if not isinstance(own, Number | Float):
+        raise ExpressionError(node.body.at, f"{node.name} is of numbers and conditions")
+    if isinstance(own, Float):
+        start, update, leave = *_folded_floats(node.name, found, one, own), None
+    else:
+        start, update, leave = _folded(
+            node.name, found, variable(one, is_big=own.is_big, is_truth=own.is_truth), loop.index, unknown
+        )
     start = start if loop.start is None else terms.known(start, loop.start)
     code = (
         *set_variable(unknown, constant(0)),
@@ -250,10 +255,23 @@ def _looped(compiler: Compiler, node: syntax.Quantifier, loop: _Loop, binding: B
     )
     result = terms.known(variable(found), variable(unknown))
     result = result if loop.doubt is None else terms.known(result, loop.doubt)
-    is_big = own.is_big and node.name in ("min", "max", "sum")
     height = max(loop.height, own.height + 2, 6)
+    if isinstance(own, Float):
+        return Float((*code, *result.rows), height, own.is_single)
+    is_big = own.is_big and node.name in ("min", "max", "sum")
     is_address = own.is_address and node.name in ("min", "max")
     return Number((*code, *result.rows), is_big, height, None, node.name in ("any", "all"), is_address)
+
+
+def _folded_floats(name: str, found: int, one: int, own: Float) -> tuple[Number, Rows]:
+    """As _folded, of floating-point numbers."""
+    sofar, new = (replace(own, rows=variable(place).rows, height=1) for place in (found, one))
+    if name == "sum":
+        return terms.double(0.0), set_variable(found, terms.calculated_floats("+", sofar, new, 0))
+    is_better = terms.less(new, sofar) if name == "min" else terms.less(sofar, new)
+    is_first = joined("EQUAL", Number(steps(("TURN", 0, 0, 0))), constant(0))
+    better = terms.chosen_of(joined("OR", is_first, is_better), new, sofar)
+    return terms.failing(f"{name} of no elements"), set_variable(found, better)
 
 
 def _folded(name: str, found: int, own: Number, index: Number, unknown: int) -> tuple[Number, Rows, Number | None]:

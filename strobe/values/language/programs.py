@@ -113,7 +113,7 @@ def value(text: str, scope: Scope, roots: Roots, entry: Roots | None = None) -> 
         found = found.pointer
     if not isinstance(found, Number | Float):
         raise ExpressionError(tree.at, "a text of the program is watched by its name alone", "name")
-    recipe = _checked(found)
+    recipe = _checked(terms.noted(found) if isinstance(found, Float) else found)
     needs = roots.needs(recipe)
     recipe.note()
     recipe.drop()
@@ -148,6 +148,8 @@ def _text(scope: Scope) -> Value:
 
 def _type_of(found: Number | Float) -> Type:
     if isinstance(found, Float):
+        if found.is_single:
+            return Scalar("float", _NUMBER_BYTES // 2, None, Encoding.FLOAT, None)
         return Scalar("double", _NUMBER_BYTES, None, Encoding.FLOAT, None)
     if found.is_truth:
         return Scalar("bool", 1, None, Encoding.BOOL, None)

@@ -1,6 +1,6 @@
 """What parts of an expression are while it is compiled: rows of a recipe that push a number, or lead to a text.
 
-Integers are calculated with in 64 bits and compared by their value; floating-point numbers are compared.
+Integers are calculated with in 64 bits and compared by their value; floating-point numbers as C does.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from strobe.expressions.syntax import ExpressionError
 from strobe.symbols.types.model import Enum
 from strobe.values.memory.recipes import CONSTANTS, Steps, rows
 
+_OF_FLOATS = {"+": "DOUBLE_PLUS", "-": "DOUBLE_MINUS", "*": "DOUBLE_TIMES", "/": "DOUBLE_DIVIDED"}
+_SIGN = -(1 << 63)
 _OPERATIONS = {"+": "PLUS", "-": "MINUS", "*": "TIMES", "&": "BIT_AND", "|": "BIT_OR", "^": "BIT_XOR", "<<": "LEFT"}
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
@@ -48,10 +50,11 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Float:
-    """Rows that push the bits of a double."""
+    """Rows that push the bits of a double. `is_single`: of one that is a float."""
 
     rows: Rows
     height: int = 1
+    is_single: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,17 +155,96 @@ def extended(number: Number, bits: int) -> Number:
     return joined("MINUS", joined("BIT_XOR", number, constant(sign)), constant(sign))
 
 
-def cast(kind: str, number: Number, at: int) -> Number:
-    """The number as one of the type `kind`, as Cast has it. Raises ExpressionError."""
+def cast(kind: str, value: Number | Float) -> Number | Float:
+    """The number as one of the type `kind`, as Cast has it."""
     if kind == "bool":
-        return truth(number)
-    if kind.startswith("f"):
-        raise ExpressionError(at, "numbers are not made floating-point here")
+        return truth(is_not_zero(value) if isinstance(value, Float) else value)
+    if kind == "f32":
+        return as_single(value)
+    if kind == "f64":
+        found = as_double(value)
+        return Float(found.rows, found.height)
     bits = int(kind[1:])
+    number = _as_integer(kind, value) if isinstance(value, Float) else value
     cut = number if bits == 64 else joined("BIT_AND", number, constant((1 << bits) - 1))
     if kind.startswith("u"):
         return Number(cut.rows, bits == 64, cut.height)
     return Number(cut.rows, False, cut.height) if bits == 64 else extended(cut, bits)
+
+
+def is_not_zero(value: Float) -> Number:
+    """Whether it is true as a condition."""
+    return opposite(equal(value, Float(double(0.0).rows)))
+
+
+def _as_integer(kind: str, value: Float) -> Number:
+    """Towards zero; bad where the type has no such number."""
+    is_big = kind == "u64"
+    to = constant(CONSTANTS["FROM_UNSIGNED" if is_big else "FROM_SIGNED"])
+    rows_of = (*as_double(value).rows, *to.rows)
+    reason = "it is beyond all integers"
+    return Number((*rows_of, Row(rows((("TO_INTEGER", 0, 0, 0),))[0], reason)), is_big, value.height + 1)
+
+
+def as_single(value: Number | Float) -> Float:
+    """Rounded to what a float can be."""
+    if isinstance(value, Number):
+        kind = CONSTANTS["SINGLE_FROM_UNSIGNED" if value.is_big else "SINGLE_FROM_SIGNED"]
+        found = joined("TO_DOUBLE", value, constant(kind))
+    elif value.is_single:
+        return value
+    else:
+        found = joined("TO_SINGLE", as_double(value), constant(0))
+    return Float(found.rows, found.height, is_single=True)
+
+
+def noted(value: Float) -> Number:
+    """As it lies in memory: of a float the bits of a float."""
+    bits = as_double(value)
+    return joined("TO_SINGLE", bits, constant(CONSTANTS["AS_FLOAT"])) if value.is_single else bits
+
+
+def is_of_singles(left: Number | Float, right: Number | Float) -> bool:
+    """Whether C calculates in floats: no part is a double."""
+    return all(isinstance(one, Number) or one.is_single for one in (left, right))
+
+
+def _alike(left: Number | Float, right: Number | Float) -> tuple[Number, Number]:
+    """Both as what C makes of them, where one is floating-point."""
+    if is_of_singles(left, right):
+        left, right = as_single(left), as_single(right)
+    return as_double(left), as_double(right)
+
+
+def calculated_floats(sign: str, left: Number | Float, right: Number | Float, at: int) -> Float:
+    """Arithmetic of C where one is floating-point. Raises ExpressionError."""
+    if sign not in _OF_FLOATS:
+        raise ExpressionError(at, f"'{sign}' is of integers", "(int64_t)x % 8")
+    is_single = is_of_singles(left, right)
+    found = joined(_OF_FLOATS[sign], *_alike(left, right))
+    plain = Float(found.rows, found.height)
+    return as_single(plain) if is_single else plain
+
+
+def negative(value: Float) -> Float:
+    """With the other sign, also of zero."""
+    found = joined("BIT_XOR", as_double(value), constant(_SIGN))
+    return replace(value, rows=found.rows, height=found.height)
+
+
+def magnitude(value: Float) -> Float:
+    """Without its sign."""
+    found = joined("BIT_AND", as_double(value), constant(~_SIGN))
+    return replace(value, rows=found.rows, height=found.height)
+
+
+def chosen_of(test: Number, yes: Number | Float, no: Number | Float) -> Number | Float:
+    """As `chosen`, of numbers of any kind."""
+    if isinstance(yes, Number) and isinstance(no, Number):
+        return chosen(test, yes, no)
+    is_single = is_of_singles(yes, no)
+    found = chosen(test, *_alike(yes, no))
+    return Float(found.rows, found.height, is_single)
 
 
 def compared(sign: str, left: Number | Float, right: Number | Float) -> Number:
@@ -180,7 +262,7 @@ def compared(sign: str, left: Number | Float, right: Number | Float) -> Number:
 def equal(left: Number | Float, right: Number | Float) -> Number:
     """Whether both have the same value."""
     if isinstance(left, Float) or isinstance(right, Float):
-        return joined("DOUBLE_EQUAL", as_double(left), as_double(right), is_truth=True)
+        return joined("DOUBLE_EQUAL", *_alike(left, right), is_truth=True)
     plain = joined("EQUAL", left, right, is_truth=True)
     if left.is_big == right.is_big:
         return plain
@@ -191,7 +273,7 @@ def equal(left: Number | Float, right: Number | Float) -> Number:
 def less(left: Number | Float, right: Number | Float) -> Number:
     """Whether the first is less."""
     if isinstance(left, Float) or isinstance(right, Float):
-        return joined("DOUBLE_LESS", as_double(left), as_double(right), is_truth=True)
+        return joined("DOUBLE_LESS", *_alike(left, right), is_truth=True)
     if not left.is_big and not right.is_big:
         return joined("SIGNED_LESS", left, right, is_truth=True)
     plain = joined("LESS", left, right, is_truth=True)

@@ -178,7 +178,7 @@ def test_what_is_not_calculated_is_refused_with_its_place(launch: Launch, build_
     for text_of_it, said in {
         "value + nosuch": "Variable 'nosuch' not found",
         "value + ": "a value should follow",
-        "m_count * 1.5": "floating-point numbers are compared only",
+        "m_count % 1.5": "'%' is of integers",
         "$nosuch + 1": "'$nosuch' is not known here",
         "any(x in m_count: x > 1)": "whose elements are not counted",
         "any(x in value..: x > 1)": "stands where",
