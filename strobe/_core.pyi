@@ -35,6 +35,9 @@ class Dwarf:
     ) -> list[tuple[Any, ...] | None]:
         """Fields of a SignatureRow (strobe/symbols/dwarf/signature_rows.py) for each function, by its DIE; None where
         it is damaged. `loc`, `loclists`: content of .debug_loc and .debug_loclists."""
+    def inlined_sites(self) -> dict[str, bytes]:
+        """All with code, in the order of the units: columns origin (the abstract instance's DIE), die, entry (the
+        link-time address where it is entered), each u64."""
     def producer(self, die: int) -> str:
         """DW_AT_producer of the unit that holds a DIE; empty where there is none."""
     def function_at(self, address: int) -> int | None:

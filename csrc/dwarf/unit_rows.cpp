@@ -146,7 +146,10 @@ void RowMaker::add_type(const Unit& unit, uint64_t offset) {
     }
 }
 
-void RowMaker::count_inlined(std::vector<uint64_t>& origins) {
+void RowMaker::count_inlined(const std::vector<InlinedDie>& sites) {
+    std::vector<uint64_t> origins;
+    origins.reserve(sites.size());
+    for (const InlinedDie& site : sites) origins.push_back(site.origin);
     std::sort(origins.begin(), origins.end());
     for (auto first = origins.begin(); first != origins.end();) {
         const auto last = std::upper_bound(first, origins.end(), *first);

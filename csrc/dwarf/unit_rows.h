@@ -56,7 +56,7 @@ class RowMaker {
                         const std::vector<std::pair<uint64_t, uint64_t>>& ranges) const;
     void add_variable(const Unit& unit, uint64_t offset);
     void add_type(const Unit& unit, uint64_t offset);
-    void count_inlined(std::vector<uint64_t>& origins);
+    void count_inlined(const std::vector<InlinedDie>& sites);
     Place place_of(const Unit& unit, uint64_t offset, Declaration declaration);
     uint32_t file_index(const Unit& unit, uint64_t number);
     bool is_code(uint64_t address) const;

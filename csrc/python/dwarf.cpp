@@ -11,6 +11,7 @@
 #include "bindings.h"
 #include "columns.h"
 #include "dwarf/functions/code_search.h"
+#include "dwarf/functions/inlined_sites.h"
 #include "dwarf/index.h"
 #include "dwarf/lines/line_search.h"
 #include "dwarf/units/children.h"
@@ -103,6 +104,25 @@ class Dwarf {
     std::vector<uint64_t> children(uint64_t die, uint32_t tag) const {
         const py::gil_scoped_release release;
         return dwarf::children(*units_, die, tag);
+    }
+
+    py::dict inlined_sites() const {
+        std::vector<dwarf::InlinedSite> found;
+        {
+            const py::gil_scoped_release release;
+            found = dwarf::inlined_sites(*units_);
+        }
+        std::vector<uint64_t> origins, dies, entries;
+        for (const dwarf::InlinedSite& site : found) {
+            origins.push_back(site.origin);
+            dies.push_back(site.die);
+            entries.push_back(site.entry);
+        }
+        py::dict columns;
+        columns["origin"] = column(origins);
+        columns["die"] = column(dies);
+        columns["entry"] = column(entries);
+        return columns;
     }
 
     py::list signatures(const std::vector<uint64_t>& functions, const py::buffer& loc,
@@ -261,6 +281,7 @@ void add_dwarf(py::module_& module) {
         .def("qualified_name", &Dwarf::qualified_name, py::arg("die"))
         .def("children", &Dwarf::children, py::arg("die"), py::arg("tag"))
         .def("signatures", &Dwarf::signatures, py::arg("functions"), py::arg("loc"), py::arg("loclists"))
+        .def("inlined_sites", &Dwarf::inlined_sites)
         .def("producer", &Dwarf::producer, py::arg("die"))
         .def("function_at", &Dwarf::function_at, py::arg("address"))
         .def("scope_dies", &Dwarf::scope_dies, py::arg("function"), py::arg("address"))

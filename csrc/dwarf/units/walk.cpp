@@ -145,7 +145,7 @@ class Walk {
             if (has_code(attributes_, has_code_at_zero_)) found_.functions.push_back(relative(start));
         } else if (interest == kInlined) {
             const auto origin = Units::reference(unit_, attributes_.find(kAbstractOrigin));
-            if (origin && open_.back().in_function) found_.inlined.push_back(*origin);
+            if (origin && open_.back().in_function) found_.inlined.push_back({*origin, relative(start)});
         } else if (interest == kVariable) {
             if (has_address()) found_.variables.push_back(relative(start));
         } else if (interest == kImports) {

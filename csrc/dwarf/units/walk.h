@@ -28,16 +28,21 @@ class Scopes {
     std::vector<Scope> list_;
 };
 
+// An inlined site. `origin`: its abstract instance, by section offset; `die`: from the unit's start.
+struct InlinedDie {
+    uint64_t origin;
+    uint32_t die;
+};
+
 // What a unit has. DIEs by their offset from the unit's start.
 struct Found {
     Scopes scopes;
     std::vector<uint32_t> functions;  // with code
     std::vector<uint32_t> variables;  // with an address of their own
     std::vector<uint32_t> types;      // named, with a definition
-    std::vector<uint64_t>
-        inlined;  // of each inlined site in a function with code: its abstract instance, by section offset
-    std::vector<uint64_t> imports;  // units of the alternate file, by the offset of their first DIE
-    std::string damage;             // why the rest of the unit could not be read
+    std::vector<InlinedDie> inlined;  // in functions with code
+    std::vector<uint64_t> imports;    // units of the alternate file, by the offset of their first DIE
+    std::string damage;               // why the rest of the unit could not be read
 };
 
 // Never throws DwarfError: what was found before the damage stays. `collects`: not the scopes alone.

@@ -25,8 +25,9 @@ from strobe.symbols import SymbolResolver, select
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.objects.instructions import around
 from strobe.symbols.select.hooking import is_system_runtime
+from strobe.symbols.select.inlined_places import inlined_places
 from strobe.symbols.select.line_places import LinePlace, SourceRange, line_places, parsed_lines
-from strobe.symbols.select.patterns import parse_all
+from strobe.symbols.select.patterns import Pattern, meant_inlined, parse_all
 from strobe.timeline.store import Store
 from strobe.values.lookup.address_scope import scope_of_address, scope_of_line
 
@@ -37,6 +38,7 @@ _C_LIBRARY = re.compile(r"/(ld|libc|libpthread|librt|libanl)[-.][^/]*$")
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+\Z")
 _AT_RETURN = re.compile(r":return\Z")
 _AT_ENTRY = re.compile(r":entry\Z")
+_WITH_INLINED = re.compile(r":inlined\Z")
 _ENDBR64 = b"\xf3\x0f\x1e\xfa"  # stays where it is: indirect calls look for it
 _ENABLED = _abi.PLAN_ENABLED | _abi.PLAN_PLACE
 _NO_LAYOUT = bytes(3)
@@ -272,10 +274,20 @@ class LineProbes:
             return line_places(lines, module.symbols, details)
         if _ADDRESS.match(probe.at):
             return self._at_address(int(probe.at, 16), module)
-        pattern = _AT_ENTRY.sub("", _AT_RETURN.sub("", probe.at))
+        with_inlined = _WITH_INLINED.search(probe.at) is not None
+        pattern = _WITH_INLINED.sub("", _AT_ENTRY.sub("", _AT_RETURN.sub("", probe.at)))
         selection = select(parse_all([pattern], project_root), [module.symbols])
-        if selection.functions:
-            return [_entry(function) for function in selection.functions]
+        found = [_entry(function) for function in selection.functions]
+        if with_inlined and (details := self._resolver.details(module.symbols.path)) is not None:
+            found += inlined_places(Pattern.parse(pattern, project_root), module.symbols, details)
+        if found:
+            return found
+        if selection.matches[pattern] == [] and (
+            elsewhere := meant_inlined(Pattern.parse(pattern, project_root), module.symbols)
+        ):
+            hint = f"A probe at '{pattern}:inlined' is where it was inlined."
+            reason = "it has no copy of its own" if len(elsewhere) == 1 else "none of them has a copy of its own"
+            raise failure("probe_failed", what=probe.name, reason=reason, hint=hint)
         near = selection.nearest.get(pattern, [])
         hint = f"Nearest names: {', '.join(near)}." if near else ""
         raise failure("probe_failed", what=probe.name, reason="no function matches", hint=hint)

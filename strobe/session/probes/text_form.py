@@ -4,8 +4,8 @@
     geo::leg if a < 0 : a, b
     lfunc.c:203
 
-The parts are told apart here, not understood: by ` if `, by a colon that is none of `::`, `file:42`, `f:return` and
-`?:`, and by commas, all of them outside brackets and quotes.
+The parts are told apart here, not understood: by ` if `, by a colon that is none of `::`, `file:42`, `f:return`,
+`f:inlined` and `?:`, and by commas, all of them outside brackets and quotes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _VALID = "pool.cpp:42 if used > capacity : used, this->name"
 _OPENING = {"(": ")", "[": "]", "{": "}"}
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 # what a place goes on with behind a colon, and patterns that begin with one: `@file:a.c`
-_BEHIND_COLON = re.compile(r":(?:\d+(?:\s*-\s*\d+)?|return|entry)(?![\w.])")
+_BEHIND_COLON = re.compile(r":(?:\d+(?:\s*-\s*\d+)?|return|entry|inlined)(?![\w.])")
 _SELECTOR = re.compile(r"@\w+:")
 _IF = re.compile(r"\s+if(?=[\s(!]|\Z)")
 _WORD = re.compile(r"[^\W\d]\w*|\d(?:'?[\w.])*")

@@ -5,14 +5,14 @@ Of a module only the DIEs of the one function are read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from elftools.dwarf.die import DIE
 
 from strobe._core import clearest_name
 from strobe.dataclass import replace
-from strobe.symbols.dwarf import dies
+from strobe.symbols.dwarf import columns, dies
 from strobe.symbols.dwarf.debug_info import DebugInfo
 from strobe.symbols.dwarf.expressions import Operation
 from strobe.symbols.dwarf.location_reader import Held, LocationReader, inherited, origins
@@ -89,6 +89,23 @@ class Frames:
                 found.update(origins(self._locations.die_at(one))[-1].offset for one in inlined)
                 waiting += [*inlined, *self._debug_info.core.children(offset, _BLOCK)]
         return found
+
+    def inlined_sites(self, names: Container[str]) -> list[tuple[int, int]]:
+        """Where functions of these names were inlined: DIE of each site, and where its code is entered."""
+        found: list[tuple[int, int]] = []
+        is_meant: dict[int, bool] = {}
+        for origin, die, entry in zip(*self._sites, strict=True):
+            if origin not in is_meant:
+                linkage, *_ = self._debug_info.core.declaration(origin)
+                is_meant[origin] = self._name(origin, linkage) in names
+            if is_meant[origin]:
+                found.append((die, entry))
+        return found
+
+    @cached_property
+    def _sites(self) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
+        content = self._debug_info.core.inlined_sites()
+        return columns.words(content["origin"]), columns.words(content["die"]), columns.words(content["entry"])
 
     def loops_over_ranges(self, call: int) -> set[tuple[str | None, int]]:
         """File and line of each `for (x : xs)` that gcc tells of in a call, by its DIE, without calls inlined there: x

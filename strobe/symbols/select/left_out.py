@@ -12,7 +12,7 @@ from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.select.hooking import is_start_code
 
 _SHOWN = 5  # names in one warning
-_ADVICE = "Build with -O0 (or -fno-inline) to see them."
+_ADVICE = "A probe at NAME:inlined records them there; built with -fno-inline they are calls."
 
 
 def inlined_everywhere(pattern: str, sites: Counter[str]) -> Iterator[str]:

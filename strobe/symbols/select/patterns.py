@@ -230,12 +230,12 @@ def _inlined_sites(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Counte
     for module in modules:
         names = list(module.inlined_sites)
         only = module.inlined_only
-        sites.update({names[i]: only[names[i]] for i in _meant(pattern, module) if names[i] in only})
+        sites.update({names[i]: only[names[i]] for i in meant_inlined(pattern, module) if names[i] in only})
     return sites
 
 
-def _meant(pattern: Pattern, module: ModuleSymbols) -> Sequence[int]:
-    """Numbers of the module's inlined functions that a pattern means, by name or by where they are declared."""
+def meant_inlined(pattern: Pattern, module: ModuleSymbols) -> Sequence[int]:
+    """Numbers of the module's `inlined_sites` that a pattern means, by name or by where they are declared."""
     if pattern.kind == "name":
         return pattern.matching_names(module.scoped_inlined)
     if pattern.kind == "lib":

@@ -92,7 +92,8 @@ def test_what_is_inlined_everywhere_is_said(build_program: BuildProgram) -> None
     assert found(selection) == ["shared"]
     assert [w for w in selection.warnings if "small" in w] == [
         "'small' is inlined at 3 sites and has no copy of its own: its calls cannot be seen, and no event does not "
-        "mean that it was not called. Build with -O0 (or -fno-inline) to see them."
+        "mean that it was not called. A probe at NAME:inlined records them there; built with -fno-inline they are "
+        "calls."
     ]
     assert selection.partly_inlined == {"shared": 1}
     assert any(w.startswith("'shared' is partly inlined: calls of its own copy are rec") for w in selection.warnings)
