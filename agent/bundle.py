@@ -35,6 +35,7 @@ RECORDER_SOURCES = (
     "own_stacks.c",
     "entries.c",
     "extras.c",
+    "limits.c",
     "calls.c",
     "returns.c",
     "agent.c",

@@ -136,8 +136,8 @@ rpc.exports = {
     },
 
     /** As Places.limit. */
-    limitProbes(probes: number[], first: number, after: number, most: number): void {
-        recorder?.places?.limit(probes, first, after, most);
+    limitProbes(probes: number[], first: number, after: number, most: number, rate: number, isCounted: number): void {
+        recorder?.places?.limit(probes, first, after, most, rate, isCounted);
     },
 
     /** As Places.add. */

@@ -56,7 +56,7 @@ export class Places {
     private readonly removeProbe: (first: number, probe: number) => void;
     private readonly addPlaces: (start: UInt64, bytes: UInt64) => void;
     private readonly setPlace: (first: number, address: UInt64) => void;
-    private readonly limitProbe: (probe: number, first: number, after: number, most: number) => void;
+    private readonly limitProbe: (probe: number, first: number, after: number, most: number, rate: number, isCounted: number) => void;
 
     constructor(private readonly recorder: Recorder, form: Record<string, NativePointer>, tools: Record<string, NativePointer>) {
         this.write = new NativeFunction(
@@ -66,7 +66,7 @@ export class Places {
         this.setTrap = new NativeFunction(form.strobe_agent_set_trap, "int", ["uint64", "uint64"]);
         this.addPlaces = new NativeFunction(form.strobe_agent_add_places, "void", ["uint64", "uint64"]);
         this.setPlace = new NativeFunction(form.strobe_agent_set_place, "void", ["uint32", "uint64"]);
-        this.limitProbe = new NativeFunction(form.strobe_agent_limit_probe, "void", ["uint32", "uint32", "uint32", "uint32"]);
+        this.limitProbe = new NativeFunction(form.strobe_agent_limit_probe, "void", ["uint32", "uint32", "uint32", "uint32", "uint32", "uint32"]);
         this.addProbe = new NativeFunction(form.strobe_agent_add_probe, "void", ["uint32", "uint32"]);
         this.removeProbe = new NativeFunction(form.strobe_agent_remove_probe, "void", ["uint32", "uint32"]);
     }
@@ -110,11 +110,12 @@ export class Places {
     }
 
     /**
-     * Places of the probe whose first place is `first`: of all together `most` times are recorded, behind the first `after`. Before they
+     * Places of the probe whose first place is `first`: of all together `most` times are recorded, behind the first `after`,
+     * and `rate` in a second. Where it `isCounted`, recipes know how often threads came by. Before they
      * are noted; what was counted before stays, where `first` is none of them.
      */
-    limit(probes: number[], first: number, after: number, most: number): void {
-        for (const probe of probes) this.limitProbe(probe, first, after, most);
+    limit(probes: number[], first: number, after: number, most: number, rate: number, isCounted: number): void {
+        for (const probe of probes) this.limitProbe(probe, first, after, most, rate, isCounted);
     }
 
     /** More probes of instructions that have some: the number of an instruction's first one, and a further one's. */

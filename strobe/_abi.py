@@ -135,8 +135,11 @@ FACT_THREAD = 0
 FACT_DEPTH = 1
 FACT_THREAD_NAME = 2
 FACT_THREAD_POINTER = 3
-FACT_CALLER = 4
-FACTS = 5
+FACT_HIT = 4
+FACT_TIME = 5
+FACT_NS_PER_TICK = 6
+FACT_CALLER = 7
+FACTS = 8
 CONDITION_AT_RETURN = 0x10000
 
 
@@ -183,8 +186,8 @@ HEADER = Struct("<QIIQQQdQQQQIIIIIIQ144xQ56xIIIIiIQQQQQQQQQQQQ1512s2144x")
 HEADER_AT = {"magic": 0, "version": 8, "clock_kind": 12, "total_bytes": 16, "start_ticks": 24, "start_monotonic_ns": 32, "ns_per_tick": 40, "thread_offset": 48, "plan_offset": 56, "totals_offset": 64, "chunk_offset": 72, "thread_capacity": 80, "function_capacity": 84, "totals_capacity": 88, "chunk_count": 92, "reads_make_pages": 96, "number_shift": 100, "lane_offset": 104, "next_ticket": 256, "chunk_limit": 320, "thread_count": 324, "totals_used": 328, "exit_state": 332, "exit_code": 336, "unreported_libraries": 340, "lost_no_thread": 344, "lost_reentrant": 352, "lost_no_chunk": 360, "lost_no_totals": 368, "evicted_records": 376, "forked_children": 384, "checked_ticks": 392, "filtered_ticks": 400, "stopped_ticks": 408, "limited_ticks": 416, "evicted_ticks": 424, "lost_no_clock": 432, "crashes": 440}
 JUMP = Struct("<QQQII")
 JUMP_AT = {"address": 0, "leads_to": 8, "original": 16, "written": 24, "is_probe": 28}
-LIMIT = Struct("<QII")
-LIMIT_AT = {"held": 0, "after": 8, "most": 12}
+LIMIT = Struct("<QIIQQQII")
+LIMIT_AT = {"held": 0, "after": 8, "most": 12, "hits": 16, "recorded": 24, "second": 32, "rate": 40, "is_counted": 44}
 PLACE = Struct("<QIIQQI4x16s")
 PLACE_AT = {"address": 0, "function": 8, "result": 12, "leads_to": 16, "back": 24, "size": 32, "original": 40}
 RECIPE_STEP = Struct("<BBHIq")

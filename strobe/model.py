@@ -225,7 +225,8 @@ class TraceAnswer:
 class Probe:
     """What is recorded where: `at` (`pool.cpp:42`, `pool.cpp:42-57`, `ns::f`, `0x…`), when a thread comes by and
     `where` holds, if there is one. `show`: expressions whose values are recorded. `label`: by default `at`. Of the
-    times that the condition holds the first `after` are only counted, then `limit` of them recorded; None: all."""
+    times that the condition holds the first `after` are only counted, then `limit` of them recorded, and `rate` of them
+    in a second; None: all."""
 
     at: str
     where: str | None = None
@@ -233,6 +234,7 @@ class Probe:
     label: str = ""
     after: int = 0
     limit: int | None = None
+    rate: int | None = None
 
     @property
     def name(self) -> str:

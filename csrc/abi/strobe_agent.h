@@ -101,11 +101,17 @@ struct strobe_jump {
     uint32_t is_probe; /* of an instruction; else of a function's entry */
 };
 
-/* Of the times that the condition of a probe holds, wherever that is, `most` are recorded, behind the first `after`. */
+/* Of the times that the condition of a probe holds, wherever that is, `most` are recorded, behind the first `after`,
+   and no more than `rate` in a second. */
 struct strobe_limit {
     uint64_t held;
     uint32_t after;
-    uint32_t most; /* STROBE_NO_LIMIT: all */
+    uint32_t most;     /* STROBE_NO_LIMIT: all */
+    uint64_t hits;     /* how often threads came by, where it is counted */
+    uint64_t recorded; /* where it has a rate */
+    uint64_t second;   /* of the session, in the high 32 bits; how often it was recorded in that */
+    uint32_t rate;     /* STROBE_NO_LIMIT: none */
+    uint32_t is_counted;
 };
 #define STROBE_NO_LIMIT 0xffffffffu
 
@@ -156,8 +162,11 @@ struct strobe_watch {
 #define STROBE_FACT_DEPTH 1u          /* traced calls above this one */
 #define STROBE_FACT_THREAD_NAME 2u    /* the address of its name, of 16 bytes */
 #define STROBE_FACT_THREAD_POINTER 3u /* its thread-local variables lie at places behind and before that */
-#define STROBE_FACT_CALLER 4u         /* where the call returns to; not known at a probed instruction */
-#define STROBE_FACTS 5u
+#define STROBE_FACT_HIT 4u            /* of a probe: how often threads came by, this time included */
+#define STROBE_FACT_TIME 5u           /* ticks since session start */
+#define STROBE_FACT_NS_PER_TICK 6u    /* the bits of a double */
+#define STROBE_FACT_CALLER 7u         /* where the call returns to; not known at a probed instruction */
+#define STROBE_FACTS 8u
 
 /* strobe_agent_add_extras: added to the number of a condition's recipe that is decided at the return */
 #define STROBE_CONDITION_AT_RETURN 0x10000u

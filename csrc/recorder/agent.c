@@ -195,9 +195,15 @@ void strobe_agent_remove_probe(uint32_t first, uint32_t function) {
 }
 
 /* Of a place of a probe whose first place is `first`; 0: it has no limit. Before it is recorded there. */
-void strobe_agent_limit_probe(uint32_t function, uint32_t first, uint32_t after, uint32_t most) {
+void strobe_agent_limit_probe(uint32_t function, uint32_t first, uint32_t after, uint32_t most, uint32_t rate,
+                              uint32_t is_counted) {
     if (first == function) {
         strobe_recorder.limits[first].held = 0;
+        strobe_recorder.limits[first].hits = 0;
+        strobe_recorder.limits[first].recorded = 0;
+        strobe_recorder.limits[first].second = 0;
+        strobe_recorder.limits[first].rate = rate;
+        strobe_recorder.limits[first].is_counted = is_counted;
         strobe_recorder.limits[first].after = after;
         strobe_recorder.limits[first].most = most;
     }

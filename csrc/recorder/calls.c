@@ -291,16 +291,6 @@ static uint32_t strobe_leave_out(struct strobe_recorder* recorder, struct strobe
     return STROBE_FRAME_SKIP | STROBE_FRAME_UNHELD;
 }
 
-/* Of a probe whose condition holds. */
-int strobe_is_beyond_limit(struct strobe_recorder* recorder, uint32_t function) {
-    uint32_t number = recorder->probes[function].limit;
-    struct strobe_limit* limit = &recorder->limits[number];
-    uint64_t before;
-    if (number == 0) return 0;
-    before = strobe_fetch_add64(&limit->held, 1);
-    return before < limit->after || (limit->most != STROBE_NO_LIMIT && before - limit->after >= limit->most);
-}
-
 /* A thread has come to a probed instruction: as a call without a return. */
 static STROBE_COLD void strobe_record_place(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                             uint32_t function, uint64_t* slot, const uint64_t* registers) {
@@ -313,8 +303,9 @@ static STROBE_COLD void strobe_record_place(struct strobe_recorder* recorder, st
         strobe_fetch_add64(&recorder->header->lost_no_totals, 1);
     else
         totals->exits_missed++;
+    strobe_hit_count(recorder, state, function);
     if (strobe_leave_out(recorder, state, totals, &ticks, function, 0, registers, slot)) return;
-    if (!strobe_is_beyond_limit(recorder, function)) {
+    if (!strobe_is_beyond_limit(recorder, state, function)) {
         strobe_write_enter(recorder, state, totals, function, STROBE_FLAG_NO_EXIT, ticks, slot, registers);
     } else if (totals != NULL) {
         totals->unheld_enters++;

@@ -306,6 +306,9 @@ static void strobe_moment_of(const struct strobe_recorder* recorder, struct stro
     facts[STROBE_FACT_THREAD] = state->tid;
     facts[STROBE_FACT_DEPTH] = state->depth;
     facts[STROBE_FACT_THREAD_POINTER] = strobe_thread_pointer();
+    facts[STROBE_FACT_HIT] = state->hit;
+    facts[STROBE_FACT_TIME] = state->last_ticks;
+    facts[STROBE_FACT_NS_PER_TICK] = recorder->ns_per_tick;
     facts[STROBE_FACT_THREAD_NAME] = (uint64_t)recorder->threads[state->thread_index % STROBE_THREAD_CAPACITY].name;
     moment->passed = memory->passed;
     moment->gather = memory->may_touch ? strobe_gather_own : NULL;

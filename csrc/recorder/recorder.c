@@ -97,6 +97,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->start_ticks = header->start_ticks;
     recorder->ticks_apart = 1ull << header->number_shift;
     recorder->clock_kind = header->clock_kind;
+    strobe_copy((uint8_t*)&recorder->ns_per_tick, (const uint8_t*)&header->ns_per_tick, sizeof recorder->ns_per_tick);
     recorder->sampling_window_ticks = (uint64_t)(int64_t)(STROBE_SAMPLING_WINDOW_NS / header->ns_per_tick);
     recorder->catch_returns = (uint32_t)strobe_returns_can_be_caught();
     recorder->fault_catching = STROBE_FAULTS_END_THE_PROGRAM;

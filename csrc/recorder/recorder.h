@@ -126,6 +126,7 @@ struct strobe_thread_state {
     uint32_t lane;                      /* of this process in this segment, kept to the session's end; 0 for none yet */
     uint32_t entries_top;               /* place of the newest entry, counted from 1; 0: none. entries.c */
     uint32_t reserved;
+    uint64_t hit;                                                  /* STROBE_FACT_HIT of the probe that is at work */
     struct strobe_left_return left_returns[STROBE_LEFT_RETURNS];   /* by stub and slot, the newest of each place */
     struct recipe_run machine;                                     /* of a recipe that is running: 5 KB */
     struct strobe_recipe_item scratch_items[STROBE_SCRATCH_ITEMS]; /* what it gives */
@@ -211,6 +212,7 @@ struct strobe_recorder {
     uint32_t return_path_bytes;
     uint8_t* unwind_table; /* .eh_frame for all stubs, to be given to __register_frame */
     uint64_t start_ticks;
+    uint64_t ns_per_tick; /* the bits of a double */
     uint64_t ticks_apart; /* events of a thread are so far from each other at least: each has a moment of its own */
     uint64_t sampling_window_ticks; /* STROBE_SAMPLING_WINDOW_CALLS in less than this are more than 100,000 a second */
     uint32_t clock_kind;
@@ -356,8 +358,11 @@ const struct strobe_extras* strobe_extras_of(const struct strobe_recorder* recor
 int strobe_call_is_wanted(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                           const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
                           const uint64_t* slot);
-/* Of a probe whose condition holds: counts that, and says whether it is not to be recorded. */
-int strobe_is_beyond_limit(struct strobe_recorder* recorder, uint32_t function);
+/* limits.c: a thread comes by a probe. Where its condition holds: counts that, and says whether it is not to be
+ * recorded.
+ */
+void strobe_hit_count(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t probe);
+int strobe_is_beyond_limit(struct strobe_recorder* recorder, const struct strobe_thread_state* state, uint32_t probe);
 
 /* returns.c: a call of a function whose returns are probed begins, at `ticks`, and has returned. */
 void strobe_returns_begin(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t function,

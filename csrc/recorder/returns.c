@@ -98,10 +98,11 @@ void strobe_returns_record(struct strobe_recorder* recorder, struct strobe_threa
         const struct strobe_extras* extras = strobe_extras_of(recorder, probe);
         struct strobe_totals* totals = strobe_return_counted(recorder, state, probe);
         int holds = 1, is_beyond = 0;
+        strobe_hit_count(recorder, state, probe);
         if (extras != NULL && extras->condition != 0)
             holds = strobe_call_is_wanted(recorder, state, extras, 1, returned - STROBE_SOURCE_RAX,
                                           (const uint64_t*)frame->slot);
-        if (holds > 0) is_beyond = strobe_is_beyond_limit(recorder, probe);
+        if (holds > 0) is_beyond = strobe_is_beyond_limit(recorder, state, probe);
         if (holds > 0 && !is_beyond) {
             strobe_return_write(recorder, state, totals, probe, frame, returned);
         } else if (totals != NULL) {

@@ -134,10 +134,13 @@ class Places:
             self._agent.set_flags(off)
         return [refused.get(spec.address, Refusal.NOTHING) for spec in specs]
 
-    def limit(self, probes: Sequence[int], first: int, after: int, most: int | None) -> None:
+    def limit(
+        self, probes: Sequence[int], first: int, after: int, most: int | None, rate: int | None, *, is_counted: bool
+    ) -> None:
         """As AgentLink.limit_probes; None: all."""
         if self._is_native:
-            self._agent.limit_probes(probes, first, after, _abi.NO_LIMIT if most is None else most)
+            most, rate = (_abi.NO_LIMIT if one is None else one for one in (most, rate))
+            self._agent.limit_probes(probes, first, after, most, rate, is_counted)
 
     def install_at_returns(self, plans: dict[int, Plan], functions: Sequence[tuple[int, int]]) -> None:
         """Probes of the returns of functions that are hooked. `functions`: a function's number, and a probe's."""

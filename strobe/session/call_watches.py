@@ -58,12 +58,18 @@ def may_name(spec: Watch, root: str, function: FunctionSymbol) -> bool:
 
 
 def captures_of(
-    spec: Watch, values: CallValues, scope: Scope, *, sees_vectors: bool, new_recipe: NewRecipe
+    spec: Watch,
+    values: CallValues,
+    scope: Scope,
+    *,
+    sees_vectors: bool,
+    new_recipe: NewRecipe,
+    counts_hits: bool = False,
 ) -> CallCaptures | None:
     """None where the name is none of the call's own. Raises what a read of it raises, before anything is read, and
     UnknownName where a part of what is calculated is nowhere known."""
-    before = CallScope(values, at_return=False, sees_vectors=sees_vectors)
-    after = CallScope(values, at_return=True, sees_vectors=sees_vectors)
+    before = CallScope(values, at_return=False, sees_vectors=sees_vectors, counts_hits=counts_hits)
+    after = CallScope(values, at_return=True, sees_vectors=sees_vectors, counts_hits=counts_hits)
     if is_calculated(spec.variable or ""):
         return _Calculated(spec, scope, before, after, new_recipe).captures()
     root = root_of(spec.variable or "")
@@ -98,6 +104,10 @@ class _NoCall:
 
     def place(self, name: str) -> Place | None:
         return None
+
+    @property
+    def counts_hits(self) -> bool:
+        return False
 
     def is_member(self, name: str) -> bool:
         return False

@@ -23,6 +23,7 @@
 #include "../chunks.c"
 #include "../entries.c"
 #include "../extras.c"
+#include "../limits.c"
 #include "../mappings.c"
 #include "../memory.c"
 #include "../own_stacks.c"

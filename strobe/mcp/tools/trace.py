@@ -8,7 +8,7 @@ from typing import Any
 from strobe.errors import failure
 from strobe.limits import PROBES, RECORDED_DEPTH, WATCHES
 from strobe.mcp.registry import Context, Tool
-from strobe.mcp.schema import Array, Integer, Record, Text
+from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
 from strobe.mcp.tools import waiting
 from strobe.mcp.tools.parameters import SESSION_ID, Address, bounded, folder, patterns
 from strobe.model import Probe, ProbeAnswer, TraceAnswer, Watch
@@ -69,6 +69,8 @@ PROBE = Record(
             description="record so many times at most, 0 to 4000000000; 0: only count", low=0, high=_MOST_HITS
         ),
         "after": Integer(description="0 to 4000000000: not the first so many", low=0, high=_MOST_HITS),
+        "rate": Integer(description="record so many times a second at most", low=1, high=_MOST_HITS),
+        "once": Boolean(description="as limit 1"),
     },
     required=("at",),
 )
@@ -155,7 +157,9 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
 def probe_of(one: dict[str, Any]) -> Probe:
     """As it was asked for."""
     show, limit = tuple(one.get("show", ())), one.get("limit")
-    return Probe(one["at"].strip(), one.get("where"), show, one.get("label", ""), one.get("after", 0), limit)
+    limit = 1 if one.get("once") and limit is None else limit
+    place = one["at"].strip()
+    return Probe(place, one.get("where"), show, one.get("label", ""), one.get("after", 0), limit, one.get("rate"))
 
 
 def probes_json(answers: Sequence[ProbeAnswer]) -> list[dict[str, Any]]:

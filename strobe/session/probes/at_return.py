@@ -36,7 +36,7 @@ def compiled_at_return(
     if values is None:
         return _UNKNOWN_CALL
     before = CallScope(values, at_return=False, sees_vectors=sees_vectors)
-    after = CallScope(values, at_return=True, sees_vectors=sees_vectors)
+    after = CallScope(values, at_return=True, sees_vectors=sees_vectors, counts_hits=True)
     entry: dict[bytes, None] = {}
     leave: list[bytes] = []
     words, where, text = 0, None, ""
@@ -46,7 +46,7 @@ def compiled_at_return(
             where = replace(condition(text, scope, after, before), at_return=False)
         for text in probe.show:
             spec = Watch(text)
-            found = captures_of(spec, values, scope, sees_vectors=sees_vectors, new_recipe=new_recipe)
+            found = captures_of(spec, values, scope, sees_vectors=sees_vectors, new_recipe=new_recipe, counts_hits=True)
             if found is None:  # a variable
                 own = whole(text, text, place(parse(text), scope, after), scope, new_recipe, _abi.ROLE_WATCH)
                 leave.append(own[0])

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _C_LIBRARY = re.compile(r"/(ld|libc|libpthread|librt|libanl)[-.][^/]*$")
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+\Z")
 _AT_RETURN = re.compile(r":return\Z")
+_HIT = re.compile(r"\$hit\b")
 _AT_ENTRY = re.compile(r":entry\Z")
 _WITH_INLINED = re.compile(r":inlined\Z")
 _ENDBR64 = b"\xf3\x0f\x1e\xfa"  # stays where it is: indirect calls look for it
@@ -394,10 +395,12 @@ class LineProbes:
         probe = active.probe
         if not numbers:
             return
-        if probe.after or probe.limit is not None:
+        is_counted = any(_HIT.search(text) for text in (probe.where or "", *probe.show))
+        if probe.after or probe.limit is not None or probe.rate is not None or is_counted:
             active.limited = active.limited or numbers[0]
         # numbers are used again: what has no limit must not have that of another one
-        self._target.places.limit(numbers, active.limited, probe.after, probe.limit)
+        limits = (probe.after, probe.limit, probe.rate)
+        self._target.places.limit(numbers, active.limited, *limits, is_counted=is_counted)
 
     def _compiled(self, probe: Probe, place: LinePlace, module: Module | None, scope: Scope) -> Compiled | str:
         if module is None:

@@ -40,13 +40,23 @@ _TEXT_SIGNS = {
 }
 _FACTS = {"$thread": _abi.FACT_THREAD, "$depth": _abi.FACT_DEPTH}
 CALLER = "$caller"
-SPECIAL = (RETURN, "$entry", "$changed", "$threadName", CALLER, *_FACTS)
+HIT, TIME = "$hit", "$time"
+SPECIAL = (RETURN, "$entry", "$changed", "$threadName", CALLER, HIT, TIME, *_FACTS)
 _MOST_CALLERS = 64
 _NO_FLOATS = "a floating-point number stands where an integer is needed"
 _NOT_KEPT = "<not kept: the call began before this was asked for, or there was no room>"
 
 Binding: TypeAlias = Number | Callable[[], Place]
 """What a quantifier's variable is: a number, or where the element lies."""
+
+
+def _time() -> Number:
+    """ns since session start."""
+    ticks, per_tick = (steps(("FACT", 0, fact, 0)) for fact in (_abi.FACT_TIME, _abi.FACT_NS_PER_TICK))
+    found = terms.calculated_floats("*", Number(ticks), Float(per_tick), 0)
+    time = terms.cast("i64", found)
+    assert isinstance(time, Number)
+    return time
 
 
 class Roots(Protocol):
@@ -60,6 +70,10 @@ class Roots(Protocol):
     def place(self, name: str) -> Place | None:
         """Where that value lies, as steps that begin with what the recorder knows of the moment (PASSED) or with an
         address (BASE); None where the name is none of the place's own. Raises READ_FAILED where nobody can read it."""
+
+    @property
+    def counts_hits(self) -> bool:
+        """Whether it is a probe, so that $hit is known."""
 
     def is_member(self, name: str) -> bool:
         """Whether the name is short for `this->name`."""
@@ -211,6 +225,10 @@ class Compiler(ABC):
             return Text(thread_name_rows(), _NAME_BYTES)
         if name in _FACTS:
             return Number(steps(("FACT", 0, _FACTS[name], 0)))
+        if name == HIT and self.roots.counts_hits:
+            return Number(steps(("FACT", 0, _abi.FACT_HIT, 0)))
+        if name == TIME:
+            return _time()
         if name == CALLER and isinstance(self.roots, CallScope):
             return Number(steps(("FACT", 0, _abi.FACT_CALLER, 0)), is_big=True)
         try:

@@ -170,6 +170,11 @@ class AddressScope:
         step_into(place, field)
         return place
 
+    @property
+    def counts_hits(self) -> bool:
+        """It is a probe's."""
+        return True
+
     def needs(self, recipe: Recipe) -> int:
         """As needs_at_probe."""
         return needs_at_probe(recipe)

@@ -1,0 +1,77 @@
+"""What a probe does beside recording values: $hit and $time, a rate, limits at lines and at returns."""
+
+from __future__ import annotations
+
+import pytest
+from support.programs import line_of
+from support.sessions import Build, Launch, all_events, outcome, untraced
+
+from strobe.model import Event, EventFilter, Probe
+from strobe.session import Session
+
+BOOKS = 3 * 2000
+LINE = f"ledger.cpp:{line_of('ledger.cpp', 'account->what = what')}"
+PLACES = pytest.mark.parametrize("place", ["shop::book", "shop::book:return", LINE])
+
+
+def events(session: Session) -> list[Event]:
+    return list(all_events(session, EventFilter(event_type="probe")))
+
+
+@PLACES
+def test_hits_are_counted_where_the_probe_is(launch: Launch, build_program: Build, place: str) -> None:
+    """Of three threads together, whatever the condition says."""
+    program = build_program("ledger", "-O0")
+    session = launch(program, "2000", probe=[f"{place} if $hit % 100 == 7 || cents < 0 : $hit, $hit * 2"])
+    assert outcome(session) == untraced(program, "2000")
+    found = [int((one.watch_values or {})["$hit"]) for one in events(session)]
+    odd = [number for number in found if number % 100 != 7]
+    assert sorted(number for number in found if number % 100 == 7) == list(range(7, BOOKS, 100))
+    assert len(odd) <= 1  # the refund
+    assert all((one.watch_values or {})["$hit * 2"] == 2 * (one.watch_values or {})["$hit"] for one in events(session))
+    (one,) = session.probe_totals()
+    assert (one.hits, one.held, one.undecided) == (BOOKS, len(found), 0)
+
+
+@PLACES
+def test_time(launch: Launch, build_program: Build, place: str) -> None:
+    session = launch(build_program("ledger", "-O0"), "200", probe=[f"{place} if $time > 0 : $time"])
+    outcome(session)
+    found = events(session)
+    assert len(found) == 600
+    apart = [one.timestamp_ns - int((one.watch_values or {})["$time"]) for one in found]
+    assert all(abs(ns) < 1_000_000_000 for ns in apart)
+    assert min(apart) > -100  # an event's time is a few ns long
+    assert sorted(apart)[300] < 100_000
+
+
+@PLACES
+def test_a_rate_counts_on(launch: Launch, build_program: Build, place: str) -> None:
+    def change(session: Session) -> None:
+        session.trace(probe=[Probe(place, where="cents > 0", show=("cents",), rate=3, after=10)])
+
+    session = launch(build_program("ledger", "-O0"), "2000", check=change)
+    assert outcome(session).status == 3
+    (one,) = session.probe_totals()
+    assert (one.hits, one.held) == (BOOKS, BOOKS - 1)
+    found = events(session)
+    assert one.recorded == len(found)
+    seconds = [event.timestamp_ns // 1_000_000_000 for event in found]
+    assert 3 <= len(found) <= 3 * (len(set(seconds)) + 1)
+
+
+@PLACES
+def test_a_rate_and_a_limit(launch: Launch, build_program: Build, place: str) -> None:
+    def change(session: Session) -> None:
+        session.trace(probe=[Probe(place, show=("$hit",), rate=100, limit=2)])
+
+    session = launch(build_program("ledger", "-O0"), "200", check=change)
+    outcome(session)
+    assert [(one.watch_values or {})["$hit"] for one in events(session)] == [1, 2]
+    (one,) = session.probe_totals()
+    assert (one.hits, one.held, one.recorded) == (600, 600, 2)
+
+
+def test_hits_are_of_probes_alone(launch: Launch, build_program: Build) -> None:
+    with pytest.raises(Exception, match=r"'\$hit' is not known here"):
+        launch(build_program("ledger", "-O0"), "200", patterns=["shop::book"], where="$hit < 3")
