@@ -161,6 +161,16 @@ rpc.exports = {
         recorder?.setCallers(callers);
     },
 
+    /** As Unwinding.add. */
+    addUnwindTables(sizes: number[], content: ArrayBuffer): string[] {
+        return recorder?.unwinding.add(sizes, content) ?? [];
+    },
+
+    /** As Unwinding.set. */
+    setUnwinding(directory: ArrayBuffer): void {
+        recorder?.unwinding.set(directory);
+    },
+
     assignExtras(ids: number[], sets: number[]): void {
         recorder?.extras.assign(ids, sets);
     },

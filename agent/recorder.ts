@@ -14,6 +14,7 @@ import {
 } from "./libc.js";
 import { Places } from "./places.js";
 import { ProcessHooks } from "./process_hooks.js";
+import { Unwinding } from "./unwinding.js";
 
 const RECORDER_BYTES = 4096;
 const GUARD_BYTES = 4096;
@@ -99,6 +100,7 @@ export class Recorder {
     readonly codeChanges: CodeChanges;
     private readonly forgetCode_: (start: UInt64, bytes: UInt64) => void;
     readonly extras: Extras;
+    readonly unwinding: Unwinding;
     readonly answer: RecorderAnswer;
 
     constructor(request: RecorderRequest) {
@@ -127,6 +129,7 @@ export class Recorder {
         this.addFlags_ = new NativeFunction(form.strobe_agent_add_flags, "void", ["uint32", "pointer", "uint8"]);
         this.setCallers_ = new NativeFunction(form.strobe_agent_set_callers, "int", ["pointer"]);
         this.extras = new Extras(form);
+        this.unwinding = new Unwinding(form);
         this.initialise(form, request);
         this.codeChanges = new CodeChanges(this, form);
         const isFirst = new NativeFunction(form.strobe_agent_has_thread_key, "int", [])() === 0;
@@ -291,6 +294,7 @@ export class Recorder {
         this.extras.end();
         this.end_();
         this.replaceCallers(NULL);
+        this.unwinding.end();
     }
 
     /** After `stop`, and once nothing is observed any more: a thread that still records relies on its faults being caught. */
@@ -320,7 +324,7 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
         "strobe_agent_jumps",
         "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
         "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_set_watch", "strobe_agent_set_recipe",
-        "strobe_agent_move_watch", "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_script",
+        "strobe_agent_move_watch", "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_unwinding", "strobe_agent_set_script",
         "strobe_agent_set_libraries_changed", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
         "strobe_agent_guard", "strobe_agent_loader_guard", "strobe_agent_let_leave", "strobe_agent_note_unreported", "strobe_agent_ticks", "strobe_on_thread_end",

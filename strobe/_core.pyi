@@ -345,6 +345,13 @@ def merged_functions(
     (u32, 2**32 - 1: unknown); flags (u8: 1 exported, 2 other modules or files could call it, 4 Go's).
     """
 
+def unwind_table(section: bytes, address: int, start: int, size: int) -> bytes:
+    """How frames of a module are unwound, as csrc/unwind/table.h has it.
+
+    `section`: .eh_frame, up to its end or beyond, as it lies in memory at `address`; `start`, `size`: of the module there.
+    What is damaged is left out.
+    """
+
 def settle_entries(index: DwarfIndex, table: SymbolTable) -> None:
     """Where functions have several ranges: which of them is called. What the index gives from then on says so."""
 

@@ -67,6 +67,7 @@ def launch(
     watch: Sequence[str | Watch] = (),
     depth: int = 0,
     where: str | None = None,
+    stack: int = 0,
     probe: Sequence[str | Probe] = (),
     keep: bool = False,
     missing_ok: bool = False,
@@ -78,8 +79,9 @@ def launch(
     program, then end of file. `project_root` (default: `cwd`) says what @usercode is. `sampling` "off" keeps every
     event of hot functions. `watch`: variables that are read at each call and return, see `Call.watched`. `depth`, 0 to
     10: how many structs within each other are recorded of what arguments and results lead to. `where`: only calls are
-    recorded for which it holds ("cents < 0"); totals are those of all calls. `probe`: what is recorded
-    at lines ("pool.cpp:42 if used > capacity : used"), see `hits`. `keep` leaves the
+    recorded for which it holds ("cents < 0"); totals are those of all calls. `stack`, 0 to 32: of
+    traced calls up to so many callers are recorded, see `Call.stack`; of a probe see `Probe.stack`. `probe`: what is
+    recorded at lines ("pool.cpp:42 if used > capacity : used"), see `hits`. `keep` leaves the
     session's data for `strobe query`. `missing_ok`: patterns of `trace` may match nothing, as those of a library
     that is loaded later do. `home` replaces STROBE_HOME.
 
@@ -105,6 +107,7 @@ def launch(
             watch=watched,
             depth=depth,
             where=where,
+            stack=stack,
             probe=_probes(probe),
             missing_ok=missing_ok,
             probes_ok=missing_ok,
@@ -118,7 +121,8 @@ def launch(
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A thread came by a probe. `values`: what was shown there, by expression. `time_ns`: since session start."""
+    """A thread came by a probe. `values`: what was shown there, by expression. `time_ns`: since session start. `stack`: the
+    callers, the innermost first, "function file:line"; None where none was asked for."""
 
     id: str
     label: str
@@ -130,6 +134,7 @@ class Hit:
     pid: int
     source_file: str | None = None
     line: int | None = None
+    stack: tuple[str, ...] | None = None
 
 
 class ProgramSession:
@@ -228,6 +233,7 @@ class ProgramSession:
         unwatch: Sequence[str] = (),
         depth: int | None = None,
         where: str | None = None,
+        stack: int = 0,
         probe: Sequence[str | Probe] = (),
         unprobe: Sequence[str] = (),
         missing_ok: bool = False,
@@ -237,7 +243,7 @@ class ProgramSession:
         `sampling`, `depth` None: as it was. `watch`: variables, or Watch of an address, an expression in JavaScript, or
         only some functions. `unwatch`: their names. `probe`, `unprobe`: probes, and labels of such. What is wrong with
         one of several watches is in the answer's warnings. `where`: of the functions of `add`, only calls are recorded
-        for which it holds ("cents < 0"); totals are of all.
+        for which it holds ("cents < 0"); totals are of all. `stack`: up to so many callers are recorded of them.
         `missing_ok`: patterns of `add` may match nothing, and probes have no place. Else, where nothing of one can be
         recorded, raises StrobeError with the nearest names; the others are active then. TypeError for a text in place
         of a list.
@@ -253,6 +259,7 @@ class ProgramSession:
             unwatch=unwatch,
             depth=depth,
             where=where,
+            stack=stack,
             probe=_probes(probe),
             unprobe=unprobe,
             anyway=missing_ok,
@@ -467,6 +474,7 @@ def _hit(event: Event) -> Hit:
         pid=event.pid,
         source_file=event.source_file,
         line=event.line,
+        stack=event.stack,
     )
 
 

@@ -19,7 +19,7 @@ class Call:
     """One call of a traced function. Times in ns, `start_ns` since session start.
 
     `arguments` maps parameter names to values, in their order; "arg0", "arg1" … where names are not known, empty where
-    nothing is. `watched` and `watched_at_return` map the names of watches to what they were then. `duration_ns` and
+    nothing is. `stack`: its callers, the innermost first, "function file:line"; None where none was asked for. `watched` and `watched_at_return` map the names of watches to what they were then. `duration_ns` and
     `return_value` are None for a call that did not return (yet).
     """
 
@@ -34,6 +34,7 @@ class Call:
     source_file: str | None = None
     line: int | None = None
     sampled: bool = False
+    stack: tuple[str, ...] | None = None
     return_value: Value = None
     return_type: str | None = None
     duration_ns: int | None = None

@@ -319,6 +319,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     ),
     "watch_failed": (Code.WATCH_FAILED, "'{what}' cannot be watched: {reason}.", "{hint}"),
     "probe_failed": (Code.PROBE_FAILED, "Probe '{what}' cannot be placed: {reason}.", "{hint}"),
+    "stacks_impossible": (
+        Code.PROBE_FAILED,
+        "Stacks cannot be recorded: the program is observed by the portable form of the recorder.",
+        "Leave stack out; warnings say why the native form, for x86-64, could not be loaded.",
+    ),
     "too_many_probes": (
         Code.LIMIT_REACHED,
         "{count} probes are active, and {limit} are possible.",

@@ -19,6 +19,7 @@ LINE_BYTES = 16 << 20  # of one message
 # what is recorded
 WATCHES = 32  # of a session
 PROBES = 256  # of a session
+STACK_MOST = 32  # callers that are recorded with an event
 RECORDED_DEPTH = 10  # structs within each other, of what arguments and results lead to
 RECORDED_BYTES = 3072  # of one value that they lead to
 

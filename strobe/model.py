@@ -226,7 +226,7 @@ class Probe:
     """What is recorded where: `at` (`pool.cpp:42`, `pool.cpp:42-57`, `ns::f`, `0x…`), when a thread comes by and
     `where` holds, if there is one. `show`: expressions whose values are recorded. `label`: by default `at`. Of the
     times that the condition holds the first `after` are only counted, then `limit` of them recorded, and `rate` of them
-    in a second; None: all."""
+    in a second; None: all. `stack`: up to so many callers are recorded with it, 0 to 32."""
 
     at: str
     where: str | None = None
@@ -235,6 +235,7 @@ class Probe:
     after: int = 0
     limit: int | None = None
     rate: int | None = None
+    stack: int = 0
 
     @property
     def name(self) -> str:
@@ -417,6 +418,9 @@ class Event:
     # of a call, by the watch's name, of a probe by the expression; `extras`: blocks of the record that they are decoded
     # from
     watch_values: dict[str, Any] | None = None
+    # callers, the innermost first: "function file:line", "function library"; a last one in angle brackets says why the
+    # stack ends there; None where none was asked for
+    stack: tuple[str, ...] | None = None
     label: str | None = None  # of a probe, whose values are in `watch_values`, too
     extras: tuple[int, ...] = field(default=(), repr=False)
 

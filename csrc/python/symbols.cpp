@@ -13,6 +13,7 @@
 #include "symbols/merged_functions.h"
 #include "symbols/settled_entries.h"
 #include "symbols/symbol_table.h"
+#include "unwind/compile.h"
 
 namespace py = pybind11;
 
@@ -98,6 +99,17 @@ std::vector<bool> covered(const symbols::FrameRanges& ranges, const std::vector<
     return ranges.cover(addresses);
 }
 
+py::bytes unwind_table(const py::buffer& section, uint64_t address, uint64_t start, uint64_t size) {
+    const py::buffer_info content = section.request();
+    const std::span bytes(static_cast<const uint8_t*>(content.ptr), static_cast<size_t>(content.size));
+    std::vector<uint8_t> table;
+    {
+        const py::gil_scoped_release release;
+        table = unwind::compile(bytes, address, start, size);
+    }
+    return {reinterpret_cast<const char*>(table.data()), table.size()};
+}
+
 }  // namespace
 
 void add_symbols(py::module_& module) {
@@ -114,6 +126,8 @@ void add_symbols(py::module_& module) {
         .def("rows", &rows)
         .def("hidden_address", &SymbolTable::hidden_address, py::arg("name"));
     module.def("merged_functions", &merged, py::arg("table"), py::arg("index"), py::arg("others"), py::arg("go_code"));
+    module.def("unwind_table", &unwind_table, py::arg("section"), py::arg("address"), py::arg("start"),
+               py::arg("size"));
     module.def("settle_entries", &settle_entries, py::arg("index"), py::arg("table"));
     module.def("code_parts", &code_parts, py::arg("index"));
 }

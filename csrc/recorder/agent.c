@@ -361,6 +361,12 @@ int strobe_agent_set_callers(const uint64_t* callers) {
     return strobe_threads_have_got_on(&strobe_recorder, STROBE_CALLERS_WAIT_NS);
 }
 
+/* As the last, how frames are unwound from now on. */
+int strobe_agent_set_unwinding(struct strobe_unwind_directory* directory) {
+    *(struct strobe_unwind_directory* volatile*)&strobe_recorder.unwinding = directory;
+    return strobe_threads_have_got_on(&strobe_recorder, STROBE_CALLERS_WAIT_NS);
+}
+
 #ifdef STROBE_CATCHES_FAULTS
 #define STROBE_STORE(width, address, value) strobe_try_store##width(address, value)
 #define STROBE_EXCHANGE(address, expected, desired) strobe_try_exchange32(address, expected, desired)

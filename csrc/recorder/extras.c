@@ -128,6 +128,18 @@ static uint32_t strobe_capture_recipe(struct strobe_thread_state* state, struct 
     return words;
 }
 
+#ifdef STROBE_CATCHES_FAULTS
+static uint32_t strobe_capture_stack(const struct strobe_own_memory* memory, const struct strobe_capture* capture,
+                                     const uint64_t* registers, const uint64_t* slot, uint32_t room, uint64_t* out) {
+    int is_place = (capture->source & STROBE_NEEDS_CONTEXT) != 0;
+    uint32_t most = capture->offset < room ? capture->offset : room - 1;
+    uint32_t status = STROBE_STACK_UNKNOWN;
+    uint32_t count = strobe_backtrace(memory->recorder, memory->state, is_place, registers, slot, most, out + 1, &status);
+    out[0] = strobe_extra_header(capture, STROBE_EXTRA_STACK, status, 1 + count);
+    return 1 + count;
+}
+#endif
+
 #define STROBE_SCRIPT_STACK_BYTES (64u << 10) /* that must be left for a script to run there */
 
 struct strobe_script_call {
@@ -422,6 +434,10 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
             continue;
         } else if (capture->kind == STROBE_CAPTURE_BEFORE) {
             words += strobe_copy_kept(capture, &moment, room, out + words);
+#ifdef STROBE_CATCHES_FAULTS
+        } else if (capture->kind == STROBE_CAPTURE_STACK) {
+            words += strobe_capture_stack(&memory, capture, registers, slot, room, out + words);
+#endif
         } else if (capture->kind == STROBE_CAPTURE_WATCH) {
             words += strobe_capture_watch(&memory, capture, out + words);
         } else if (capture->kind == STROBE_CAPTURE_RECIPE) {

@@ -23,6 +23,8 @@
 #include "../recipe/machine.h"
 #include "arch/cpu.h"
 
+struct strobe_unwind_directory; /* csrc/unwind/table.h */
+
 /* What a call seldom needs is kept apart from what it always needs, or gcc gives that up registers for it. */
 #ifdef __TINYC__
 #define STROBE_COLD
@@ -250,6 +252,7 @@ struct strobe_recorder {
     int (*set_cancel_state)(int state, int* before); /* pthread_setcancelstate; NULL where there is none */
     void (*libraries_changed)(void);                 /* the agent's, as the script */
     const uint8_t* library_state; /* of the dynamic linker, for the program's own namespace: r_debug.r_state */
+    struct strobe_unwind_directory* unwinding; /* how frames are unwound; NULL: nobody has asked for stacks */
     const uint64_t* callers;      /* code that unwinders know: a count, then pairs of start and end, by address */
     void* (*get_specific)(uint32_t key);
     int (*set_specific)(uint32_t key, const void* value);
@@ -401,6 +404,13 @@ void strobe_keep_passed(struct strobe_recorder* recorder, struct strobe_thread_s
 int strobe_condition_holds(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                            const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
                            const uint64_t* slot);
+
+/* native: up to `most` return addresses, the innermost first; gives how many, and why there are no more, STROBE_STACK_*.
+   At a function's entry, whose return address lies at `slot`, or with `is_place` at an instruction: `registers` as
+   strobe_enter and strobe_place have them. */
+uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                          int is_place, const uint64_t* registers, const uint64_t* slot, uint32_t most, uint64_t* out,
+                          uint32_t* status);
 
 /* entries.c: what the call that begins keeps until it returns. 0 where there is no room for anything. */
 int strobe_entry_begin(struct strobe_thread_state* state);

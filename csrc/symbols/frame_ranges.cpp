@@ -1,104 +1,20 @@
 #include "symbols/frame_ranges.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+
+#include "symbols/frame_cursor.h"
 
 namespace strobe::symbols {
 
 namespace {
 
 constexpr std::uint32_t kLongFormat = 0xffffffff;
-constexpr std::uint8_t kOmitted = 0xff, kIndirect = 0x80;
-
-struct Damaged {};
-
-// Numbers of a section, one after the other. Throws Damaged at its end.
-class Cursor {
-  public:
-    Cursor(std::span<const std::uint8_t> section, std::uint64_t address, std::size_t position)
-        : section_(section), address_(address), position_(position) {}
-
-    std::size_t position() const { return position_; }
-
-    std::uint64_t number(std::size_t width) {
-        if (position_ > section_.size() || width > section_.size() - position_) throw Damaged();
-        std::uint64_t value = 0;
-        std::memcpy(&value, section_.data() + position_, width);
-        position_ += width;
-        return value;
-    }
-
-    std::int64_t signed_number(std::size_t width) {
-        const std::size_t unused = 64 - 8 * width;
-        return static_cast<std::int64_t>(number(width) << unused) >> unused;
-    }
-
-    std::uint64_t uleb() {
-        std::uint64_t value = 0;
-        for (unsigned shift = 0;; shift += 7) {
-            const std::uint64_t byte = number(1);
-            if (shift < 64) value |= (byte & 0x7f) << shift;
-            if (byte < 0x80) return value;
-        }
-    }
-
-    std::string_view text() {
-        const std::size_t start = position_;
-        while (number(1) != 0) {
-        }
-        return {reinterpret_cast<const char*>(section_.data()) + start, position_ - start - 1};
-    }
-
-    // As an encoding byte (DW_EH_PE_*) says.
-    std::uint64_t pointer(std::uint8_t encoding) {
-        const std::uint64_t here = address_ + position_;
-        std::uint64_t value = 0;
-        switch (encoding & 0x0f) {
-            case 0x00:
-            case 0x04:
-            case 0x0c:
-                value = number(8);
-                break;
-            case 0x01:
-                value = uleb();
-                break;
-            case 0x02:
-                value = number(2);
-                break;
-            case 0x03:
-                value = number(4);
-                break;
-            case 0x0a:
-                value = static_cast<std::uint64_t>(signed_number(2));
-                break;
-            case 0x0b:
-                value = static_cast<std::uint64_t>(signed_number(4));
-                break;
-            default:
-                throw Damaged();
-        }
-        if ((encoding & kIndirect) != 0) throw Damaged();  // nobody writes where code begins like this
-        if ((encoding & 0x70) == 0x10) return here + value;
-        if ((encoding & 0x70) != 0) throw Damaged();
-        return value;
-    }
-
-    // Over a pointer of whatever kind.
-    void skip_pointer(std::uint8_t encoding) {
-        if (encoding != kOmitted) pointer(encoding & 0x0f);
-    }
-
-  private:
-    std::span<const std::uint8_t> section_;
-    std::uint64_t address_;
-    std::size_t position_;
-};
 
 // How the entries that refer to a common one write addresses; nothing where that is not known.
-std::optional<std::uint8_t> encoding_of(Cursor common) {
+std::optional<std::uint8_t> encoding_of(FrameCursor common) {
     const std::uint64_t version = common.number(1);
     const std::string_view augmentation = common.text();
     if (version >= 4) common.number(2);  // sizes of addresses and segments
@@ -134,7 +50,7 @@ void FrameRanges::add(std::span<const std::uint8_t> section, std::uint64_t addre
     const auto encoding_at = [&](std::size_t offset) {
         const auto known = encodings.find(offset);
         if (known != encodings.end()) return known->second;
-        Cursor common(section, address, offset);
+        FrameCursor common(section, address, offset);
         const bool is_long = common.number(4) == kLongFormat;
         if (is_long) common.number(8);
         common.number(is_long && !is_eh ? 8 : 4);
@@ -142,7 +58,7 @@ void FrameRanges::add(std::span<const std::uint8_t> section, std::uint64_t addre
     };
     try {
         for (std::size_t offset = 0; offset + 4 <= section.size();) {
-            Cursor entry(section, address, offset);
+            FrameCursor entry(section, address, offset);
             std::uint64_t length = entry.number(4);
             const bool is_long = length == kLongFormat;
             if (is_long) length = entry.number(8);

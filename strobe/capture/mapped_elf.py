@@ -16,6 +16,7 @@ from strobe.resources import NATIVE_RECORDER
 from strobe.symbols.objects.elf_headers import (
     PF_X,
     PT_DYNAMIC,
+    PT_GNU_EH_FRAME,
     PT_LOAD,
     PT_NOTE,
     ElfHeaders,
@@ -29,6 +30,9 @@ _DT_TEXTREL = 22
 _MOST_SEGMENTS = 256
 _MOST_NOTE_BYTES = 1 << 16
 _CHUNK = 1 << 20
+_MOST_FRAME_BYTES = 1 << 28
+_FRAMES_HEADER = struct.Struct("<BBBBi")  # .eh_frame_hdr (LSB 5.0, section 10.6.2), with the encoding that all write
+_PC_RELATIVE_32 = 0x1B
 
 Peek = Callable[[int, int], bytes | None]  # (address, size) -> bytes, None where not all can be read
 
@@ -84,6 +88,24 @@ class MappedElf:
             return None
         slide = self._base - headers.link_base
         return _layout(headers, lambda note: self._read(note.address + slide, note.size))
+
+    def frames(self) -> tuple[int, bytes]:
+        """.eh_frame as it lies in memory: where, and the bytes from there on to the end of what is loaded with it. (0, b"")
+        where the module has none."""
+        headers = _headers(lambda offset, size: self._read(self._base + offset, size))
+        found = [item for item in headers.segments if item.kind == PT_GNU_EH_FRAME] if headers is not None else []
+        if headers is None or not found:
+            return 0, b""
+        slide = self._base - headers.link_base
+        head = self._read(found[0].address + slide, _FRAMES_HEADER.size)
+        if len(head) != _FRAMES_HEADER.size or head[1] != _PC_RELATIVE_32:
+            return 0, b""
+        start = found[0].address + 4 + _FRAMES_HEADER.unpack(head)[4]
+        for load in headers.segments:
+            if load.kind == PT_LOAD and load.address <= start < load.address + load.memory_size:
+                size = min(load.address + load.memory_size - start, _MOST_FRAME_BYTES)
+                return start + slide, self._read(start + slide, size)
+        return 0, b""
 
     def has_code_of(self, file: ElfFile) -> bool:
         """Whether all code of the file stands in memory, byte by byte."""

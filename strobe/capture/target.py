@@ -273,6 +273,14 @@ class Target:
         """As AgentLink.set_callers."""
         self._agent.set_callers(callers)
 
+    def add_unwind_tables(self, tables: Sequence[bytes]) -> list[int]:
+        """As AgentLink.add_unwind_tables."""
+        return self._agent.add_unwind_tables(tables)
+
+    def set_unwinding(self, directory: bytes) -> None:
+        """As AgentLink.set_unwinding."""
+        self._agent.set_unwinding(directory)
+
     def prepare_extras(self, request: ExtrasRequest) -> list[int]:
         """As AgentLink.prepare_extras."""
         return self._agent.prepare_extras(request)

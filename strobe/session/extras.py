@@ -18,6 +18,7 @@ from strobe.dataclass import dataclass, field, replace
 from strobe.errors import StrobeError, command_names, enumerated, failure, field_name
 from strobe.limits import WATCHES
 from strobe.model import FunctionSymbol, Watch
+from strobe.session.call_stacks import CallStacks, stack_capture
 from strobe.symbols import ModuleSymbols
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.select.patterns import matching, parse_all
@@ -50,10 +51,12 @@ class _Set:
     followed_words: int
     words: int  # the most that either of them gives
     condition: Condition | None = None
+    stack: bytes = b""  # what records callers at the entry, and the words that they take
+    stack_words: int = 0
 
     @property
     def is_empty(self) -> bool:
-        return not self.words and self.condition is None
+        return not self.words and self.condition is None and not self.stack
 
     @property
     def follows(self) -> bool:
@@ -143,6 +146,7 @@ class Extras:
         self._functions: dict[str, set[tuple[str, int]]] = {}  # of the watches that are not for all
         self._gone: dict[str, str] = {}  # watches of libraries that were unloaded, and why they were not found again
         self._conditions: Conditions | None = None  # made when there is one
+        self.stacks = CallStacks()
         self._condition_scope: Callable[[], AbstractContextManager[Scope]] | None = None
         self._calls: dict[str, _CallWatch] = {}  # watches of variables that may be of a call
         self._followed_functions = 0
@@ -175,6 +179,11 @@ class Extras:
             self._conditions = Conditions()
         self._condition_scope = scope
         self._conditions.set(patterns, where)
+        self.generation += 1
+
+    def record_stacks(self, patterns: Sequence[str], count: int) -> None:
+        """Of the functions that these patterns mean, up to so many callers are recorded at each call; 0: none."""
+        self.stacks.set(patterns, count)
         self.generation += 1
 
     def check_condition(self, where: str) -> None:
@@ -288,6 +297,8 @@ class Extras:
         """Which functions watches, and conditions of these patterns, are for, now that these modules are loaded."""
         if self._conditions is not None and self._conditions.find_functions(patterns, modules):
             self.generation += 1
+        if self.stacks.find_functions(patterns, modules):
+            self.generation += 1
         for name, watch in self._watches.items():
             if not watch.patterns or not modules:
                 continue
@@ -314,7 +325,8 @@ class Extras:
         """For each function the number of its set; 0: nothing more is recorded of it. `known_types` gives the types of
         each one's signature, None where they cannot be read any more: then what was followed stays, by `before`, the
         numbers of the sets that they have. `known_values`: what calls are given, in the same way."""
-        if self._following is None and not self._watches and self._conditions is None:
+        is_plain = self._following is None and not self._watches and self._conditions is None
+        if is_plain and not self.stacks.of_function:
             return [0] * len(functions)
         if self._conditions is not None and self._condition_scope is not None:
             self._conditions.compile(functions, known_values, self._condition_scope, sees_vectors=self._sees_vectors)
@@ -346,7 +358,7 @@ class Extras:
         """Its number, of what is described alike as well. It is sent with the next set."""
         return self._known_recipe(code, size, items, described)
 
-    def set_of_probe(self, values: Sequence[ProbeValue], condition: Condition | None) -> int:
+    def set_of_probe(self, values: Sequence[ProbeValue], condition: Condition | None, stack: int) -> int:
         """The number of the set that a probe records, made where it is new; 0: nothing but that a thread came by."""
         captures = []
         for value in values:
@@ -354,7 +366,8 @@ class Extras:
             kind, role = _abi.CAPTURE_RECIPE, _abi.ROLE_WATCH
             captures.append(_abi.CAPTURE.pack(value.needs, kind, role, 0, number, number))
         words = sum(recipe_words(value.bytes, value.items) for value in values)
-        return self._number_of(_Set((tuple(captures), ()), ((), ()), 0, min(words, _MAX_WORDS), condition))
+        stacked = _stack(stack, is_probe=True)
+        return self._number_of(_Set((tuple(captures), ()), ((), ()), 0, min(words, _MAX_WORDS), condition, *stacked))
 
     def _number_of(self, item: _Set) -> int:
         if item.is_empty:
@@ -405,8 +418,8 @@ class Extras:
         for item in sets:
             entry, leave = item.followed
             condition, needs, kept = (0, 0, ()) if item.condition is None else self._condition_recipe(item.condition)
-            captures = (*item.watches[0], *entry, *kept), (*item.watches[1], *leave)
-            words = max(item.words, _FEWEST_WORDS * max(map(len, captures)))
+            captures = (*filter(None, [item.stack]), *item.watches[0], *entry, *kept), (*item.watches[1], *leave)
+            words = max(item.words + item.stack_words, _FEWEST_WORDS * max(map(len, captures)))
             self._pending.request.add_set(*captures, words, condition, needs)
         pending, self._pending = self._pending, Pending()
         numbers = self._send(pending)
@@ -449,7 +462,8 @@ class Extras:
         watches = tuple(filter(None, entry)), tuple(filter(None, leave))
         # what is watched was asked for by name, so it comes first
         condition = None if self._conditions is None else self._conditions.of(function)
-        return _Set(watches, followed, followed_words, min(words, _MAX_WORDS), condition)
+        stack = _stack(self.stacks.of(function), is_probe=False)
+        return _Set(watches, followed, followed_words, min(words, _MAX_WORDS), condition, *stack)
 
     def _is_for(self, name: str, function: FunctionSymbol) -> bool:
         """Whether the watch of that name is read in the function's calls."""
@@ -567,6 +581,11 @@ def _following(depth: int, project_root: str | None) -> Following:
     from strobe.values.printers.known import ProjectPrinters
 
     return Following(depth, ProjectPrinters(project_root).current())
+
+
+def _stack(count: int, *, is_probe: bool) -> tuple[bytes, int]:
+    """What records so many callers, and the words that they take."""
+    return (stack_capture(count, is_probe=is_probe), 1 + count) if count else (b"", 0)
 
 
 def recipe_words(size: int, items: int) -> int:

@@ -13,11 +13,13 @@ from strobe.capture.probes import Plan, ProbeSpec, Returns, plan_of, recorded, r
 from strobe.capture.refusals import PASSING, SENTENCES
 from strobe.capture.target import Target
 from strobe.dataclass import dataclass, replace
+from strobe.errors import failure
 from strobe.model import FunctionSymbol, LoadedModule, Probe, ProbeAnswer, Sampling
 from strobe.session.callers import Callers
 from strobe.session.extras import Extras, Pending
 from strobe.session.function_ids import FunctionIds
 from strobe.session.modules import Modules, TracedModule
+from strobe.session.unwinding import Unwinding
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
 from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.select.hooking import is_system_runtime
@@ -127,6 +129,7 @@ class Hooks:
             sees_vectors=target.setup.form == "native",
         )
         self.probes: ProbedLines | None = None  # made when there is one
+        self.unwinding: Unwinding | None = None  # made when stacks are asked for
         self.patterns: dict[str, Pattern] = {}
         self.sampling: Sampling = "auto"
         self._own: list[ModuleSymbols] = []
@@ -187,8 +190,18 @@ class Hooks:
         self.modules.forget(module.base)
         self.ids.give_back_all(module.base)
         self.extras.forget(module.base)
+        if self.unwinding is not None:
+            self.unwinding.forget(module)
         if self.probes is not None:
             self.probes.forget(module, gone_ticks)
+
+    def record_stacks(self, modules: Sequence[LoadedModule]) -> None:
+        """Stacks are going to be recorded, of frames of these modules, too. Raises stacks_impossible, ProcessLookupError."""
+        if self._target.setup.form != "native":
+            raise failure("stacks_impossible")
+        if self.unwinding is None:
+            self.unwinding = Unwinding(self._target, self._store, self._session_id)
+        self.unwinding.update(modules)
 
     def note_overwritten(self, function_ids: Collection[int], last_seen_ticks: int) -> list[FunctionSymbol]:
         """Something has written over the entries of these functions, of all that were hooked, since `last_seen_ticks`.

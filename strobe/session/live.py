@@ -31,6 +31,7 @@ from strobe.model import (
     Watch,
 )
 from strobe.session.answers import hook_notes, how_it_ended, runtime_answer
+from strobe.session.call_stacks import check_count
 from strobe.session.confirmation import Confirmation
 from strobe.session.endings import end_columns, end_fields, open_warnings
 from strobe.session.hooks import Hooks
@@ -181,6 +182,7 @@ class LiveSession(Session):
         unwatch: Sequence[str] = (),
         depth: int | None = None,
         where: str | None = None,
+        stack: int = 0,
         probe: Sequence[Probe] = (),
         unprobe: Sequence[str] = (),
         anyway: bool = False,
@@ -194,7 +196,9 @@ class LiveSession(Session):
                 self._check_program()
             kept = {text: item for text, item in self.hooks.patterns.items() if text not in remove}
             before = (self.hooks.patterns, self.hooks.extras.conditions)
+            self._prepare_stacks([stack, *(one.stack for one in probe)])
             self.hooks.extras.record_where([*remove, *added], where, self._scope)
+            self.hooks.extras.record_stacks([*remove, *added], stack)
             self.hooks.patterns = {**kept, **added}
             self.hooks.sampling = sampling or self.hooks.sampling
             if depth is not None:
@@ -210,6 +214,16 @@ class LiveSession(Session):
             if self.hooks.patterns:  # else more is to come
                 self._store.add_warnings(self.id, self.hooks.warnings())
             return runtime_answer(self.hooks, list(dict.fromkeys(found)), self.record().event_limit)
+
+    def _prepare_stacks(self, counts: Sequence[int]) -> None:
+        for count in counts:
+            check_count(count)
+        if not any(counts):
+            return
+        try:
+            self.hooks.record_stacks(self._libraries.all())
+        except ProcessLookupError as error:
+            raise self.gone() from error
 
     def _change_probes(self, probe: Sequence[Probe], unprobe: Sequence[str], anyway: bool) -> list[str]:
         """Raises as LineProbes.add; those before it in the list stay."""
@@ -458,6 +472,8 @@ class LiveSession(Session):
             return True
         since = time.monotonic()
         try:
+            if self.hooks.unwinding is not None:
+                self.hooks.unwinding.update(self._libraries.all())
             self.hooks.extras.find_again(self._scope)
             if self.hooks.patterns:
                 self._apply(arrived)

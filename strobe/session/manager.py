@@ -20,6 +20,7 @@ from strobe.limits import PROBES
 from strobe.model import LaunchSpec, Probe, ProbeAnswer, Sampling, SessionSummary, TraceAnswer, Watch
 from strobe.session.answers import pending_answer
 from strobe.session.attaching import wait_until_unrecorded
+from strobe.session.call_stacks import check_count
 from strobe.session.live import LiveSession
 from strobe.session.recovery import INHERITS, RESUMED, recover
 from strobe.session.session import Session
@@ -64,6 +65,7 @@ class SessionManager:
         watch: Sequence[Watch] = (),
         depth: int | None = None,
         where: str | None = None,
+        stack: int = 0,
         probe: Sequence[Probe] = (),
         missing_ok: bool = True,
         watches_ok: bool = False,
@@ -74,7 +76,7 @@ class SessionManager:
         """Starts a program, or attaches to `spec.pid`, with the patterns and, where `use_staged`, those that are staged
         for its project root; they stay so.
 
-        `where`: only calls of `patterns` are recorded for which it holds. `probe`: as Session.trace has it.
+        `where`: only calls of `patterns` are recorded for which it holds. `stack`, `probe`: as Session.trace has them.
         `probes_ok`: a probe may have no place yet. `missing_ok` False: each of them must give
         something to record. `watches_ok`: what is wrong with one of `watch` is a warning. `check` is called before the
         program runs; where it raises, there is no session. Raises what `program.resolve` raises, invalid_pattern,
@@ -105,7 +107,7 @@ class SessionManager:
                     session.trace(watch=[one])
             if wanted or staged or depth is not None:
                 with refusals.collecting():
-                    self._trace(session, wanted, patterns, where, sampling, depth, staged)
+                    self._trace(session, wanted, patterns, where, stack, sampling, depth, staged)
                 if not missing_ok and session.launch_answer is not None:
                     with refusals.collecting():
                         _check_traced(session.launch_answer, patterns)
@@ -141,18 +143,21 @@ class SessionManager:
         wanted: Sequence[str],
         patterns: Sequence[str],
         where: str | None,
+        stack: int,
         sampling: Sampling | None,
         depth: int | None,
         staged: StagedTraces | None,
     ) -> None:
         """What is traced from the launch on. Raises as Session.trace."""
         conditions = (staged.conditions if staged else {}) | dict.fromkeys(patterns, where)
-        *before, last = _by_condition(wanted, conditions) or [((), None)]
-        for chosen, condition in before:
-            session.trace(add=chosen, where=condition)
+        stacks = (staged.stacks if staged else {}) | dict.fromkeys(patterns, stack)
+        *before, last = _alike(wanted, conditions, stacks) or [((), None, 0)]
+        for chosen, condition, count in before:
+            session.trace(add=chosen, where=condition, stack=count)
         session.launch_answer = session.trace(
             add=last[0],
             where=last[1],
+            stack=last[2],
             sampling=sampling or (_sampling(staged) if staged else None),
             watch=staged.watches if staged else (),
             depth=depth if depth is not None or staged is None else staged.depth,
@@ -211,6 +216,7 @@ class SessionManager:
         unwatch: Sequence[str] = (),
         depth: int | None = None,
         where: str | None = None,
+        stack: int = 0,
         probe: Sequence[Probe] = (),
         unprobe: Sequence[str] = (),
     ) -> TraceAnswer:
@@ -241,10 +247,13 @@ class SessionManager:
 
             check_text(where)
             conditions |= dict.fromkeys(add, where)
+        check_count(stack)
+        stacks = {text: own for text, own in (staged.stacks if staged else {}).items() if text in patterns}
+        stacks |= dict.fromkeys(add, stack)
         probes, said = _staged_probes(staged.probes if staged else (), probe, unprobe)
         problems += said
         self._store.stage(
-            root, StagedTraces(tuple(patterns), kept_sampling, tuple(watches), kept_depth, conditions, probes)
+            root, StagedTraces(tuple(patterns), kept_sampling, tuple(watches), kept_depth, conditions, probes, stacks)
         )
         settings, complaints = config.load_settings(root, self._store.home)
         answer = pending_answer(patterns, root, warnings + problems + complaints, settings.events_max_per_session)
@@ -337,14 +346,14 @@ class SessionManager:
             self._placed.pop(session.id, None)
 
 
-def _by_condition(
-    patterns: Sequence[str], conditions: Mapping[str, str | None]
-) -> list[tuple[Sequence[str], str | None]]:
-    """The patterns that have the same condition, with it."""
-    found: dict[str | None, list[str]] = {}
+def _alike(
+    patterns: Sequence[str], conditions: Mapping[str, str | None], stacks: Mapping[str, int]
+) -> list[tuple[Sequence[str], str | None, int]]:
+    """The patterns that have the same condition, and as many callers recorded, with these."""
+    found: dict[tuple[str | None, int], list[str]] = {}
     for text in patterns:
-        found.setdefault(conditions.get(text), []).append(text)
-    return [(texts, condition) for condition, texts in found.items()]
+        found.setdefault((conditions.get(text), stacks.get(text, 0)), []).append(text)
+    return [(texts, *alike) for alike, texts in found.items()]
 
 
 def _staged_probes(

@@ -41,11 +41,12 @@ from strobe.timeline.store import Store
 
 if TYPE_CHECKING:  # most runs ask for no variable, and these take longer to import than such a run
     from strobe.session.questions import Counted, Found, Touched
+    from strobe.session.stacks import StackNames
     from strobe.session.variables.reader import VariableReader
     from strobe.session.variables.session_memory import Inside
     from strobe.session.variables.writer import VariableWriter
     from strobe.timeline.scan import Progress
-    from strobe.values.decode.recorded import Recorded
+    from strobe.values.decode.recorded import Block, Recorded
     from strobe.values.reading import ReadTarget
 
 log = logging.getLogger(__name__)
@@ -60,6 +61,7 @@ class Session:
         self._on_end = on_end
         self._timeline = Timeline(store, record.id, record.segment_path, self.written_until)
         self._making = threading.Lock()
+        self._making_stacks = threading.Lock()
         self._reader: VariableReader | None = None
         self._polls = Polls(self)
         self.pending_patterns_applied: list[str] = []
@@ -144,6 +146,7 @@ class Session:
         unwatch: Sequence[str] = (),
         depth: int | None = None,
         where: str | None = None,
+        stack: int = 0,
         probe: Sequence[Probe] = (),
         unprobe: Sequence[str] = (),
         anyway: bool = False,
@@ -151,10 +154,12 @@ class Session:
         """Changes what is recorded. None: as it was. `unwatch`: names of watches. `depth`: how many structs within each
         other are recorded of what arguments and results lead to, 0 for none. What is wrong with a watch is a warning.
         `where`: of the functions that `add` means, only calls are recorded for which it holds.
+        `stack`: of these functions, up to so many callers are recorded at each call, 32 at most.
         `probe`, `unprobe`: what is recorded at instructions, and labels of such; `anyway`: also probes that have no
         place yet.
 
-        Raises invalid_pattern, process_exited, agent_unresponsive, owned_elsewhere, and as LineProbes.add.
+        Raises invalid_pattern, bad_value, stacks_impossible, process_exited, agent_unresponsive, owned_elsewhere, and as
+        LineProbes.add.
         """
         raise self.not_here()
 
@@ -459,7 +464,21 @@ class Session:
     def _recorded(self) -> Recorded:
         from strobe.values.decode.recorded import Recorded
 
-        return Recorded(lambda: self._store.extras(self.id), self._timeline.name_at)
+        return Recorded(lambda: self._store.extras(self.id), self._timeline.name_at, self._stack)
+
+    @cached_property
+    def _stack_names(self) -> StackNames:
+        from strobe.session.stacks import StackNames
+
+        return StackNames(self.resolver, self._timeline.loads, self._builds)
+
+    def _builds(self) -> dict[str, str]:
+        noted = self.record().notes.get("builds")
+        return noted if isinstance(noted, dict) else {}
+
+    def _stack(self, block: Block, timestamp_ns: int) -> tuple[str, ...]:
+        with self._making_stacks:
+            return self._stack_names.shown(block, self._timeline.ticks_from_ns(timestamp_ns))
 
     def _filled(self, event: Event) -> Event:
         """With the values of watches, and of what arguments lead to."""

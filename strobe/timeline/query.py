@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -29,7 +29,7 @@ from strobe.timeline.events import first_events, page_of
 from strobe.timeline.moments import NUMBER_MAX, event_id, host_number
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.selection import Selection, check_page, select
-from strobe.timeline.store import Store
+from strobe.timeline.store import Load, Store
 from strobe.timeline.totals import function_losses, probe_totals, totals_of
 
 # A thread may be interrupted between reading the clock and publishing its record. Who pages by cursor would never see
@@ -264,6 +264,14 @@ class Timeline:
     def name_at(self, address: int, timestamp_ns: int) -> str | None:
         """The traced function that began there at that moment."""
         return self._reader.code_names().at(self._reader.segment.ticks_from_ns(timestamp_ns))(address)
+
+    def ticks_from_ns(self, timestamp_ns: int) -> int:
+        """Of a time since session start."""
+        return self._reader.segment.ticks_from_ns(timestamp_ns)
+
+    def loads(self) -> Sequence[Load]:
+        """When modules were in the process; the same object until that changes."""
+        return self._reader.loads()
 
     def traced_names(self) -> list[str]:
         """Names of the functions whose calls are, or were, recorded."""

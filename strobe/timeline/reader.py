@@ -16,7 +16,7 @@ from strobe.resources import TIMELINE_EXTENSION
 from strobe.timeline.code_names import CodeNames
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.schema import BUSY_TIMEOUT_MS, DATABASE_FILE, database_errors
-from strobe.timeline.store import Store
+from strobe.timeline.store import Load, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,8 @@ class SessionReader:
         self._functions_state: tuple[object, ...] = ()
         self._code_names = CodeNames({}, (), {}, {})
         self._code_state: tuple[object, ...] = ()
+        self._loads: Sequence[Load] = ()
+        self._loads_state: tuple[object, ...] = ()
 
     def close(self) -> None:
         """Closes the database and lets go of the segment."""
@@ -123,6 +125,15 @@ class SessionReader:
                 self._code_names = CodeNames(functions, self.store.loads(self.session_id), link_bases, spans)
                 self._code_state = state
             return self._code_names
+
+    def loads(self) -> Sequence[Load]:
+        """When modules were in the process; read again where some came or went."""
+        with self.lock:
+            state = self.rows("select count(*), count(to_ticks) from loads where session = ?", (self.key,))[0]
+            if state != self._loads_state:
+                self._loads = self.store.loads(self.session_id)
+                self._loads_state = state
+            return self._loads
 
     def threads(self) -> dict[int, Thread]:
         """Threads by index, as the segment has them now."""

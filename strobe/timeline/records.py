@@ -70,7 +70,7 @@ class SessionRecord:
 @dataclass(frozen=True, slots=True)
 class StagedTraces:
     """What `debug_trace` without a session has staged for the next launch of a project root. `conditions`: of patterns
-    that have one."""
+    that have one; `stacks`: of those whose calls' stacks are recorded, with how many callers."""
 
     patterns: tuple[str, ...]
     sampling: str
@@ -78,6 +78,7 @@ class StagedTraces:
     depth: int | None = None
     conditions: dict[str, str] = field(default_factory=dict)
     probes: tuple[Probe, ...] = ()
+    stacks: dict[str, int] = field(default_factory=dict)
 
 
 def session_record(row: Sequence[object]) -> SessionRecord:

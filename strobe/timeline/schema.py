@@ -114,7 +114,9 @@ _PROBES = """
 alter table functions add column is_probe integer not null default 0;
 alter table staged_traces add column probes text not null default '[]';
 """
-_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS, _LOADS, _CLAIMED, _NAMESPACES, _CONDITIONS, _PROBES)
+# JSON object: patterns whose calls' stacks are recorded, with how many callers
+_STACKS = "alter table staged_traces add column stacks text not null default '{}'"
+_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS, _LOADS, _CLAIMED, _NAMESPACES, _CONDITIONS, _PROBES, _STACKS)
 
 
 _OTHER_FOLDER = "or set STROBE_HOME to another folder."

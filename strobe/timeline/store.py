@@ -327,17 +327,18 @@ class Store:
         conditions = json.dumps(staged.conditions)
         probes = json.dumps([asdict(probe) for probe in staged.probes])
         row = (project_root, json.dumps(staged.patterns), staged.sampling, watches, staged.depth, conditions, probes)
-        self._write("insert or replace into staged_traces values (?,?,?,?,?,?,?)", row)
+        stacks = json.dumps(staged.stacks)
+        self._write("insert or replace into staged_traces values (?,?,?,?,?,?,?,?)", (*row, stacks))
 
     def staged(self, project_root: str) -> StagedTraces | None:
         """What is staged for the next launch of a project; None where nothing is."""
-        columns = "patterns, sampling, watches, depth, conditions, probes"
+        columns = "patterns, sampling, watches, depth, conditions, probes, stacks"
         for row in self._read(f"select {columns} from staged_traces where project_root = ?", (project_root,)):
             watches = tuple(Watch(**(item | {"on": tuple(item["on"])})) for item in json.loads(str(row[2])))
             depth = None if row[3] is None else int(str(row[3]))
             patterns, conditions = tuple(json.loads(str(row[0]))), json.loads(str(row[4]))
             probes = tuple(Probe(**(item | {"show": tuple(item["show"])})) for item in json.loads(str(row[5])))
-            return StagedTraces(patterns, str(row[1]), watches, depth, conditions, probes)
+            return StagedTraces(patterns, str(row[1]), watches, depth, conditions, probes, json.loads(str(row[6])))
         return None
 
     # --- access

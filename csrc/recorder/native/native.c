@@ -37,6 +37,7 @@
 #include "observed.c"
 #include "plain_calls.c"
 #include "vectors.h"
+#include "x86_64/backtrace.c"
 
 struct strobe_recorder strobe_recorder __attribute__((aligned(4096), visibility("hidden")));
 

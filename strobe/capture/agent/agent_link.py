@@ -267,6 +267,18 @@ class AgentLink:
         """`callers`: as struct strobe_recorder has them."""
         self._ask(self._script.exports_sync.set_callers, callers)
 
+    def add_unwind_tables(self, tables: Sequence[bytes]) -> list[int]:
+        """Their addresses in the target, where they stay to the end of the session (csrc/unwind/table.h)."""
+        sizes = [len(one) for one in tables]
+        added: list[str] = self._ask(
+            self._script.exports_sync.add_unwind_tables, sizes, b"".join(tables), seconds=INSTALL_S
+        )
+        return [int(one, 16) for one in added]
+
+    def set_unwinding(self, directory: bytes) -> None:
+        """`directory`: struct strobe_unwind_directory."""
+        self._ask(self._script.exports_sync.set_unwinding, directory)
+
     def set_flags(self, plans: dict[int, Plan]) -> None:
         """Of placed hooks; their captures stay."""
         self._ask(self._script.exports_sync.set_flags, list(plans), [plan.flags for plan in plans.values()])

@@ -44,6 +44,7 @@ class CallTree:
                 self._in_gap = False
                 self._open_pending(lines)
                 lines.append(self._line(event, self._probe(event)))
+                self._add_stack(event, lines)
             elif event.previous:
                 self._open_pending(lines)
                 lines.append(self._palette.note(f"strobe: {snapshots.line(event)}"))
@@ -80,6 +81,7 @@ class CallTree:
             self._pending = None
             self._unwind(pending, lines)
             lines.append(self._line(event, f"{self._call(pending)}{self._result(event)}"))
+            self._add_stack(pending, lines)
             return
         self._open_pending(lines)
         if event.event_type == "function_enter":
@@ -93,6 +95,7 @@ class CallTree:
             self._unwind(event, lines)
             self._open.setdefault(event.thread_id, []).append(event)
             lines.append(self._line(event, f"{self._call(event)} {{"))
+            self._add_stack(event, lines)
 
     def _close(self, event: Event, lines: list[str]) -> None:
         stack = self._open.get(event.thread_id, [])
@@ -110,6 +113,10 @@ class CallTree:
 
     def _leave(self, event: Event, lines: list[str]) -> None:
         lines.append(self._line(event, f"}} {self._name(event)} {self._palette.note('left without return')}"))
+
+    def _add_stack(self, event: Event, lines: list[str]) -> None:
+        if event.stack:
+            lines.append(self._line(event, self._palette.note(f"    from {' < '.join(event.stack)}")))
 
     def _line(self, event: Event, text: str) -> str:
         indent = "  " * min(event.depth or 0, _DEEPEST_INDENT)

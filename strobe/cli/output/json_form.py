@@ -76,6 +76,8 @@ def _call_json(event: Event) -> dict[str, object]:
         shown["sampled"] = True
     if event.watch_values is not None:
         shown["watchValues"] = _exact(wire.plain(event.watch_values))
+    if event.stack is not None:
+        shown["stack"] = list(event.stack)
     shown["depth"] = event.depth
     return shown
 

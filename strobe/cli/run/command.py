@@ -18,7 +18,9 @@ from strobe.cli.output.progress import announced
 from strobe.cli.run.forwarding import Forwarding
 from strobe.cli.run.live import LiveRun
 from strobe.cli.run.report import Report, RunEnd, Sink, TextReport, exit_code, how_it_ended, missing_lines
+from strobe.dataclass import replace
 from strobe.errors import Code, StrobeError
+from strobe.limits import STACK_MOST
 from strobe.model import LaunchSpec, Probe, Sampling, Watch
 from strobe.session import Session, SessionManager
 
@@ -56,6 +58,11 @@ _WHERE_HELP = (
 )
 
 
+_STACK_HELP = (
+    "With each call and each probe its callers, N of them, 1 to 32: 'from post till.cpp:12 < main till.cpp:30'."
+)
+
+
 @click.command(context_settings={"allow_interspersed_args": False}, epilog=_EPILOG)
 @click.option("-t", "--trace", "patterns", multiple=True, metavar="PATTERN", help=_TRACE_HELP)
 @click.option("-w", "--watch", "watches", multiple=True, metavar="VARIABLE", help=_WATCH_HELP)
@@ -66,6 +73,7 @@ _WHERE_HELP = (
     "--depth", type=click.IntRange(0, 10), default=0, metavar="N", help="Show what arguments point to, N structs deep."
 )
 @click.option("--where", metavar="EXPRESSION", help=_WHERE_HELP)
+@click.option("--stack", type=click.IntRange(0, STACK_MOST), default=0, metavar="N", help=_STACK_HELP)
 @click.option("-p", "--probe", "probes", multiple=True, metavar="PROBE", help=_PROBE_HELP)
 @click.option("--summary", is_flag=True, help="No call tree, only the totals at the end.")
 @click.option("-o", "--output", type=click.File("w"), metavar="FILE", help="Write to FILE, not to standard error.")
@@ -89,6 +97,7 @@ def run(
     scripts: Sequence[str],
     depth: int,
     where: str | None,
+    stack: int,
     probes: Sequence[str],
     summary: bool,
     output: IO[str] | None,
@@ -119,7 +128,7 @@ def run(
         wanted = [*(Watch(variable) for variable in watches), *(Watch(expr=script) for script in scripts)]
         chosen = patterns or (() if probes else ("@usercode",))
         sampling: Sampling = "off" if no_sampling else "auto"
-        session = _start(manager, signals, spec, chosen, sampling, wanted, depth, where, probes)
+        session = _start(manager, signals, spec, chosen, sampling, wanted, depth, where, stack, probes)
         answer = session.launch_answer
         if not patterns and not probes and answer is not None and answer.matched_functions == 0:
             hint = f"Without -t, only functions whose source files lie in {root} are traced; -t '**' traces every one."
@@ -160,14 +169,22 @@ def _start(
     watches: Sequence[Watch],
     depth: int,
     where: str | None,
+    stack: int,
     probes: Sequence[str],
 ) -> Session:
     """The running program; where it cannot be started, the end of this process with a shell's exit status."""
     try:
         with announced(f"starting {Path(spec.command).name} and placing hooks"):
-            probe = _probes(probes)
             return manager.launch(
-                spec, patterns, sampling, watch=watches, depth=depth, where=where, probe=probe, use_staged=False
+                spec,
+                patterns,
+                sampling,
+                watch=watches,
+                depth=depth,
+                where=where,
+                stack=stack,
+                probe=[replace(one, stack=stack) for one in _probes(probes)],
+                use_staged=False,
             )
     except StrobeError as error:
         click.echo(f"strobe: {error}", err=True)

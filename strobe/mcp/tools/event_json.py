@@ -31,6 +31,7 @@ def event(item: Event, verbose: bool, text_limit: int, values_limit: int = sys.m
         "values": _fitting(item.values, values_limit),
         "errors": item.errors,
         "previous": _fitting(item.previous, values_limit),
+        "stack": None if item.stack is None else list(item.stack),
     }
     if item.event_type == "probe":
         read = {name: plain(value) for name, value in (item.watch_values or {}).items()}

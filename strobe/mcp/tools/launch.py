@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strobe.errors import failure
-from strobe.limits import PROBES, RECORDED_DEPTH, WATCHES
+from strobe.limits import PROBES, RECORDED_DEPTH, STACK_MOST, WATCHES
 from strobe.mcp.registry import Client, Context, Tool
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text, TextMap
 from strobe.mcp.tools import waiting
@@ -44,6 +44,7 @@ _PARAMETERS = Record(
             high=RECORDED_DEPTH,
         ),
         "where": Text(description="as of debug_trace, of the functions in trace", min_length=1, max_length=1000),
+        "stack": Integer(description="as of debug_trace, of the functions in trace", low=1, high=STACK_MOST),
         "sampling": Text(choices=("auto", "off")),
         "anyway": Boolean(description="start even if a pattern matches nothing yet, as for libraries loaded later"),
         "wait": waiting.PARAMETERS,
@@ -83,6 +84,7 @@ def _launched(arguments: dict[str, Any], context: Context) -> Session:
         watch=watch,
         depth=depth,
         where=arguments.get("where"),
+        stack=arguments.get("stack", 0),
         probe=[probe_of(one) for one in arguments.get("probes", [])],
         missing_ok=anyway,
         watches_ok=anyway,

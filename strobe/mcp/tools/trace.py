@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from strobe.errors import failure
-from strobe.limits import PROBES, RECORDED_DEPTH, WATCHES
+from strobe.limits import PROBES, RECORDED_DEPTH, STACK_MOST, WATCHES
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
 from strobe.mcp.tools import waiting
@@ -45,6 +45,9 @@ WATCH = Record(
     }
 )
 
+STACK = Integer(
+    description='1 to 32: so many callers with each event, stack: ["function file:line"]', low=1, high=STACK_MOST
+)
 PROBE = Record(
     fields={
         "at": Text(
@@ -71,6 +74,7 @@ PROBE = Record(
         "after": Integer(description="0 to 4000000000: not the first so many", low=0, high=_MOST_HITS),
         "rate": Integer(description="record so many times a second at most", low=1, high=_MOST_HITS),
         "once": Boolean(description="as limit 1"),
+        "stack": STACK,
     },
     required=("at",),
 )
@@ -114,6 +118,7 @@ _PARAMETERS = Record(
             },
         ),
         "where": WHERE,
+        "stack": STACK,
         "wait": waiting.PARAMETERS,
     },
 )
@@ -128,12 +133,15 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         "unwatch": asked.get("remove", []),
         "depth": arguments.get("serializationDepth"),
         "where": arguments.get("where"),
+        "stack": arguments.get("stack", 0),
         "probe": [probe_of(one) for one in arguments.get("probes", {}).get("add", [])],
         "unprobe": arguments.get("probes", {}).get("remove", []),
     }
-    if watches["where"] is not None and not add:
+    for field in ("where", "stack") if not add else ():
+        if not watches[field]:
+            continue
         valid = "the functions that it is for, as add"
-        raise failure("bad_value", field="where", value="given", reason="it is of the patterns of add", valid=valid)
+        raise failure("bad_value", field=field, value="given", reason="it is of the patterns of add", valid=valid)
     if "sessionId" in arguments:
         session = context.sessions().get(arguments["sessionId"])
         if watches["depth"] is None and not session.depth:
@@ -159,7 +167,8 @@ def probe_of(one: dict[str, Any]) -> Probe:
     show, limit = tuple(one.get("show", ())), one.get("limit")
     limit = 1 if one.get("once") and limit is None else limit
     place = one["at"].strip()
-    return Probe(place, one.get("where"), show, one.get("label", ""), one.get("after", 0), limit, one.get("rate"))
+    label, after, rate, stack = one.get("label", ""), one.get("after", 0), one.get("rate"), one.get("stack", 0)
+    return Probe(place, one.get("where"), show, label, after, limit, rate, stack)
 
 
 def probes_json(answers: Sequence[ProbeAnswer]) -> list[dict[str, Any]]:

@@ -336,7 +336,7 @@ class LineProbes:
             if isinstance(what, str):
                 one.refuse(what)
             elif number := next(numbers, 0):
-                one.function_id, one.plan = number, self._plan(what)
+                one.function_id, one.plan = number, self._plan(what, active.probe.stack)
                 specs.append(_spec(place, module, number, one.plan, next(codes)))
             else:
                 one.refuse(SENTENCES[Refusal.NO_NUMBER])
@@ -409,8 +409,8 @@ class LineProbes:
         names = scope_of_line(place, module, given) if place.file else scope_of_address(place.address, module, given)
         return compiled(probe, scope, names)
 
-    def _plan(self, what: Compiled) -> Plan:
-        return _plan_with(self._hooks.extras.set_of_probe(what.values, what.condition))
+    def _plan(self, what: Compiled, stack: int) -> Plan:
+        return _plan_with(self._hooks.extras.set_of_probe(what.values, what.condition, stack))
 
     def _numbered(self, active: _Active, module: TracedModule, places: Sequence[LinePlace]) -> list[int]:
         """Their numbers, and the store knows what these are; fewer where there are no more."""

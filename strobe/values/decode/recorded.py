@@ -54,11 +54,17 @@ class _Description:
 class Recorded:
     """Fills in the values of one session's events. `descriptions` gives what is known of blocks by now."""
 
-    def __init__(self, descriptions: Callable[[], dict[int, str]], name_at: Callable[[int, int], str | None]) -> None:
-        """`name_at`: what an address meant at a time, in ns since session start."""
+    def __init__(
+        self,
+        descriptions: Callable[[], dict[int, str]],
+        name_at: Callable[[int, int], str | None],
+        stack_of: Callable[[Block, int], tuple[str, ...]] = lambda block, time_ns: (),
+    ) -> None:
+        """`name_at`: what an address meant at a time, in ns since session start; `stack_of`: the callers in a block."""
         self._read = descriptions
         self._descriptions: dict[int, str] = {}
         self._name_at = name_at
+        self._stack_of = stack_of
 
     def filled(self, event: Event) -> Event:
         """The event with its watch values, and with what its arguments and result point to."""
@@ -71,7 +77,11 @@ class Recorded:
         def name_at(address: int) -> str | None:
             return self._name_at(address, event.timestamp_ns)
 
+        stack = None
         for block in blocks_of(event.extras):
+            if block.kind == _abi.EXTRA_STACK:
+                stack = self._stack_of(block, event.timestamp_ns)
+                continue
             known = self._description(block.number)
             if known is None:
                 continue
@@ -94,6 +104,7 @@ class Recorded:
             arguments=None if event.arguments is None else tuple(arguments),
             return_value=returned,
             watch_values=watches or None,
+            stack=stack,
             extras=(),
         )
 

@@ -30,6 +30,7 @@ __asm__(
     "    leaq 8(%rsp), %rcx\n"   /* rdi, rsi, rdx, rcx, r8, r9 */
     "    movq %rax, %r8\n"       /* resume */
     "    leaq strobe_recorder(%rip), %rdi\n"
+    "    pushq %rbp\n" /* the program's, two words below what rcx points to: for stacks (backtrace.c) */
     "    andq $-16, %rsp\n"
     "    call *strobe_native_enter_function(%rip)\n"
     "    movq %rbx, %rsp\n"

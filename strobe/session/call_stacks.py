@@ -1,0 +1,54 @@
+"""Stacks of traces: of which functions' calls how many callers are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from strobe import _abi
+from strobe.dataclass import dataclass, field
+from strobe.errors import failure
+from strobe.model import FunctionSymbol
+from strobe.symbols import ModuleSymbols
+from strobe.symbols.select.patterns import Pattern, matching
+
+Place = tuple[str, int]  # of a function: its module and its address there
+
+
+@dataclass
+class CallStacks:
+    """Of the patterns of one session. `of_function`: the most that one of a function's patterns asks for."""
+
+    by_pattern: dict[str, int] = field(default_factory=dict)
+    of_function: dict[Place, int] = field(default_factory=dict)
+
+    def set(self, patterns: Sequence[str], count: int) -> None:
+        """Of these patterns from now on; 0: none."""
+        self.by_pattern = {text: own for text, own in self.by_pattern.items() if text not in patterns}
+        if count:
+            self.by_pattern |= dict.fromkeys(patterns, count)
+
+    def find_functions(self, patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> bool:
+        """Which functions they are for, now that these modules are loaded; whether that has changed."""
+        before, self.of_function = self.of_function, {}
+        for pattern in patterns:
+            count = self.by_pattern.get(pattern.text, 0)
+            for item in matching(pattern, modules) if count else ():
+                place = item.module, item.address
+                self.of_function[place] = max(count, self.of_function.get(place, 0))
+        return before != self.of_function
+
+    def of(self, function: FunctionSymbol) -> int:
+        """0: none."""
+        return self.of_function.get((function.module, function.address), 0)
+
+
+def check_count(count: int) -> None:
+    """Raises bad_value for more than can be recorded."""
+    if not 0 <= count <= _abi.STACK_MOST:
+        valid = f"1 to {_abi.STACK_MOST}, 0 for none"
+        raise failure("bad_value", field="stack", value=count, reason="it is out of range", valid=valid)
+
+
+def stack_capture(count: int, *, is_probe: bool) -> bytes:
+    """What records up to so many callers, at a function's entry or at a probed instruction."""
+    return _abi.CAPTURE.pack(_abi.NEEDS_CONTEXT if is_probe else 0, _abi.CAPTURE_STACK, 0, 0, count, 0)

@@ -1,0 +1,152 @@
+"""Recorded stacks as text: the function and line of each return address, with the calls that were inlined there."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import PurePath
+
+from strobe import _abi
+from strobe.dataclass import dataclass
+from strobe.errors import StrobeError
+from strobe.symbols import ModuleSymbols, SymbolResolver
+from strobe.symbols.details import ModuleDetails
+from strobe.symbols.objects.damage import UNREADABLE
+from strobe.timeline.store import Load
+from strobe.values.decode.recorded import Block
+
+_ADDRESS = (1 << 62) - 1
+_ENDS = {
+    _abi.STACK_UNKNOWN: "<no unwind information for what called this>",
+    _abi.STACK_UNREADABLE: "<the stack cannot be read further>",
+}
+_SIGNAL = "<signal handler called>"
+_MAIN = ("main", "main(int, char**)")
+_BEFORE_MAIN = (
+    "__libc_start_call_main",
+    "__libc_start_main",
+    "__libc_start_main_impl",
+    "libc_start_main_stage2",
+    "_start",
+)
+_KEPT = 1 << 14
+_FAILURES: tuple[type[Exception], ...] = (StrobeError, *UNREADABLE)
+Mapped = tuple[int, int, int, str]  # base, from and to in ticks, path
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A frame: `function` and where it is; `file` and `line` None where that is not known, `module` then says more."""
+
+    function: str
+    file: str | None
+    line: int | None
+    module: str = ""
+
+    def __str__(self) -> str:
+        if self.file is not None:
+            return f"{self.function} {PurePath(self.file).name}:{self.line}"
+        return f"{self.function} {PurePath(self.module).name}".rstrip()
+
+
+class StackNames:
+    """Of one session. Not for several threads at once.
+
+    `loads`: when modules were in the process, and whether that has changed since it was last asked. `builds`: the build
+    ids that modules had there, by path; a file of another build says nothing.
+    """
+
+    def __init__(
+        self,
+        resolver: SymbolResolver,
+        loads: Callable[[], Sequence[Load]],
+        builds: Callable[[], dict[str, str]],
+    ) -> None:
+        self._resolver = resolver
+        self._loads = loads
+        self._builds = builds
+        self._known: Sequence[Load] | None = None
+        self._mapped: list[Mapped] = []
+        self._places = lru_cache(_KEPT)(self._places_at)
+
+    def shown(self, block: Block, ticks: int) -> tuple[str, ...]:
+        """What a block of kind STACK says, the innermost caller first; without how the C library comes to main."""
+        found = list(self.places(block, ticks))
+        main = next((at for at, place in enumerate(found) if place.function in _MAIN), None)
+        if main is not None and all(place.function in _BEFORE_MAIN for place in found[main + 1 :]):
+            del found[main + 1 :]
+        return tuple(map(str, found))
+
+    def places(self, block: Block, ticks: int) -> Iterator[Place]:
+        """The frames of it; the last one may say why there are no more."""
+        loads = self._loads()
+        if loads is not self._known:
+            self._known = loads
+            last = 1 << 64
+            self._mapped = sorted(
+                (one.base, one.from_ticks, last if one.to_ticks is None else one.to_ticks, one.module) for one in loads
+            )
+        for word in block.words:
+            address = word & _ADDRESS
+            if word & _abi.STACK_SIGNAL:
+                yield Place(_SIGNAL, None, None)
+                continue
+            is_exact = bool(word & _abi.STACK_INTERRUPTED)
+            base, path = self._module_at(address, ticks)
+            yield from self._places(path, base, address, is_exact)
+        if block.status in _ENDS:
+            yield Place(_ENDS[block.status], None, None)
+
+    def _module_at(self, address: int, ticks: int) -> tuple[int, str]:
+        """Of those that were there at that time the one that begins next below."""
+        at = bisect_right(self._mapped, address, key=lambda one: one[0])
+        while at > 0:
+            base, first, last, path = self._mapped[at - 1]
+            if first <= ticks < last:
+                return base, path
+            at -= 1
+        return 0, ""
+
+    def _places_at(self, path: str, base: int, address: int, is_exact: bool) -> tuple[Place, ...]:
+        """The last one of them is no inlined call."""
+        unknown = (Place(hex(address), None, None, f"{path}+{address - base:#x}" if path else ""),)
+        symbols = self._symbols(path) if path else None
+        if symbols is None:
+            return unknown
+        link = address - base + symbols.link_base - (not is_exact)
+        function = symbols.function_at(link)
+        details = self._resolver.details(path)
+        try:
+            calls = [] if details is None else list(_calls(details, link))
+        except UNREADABLE:
+            calls = []
+        if function is None:
+            return tuple(calls) or unknown
+        if not calls:
+            return (Place(function.name, None, None, path),)
+        outer = calls[-1]
+        return (*calls[:-1], Place(function.name, outer.file, outer.line, path))
+
+    def _symbols(self, path: str) -> ModuleSymbols | None:
+        """None where the file is not the one that was mapped."""
+        try:
+            symbols = self._resolver.module(path)
+        except _FAILURES:
+            return None
+        build = self._builds().get(path)
+        return symbols if not build or symbols.build_id in (None, build) else None
+
+
+def _calls(details: ModuleDetails, link: int) -> Iterator[Place]:
+    """Inlined calls, the innermost first, each with the line where it is, then the function that has them."""
+    place = details.lines.at(link)
+    if place is None:
+        return
+    file, line = place.file, place.line
+    calls = details.frames.calls_at(link)
+    for call in calls[:-1]:
+        yield Place(call.name, file, line)
+        if call.place is not None:
+            file, line = call.place.file or file, call.place.line
+    yield Place(calls[-1].name if calls else "", file, line)

@@ -1,0 +1,85 @@
+"""Recorded stacks are those that gdb sees: of probes and traces, through whatever lies between."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from support.oracles.backtraces import SIGNAL, stacks
+from support.sessions import Build, Launch, all_events, outcome, untraced
+
+from strobe.model import Event, EventFilter, Probe
+from strobe.session import Session
+
+COMPILERS = pytest.mark.parametrize("compiler", ["g++", "clang++"])
+LEVELS = pytest.mark.parametrize("level", ["-O0", "-O2"])
+FRAME_POINTERS = pytest.mark.parametrize("pointers", ["-fomit-frame-pointer", "-fno-omit-frame-pointer"])
+_FRAME = re.compile(r"(?P<function>.+?)(?: (?P<file>[^ ]+):(?P<line>\d+))?\Z")
+Frame = tuple[str, str | None, int | None]
+
+
+def recorded(event: Event) -> list[Frame]:
+    """The frames up to main; names without what is in brackets, as gdb and Strobe differ there."""
+    found: list[Frame] = []
+    for text in event.stack or ():
+        if text == SIGNAL:
+            found.append((SIGNAL, None, None))
+            continue
+        frame = _FRAME.match(text)
+        assert frame is not None
+        line = frame["line"]
+        found.append((plain(frame["function"]), frame["file"], None if line is None else int(line)))
+        if found[-1][0] == "main":
+            break
+    return found
+
+
+def plain(name: str) -> str:
+    """The C library has several names for one function."""
+    return name if name == SIGNAL else re.sub(r"^(__GI_)?_*", "", re.sub(r"\(.*\)", "", name).split("@")[0])
+
+
+def same(expected: Frame, found: Frame) -> bool:
+    """Lines where both have them."""
+    has_both = expected[2] is not None and found[2] is not None
+    return plain(expected[0]) == found[0] and (not has_both or expected[1:] == found[1:])
+
+
+def check(program_stacks: list[list[Frame]], events: list[Event]) -> None:
+    found = [recorded(event) for event in events]
+    assert len(found) == len(program_stacks)
+    for expected, own in zip(program_stacks, found, strict=True):
+        assert len(expected) == len(own), (expected, own)
+        assert [(one, two) for one, two in zip(expected, own, strict=True) if not same(one, two)] == []
+
+
+def events_of(session: Session, kind: str) -> list[Event]:
+    events = all_events(session, EventFilter())
+    return [event for event in events if event.event_type == kind and event.function == "leaf"]
+
+
+@COMPILERS
+@LEVELS
+@FRAME_POINTERS
+@pytest.mark.parametrize("traced", ["alone", "with all traced"])
+def test_of_a_probe(
+    launch: Launch, build_program: Build, compiler: str, level: str, pointers: str, traced: str
+) -> None:
+    program = build_program("stacks", level, pointers, compiler=compiler)
+    patterns = [] if traced == "alone" else ["**"]
+    session = launch(program, patterns=patterns, check=lambda one: one.trace(probe=[Probe("leaf", stack=32)]))
+    assert outcome(session) == untraced(program)
+    check(stacks(program, "leaf"), events_of(session, "probe"))
+
+
+@COMPILERS
+@LEVELS
+@FRAME_POINTERS
+@pytest.mark.parametrize("patterns", [["leaf"], ["**"]])
+def test_of_a_trace(
+    launch: Launch, build_program: Build, compiler: str, level: str, pointers: str, patterns: list[str]
+) -> None:
+    program = build_program("stacks", level, pointers, compiler=compiler)
+    session = launch(program, check=lambda one: one.trace(add=patterns, stack=32))
+    assert outcome(session) == untraced(program)
+    check(stacks(program, "leaf"), events_of(session, "function_enter"))
