@@ -348,8 +348,8 @@ def merged_functions(
 def unwind_table(section: bytes, address: int, start: int, size: int) -> bytes:
     """How frames of a module are unwound, as csrc/unwind/table.h has it.
 
-    `section`: .eh_frame, up to its end or beyond, as it lies in memory at `address`; `start`, `size`: of the module there.
-    What is damaged is left out.
+    `section`: .eh_frame, up to its end or beyond, as it lies in memory at `address`; `start`, `size`: of the module
+    there. What is damaged is left out.
     """
 
 def settle_entries(index: DwarfIndex, table: SymbolTable) -> None:

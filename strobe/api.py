@@ -121,8 +121,8 @@ def launch(
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A thread came by a probe. `values`: what was shown there, by expression. `time_ns`: since session start. `stack`: the
-    callers, the innermost first, "function file:line"; None where none was asked for."""
+    """A thread came by a probe. `values`: what was shown there, by expression. `time_ns`: since session start. `stack`:
+    the callers, the innermost first, "function file:line"; None where none was asked for."""
 
     id: str
     label: str

@@ -19,8 +19,9 @@ class Call:
     """One call of a traced function. Times in ns, `start_ns` since session start.
 
     `arguments` maps parameter names to values, in their order; "arg0", "arg1" … where names are not known, empty where
-    nothing is. `stack`: its callers, the innermost first, "function file:line"; None where none was asked for. `watched` and `watched_at_return` map the names of watches to what they were then. `duration_ns` and
-    `return_value` are None for a call that did not return (yet).
+    nothing is. `stack`: its callers, the innermost first, "function file:line"; None where none was asked for.
+    `watched` and `watched_at_return` map the names of watches to what they were then. `duration_ns` and `return_value`
+    are None for a call that did not return (yet).
     """
 
     id: str
@@ -151,6 +152,7 @@ def _call(event: Event) -> Call:
         source_file=event.source_file,
         line=event.line,
         sampled=event.sampled,
+        stack=event.stack,
         return_type=event.return_type,
         watched=event.watch_values or {},
     )

@@ -224,7 +224,8 @@ struct strobe_function_plan {
 #define STROBE_CAPTURE_RECIPE 9u  /* the recipe at `offset`, from where the source points to; `second` is the role */
 #define STROBE_CAPTURE_SCRIPT 10u /* the script at `offset` */
 #define STROBE_CAPTURE_BEFORE 11u /* at the return: the block of this id that was kept at the entry */
-#define STROBE_CAPTURE_STACK 12u  /* an extra: up to `offset` return addresses; `source`: STROBE_NEEDS_CONTEXT of a probe */
+#define STROBE_CAPTURE_STACK \
+    12u /* an extra: up to `offset` return addresses; `source`: STROBE_NEEDS_CONTEXT of a probe */
 
 /* Text in a payload: a word of what is known of it, then its bytes, filled up to whole words. */
 #define STROBE_TEXT_KEPT 0xffffull        /* bytes that follow */
@@ -254,7 +255,8 @@ struct strobe_capture {
 #define STROBE_EXTRA_RECIPE \
     2u /* the number of items, one or two words for each, then their bytes one after the other */
 #define STROBE_EXTRA_SCRIPT 3u /* JSON: a word with its length in bytes, then these */
-/* The callers, the innermost first: a word for each, the address behind its call. The status is why there are no more. */
+/* The callers, the innermost first: a word for each, the address behind its call. The status is why there are no more.
+ */
 #define STROBE_EXTRA_STACK 4u
 #define STROBE_STACK_WHOLE 0u      /* the thread began there */
 #define STROBE_STACK_LIMITED 1u    /* no more were asked for */

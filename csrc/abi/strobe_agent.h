@@ -157,6 +157,10 @@ struct strobe_watch {
 #define STROBE_CONTEXT_XMM0 17u /* to xmm15, their low halves */
 #define STROBE_NEEDS_CONTEXT 0x20
 
+/* struct strobe_unwind_directory, csrc/unwind/table.h: words of what was looked up, behind four others; its modules. */
+#define STROBE_UNWIND_CACHED 8192u
+#define STROBE_UNWIND_MOST_MODULES 4094u
+
 /* What is known of the moment, beside memory: step FACT of a recipe names them. */
 #define STROBE_FACT_THREAD 0u         /* its id */
 #define STROBE_FACT_DEPTH 1u          /* traced calls above this one */

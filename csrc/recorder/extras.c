@@ -134,7 +134,8 @@ static uint32_t strobe_capture_stack(const struct strobe_own_memory* memory, con
     int is_place = (capture->source & STROBE_NEEDS_CONTEXT) != 0;
     uint32_t most = capture->offset < room ? capture->offset : room - 1;
     uint32_t status = STROBE_STACK_UNKNOWN;
-    uint32_t count = strobe_backtrace(memory->recorder, memory->state, is_place, registers, slot, most, out + 1, &status);
+    uint32_t count =
+        strobe_backtrace(memory->recorder, memory->state, is_place, registers, slot, most, out + 1, &status);
     out[0] = strobe_extra_header(capture, STROBE_EXTRA_STACK, status, 1 + count);
     return 1 + count;
 }

@@ -253,7 +253,7 @@ struct strobe_recorder {
     void (*libraries_changed)(void);                 /* the agent's, as the script */
     const uint8_t* library_state; /* of the dynamic linker, for the program's own namespace: r_debug.r_state */
     struct strobe_unwind_directory* unwinding; /* how frames are unwound; NULL: nobody has asked for stacks */
-    const uint64_t* callers;      /* code that unwinders know: a count, then pairs of start and end, by address */
+    const uint64_t* callers; /* code that unwinders know: a count, then pairs of start and end, by address */
     void* (*get_specific)(uint32_t key);
     int (*set_specific)(uint32_t key, const void* value);
     int (*plain_set_specific)(uint32_t key, const void* value);
@@ -405,11 +405,11 @@ int strobe_condition_holds(struct strobe_recorder* recorder, struct strobe_threa
                            const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
                            const uint64_t* slot);
 
-/* native: up to `most` return addresses, the innermost first; gives how many, and why there are no more, STROBE_STACK_*.
-   At a function's entry, whose return address lies at `slot`, or with `is_place` at an instruction: `registers` as
-   strobe_enter and strobe_place have them. */
-uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
-                          int is_place, const uint64_t* registers, const uint64_t* slot, uint32_t most, uint64_t* out,
+/* native: up to `most` return addresses, the innermost first; gives how many, and why there are no more,
+   STROBE_STACK_*. At a function's entry, whose return address lies at `slot`, or with `is_place` at an instruction:
+   `registers` as strobe_enter and strobe_place have them. */
+uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, int is_place,
+                          const uint64_t* registers, const uint64_t* slot, uint32_t most, uint64_t* out,
                           uint32_t* status);
 
 /* entries.c: what the call that begins keeps until it returns. 0 where there is no room for anything. */

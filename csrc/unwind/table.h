@@ -14,6 +14,8 @@
 
 #include <stdint.h>
 
+#include "../abi/strobe_agent.h"
+
 /* strobe_unwind_rule.cfa_kind: where the canonical frame address is, the return address lying 8 bytes below it */
 #define STROBE_UNWIND_UNKNOWN 0u
 #define STROBE_UNWIND_REGISTER 1u /* a register, plus an offset */
@@ -55,12 +57,11 @@ struct strobe_unwind_module {
 };
 
 /*
- * What was found for an address, by its hash: 35 bits of that, then 29 of the rule. Nearly every rule is PLAIN and stands
- * there itself: the CFA is rsp or rbp (FROM_RBP) plus 8 times the 17 bits from CFA_SHIFT on; the caller's rbp is the same,
- * or lies 8 times the low 9 bits below the CFA. Of another one there is its number, in the low 16 bits, and the module's
- * plus 1.
+ * What was found for an address, by its hash: 35 bits of that, then 29 of the rule. Nearly every rule is PLAIN and
+ * stands there itself: the CFA is rsp or rbp (FROM_RBP) plus 8 times the 17 bits from CFA_SHIFT on; the caller's rbp is
+ * the same, or lies 8 times the low 9 bits below the CFA. Of another one there is its number, in the low 16 bits, and
+ * the module's plus 1.
  */
-#define STROBE_UNWIND_CACHED 8192u
 #define STROBE_UNWIND_CACHED_BITS 13
 #define STROBE_UNWIND_TAG_SHIFT 29
 #define STROBE_UNWIND_PLAIN 0x10000000ull
@@ -70,7 +71,6 @@ struct strobe_unwind_module {
 #define STROBE_UNWIND_RBP_MASK 0x1ffull
 #define STROBE_UNWIND_MODULE_SHIFT 16
 #define STROBE_UNWIND_MODULE_MASK 0xfffull
-#define STROBE_UNWIND_MOST_MODULES 4094u
 
 struct strobe_unwind_directory {
     uint64_t module_count; /* by address, none overlaps */

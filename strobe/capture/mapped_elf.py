@@ -90,8 +90,8 @@ class MappedElf:
         return _layout(headers, lambda note: self._read(note.address + slide, note.size))
 
     def frames(self) -> tuple[int, bytes]:
-        """.eh_frame as it lies in memory: where, and the bytes from there on to the end of what is loaded with it. (0, b"")
-        where the module has none."""
+        """.eh_frame as it lies in memory: where, and the bytes from there on to the end of what is loaded with it.
+        (0, b"") where the module has none."""
         headers = _headers(lambda offset, size: self._read(self._base + offset, size))
         found = [item for item in headers.segments if item.kind == PT_GNU_EH_FRAME] if headers is not None else []
         if headers is None or not found:

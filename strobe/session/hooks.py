@@ -196,7 +196,8 @@ class Hooks:
             self.probes.forget(module, gone_ticks)
 
     def record_stacks(self, modules: Sequence[LoadedModule]) -> None:
-        """Stacks are going to be recorded, of frames of these modules, too. Raises stacks_impossible, ProcessLookupError."""
+        """Stacks are going to be recorded, of frames of these modules, too. Raises stacks_impossible,
+        ProcessLookupError."""
         if self._target.setup.form != "native":
             raise failure("stacks_impossible")
         if self.unwinding is None:

@@ -158,8 +158,8 @@ class Session:
         `probe`, `unprobe`: what is recorded at instructions, and labels of such; `anyway`: also probes that have no
         place yet.
 
-        Raises invalid_pattern, bad_value, stacks_impossible, process_exited, agent_unresponsive, owned_elsewhere, and as
-        LineProbes.add.
+        Raises invalid_pattern, bad_value, stacks_impossible, process_exited, agent_unresponsive, owned_elsewhere, and
+        as LineProbes.add.
         """
         raise self.not_here()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+from strobe import _abi
 from strobe._core import unwind_table
 from strobe.capture.mapped_elf import MappedElf, mappings
 from strobe.capture.target import Target
@@ -13,9 +14,7 @@ from strobe.model import LoadedModule
 from strobe.resources import NATIVE_RECORDER
 from strobe.timeline.store import Store
 
-_CACHED = 8192  # words of struct strobe_unwind_directory, behind four others
-_MOST_MODULES = 4094
-_HEAD = struct.Struct(f"<4Q{8 * _CACHED}x")
+_HEAD = struct.Struct(f"<4Q{8 * _abi.UNWIND_CACHED}x")  # of struct strobe_unwind_directory
 _MODULE = struct.Struct("<3Q")
 
 
@@ -59,7 +58,7 @@ class Unwinding:
     def _send(self, own: LoadedModule | None) -> None:
         ranges = sorted(
             (one.module.base, one.module.base + one.module.size, one.table) for one in self._known.values() if one.table
-        )[:_MOST_MODULES]
+        )[: _abi.UNWIND_MOST_MODULES]
         start, end = (0, 0) if own is None else (own.base, own.base + own.size)
         content = _HEAD.pack(len(ranges), 0, start, end) + b"".join(_MODULE.pack(*one) for one in ranges)
         if content != self._sent:

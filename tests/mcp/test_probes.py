@@ -87,3 +87,21 @@ def test_a_value_is_asked_for_by_its_text(wire: Wire, build_program: Build) -> N
     (values,) = (one["values"] for one in page["events"])
     assert int(values["&used"].split(" ")[0], 16) > 0
     assert values["this->name"] == "nodes"
+
+
+def test_stacks_of_probes_and_traces(wire: Wire, build_program: Build) -> None:
+    """Who has taken the element: in the answer of the launch. What is staged has its stack, too."""
+    program = build_program("stacks", "-O2")
+    answer = launch(wire, program, {"at": "leaf", "stack": 3})
+    first = answer["probeEvents"]["first"][0]
+    expected = ["folded stacks.cpp:15", "Square::area stacks.cpp:25", "descend stacks.cpp:32", "descend stacks.cpp:33"]
+    assert first["stack"] == expected
+    wire.good("debug_trace", projectRoot=ROOT, add=["leaf"], stack=3)
+    answer = launch(wire, program)
+    page = wire.good("debug_query", sessionId=answer["sessionId"], function={"equals": "leaf"}, limit=1)
+    assert page["events"][0]["stack"] == expected
+    wire.good("debug_trace", projectRoot=ROOT, remove=["leaf"])
+    said = wire.bad("debug_trace", projectRoot=ROOT, stack=3)
+    assert "stack" in said
+    said = wire.bad("debug_launch", command=str(program), projectRoot=ROOT, trace=["leaf"], stack=33)
+    assert "stack" in said

@@ -76,9 +76,9 @@ def test_every_field_has_one_type_and_says_its_range(tool: dict[str, Any]) -> No
 REQUIRED_AND_OPTIONAL = {
     "debug_launch": (
         "command projectRoot",
-        "args cwd env pid stdin trace watches probes depth where sampling anyway wait",
+        "args cwd env pid stdin trace watches probes depth where stack sampling anyway wait",
     ),
-    "debug_trace": ("", "sessionId add remove projectRoot sampling serializationDepth watches probes where wait"),
+    "debug_trace": ("", "sessionId add remove projectRoot sampling serializationDepth watches probes where stack wait"),
     "debug_query": (
         "sessionId",
         "where select eventType function caller sourceFile returnValue threadName threadId depth pid timeFrom timeTo "

@@ -44,7 +44,7 @@ _PARAMETERS = Record(
             high=RECORDED_DEPTH,
         ),
         "where": Text(description="as of debug_trace, of the functions in trace", min_length=1, max_length=1000),
-        "stack": Integer(description="as of debug_trace, of the functions in trace", low=1, high=STACK_MOST),
+        "stack": Integer(description="1 to 32, as of debug_trace, of the functions in trace", low=1, high=STACK_MOST),
         "sampling": Text(choices=("auto", "off")),
         "anyway": Boolean(description="start even if a pattern matches nothing yet, as for libraries loaded later"),
         "wait": waiting.PARAMETERS,

@@ -45,6 +45,7 @@ PARAMETERS = Record(
 ANY_CALL = EventFilter(function=TextMatch(contains=""))
 ANY_OUTPUT = EventFilter(text="")
 _LINES = 20
+_FRAMES_SHOWN = 8
 _LINE_CHARACTERS = 300
 _BUSIEST = 10
 _RARE = 8
@@ -254,6 +255,7 @@ def _event(event: Event) -> dict[str, Any]:
         | ({"arguments": arguments} if arguments else {})
         | returned
         | ({"watchValues": watches} if watches else {})
+        | ({"stack": [_short(frame) for frame in shown["stack"][:_FRAMES_SHOWN]]} if "stack" in shown else {})
     )
 
 

@@ -126,6 +126,9 @@ class LineProbes:
         """
         if probe.name not in self._active and len(self._active) >= PROBES:
             raise failure("too_many_probes", count=len(self._active), limit=PROBES)
+        if probe.stack and _AT_RETURN.search(probe.at):
+            hint = "Trace the function with stack: the event of its entry has the callers."
+            raise failure("probe_failed", what=probe.name, reason="at a return no stack is recorded", hint=hint)
         one = _Active(probe, self._generations.get(probe.name, 0))
         try:
             self._find(one, modules, scope, project_root)

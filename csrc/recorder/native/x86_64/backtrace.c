@@ -181,8 +181,8 @@ static inline uint32_t strobe_walk_quickly(struct strobe_walk* walk, uint32_t co
     return count;
 }
 
-uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
-                          int is_place, const uint64_t* registers, const uint64_t* slot, uint32_t most, uint64_t* out,
+uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, int is_place,
+                          const uint64_t* registers, const uint64_t* slot, uint32_t most, uint64_t* out,
                           uint32_t* status) {
     uint32_t count = 0;
     uint64_t unused = 0;
@@ -214,7 +214,8 @@ uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct s
         out[count] = walk.pc | (walk.is_exact ? STROBE_STACK_INTERRUPTED : 0);
         *status = strobe_walk_step(&walk, &out[count]);
         if (STROBE_UNLIKELY(is_own) && *status == STROBE_STACK_LIMITED) continue;
-        if (*status != STROBE_STACK_LIMITED || ++count == most) return *status == STROBE_STACK_LIMITED ? count : count + 1;
+        if (*status != STROBE_STACK_LIMITED || ++count == most)
+            return *status == STROBE_STACK_LIMITED ? count : count + 1;
     }
     *status = STROBE_STACK_WHOLE;
     return count;
