@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from . import programs_redis, programs_sqlite, programs_zstd
 from .harness import Figure, Skipped
-from .programs_runs import UFTRACE, UNTRACED, WAYS, Cost, Way
-from .programs_sources import REDIS, SQLITE, ZSTD, Package, built
+from .programs import redis, sqlite, zstd
+from .programs.runs import UFTRACE, UNTRACED, WAYS, Cost, Way
+from .programs.sources import REDIS, SQLITE, ZSTD, Package, built
 
 ROUNDS = 3
 Run = Callable[[Way, Path, Path], tuple[Cost, dict[str, bytes]]]
@@ -34,11 +34,11 @@ class Case:
 
 
 CASES = (
-    Case("sqlite3, a script", SQLITE, programs_sqlite.case, has_uftrace=True),
-    Case("zstd -8", ZSTD, partial(programs_zstd.case, threads=1), has_uftrace=True),
-    Case("zstd -8 -T2", ZSTD, partial(programs_zstd.case, threads=2)),
-    Case("redis-server, its benchmark", REDIS, partial(programs_redis.case, threads=1, each=2_000)),
-    Case("redis-server, 2 I/O threads", REDIS, partial(programs_redis.case, threads=2, each=200)),
+    Case("sqlite3, a script", SQLITE, sqlite.case, has_uftrace=True),
+    Case("zstd -8", ZSTD, partial(zstd.case, threads=1), has_uftrace=True),
+    Case("zstd -8 -T2", ZSTD, partial(zstd.case, threads=2)),
+    Case("redis-server, its benchmark", REDIS, partial(redis.case, threads=1, each=2_000)),
+    Case("redis-server, 2 I/O threads", REDIS, partial(redis.case, threads=2, each=200)),
 )
 
 

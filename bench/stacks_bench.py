@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import strobe
+from strobe.model import EventFilter
 
 from .harness import Figure, compile_c
 
@@ -70,7 +71,7 @@ def measure(folder: Path) -> list[Figure]:
 def _traced(program: Path, home: Path, frames: int) -> float:
     with strobe.launch([program], trace=["leaf"], stack=frames, sampling="off", home=home) as run:
         run.wait(RUN_SECONDS)
-        stack = run.calls("leaf")[-1].stack
+        stack = run.query(EventFilter(event_type="function_enter", newest_first=True, limit=1)).events[0].stack
         if frames and (stack is None or len(stack) != frames):
             raise AssertionError(f"no stack of {frames} frames: {stack}")
         return float(run.stdout)

@@ -46,4 +46,13 @@ uint32_t strobe_load_numbers(uint64_t address, uint32_t stride, uint32_t width, 
 int strobe_touch_pages(const struct strobe_recorder* recorder, uint64_t from, uint64_t to);
 void strobe_copy(uint8_t* into, const uint8_t* from, uint32_t bytes);
 
+#ifdef STROBE_CATCHES_FAULTS
+/* native/x86_64/backtrace.c: up to `most` return addresses, the innermost first; gives how many, and why there are no
+   more, STROBE_STACK_*. At a function's entry, whose return address lies at `slot`, or with `is_place` at an
+   instruction: `registers` as strobe_enter and strobe_place have them. */
+uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, int is_place,
+                          const uint64_t* registers, const uint64_t* slot, uint32_t most, uint64_t* out,
+                          uint32_t* status);
+#endif
+
 #endif

@@ -405,13 +405,6 @@ int strobe_condition_holds(struct strobe_recorder* recorder, struct strobe_threa
                            const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
                            const uint64_t* slot);
 
-/* native: up to `most` return addresses, the innermost first; gives how many, and why there are no more,
-   STROBE_STACK_*. At a function's entry, whose return address lies at `slot`, or with `is_place` at an instruction:
-   `registers` as strobe_enter and strobe_place have them. */
-uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, int is_place,
-                          const uint64_t* registers, const uint64_t* slot, uint32_t most, uint64_t* out,
-                          uint32_t* status);
-
 /* entries.c: what the call that begins keeps until it returns. 0 where there is no room for anything. */
 int strobe_entry_begin(struct strobe_thread_state* state);
 /* The same, where the call, which begins at `enter_ticks`, may keep something already. */

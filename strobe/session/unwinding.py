@@ -14,8 +14,9 @@ from strobe.model import LoadedModule
 from strobe.resources import NATIVE_RECORDER
 from strobe.timeline.store import Store
 
-_HEAD = struct.Struct(f"<4Q{8 * _abi.UNWIND_CACHED}x")  # of struct strobe_unwind_directory
-_MODULE = struct.Struct("<3Q")
+# as csrc/unwind/table.h has them
+_DIRECTORY = struct.Struct(f"<4Q{8 * _abi.UNWIND_CACHED}x")
+_ENTRY = struct.Struct("<3Q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Unwinding:
             (one.module.base, one.module.base + one.module.size, one.table) for one in self._known.values() if one.table
         )[: _abi.UNWIND_MOST_MODULES]
         start, end = (0, 0) if own is None else (own.base, own.base + own.size)
-        content = _HEAD.pack(len(ranges), 0, start, end) + b"".join(_MODULE.pack(*one) for one in ranges)
+        content = _DIRECTORY.pack(len(ranges), 0, start, end) + b"".join(_ENTRY.pack(*one) for one in ranges)
         if content != self._sent:
             self._target.set_unwinding(content)
             self._sent = content

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from . import callers
+from .. import callers
 
 RUN_SECONDS = 300
 REAP_SECONDS = 5

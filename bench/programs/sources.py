@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from .harness import Skipped
+from ..harness import Skipped
 
 FETCH_SECONDS, BUILD_SECONDS = 300, 1200
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from .programs_runs import RUN_SECONDS, UNTRACED, Cost, Way, run
+from .runs import RUN_SECONDS, UNTRACED, Cost, Way, run
 
 READY_SECONDS = 60
 KEYS = 6_000

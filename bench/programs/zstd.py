@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from .programs_runs import Cost, Way, run
+from .runs import Cost, Way, run
 
 BYTES = 24 << 20
 WORDS = 4000

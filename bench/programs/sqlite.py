@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .programs_runs import Cost, Way, run
+from .runs import Cost, Way, run
 
 ROWS = 60_000
 SCRIPT = """

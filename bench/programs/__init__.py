@@ -1,0 +1,1 @@
+"""Real programs whose runs are measured, each in a file."""
