@@ -23,8 +23,6 @@
 #include "../recipe/machine.h"
 #include "arch/cpu.h"
 
-struct strobe_unwind_directory; /* csrc/unwind/table.h */
-
 /* What a call seldom needs is kept apart from what it always needs, or gcc gives that up registers for it. */
 #ifdef __TINYC__
 #define STROBE_COLD
@@ -252,7 +250,8 @@ struct strobe_recorder {
     int (*set_cancel_state)(int state, int* before); /* pthread_setcancelstate; NULL where there is none */
     void (*libraries_changed)(void);                 /* the agent's, as the script */
     const uint8_t* library_state; /* of the dynamic linker, for the program's own namespace: r_debug.r_state */
-    struct strobe_unwind_directory* unwinding; /* how frames are unwound; NULL: nobody has asked for stacks */
+    struct strobe_unwind_directory*
+        unwinding;           /* csrc/unwind/table.h; how frames are unwound; NULL: nobody has asked for stacks */
     const uint64_t* callers; /* code that unwinders know: a count, then pairs of start and end, by address */
     void* (*get_specific)(uint32_t key);
     int (*set_specific)(uint32_t key, const void* value);
