@@ -85,7 +85,7 @@ class Conditions:
                 place = (function.module, function.address)
                 where = self.of_function[place]
                 try:
-                    self.found[place, where] = _compiled(where, value, found, sees_vectors)
+                    self.found[place, where] = _compiled(where, value, found, sees_vectors, function.module)
                 except _FAILURES as error:
                     self._fail(function, _reason(where, error))
 
@@ -122,6 +122,10 @@ class Conditions:
         self.found[place, where] = NEVER
         self.problems.setdefault((where, why), {})[place] = function.name
 
+    def forget(self, module: str) -> None:
+        """It was unloaded: its variables lie elsewhere when it comes again."""
+        self.found = {key: one for key, one in self.found.items() if key[0][0] != module}
+
     def _forget_failures(self) -> None:
         """What meant nothing may mean something by now."""
         self.found = {key: one for key, one in self.found.items() if one is not NEVER}
@@ -140,13 +144,13 @@ def check_text(where: str) -> None:
         raise failure("condition_failed", what=where, reason=_reason(where, error)) from error
 
 
-def _compiled(where: str, values: CallValues | None, scope: Scope, sees_vectors: bool) -> Condition:
+def _compiled(where: str, values: CallValues | None, scope: Scope, sees_vectors: bool, module: str) -> Condition:
     if values is None:
         raise failure("not_there", reason=_UNKNOWN_CALL)
-    entry = CallScope(values, at_return=False, sees_vectors=sees_vectors)
+    entry = CallScope(values, module, at_return=False, sees_vectors=sees_vectors)
     if not is_of_return(where):
         return condition(where, scope, entry)
-    return condition(where, scope, CallScope(values, at_return=True, sees_vectors=sees_vectors), entry)
+    return condition(where, scope, CallScope(values, module, at_return=True, sees_vectors=sees_vectors), entry)
 
 
 def _reason(text: str, error: Exception) -> str:

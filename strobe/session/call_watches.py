@@ -64,12 +64,15 @@ def captures_of(
     *,
     sees_vectors: bool,
     new_recipe: NewRecipe,
+    module: str,
     counts_hits: bool = False,
 ) -> CallCaptures | None:
     """None where the name is none of the call's own. Raises what a read of it raises, before anything is read, and
     UnknownName where a part of what is calculated is nowhere known."""
-    before = CallScope(values, at_return=False, sees_vectors=sees_vectors, counts_hits=counts_hits)
-    after = CallScope(values, at_return=True, sees_vectors=sees_vectors, counts_hits=counts_hits)
+    before, after = (
+        CallScope(values, module, at_return=at_return, sees_vectors=sees_vectors, counts_hits=counts_hits)
+        for at_return in (False, True)
+    )
     if is_calculated(spec.variable or ""):
         return _Calculated(spec, scope, before, after, new_recipe).captures()
     root = root_of(spec.variable or "")
@@ -108,6 +111,10 @@ class _NoCall:
     @property
     def counts_hits(self) -> bool:
         return False
+
+    @property
+    def module(self) -> str:
+        return ""
 
     def is_member(self, name: str) -> bool:
         return False

@@ -109,6 +109,10 @@ class _CallWatch:
         """Whether a function has it."""
         return any(own is not None and own.leave for own in self.captures.values())
 
+    def forget(self, module: str) -> None:
+        """It was unloaded: its variables lie elsewhere when it comes again."""
+        self.captures = {key: own for key, own in self.captures.items() if key[0] != module}
+
     def why_unread(self) -> Unread:
         """Where it is read nowhere."""
         if self.problems:
@@ -249,10 +253,14 @@ class Extras:
         self._calls.pop(name, None)
         return self._watches.pop(name, None) is not None
 
-    def forget(self, base: int) -> None:
+    def forget(self, base: int, path: str) -> None:
         """A library was unloaded: what it had is read no more. The agent has seen to that itself where it knew."""
         from strobe.values.memory.recipes import NOWHERE
 
+        if self._conditions is not None:
+            self._conditions.forget(path)
+        for call in self._calls.values():
+            call.forget(path)
         pending = Pending()
         for name, watch in self._watches.items():
             if watch.library is not None and watch.library.base == base and name not in self._gone:
@@ -521,6 +529,7 @@ class Extras:
                             scope,
                             sees_vectors=self._sees_vectors,
                             new_recipe=self._known_recipe,
+                            module=function.module,
                         )
                 except UnknownName as error:
                     call.unknown = error

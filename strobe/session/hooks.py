@@ -181,6 +181,8 @@ class Hooks:
 
     def forget(self, module: LoadedModule, gone_ticks: int) -> None:
         """A library was unloaded; where it is loaded again its functions are hooked anew."""
+        known = self.modules.at(module.base)
+        path = module.path if known is None else known.symbols.path
         gone = [self._hooks.pop(key).function_id for key in [key for key in self._hooks if key[0] == module.base]]
         self._store.close_spans(self._session_id, gone, gone_ticks)
         self._overwritten.difference_update(gone)
@@ -189,7 +191,7 @@ class Hooks:
         self._probed.pop(module.base, None)
         self.modules.forget(module.base)
         self.ids.give_back_all(module.base)
-        self.extras.forget(module.base)
+        self.extras.forget(module.base, path)
         if self.unwinding is not None:
             self.unwinding.forget(module)
         if self.probes is not None:

@@ -30,13 +30,13 @@ class CompiledReturn:
 
 
 def compiled_at_return(
-    probe: Probe, values: CallValues | None, scope: Scope, new_recipe: NewRecipe, *, sees_vectors: bool
+    probe: Probe, values: CallValues | None, module: str, scope: Scope, new_recipe: NewRecipe, *, sees_vectors: bool
 ) -> CompiledReturn | str:
-    """Or why it cannot be: what means nothing in that function's calls."""
+    """Or why it cannot be: what means nothing in that function's calls. `module`: the path of the file that has it."""
     if values is None:
         return _UNKNOWN_CALL
-    before = CallScope(values, at_return=False, sees_vectors=sees_vectors)
-    after = CallScope(values, at_return=True, sees_vectors=sees_vectors, counts_hits=True)
+    before = CallScope(values, module, at_return=False, sees_vectors=sees_vectors)
+    after = CallScope(values, module, at_return=True, sees_vectors=sees_vectors, counts_hits=True)
     entry: dict[bytes, None] = {}
     leave: list[bytes] = []
     words, where, text = 0, None, ""
@@ -46,7 +46,15 @@ def compiled_at_return(
             where = replace(condition(text, scope, after, before), at_return=False)
         for text in probe.show:
             spec = Watch(text)
-            found = captures_of(spec, values, scope, sees_vectors=sees_vectors, new_recipe=new_recipe, counts_hits=True)
+            found = captures_of(
+                spec,
+                values,
+                scope,
+                sees_vectors=sees_vectors,
+                new_recipe=new_recipe,
+                module=module,
+                counts_hits=True,
+            )
             if found is None:  # a variable
                 own = whole(text, text, place(parse(text), scope, after), scope, new_recipe, _abi.ROLE_WATCH)
                 leave.append(own[0])

@@ -365,7 +365,14 @@ class LineProbes:
         installed = [_Installed(module.module.base, _shown(place, module)) for place in found]
         with scope() as names:  # hooks look for names themselves
             made = [
-                compiled_at_return(active.probe, values, names, extras.new_recipe, sees_vectors=extras.sees_vectors)
+                compiled_at_return(
+                    active.probe,
+                    values,
+                    module.symbols.path,
+                    names,
+                    extras.new_recipe,
+                    sees_vectors=extras.sees_vectors,
+                )
                 for values in self._resolver.call_values(functions)
             ]
         if self._target.setup.form != "native":

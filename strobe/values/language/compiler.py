@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import Protocol, TypeAlias
 
 from strobe import _abi
@@ -21,7 +22,7 @@ from strobe.values.language.terms import Float, Literal, Number, Row, Term, Text
 from strobe.values.lookup import expression as paths
 from strobe.values.lookup.call_scope import CallScope
 from strobe.values.lookup.places import Place, place_of
-from strobe.values.lookup.scope import Scope, UnknownName
+from strobe.values.lookup.scope import Module, Scope, UnknownName
 from strobe.values.memory.recipes import CONSTANTS, Recipe, decoded_steps
 
 RETURN = "$return"
@@ -74,6 +75,10 @@ class Roots(Protocol):
     @property
     def counts_hits(self) -> bool:
         """Whether it is a probe, so that $hit is known."""
+
+    @property
+    def module(self) -> str:
+        """The path of the file whose code it is; "" where there is none."""
 
     def is_member(self, name: str) -> bool:
         """Whether the name is short for `this->name`."""
@@ -278,11 +283,17 @@ class Compiler(ABC):
             raise
         except StrobeError as error:
             raise ExpressionError(node.at, error.message.rstrip("."), error.next_step) from error
-        if place.root is not None and place.root is not self.scope.program:
-            raise ExpressionError(
-                node.at, "a variable of a library, which may be unloaded, is not known here: watch it by its name alone"
-            )
+        if place.root is not None and not self._stays(place.root):
+            reason = f"it is a variable of {PurePath(place.root.path).name}, which may be unloaded, and other code asks"
+            raise ExpressionError(node.at, reason, "a watch of its name alone")
         return self._of_this_thread(place, node) if place.is_thread_local else place
+
+    def _stays(self, module: Module) -> bool:
+        """Whether it is there whenever this is calculated: the program, or the library whose code it is."""
+        if module is self.scope.program:
+            return True
+        own = self.roots.module
+        return module.symbols.path == own and [one.symbols.path for one in self.scope.modules()].count(own) == 1
 
     def _of_this_thread(self, place: Place, node: syntax.Expression) -> Place:
         """Of a thread-local variable, found for the main thread: that of the thread which is there."""

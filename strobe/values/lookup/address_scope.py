@@ -175,6 +175,11 @@ class AddressScope:
         """It is a probe's."""
         return True
 
+    @property
+    def module(self) -> str:
+        """The path of the file that has the instruction."""
+        return self._module.symbols.path
+
     def needs(self, recipe: Recipe) -> int:
         """As needs_at_probe."""
         return needs_at_probe(recipe)

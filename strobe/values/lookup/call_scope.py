@@ -22,9 +22,13 @@ class CallScope:
     """Of the calls of one function. `at_return`: names mean what they do when it has returned; arguments are what the
     call was given, whatever the function has made of them."""
 
-    def __init__(self, values: CallValues, *, at_return: bool, sees_vectors: bool, counts_hits: bool = False) -> None:
-        """`sees_vectors`: whether the recorder can tell what vector registers hold. `counts_hits`: it is a probe's."""
+    def __init__(
+        self, values: CallValues, module: str, *, at_return: bool, sees_vectors: bool, counts_hits: bool = False
+    ) -> None:
+        """`module`: the path of the file that has the function. `sees_vectors`: whether the recorder can tell what
+        vector registers hold. `counts_hits`: it is a probe's."""
         self.counts_hits = counts_hits
+        self.module = module
         self._values = values
         self._at_return = at_return
         self._sees_vectors = sees_vectors
