@@ -135,6 +135,7 @@ class Hit:
     source_file: str | None = None
     line: int | None = None
     stack: tuple[str, ...] | None = None
+    text: str | None = None  # what the probe's `log` says
 
 
 class ProgramSession:
@@ -475,6 +476,7 @@ def _hit(event: Event) -> Hit:
         source_file=event.source_file,
         line=event.line,
         stack=event.stack,
+        text=event.text,
     )
 
 

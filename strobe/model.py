@@ -112,7 +112,8 @@ class FunctionSymbol:
     `name` is demangled, qualified and without parameter list; `address` is the link-time virtual address.
     `parameters` and `returns` are None where they are not known (no debug information, or a clone whose
     signature the compiler changed). `is_go`: Go's compiler made it. `is_probe`: it is no function but an instruction
-    that is probed; `name` is the probe's label then, and `raw_name` what the function around it is called.
+    that is probed; `name` is the probe's label then, and `raw_name` what the function around it is called; `message`:
+    what its events say, with expressions in braces.
     """
 
     name: str
@@ -128,6 +129,7 @@ class FunctionSymbol:
     is_go: bool = False
     return_captures: tuple[Capture, ...] = ()
     is_probe: bool = False
+    message: str = ""
 
     @property
     def function(self) -> str:
@@ -226,7 +228,8 @@ class Probe:
     """What is recorded where: `at` (`pool.cpp:42`, `pool.cpp:42-57`, `ns::f`, `0x…`), when a thread comes by and
     `where` holds, if there is one. `show`: expressions whose values are recorded. `label`: by default `at`. Of the
     times that the condition holds the first `after` are only counted, then `limit` of them recorded, and `rate` of them
-    in a second; None: all. `stack`: up to so many callers are recorded with it, 0 to 32."""
+    in a second; None: all. `stack`: up to so many callers are recorded with it, 0 to 32. `log`: what each event says,
+    with expressions in braces: `booked {cents} of {owner}`."""
 
     at: str
     where: str | None = None
@@ -236,6 +239,7 @@ class Probe:
     limit: int | None = None
     rate: int | None = None
     stack: int = 0
+    log: str = ""
 
     @property
     def name(self) -> str:

@@ -255,7 +255,8 @@ def _what(event: Event) -> str:
         return f"{event.function}({wording.arguments(event.arguments)}){wording.watches(event.watch_values)}"
     if event.event_type == "probe":
         values = ", ".join(f"{name}={wording.value(value)}" for name, value in (event.watch_values or {}).items())
-        return f"{event.label} in {event.function}  {values}".rstrip()
+        said = values if event.text is None else wording.one_line(event.text)
+        return f"{event.label} in {event.function}  {said}".rstrip()
     if event.event_type == "function_exit":
         result = "" if event.return_value is None else f" = {wording.value(event.return_value)}"
         time = wording.duration(event.duration_ns or 0)

@@ -482,7 +482,7 @@ class Session:
 
     def _filled(self, event: Event) -> Event:
         """With the values of watches, and of what arguments lead to."""
-        return self._recorded.filled(event) if event.extras else event
+        return self._recorded.filled(event) if event.extras or event.event_type == "probe" else event
 
     def record(self) -> SessionRecord:
         """As the store has it now. Raises SESSION_NOT_FOUND where it was deleted."""

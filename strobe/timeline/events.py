@@ -75,6 +75,7 @@ class EventDecoder:
                 depth=depth,
                 parent_event_id=None if parent is None else event_id(session_id, parent),
                 label=symbol.name,
+                text=symbol.message or None,  # its values are put in where they are decoded
                 extras=extras,
             )
         return Event(

@@ -116,7 +116,19 @@ alter table staged_traces add column probes text not null default '[]';
 """
 # JSON object: patterns whose calls' stacks are recorded, with how many callers
 _STACKS = "alter table staged_traces add column stacks text not null default '{}'"
-_MIGRATIONS: tuple[str, ...] = (_FIRST, _EXTRAS, _LOADS, _CLAIMED, _NAMESPACES, _CONDITIONS, _PROBES, _STACKS)
+# of a probe: see FunctionSymbol
+_MESSAGES = "alter table functions add column message text not null default ''"
+_MIGRATIONS: tuple[str, ...] = (
+    _FIRST,
+    _EXTRAS,
+    _LOADS,
+    _CLAIMED,
+    _NAMESPACES,
+    _CONDITIONS,
+    _PROBES,
+    _STACKS,
+    _MESSAGES,
+)
 
 
 _OTHER_FOLDER = "or set STROBE_HOME to another folder."

@@ -253,7 +253,7 @@ class Store:
         """Adds or replaces functions by their id, in one transaction."""
         key = self.get_session(session_id).key
         rows = [_function_row(key, function_id, symbol) for function_id, symbol in functions.items()]
-        self._write_many("insert or replace into functions values (?,?,?,?,?,?,?,?,?,?,?,?,?)", rows)
+        self._write_many("insert or replace into functions values (?,?,?,?,?,?,?,?,?,?,?,?,?,?)", rows)
 
     def functions(self, session_id: str) -> dict[int, FunctionSymbol]:
         """By function id, all that were ever hooked in a session."""
@@ -413,11 +413,11 @@ def _function_row(key: int, function_id: int, symbol: FunctionSymbol) -> tuple[o
         symbol_json.dump_parameters(symbol.parameters),
         symbol_json.dump_returns(symbol.returns, symbol.return_captures),
     )
-    return (key, function_id, symbol.name, symbol.raw_name, *place, *signature, int(symbol.is_probe))
+    return (key, function_id, symbol.name, symbol.raw_name, *place, *signature, int(symbol.is_probe), symbol.message)
 
 
 def _symbol(row: Sequence[object]) -> FunctionSymbol:
-    name, raw_name, source_file, line, module, address, size, exported, parameters, result, is_probe = row[2:]
+    name, raw_name, source_file, line, module, address, size, exported, parameters, result, is_probe, message = row[2:]
     returns, return_captures = symbol_json.load_returns(None if result is None else str(result))
     return FunctionSymbol(
         name=str(name),
@@ -432,4 +432,5 @@ def _symbol(row: Sequence[object]) -> FunctionSymbol:
         return_captures=return_captures,
         exported=bool(exported),
         is_probe=bool(is_probe),
+        message=str(message),
     )

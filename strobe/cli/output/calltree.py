@@ -142,7 +142,8 @@ class CallTree:
         values = ", ".join(
             f"{name}={self._palette.value(wording.value(value))}" for name, value in (event.watch_values or {}).items()
         )
-        return f"* {self._palette.function(event.label or '?')}  {values}".rstrip()
+        said = values if event.text is None else wording.one_line(event.text)
+        return f"* {self._palette.function(event.label or '?')}  {said}".rstrip()
 
     def _watches(self, event: Event) -> str:
         return self._palette.note(wording.watches(event.watch_values)) if event.watch_values else ""

@@ -75,6 +75,11 @@ PROBE = Record(
         "rate": Integer(description="record so many times a second at most", low=1, high=_MOST_HITS),
         "once": Boolean(description="as limit 1"),
         "stack": STACK,
+        "log": Text(
+            description="what each event says (its text): booked {cents} of {account->owner}",
+            min_length=1,
+            max_length=1000,
+        ),
     },
     required=("at",),
 )
@@ -168,7 +173,7 @@ def probe_of(one: dict[str, Any]) -> Probe:
     limit = 1 if one.get("once") and limit is None else limit
     place = one["at"].strip()
     label, after, rate, stack = one.get("label", ""), one.get("after", 0), one.get("rate"), one.get("stack", 0)
-    return Probe(place, one.get("where"), show, label, after, limit, rate, stack)
+    return Probe(place, one.get("where"), show, label, after, limit, rate, stack, one.get("log", ""))
 
 
 def probes_json(answers: Sequence[ProbeAnswer]) -> list[dict[str, Any]]:

@@ -29,6 +29,7 @@ from strobe.symbols.select.inlined_places import inlined_places
 from strobe.symbols.select.line_places import LinePlace, SourceRange, line_places, parsed_lines
 from strobe.symbols.select.patterns import Pattern, meant_inlined, parse_all
 from strobe.timeline.store import Store
+from strobe.values.decode.messages import expressions_of
 from strobe.values.lookup.address_scope import scope_of_address, scope_of_line
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ class LineProbes:
         if probe.stack and _AT_RETURN.search(probe.at):
             hint = "Trace the function with stack: the event of its entry has the callers."
             raise failure("probe_failed", what=probe.name, reason="at a return no stack is recorded", hint=hint)
+        probe = replace(probe, show=(*probe.show, *(one for one in expressions_of(probe.log) if one not in probe.show)))
         one = _Active(probe, self._generations.get(probe.name, 0))
         try:
             self._find(one, modules, scope, project_root)
@@ -434,6 +436,7 @@ class LineProbes:
                 source_file=place.file or place.function.source_file,
                 line=place.line or place.function.line,
                 is_probe=True,
+                message=active.probe.log,
             )
             for place in places
         ]

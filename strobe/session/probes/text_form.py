@@ -2,6 +2,7 @@
 
     pool.cpp:42 if used > capacity : used, this->name
     geo::leg if a < 0 : a, b
+    till.cpp:17 : "booked {cents} of {account->owner}"
     lfunc.c:203
 
 The parts are told apart here, not understood: by ` if `, by a colon that is none of `::`, `file:42`, `f:return`,
@@ -75,8 +76,16 @@ def probes_of(texts: Sequence[str]) -> list[Probe]:
         while label in found:
             label, count = f"{parts.place.text} ({count})", count + 1
         condition = None if parts.condition is None else parts.condition.text
-        found[label] = Probe(parts.place.text, condition, tuple(part.text for part in parts.expressions), label)
+        shown = [part.text for part in parts.expressions]
+        logs = [one for one in shown if one.startswith('"')]
+        show = tuple(one for one in shown if one not in logs)
+        found[label] = Probe(parts.place.text, condition, show, label, log=" ".join(map(_unquoted, logs)))
     return list(found.values())
+
+
+def _unquoted(text: str) -> str:
+    """A message as it is between its quotes."""
+    return re.sub(r"\\(.)", r"\1", text[1:-1])
 
 
 def _end_of_place(text: str) -> int:

@@ -97,6 +97,8 @@ class Constants:
             entry = "probe" if self._sort.symbol.is_probe else "function_enter"
             return entry if self._sort.is_enter else "function_exit"
         if name == "$text":
+            if self._sort.symbol.message:
+                raise NotConstant
             raise Undecided("it is no line of output")
         if self._sort.is_enter and name in ("$return", "$duration"):
             raise Undecided("the call has not returned there")

@@ -276,6 +276,8 @@ class EventContext:
         return "probe" if symbol is not None and symbol.is_probe else "function_enter"
 
     def _text(self) -> str:
+        if not self._seen.is_host and self._symbol().message:
+            return self._decoded(self._call()).text or ""
         if not self._seen.is_host or self._seen.row[1] not in ("stdout", "stderr"):
             raise Undecided("it is no line of output")
         return decode_text(self._seen.row[2]).rstrip("\r\n")

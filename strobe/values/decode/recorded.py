@@ -12,6 +12,7 @@ from strobe.dataclass import dataclass, replace
 from strobe.model import Argument, Event, Text, Value, ValueType
 from strobe.values.decode import stored
 from strobe.values.decode.differences import differences
+from strobe.values.decode.messages import message
 from strobe.values.decode.shapes import Decoding, Part, Scalar, Shape, problem, read_value
 from strobe.values.decode.structures import Structure
 from strobe.values.memory.recipes import BROKEN, ENDLESS, FULL, NULL, OK, UNREADABLE, Item, is_nowhere
@@ -69,7 +70,7 @@ class Recorded:
     def filled(self, event: Event) -> Event:
         """The event with its watch values, and with what its arguments and result point to."""
         if not event.extras:
-            return event
+            return _with_message(event, {})
         watches: dict[str, Any] = {}
         arguments = list(event.arguments or ())
         returned = event.return_value
@@ -99,6 +100,7 @@ class Recorded:
             elif block.role < len(arguments):
                 own = arguments[block.role]
                 arguments[block.role] = Argument(own.name, _followed(block, known, own.name, own.value, name_at))
+        event = _with_message(event, watches)
         return replace(
             event,
             arguments=None if event.arguments is None else tuple(arguments),
@@ -113,6 +115,13 @@ class Recorded:
             self._descriptions = self._read()
         text = self._descriptions.get(number)
         return None if text is None else _described(text)
+
+
+def _with_message(event: Event, values: dict[str, Any]) -> Event:
+    """What a probe says."""
+    if event.event_type != "probe" or event.text is None:
+        return event
+    return replace(event, text=message(event.text, values))
 
 
 def _watched(block: Block, known: _Description, name_at: NameAt) -> Any:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from support.programs import line_of
 from support.sessions import Build, Launch, all_events, outcome, untraced
 
+from strobe.errors import StrobeError
 from strobe.model import Event, EventFilter, Probe
 from strobe.session import Session
 
@@ -75,3 +78,38 @@ def test_a_rate_and_a_limit(launch: Launch, build_program: Build, place: str) ->
 def test_hits_are_of_probes_alone(launch: Launch, build_program: Build) -> None:
     with pytest.raises(Exception, match=r"'\$hit' is not known here"):
         launch(build_program("ledger", "-O0"), "200", patterns=["shop::book"], where="$hit < 3")
+
+
+@PLACES
+def test_messages(launch: Launch, build_program: Build, place: str) -> None:
+    said = "booked {cents} {what} {{of}} {account->owner}, {cents < 0 ? 1 : 0}"
+    session = launch(
+        build_program("ledger", "-O0"),
+        "200",
+        probe=[f'{place} if account->number == 3 : "{said}", cents', f'{place} if cents == 9 : "nothing to see"'],
+    )
+    outcome(session)
+    found = [one for one in events(session) if one.label == place]
+    assert len(found) == 200
+    expected = [
+        f"booked {-42 if is_odd else number} {'refund' if is_odd else 'bread'} {{of}} till-3, {int(is_odd)}"
+        for number, is_odd in ((number, number == 100) for number in range(1, 201))
+    ]
+    if place == LINE:  # which puts down what it is
+        expected = [re.sub(r" (refund|bread) ", " * ", text) for text in expected]
+        found_texts = [re.sub(r" (refund|bread|) ", " * ", one.text or "") for one in found]
+    else:
+        found_texts = [one.text or "" for one in found]
+    assert [text.replace('"', "") for text in found_texts] == expected
+    assert {one.text for one in events(session) if one.label != place} == {"nothing to see"}
+    page = session.query(EventFilter(event_type="probe", where="text contains 'booked -42'"))
+    assert [one.text for one in page.events] == [one.text for one in found if "-42" in (one.text or "")]
+    assert len(page.events) == 1
+
+
+def test_messages_that_are_none(launch: Launch, build_program: Build) -> None:
+    for log, said in (("{cents", "brace without"), ("a } b", "brace without"), ("{ }", "expression is missing")):
+        with pytest.raises(StrobeError, match=said):
+            launch(build_program("ledger", "-O0"), "1", probe=[f'shop::book : "{log}"'])
+    with pytest.raises(StrobeError, match="'nosuch'"):
+        launch(build_program("ledger", "-O0"), "1", probe=['shop::book : "{nosuch}"'])
