@@ -109,10 +109,6 @@ class _CallWatch:
         """Whether a function has it."""
         return any(own is not None and own.leave for own in self.captures.values())
 
-    def forget(self, module: str) -> None:
-        """It was unloaded: its variables lie elsewhere when it comes again."""
-        self.captures = {key: own for key, own in self.captures.items() if key[0] != module}
-
     def why_unread(self) -> Unread:
         """Where it is read nowhere."""
         if self.problems:
@@ -259,8 +255,8 @@ class Extras:
 
         if self._conditions is not None:
             self._conditions.forget(path)
-        for call in self._calls.values():
-            call.forget(path)
+        for call in self._calls.values():  # its variables lie elsewhere when it comes again
+            call.captures = {key: own for key, own in call.captures.items() if key[0] != path}
         pending = Pending()
         for name, watch in self._watches.items():
             if watch.library is not None and watch.library.base == base and name not in self._gone:
