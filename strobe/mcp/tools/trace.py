@@ -72,7 +72,7 @@ PROBE = Record(
             description="record so many times at most, 0 to 4000000000; 0: only count", low=0, high=_MOST_HITS
         ),
         "after": Integer(description="0 to 4000000000: not the first so many", low=0, high=_MOST_HITS),
-        "rate": Integer(description="record so many times a second at most", low=1, high=_MOST_HITS),
+        "rate": Integer(description="1 to 4000000000: so many a second at most", low=1, high=_MOST_HITS),
         "once": Boolean(description="as limit 1"),
         "stack": STACK,
         "log": Text(
