@@ -67,6 +67,10 @@ def scope_of_address(address: int, module: Module, given: CallValues | None) -> 
     here = Here(None, 0) if row is None else Here(row.file, row.line)
     function = module.symbols.function_at(address)
     is_entry = function is not None and function.address == address
+    frame = None if module.details is None or not is_entry else module.details.frames.at(address)
+    if frame is not None and len(frame.calls) > 1:  # its first instruction is one of a call that was inlined
+        own = frame.calls[-1]
+        here = Here(own.file, own.line or 0, len(frame.calls) - 1)
     return _scope(address, module, here, given if is_entry else None)
 
 
