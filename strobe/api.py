@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from strobe.calls import Call, pair, pair_unlinked
 from strobe.dataclass import dataclass, replace
@@ -46,6 +46,9 @@ from strobe.symbols.select.nearest import nearest_names
 from strobe.timeline.selection import text_test
 from strobe.values.reading import ReadTarget
 from strobe.values.write.writing import WriteTarget
+
+if TYPE_CHECKING:
+    from strobe.session.questions.heap import HeapReport
 
 __all__ = ["Call", "Hit", "Polling", "Probe", "ProgramSession", "Sample", "Watch", "launch"]
 
@@ -306,6 +309,13 @@ class ProgramSession:
     def probe_totals(self) -> list[ProbeTotals]:
         """How often each probe was reached, and its condition held; exact, whatever was evicted."""
         return self._session.probe_totals()
+
+    def heap(self, from_ns: int | None = None, to_ns: int | None = None) -> HeapReport:
+        """What the program held at `to_ns`, ns since session start, or holds now, of what it has allocated, by stack;
+        with `from_ns` what has grown since then. Trace "@heap" for that. What is not certain is in its `notes`."""
+        from strobe.session.questions.heap import heap_report
+
+        return heap_report(self._session, from_ns, to_ns)
 
     def _link(self, calls: list[Call]) -> None:
         """Finds the parents and children of some calls, which may have been made by, or have made, any other."""

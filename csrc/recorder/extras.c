@@ -417,6 +417,7 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
                                const uint64_t* slot, uint64_t* out) {
     const struct strobe_capture* captures = &recorder->captures[extras->captures + (at_exit ? extras->enter_count : 0)];
     uint32_t count = at_exit ? extras->exit_count : extras->enter_count;
+    uint32_t stacks = count > 0 && captures[0].kind == STROBE_CAPTURE_STACK; /* which ask for themselves */
     struct strobe_kept* kept = strobe_kept_of(recorder, state, extras, at_exit, registers, slot);
     struct strobe_own_memory memory;
     struct strobe_moment moment;
@@ -426,7 +427,7 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
     memory.recorder = recorder;
     memory.state = state;
     memory.passed = kept != NULL ? &kept->passed : NULL;
-    memory.may_touch = strobe_may_touch_here(recorder, state);
+    memory.may_touch = count > stacks && strobe_may_touch_here(recorder, state);
     strobe_moment_of(recorder, state, extras, at_exit, &memory, slot, facts, &moment);
     for (index = 0; index < count; index++) {
         const struct strobe_capture* capture = &captures[index];

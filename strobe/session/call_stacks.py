@@ -11,15 +11,18 @@ from strobe.model import FunctionSymbol
 from strobe.symbols import ModuleSymbols
 from strobe.symbols.select.patterns import Pattern, matching
 
+HEAP_STACK = 8  # callers of what gives and takes memory, where it is not said
 Place = tuple[str, int]  # of a function: its module and its address there
 
 
 @dataclass
 class CallStacks:
-    """Of the patterns of one session. `of_function`: the most that one of a function's patterns asks for."""
+    """Of the patterns of one session. `of_function`: the most that one of a function's patterns asks for; `of_heap`:
+    those that give and take memory, of which no call is left out."""
 
     by_pattern: dict[str, int] = field(default_factory=dict)
     of_function: dict[Place, int] = field(default_factory=dict)
+    of_heap: set[Place] = field(default_factory=set)
 
     def set(self, patterns: Sequence[str], count: int) -> None:
         """Of these patterns from now on; 0: none."""
@@ -29,12 +32,14 @@ class CallStacks:
 
     def find_functions(self, patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> bool:
         """Which functions they are for, now that these modules are loaded; whether that has changed."""
-        before, self.of_function = self.of_function, {}
+        before, self.of_function, self.of_heap = self.of_function, {}, set()
         for pattern in patterns:
             count = self.by_pattern.get(pattern.text, 0)
             for item in matching(pattern, modules) if count else ():
                 place = item.module, item.address
                 self.of_function[place] = max(count, self.of_function.get(place, 0))
+                if pattern.kind == "heap":
+                    self.of_heap.add(place)
         return before != self.of_function
 
     def of(self, function: FunctionSymbol) -> int:

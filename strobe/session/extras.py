@@ -203,8 +203,10 @@ class Extras:
             self.generation += 1
 
     def has_condition(self, function: FunctionSymbol) -> bool:
-        """Whether one decides which of the function's calls are recorded: then none is left out by sampling."""
-        return self._conditions is not None and self._conditions.of(function) is not None
+        """Whether one decides which of the function's calls are recorded: then none is left out by sampling. So it is
+        of what gives and takes memory."""
+        is_heap = (function.module, function.address) in self.stacks.of_heap
+        return is_heap or (self._conditions is not None and self._conditions.of(function) is not None)
 
     def add(self, spec: Watch, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
         """One of the same name is replaced. Raises what a read of it raises, watch_failed, too_many_watches."""

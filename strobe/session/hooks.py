@@ -357,7 +357,7 @@ class Hooks:
         own = [module for index, module in enumerate(modules) if index == 0 or not is_system_runtime(module.path)]
         traced = self.modules.of(own)
         self._own = _symbols(traced)
-        if all(pattern.kind != "lib" for pattern in patterns):
+        if all(pattern.kind not in ("lib", "heap") for pattern in patterns):
             self.selection = select(patterns, self._own)
             if all(self.selection.matches.values()):
                 return traced

@@ -31,7 +31,7 @@ from strobe.model import (
     Watch,
 )
 from strobe.session.answers import hook_notes, how_it_ended, runtime_answer
-from strobe.session.call_stacks import check_count
+from strobe.session.call_stacks import HEAP_STACK, check_count
 from strobe.session.confirmation import Confirmation
 from strobe.session.endings import end_columns, end_fields, open_warnings
 from strobe.session.hooks import Hooks
@@ -192,13 +192,15 @@ class LiveSession(Session):
         with self._lock:
             self._check_running()
             warnings = [f"'{text}' was not active." for text in remove if text not in self.hooks.patterns]
-            if any(pattern.kind != "lib" for pattern in added.values()):
+            if any(pattern.kind not in ("lib", "heap") for pattern in added.values()):
                 self._check_program()
             kept = {text: item for text, item in self.hooks.patterns.items() if text not in remove}
             before = (self.hooks.patterns, self.hooks.extras.conditions)
-            self._prepare_stacks([stack, *(one.stack for one in probe)])
+            heap = [text for text, item in added.items() if item.kind == "heap"]
+            self._prepare_stacks([stack, *(one.stack for one in probe), HEAP_STACK if heap else 0])
             self.hooks.extras.record_where([*remove, *added], where, self._scope)
             self.hooks.extras.record_stacks([*remove, *added], stack)
+            self.hooks.extras.record_stacks(heap, stack or HEAP_STACK)
             self.hooks.patterns = {**kept, **added}
             self.hooks.sampling = sampling or self.hooks.sampling
             if depth is not None:

@@ -81,8 +81,8 @@ REQUIRED_AND_OPTIONAL = {
     "debug_trace": ("", "sessionId add remove projectRoot sampling serializationDepth watches probes where stack wait"),
     "debug_query": (
         "sessionId",
-        "where select eventType function caller sourceFile returnValue threadName threadId depth pid timeFrom timeTo "
-        "minDurationNs order last around address from to limit offset afterEventId verbose groupBy format inside",
+        "where select heap eventType function caller sourceFile returnValue threadName threadId depth pid "
+        "timeFrom timeTo minDurationNs order last around address from to limit offset afterEventId verbose groupBy format inside",
     ),
     "debug_read": ("sessionId targets", "depth poll"),
     "debug_write": ("sessionId targets", ""),

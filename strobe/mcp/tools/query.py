@@ -9,7 +9,7 @@ from strobe.limits import ANSWER_BYTES
 from strobe.mcp import results
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
-from strobe.mcp.tools import ended_json, event_json, folding, history_json, page_json, poll_json
+from strobe.mcp.tools import ended_json, event_json, folding, heap_json, history_json, page_json, poll_json
 from strobe.mcp.tools.parameters import SESSION_ID, Address, bounded
 from strobe.model import (
     Event,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from strobe.session.questions import Counted
 
 _DEFAULT_LIMIT = 50
+_HEAP_STACKS = 5
 _AROUND = 5  # events on each side, of the thread and of others
 _ENVELOPE_BYTES = 1500  # everything of an answer but its events or groups
 _EVENT_BYTES = page_json.EVENT_BYTES
@@ -62,6 +63,14 @@ _PARAMETERS = Record(
             required=("function",),
             description="only between entry and return of calls of that function (a name or pattern), of those for "
             "which where holds ($return == 0)",
+        ),
+        "heap": Record(
+            fields={
+                "from": Integer(description="ns since session start, 0 or more: what has grown since", low=0),
+                "to": Integer(description="at this time, 0 or more; default: now", low=0),
+                "top": Integer(description="1 to 50 stacks", low=1, high=50, default=_HEAP_STACKS),
+            },
+            description="of a session that traces @heap: what is held of what was allocated, by stack",
         ),
         "eventType": Text(choices=get_args(EventType)),
         "function": Record(
@@ -110,6 +119,11 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     note |= {} if going_on is None else {"note": going_on}
     if session.failures:
         note["warnings"] = bounded(list(session.failures))
+    if "heap" in arguments:
+        asked = arguments["heap"]
+        return _with_note(
+            heap_json.of(session, asked.get("from"), asked.get("to"), asked.get("top", _HEAP_STACKS)), note
+        )
     if "groupBy" in arguments:
         return _with_note(_grouped(session, wanted, arguments["groupBy"], budget), note)
     if "around" in arguments:

@@ -23,6 +23,7 @@ from strobe.model import FunctionSymbol
 from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.names import SCOPE, Unbalanced, check_brackets, scoped
+from strobe.symbols.select.allocators import ALLOCATORS, is_allocator
 from strobe.symbols.select.hooking import is_system_runtime, unsafe_reason
 from strobe.symbols.select.left_out import (
     debug_warning,
@@ -36,7 +37,7 @@ from strobe.symbols.select.linear_regex import LinearRegex, RegexError
 from strobe.symbols.select.nearest import nearest_files, nearest_functions
 
 _SHOWN = 5  # names in one warning
-_SELECTORS = "@usercode, @file:TEXT, @lib:NAME"
+_SELECTORS = "@usercode, @file:TEXT, @lib:NAME, @heap"
 _WILDCARD = re.compile(r"\*+")
 # `**` as a whole name with the `::` behind it; any other run of `*`; text
 _TOKENS = re.compile(rf"(?<![^{SCOPE}])\*\*+{SCOPE}|\*+|[^*]+")
@@ -47,12 +48,13 @@ _ANY_LAMBDA = re.compile(r"\{(lambda|closure|lambda\([^{}]*\))\}")  # without th
 _ANY_DEFAULTS = re.compile(rf"((?<![\w:{SCOPE}])std(?:::|{SCOPE})[\w:{SCOPE}]*<[^<>]*),\*+>")
 _MAX_DOUBLE = 4  # each `**` may multiply the time by the length of a name
 
-Kind = Literal["name", "usercode", "file", "lib"]
+Kind = Literal["name", "usercode", "file", "lib", "heap"]
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """One pattern. `kind` "name" matches function names, "usercode" and "file" source files, "lib" whole libraries.
+    """One pattern. `kind` "name" matches function names, "usercode" and "file" source files, "lib" whole libraries,
+    "heap" what gives and takes memory.
 
     `argument`: the scoped name pattern, the project root, the file text or glob, the library's name.
     """
@@ -178,7 +180,7 @@ def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Sel
     selection = Selection()
     refused: dict[FunctionSymbol, str] = {}
     for pattern in patterns:
-        found = list(matching(pattern, modules if pattern.kind == "lib" else searched))
+        found = list(matching(pattern, modules if pattern.kind in ("lib", "heap") else searched))
         reasons = {
             function: reason
             for function in found
@@ -208,10 +210,23 @@ def matching(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[Fun
         elif pattern.kind == "lib":
             if pattern.matches_library(module.path):
                 yield from (function for function in module.functions if function.exported)
+        elif pattern.kind == "heap":
+            is_system = is_system_runtime(module.path)
+            yield from (item for item in _allocators(module) if is_allocator(item, is_system=is_system))
         elif isinstance(module.functions, FunctionTable):
             yield from (module.functions[index] for index in module.functions.in_files(pattern.matches_file))
         else:
             yield from (function for function in module.functions if pattern.matches_file(function.source_file))
+
+
+def _allocators(module: ModuleSymbols) -> Iterator[FunctionSymbol]:
+    """Functions that may be, by their names."""
+    if not isinstance(module.functions, FunctionTable):
+        yield from module.functions
+        return
+    for index, name in enumerate(module.functions.names):
+        if name in ALLOCATORS or name.startswith("operator "):
+            yield module.functions[index]
 
 
 def called(names: Container[str], modules: Iterable[ModuleSymbols]) -> Iterator[FunctionSymbol]:
@@ -238,7 +253,7 @@ def meant_inlined(pattern: Pattern, module: ModuleSymbols) -> Sequence[int]:
     """Numbers of the module's `inlined_sites` that a pattern means, by name or by where they are declared."""
     if pattern.kind == "name":
         return pattern.matching_names(module.scoped_inlined)
-    if pattern.kind == "lib":
+    if pattern.kind in ("lib", "heap"):
         return []
     return [number for number, file in enumerate(module.inlined_files) if pattern.matches_file(file)]
 
@@ -286,7 +301,7 @@ def _debug_warnings(
 ) -> Iterator[str]:
     for module in modules:
         yield from module.warnings
-    if not modules or all(pattern.kind == "lib" for pattern in patterns):
+    if not modules or all(pattern.kind in ("lib", "heap") for pattern in patterns):
         return
     if not modules[0].has_debug_info:
         yield debug_warning(modules[0], any(pattern.kind in ("usercode", "file") for pattern in patterns))
@@ -315,6 +330,8 @@ def _true(answers: Iterable[bool]) -> list[int]:
 
 def _selector(text: str, project_root: str | None) -> Pattern:
     name, colon, argument = text.partition(":")
+    if name == "@heap" and not colon:
+        return Pattern(text, "heap", "")
     if name == "@usercode" and not colon:
         if not project_root:
             raise _invalid(text, "it needs a project root", "Name the folder of your own source code.")

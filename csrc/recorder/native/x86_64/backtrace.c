@@ -21,8 +21,10 @@ struct strobe_walk {
     const struct strobe_recorder* recorder;
     const struct strobe_thread_state* state;
     struct strobe_unwind_directory* directory;
-    int may_touch;
-    int is_exact; /* `pc` is that of an instruction, not behind a call */
+    uint64_t low;   /* from here on lies what the thread has in use of its own stack: that can be read */
+    uint64_t bytes; /* 0: it is on another one */
+    int may_touch;  /* what lies elsewhere; below 0: nobody has asked yet, as that may be a system call */
+    int is_exact;   /* `pc` is that of an instruction, not behind a call */
     uint32_t known;
     uint64_t pc;
     uint64_t registers[16]; /* by DWARF's numbers, those in `known` */
@@ -30,10 +32,17 @@ struct strobe_walk {
 
 #define STROBE_KNOWN_STACK ((1u << STROBE_UNWIND_RBP) | (1u << STROBE_UNWIND_RSP))
 
-static inline int strobe_walk_load(const struct strobe_walk* walk, uint64_t address, uint64_t* value) {
+static STROBE_COLD int strobe_walk_load_elsewhere(struct strobe_walk* walk, uint64_t address, uint64_t* value) {
     if (address >= 1ull << 47 || address < STROBE_PAGE_BYTES) return 0;
+    if (walk->may_touch < 0) walk->may_touch = strobe_may_touch_here(walk->recorder, walk->state);
     if (walk->may_touch) return strobe_try_load64(address, value);
     return strobe_read_number(walk->recorder, walk->state, 0, address, 8, value);
+}
+
+static inline int strobe_walk_load(struct strobe_walk* walk, uint64_t address, uint64_t* value) {
+    if (STROBE_UNLIKELY(address - walk->low >= walk->bytes)) return strobe_walk_load_elsewhere(walk, address, value);
+    *value = *(const volatile uint64_t*)address;
+    return 1;
 }
 
 /* What stood at `slot` before a return stub did. */
@@ -84,7 +93,7 @@ static int strobe_walk_out_of_place(struct strobe_walk* walk) {
     return 0;
 }
 
-static int strobe_walk_is_sigreturn(const struct strobe_walk* walk) {
+static int strobe_walk_is_sigreturn(struct strobe_walk* walk) {
     uint64_t code;
     if (!strobe_walk_load(walk, walk->pc, &code)) return 0;
     return (uint8_t)code == STROBE_SIGRETURN_BEFORE && strobe_walk_load(walk, walk->pc + 1, &code) &&
@@ -158,7 +167,7 @@ static inline uint32_t strobe_walk_quickly(struct strobe_walk* walk, uint32_t co
     const struct strobe_unwind_directory* directory = walk->directory;
     uint64_t stubs = (uint64_t)walk->recorder->stubs;
     uint64_t pc = walk->pc, rsp = walk->registers[STROBE_UNWIND_RSP], rbp = walk->registers[STROBE_UNWIND_RBP];
-    if (!walk->may_touch || walk->is_exact || (walk->known & STROBE_KNOWN_STACK) != STROBE_KNOWN_STACK) return count;
+    if (walk->is_exact || (walk->known & STROBE_KNOWN_STACK) != STROBE_KNOWN_STACK) return count;
     while (count < most) {
         uint64_t rule = strobe_unwind_known(directory, pc - 1);
         uint64_t cfa = (rule & STROBE_UNWIND_FROM_RBP ? rbp : rsp) +
@@ -166,7 +175,9 @@ static inline uint32_t strobe_walk_quickly(struct strobe_walk* walk, uint32_t co
         uint64_t saved = rule & STROBE_UNWIND_RBP_MASK, above, callers = rbp;
         if (!(rule & STROBE_UNWIND_PLAIN) || cfa <= rsp || cfa >= 1ull << 47) break;
         if (pc - directory->own_start < directory->own_end - directory->own_start) break;
-        if (!strobe_try_load64(cfa - 8, &above) || (saved != 0 && !strobe_try_load64(cfa - 8 * saved, &callers))) break;
+        if (!strobe_walk_load(walk, cfa - 8, &above) ||
+            (saved != 0 && !strobe_walk_load(walk, cfa - 8 * saved, &callers)))
+            break;
         if (above - stubs < (uint64_t)STROBE_THREAD_STATES * STROBE_FRAMES * STROBE_STUB_BYTES)
             above = strobe_walk_behind_stub(walk->recorder, above, cfa - 8);
         out[count++] = pc;
@@ -192,7 +203,9 @@ uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct s
     walk.directory = *(struct strobe_unwind_directory* const volatile*)&recorder->unwinding;
     *status = STROBE_STACK_UNKNOWN;
     if (walk.directory == NULL || most == 0) return 0;
-    walk.may_touch = strobe_may_touch_here(recorder, state);
+    walk.may_touch = -1;
+    walk.low = (uint64_t)&walk;
+    walk.bytes = STROBE_ON_OWN_STACK(state, walk.low) ? state->stack_high - walk.low - 7 : 0;
     if (is_place) {
         strobe_walk_from_place(&walk, registers);
         *status = strobe_walk_step(&walk, &unused);

@@ -1,0 +1,239 @@
+"""What the program holds of what it has allocated, by the stacks that allocated it: of the recorded calls of @heap.
+
+A block is allocated when the outermost of these calls returns it (`new` calls malloc: one block), and freed when a call
+that is given it begins. Nothing is guessed: what was evicted may have freed what is older, so only blocks count that
+were allocated since; how many others there are is said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from strobe.dataclass import dataclass, field
+from strobe.model import Event, EventFilter, Loss, TextMatch
+from strobe.session.session import Session
+from strobe.symbols.select.allocators import ALLOCATORS
+
+_PAGE = 10_000
+_SIZES = {"malloc": (0,), "calloc": (0, 1), "realloc": (1,), "reallocarray": (1, 2), "aligned_alloc": (1,)} | {
+    "memalign": (1,),
+    "valloc": (0,),
+    "pvalloc": (0,),
+    "operator new": (0,),
+}
+_MOVES = ("realloc", "reallocarray")
+_FREES = ("free", "cfree", "operator delete")
+_UNKNOWN_PLACE = "posix_memalign"  # which writes the address to memory
+_OPERATOR = re.compile(r"_Z(n|d)[wla]")
+_LIBRARY = re.compile(r"(?:[\w ]+[ *&])?(?:std|__gnu_cxx)::|operator (?:new|delete)|_?_?libc_")
+Stack = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Block:
+    """Memory that was allocated. `event`: the id of the call's return."""
+
+    address: int
+    size: int
+    time_ns: int
+    stack: Stack
+    event: str
+
+
+@dataclass(slots=True)
+class Group:
+    """What one stack holds at the end of the time asked for, and how that differs from its beginning."""
+
+    stack: Stack
+    blocks: int = 0
+    size: int = 0
+    grown_blocks: int = 0
+    grown_size: int = 0
+    newest: Block | None = None
+
+
+@dataclass(slots=True)
+class HeapReport:
+    """`groups`: those that hold most first, or with `from_ns` those that have grown most. `size` in bytes.
+    `notes`: what is not certain, a sentence each."""
+
+    from_ns: int | None
+    to_ns: int | None
+    blocks: int
+    size: int
+    groups: list[Group]
+    notes: list[str] = field(default_factory=list)
+
+
+def heap_report(session: Session, from_ns: int | None = None, to_ns: int | None = None) -> HeapReport:
+    """Live blocks at `to_ns` since session start, or now, by stack; with `from_ns` what has grown since then. Raises as
+    Session.query."""
+    loss = session.loss()
+    since = loss.evicted_until_ns if loss.evicted else None
+    followed = _Followed(session.pid)
+    before: dict[Stack, tuple[int, int]] = {}
+    is_before = from_ns is not None
+    for event in _events(session, to_ns):
+        if is_before and from_ns is not None and event.timestamp_ns > from_ns:
+            before, is_before = followed.by_stack(since), False
+        followed.add(event)
+    if is_before:
+        before = followed.by_stack(since)
+    groups: dict[Stack, Group] = {}
+    for block in followed.certain(since):
+        group = groups.setdefault(block.stack, Group(block.stack))
+        group.blocks += 1
+        group.size += block.size
+        group.newest = block
+    if from_ns is not None:
+        for stack in groups.keys() | before.keys():
+            group = groups.setdefault(stack, Group(stack))
+            blocks, size = before.get(stack, (0, 0))
+            group.grown_blocks, group.grown_size = group.blocks - blocks, group.size - size
+    ordered = sorted(
+        groups.values(), key=lambda one: (one.grown_size, one.size) if from_ns is not None else (one.size, one.blocks)
+    )[::-1]
+    blocks, size = sum(one.blocks for one in ordered), sum(one.size for one in ordered)
+    return HeapReport(from_ns, to_ns, blocks, size, ordered, followed.notes(loss, since, from_ns))
+
+
+def shown_stack(stack: Sequence[str], most: int = 8) -> list[str]:
+    """Without the library's own frames above the program's, where there are others."""
+    own = next((at for at, text in enumerate(stack) if not _LIBRARY.match(text)), 0)
+    return list(stack[own : own + most])
+
+
+def _events(session: Session, to_ns: int | None) -> Iterable[Event]:
+    names = sorted(name for name in session.traced_names() if name in ALLOCATORS or name.startswith("operator "))
+    if not names:
+        return
+    function = TextMatch(one_of=frozenset(names))
+    wanted = EventFilter(function=function, time_to=to_ns, limit=_PAGE)
+    while True:
+        page = session.query(wanted)
+        yield from page.events
+        if not page.has_more or not page.events:
+            return
+        after = page.events[-1].id
+        wanted = EventFilter(function=function, time_to=to_ns, limit=_PAGE, after_event_id=after)
+
+
+class _Followed:
+    """What the calls so far have allocated and not freed."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._open: dict[int, list[Event]] = {}  # by thread, the outermost first
+        self._moving: dict[str, Block] = {}  # by the id of a realloc's entry
+        self.live: dict[int, Block] = {}
+        self._calls = 0
+        self._of_others = 0
+        self._unplaced = 0
+        self._without_entry = 0
+
+    def add(self, event: Event) -> None:
+        if event.pid != self._pid:
+            self._of_others += 1
+            return
+        calls = self._open.setdefault(event.thread_id, [])
+        depth = event.depth or 0
+        if event.event_type == "function_enter":
+            while calls and (calls[-1].depth or 0) >= depth:  # it was left without return
+                calls.pop()
+            calls.append(event)
+            if len(calls) == 1:
+                self._begin(event)
+            return
+        while calls and (calls[-1].depth or 0) > depth:
+            calls.pop()
+        if not calls or calls[-1].depth != depth or calls[-1].function != event.function:
+            self._without_entry += 1
+            return
+        entry = calls.pop()
+        if not calls:
+            self._end(entry, event)
+
+    def _begin(self, entry: Event) -> None:
+        self._calls += 1
+        kind = _kind(entry)
+        if kind in _FREES:
+            self.live.pop(_number(entry, 0) or 0, None)
+        elif kind in _MOVES and (block := self.live.get(_number(entry, 0) or 0)) is not None:
+            self._moving[entry.id] = block
+
+    def _end(self, entry: Event, leave: Event) -> None:
+        kind = _kind(entry)
+        if kind == _UNKNOWN_PLACE:
+            self._unplaced += 1
+        if kind not in _SIZES:
+            return
+        address, size = _value(leave.return_value), 1
+        for place in _SIZES[kind]:
+            size *= _number(entry, place) or 0
+        before = self._moving.pop(entry.id, None)
+        if before is not None and (address or not size) and self.live.get(before.address) is before:
+            del self.live[before.address]
+        if address:
+            self.live[address] = Block(address, size, leave.timestamp_ns, entry.stack or (), leave.id)
+
+    def certain(self, since: int | None) -> list[Block]:
+        """In the order in which they were allocated."""
+        return [one for one in self.live.values() if since is None or one.time_ns >= since]
+
+    def by_stack(self, since: int | None) -> dict[Stack, tuple[int, int]]:
+        found: dict[Stack, tuple[int, int]] = {}
+        for block in self.certain(since):
+            blocks, size = found.get(block.stack, (0, 0))
+            found[block.stack] = blocks + 1, size + block.size
+        return found
+
+    def notes(self, loss: Loss, since: int | None, from_ns: int | None) -> list[str]:
+        found = []
+        if not self._calls:
+            found.append("No allocation was recorded: trace @heap from the launch on.")
+        if since is not None:
+            older = sum(one.time_ns < since for one in self.live.values())
+            found.append(
+                f"{loss.evicted:,} events were evicted, up to {since} ns: blocks that were allocated before are left "
+                f"out ({older:,} of them may still be held), as what has freed them may be evicted."
+            )
+            if from_ns is not None and from_ns < since:
+                found.append("What was held at the first of the two times is not known any more: growth is since then.")
+        if loss.lost or loss.sampled_out:
+            found.append(
+                f"{loss.lost + loss.sampled_out:,} events found no room, or were sampled out: some of these blocks "
+                "may have been freed."
+            )
+        if self._unplaced:
+            found.append(
+                f"{self._unplaced:,} blocks of posix_memalign are not followed: their addresses are not known."
+            )
+        if self._of_others:
+            found.append(f"{self._of_others:,} events of forked children are left out.")
+        return found
+
+
+def _kind(event: Event) -> str:
+    """The function, of operators without their form."""
+    found = _OPERATOR.match(event.function_raw or "")
+    if found is None:
+        return event.function or ""
+    return "operator new" if found[1] == "n" else "operator delete"
+
+
+def _number(event: Event, place: int) -> int | None:
+    arguments = event.arguments or ()
+    return _value(arguments[place].value) if place < len(arguments) else None
+
+
+def _value(value: object) -> int | None:
+    """Of a number or an address, as it is shown, or with what it leads to."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, str) and value.startswith("0x"):
+        return int(value, 16)
+    address = getattr(value, "address", None)
+    return address if isinstance(address, int) else None

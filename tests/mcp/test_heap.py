@@ -1,0 +1,125 @@
+"""What a program holds of what it has allocated, and who has freed an object: over MCP, at the terminal, in Python."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.mcp_wire import Wire
+from support.programs import line_of
+
+import strobe
+
+ROOT = str(Path(__file__).parents[1] / "programs")
+WAIT = {"until": "exit", "timeoutMs": 40000}
+MOST_BYTES = 8192
+Build = Callable[..., Path]
+LEVELS = pytest.mark.parametrize("level", ["-O0", "-O1"])
+
+
+def size(*answers: dict[str, Any]) -> int:
+    return sum(len(json.dumps(one, ensure_ascii=False).encode()) for one in answers)
+
+
+@LEVELS
+def test_a_leak_on_an_error_path(wire: Wire, build_program: Build, level: str) -> None:
+    """In two calls: ten requests and their bodies are held by the path that returns before it frees them."""
+    program = build_program("forgets", level)
+    launched = wire.good(
+        "debug_launch", command=str(program), args=["leak"], projectRoot=ROOT, trace=["@heap"], wait=WAIT
+    )
+    heap = wire.good("debug_query", sessionId=launched["sessionId"], heap={"top": 2})
+    assert size(launched, heap) <= MOST_BYTES
+    body, request = heap["top"]
+    assert (body["bytes"], body["blocks"]) == (10_000, 10)
+    assert body["stack"][0] == f"read_request forgets.cpp:{line_of('forgets.cpp', '// body')}"
+    assert [frame.split(" ")[0] for frame in body["stack"][:4]] == ["read_request", "handle", "leak", "main"]
+    assert (request["bytes"], request["blocks"]) == (240, 10)
+    assert request["stack"][0].startswith("read_request ")
+
+
+@LEVELS
+def test_an_object_is_used_after_it_was_freed(wire: Wire, build_program: Build, level: str) -> None:
+    """In three calls: which object the timer has, and who has freed it, with the stack."""
+    program = build_program("forgets", level)
+    launched = wire.good(
+        "debug_launch",
+        command=str(program),
+        args=["reuse"],
+        projectRoot=ROOT,
+        trace=["@heap", "fire"],
+        depth=0,
+        wait=WAIT,
+    )
+    found = wire.good(
+        "debug_query", sessionId=launched["sessionId"], function={"equals": "fire"}, verbose=True, limit=1
+    )
+    address = found["events"][0]["arguments"][0]["value"]
+    freed = wire.good(
+        "debug_query",
+        sessionId=launched["sessionId"],
+        address=address,
+        where="$function == 'free'",
+        last=1,
+    )
+    assert size(launched, found, freed) <= MOST_BYTES
+    stack = [frame.split(" ")[0] for frame in freed["events"][-1]["stack"]]
+    assert stack[-3:] == ["close_session", "reuse", "main"]
+
+
+def test_every_form(build_program: Build) -> None:
+    """One block each, whatever calls what; and what is freed is not held."""
+    program = build_program("forgets", "-O0")
+    with strobe.launch([program, "all"], trace=["@heap"], keep=True) as run:
+        run.wait(timeout=30)
+        report = run.heap()
+        own = {group.size: group.blocks for group in report.groups if any("all " in frame for frame in group.stack)}
+    assert own == {80: 1, 200: 1, 48: 1, 64: 1, 24: 1}
+    command = [sys.executable, "-m", "strobe.cli.main", "heap", run.id]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0
+    assert "200 bytes in 1 blocks" in result.stdout
+    assert "all forgets.cpp:" in result.stdout
+
+
+def test_growth_between_two_times(build_program: Build) -> None:
+    program = build_program("forgets", "-O0")
+    with strobe.launch([program, "leak"], trace=["@heap", "handle"]) as run:
+        run.wait(timeout=30)
+        calls = run.calls("handle")
+        first, last = calls[20].start_ns, calls[60].start_ns
+        report = run.heap(first, last)
+        grown = {group.grown_size: group.grown_blocks for group in report.groups if group.grown_size}
+        assert grown == {4000: 4, 96: 4}
+        assert report.notes == []
+
+
+def test_what_was_evicted_is_said(build_program: Build, tmp_path: Path) -> None:
+    """Nothing is claimed of what may have been freed meanwhile."""
+    (tmp_path / "settings.json").write_text(json.dumps({"events.maxPerSession": 1000}))
+    tmp_path.chmod(0o700)
+    program = build_program("forgets", "-O0")
+    with strobe.launch([program, "leak", "20000"], trace=["@heap"], home=tmp_path) as run:
+        run.wait(timeout=60)
+        assert run.loss.evicted > 0
+        report = run.heap()
+        assert "were evicted" in report.notes[0]
+        own = {
+            group.size // group.blocks: group.blocks for group in report.groups if "read_request" in str(group.stack)
+        }
+        assert set(own) == {24, 1000}
+        assert 0 < own[1000] < 2000
+        assert abs(own[24] - own[1000]) <= 1
+
+
+def test_nothing_was_traced(build_program: Build) -> None:
+    with strobe.launch([build_program("forgets", "-O0"), "leak"], trace=["handle"]) as run:
+        run.wait(timeout=30)
+        report = run.heap()
+        assert (report.size, report.groups) == (0, [])
+        assert "@heap" in report.notes[0]
