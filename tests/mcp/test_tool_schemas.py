@@ -82,7 +82,8 @@ REQUIRED_AND_OPTIONAL = {
     "debug_query": (
         "sessionId",
         "where select heap eventType function caller sourceFile returnValue threadName threadId depth pid "
-        "timeFrom timeTo minDurationNs order last around address from to limit offset afterEventId verbose groupBy format inside",
+        "timeFrom timeTo minDurationNs order last around address from to limit offset afterEventId verbose "
+        "groupBy format inside",
     ),
     "debug_read": ("sessionId targets", "depth poll"),
     "debug_write": ("sessionId targets", ""),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from strobe.errors import Code, StrobeError
+from strobe.model import FunctionSymbol
 from strobe.symbols import Pattern
 
 MATCHES = [
@@ -109,7 +110,7 @@ def test_library_patterns(text: str, path: str, expected: bool) -> None:
         ("a<b", "'<' is not closed"),
         ("a)b", "')' closes nothing"),
         ("a\x1fb", "cannot be printed"),
-        ("@everything", "there is no selector '@everything'. Valid: @usercode, @file:TEXT, @lib:NAME."),
+        ("@everything", "there is no selector '@everything'. Valid: @usercode, @file:TEXT, @lib:NAME, @heap."),
         ("@usercode", "it needs a project root"),
         ("@usercode:x", "there is no selector"),
         ("@file:", "'@file' needs a name"),
@@ -135,3 +136,20 @@ def test_spaces_around_a_pattern_do_not_count() -> None:
 def test_many_wildcards_do_not_take_for_ever() -> None:
     assert not Pattern.parse("*a" * 30 + "b").matches_name("ab" + "a" * 500)
     assert not Pattern.parse("**a*ab**c").matches_name("ab::abc" + "::ab" * 100)
+
+
+def test_what_the_heap_is() -> None:
+    """The C library's names wherever they are exported, or the program's own; operators of the program alone."""
+    from strobe.symbols.select.allocators import is_allocator
+
+    def function(raw_name: str, module: str = "/usr/lib/libc.so.6", *, exported: bool = True) -> FunctionSymbol:
+        return FunctionSymbol(raw_name, raw_name, module, 16, 16, exported=exported)
+
+    assert is_allocator(function("malloc"), is_system=True)
+    assert not is_allocator(function("malloc", exported=False), is_system=True)
+    assert is_allocator(function("free", "/opt/program", exported=False), is_system=False)
+    assert not is_allocator(function("malloc", "/lib64/ld-linux-x86-64.so.2"), is_system=True)
+    assert is_allocator(function("_Znwm", "/opt/program"), is_system=False)
+    assert is_allocator(function("_ZdlPvm", "/opt/program"), is_system=False)
+    assert not is_allocator(function("_Znwm", "/usr/lib/libstdc++.so.6"), is_system=True)
+    assert not is_allocator(function("my_malloc", "/opt/program"), is_system=False)

@@ -88,7 +88,8 @@ _PARAMETERS = Record(
     fields={
         "sessionId": Text(description="absent: stage for the next launches of projectRoot", min_length=1),
         "add": patterns(
-            "foo::bar exact, foo::* one level, foo::** all below, *::name, @usercode, @file:parser.cpp, @lib:libz.so, @heap (malloc, free …, with stacks)"
+            "foo::bar exact, foo::* one level, foo::** all below, *::name, @usercode, @file:parser.cpp, "
+            "@lib:libz.so, @heap (malloc, free …, with stacks)"
         ),
         "remove": patterns("patterns to stop tracing, as they were added"),
         "projectRoot": Text(description="required without sessionId", min_length=1),
