@@ -14,6 +14,7 @@ from strobe.timeline.decode import call_values as values
 from strobe.values.decode import text
 
 _SHORTEST = 40  # characters of a value that is cut
+_FRAME_CHARACTERS = 100
 
 
 def event(item: Event, verbose: bool, text_limit: int, values_limit: int = sys.maxsize) -> dict[str, Any]:
@@ -61,9 +62,23 @@ def bounded_event(item: Event, verbose: bool, most: int) -> dict[str, Any]:
         shown["arguments"] = [{"name": one["name"], "value": _cut(one["value"], share)} for one in arguments]
     if watches:
         shown["watchValues"] = {name: _cut(value, share) for name, value in watches.items()}
+    if "stack" in shown:
+        shown["stack"] = _frames(shown["stack"], max(share, most // 2))
     for name in ("function", "functionRaw", "text"):
         if name in shown:
             shown[name] = clipped(shown[name], max(share, most // 4))
+    return shown
+
+
+def _frames(stack: list[str], most: int) -> list[str]:
+    """The innermost ones, each shortened, as far as there is room; how many more there are."""
+    shown: list[str] = []
+    for whole in stack:
+        frame = clipped(whole, _FRAME_CHARACTERS)
+        most -= len(frame) + 3
+        if most < 0 and shown:
+            return [*shown, f"… {len(stack) - len(shown)} more"]
+        shown.append(frame)
     return shown
 
 
