@@ -233,11 +233,17 @@ struct strobe_function_plan {
 #define STROBE_TEXT_NULL 0x20000ull       /* a null pointer */
 #define STROBE_TEXT_UNREADABLE 0x40000ull /* the pointer, or the object's, leads to no memory */
 
+/* strobe_capture.text_words of a recipe: of which calls of the function in a thread it is recorded */
+#define STROBE_CALLS_ALL 0u
+#define STROBE_CALLS_FIRST 1u /* the first STROBE_FIRST_CALLS */
+#define STROBE_CALLS_LATER 2u /* the others */
+#define STROBE_FIRST_CALLS 100u
+
 struct strobe_capture {
     uint8_t source;
     uint8_t kind;
     uint8_t second;     /* PAIR: the source of the length. CHARS, STRING, LIBCXX: bytes of a character, 1, 2 or 4 */
-    uint8_t text_words; /* of text: the most that is kept of it */
+    uint8_t text_words; /* of text: the most that is kept of it; of a recipe STROBE_CALLS_* */
     uint16_t offset;    /* PAIR: bytes of a character. Extras: the place in the recorder's table */
     uint16_t other;     /* CHARS: the host's own. Extras: their id */
 };

@@ -487,7 +487,11 @@ void strobe_keep_entry(struct strobe_recorder* recorder, struct strobe_thread_st
 uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
                                const uint64_t* slot, uint64_t* out) {
-    const struct strobe_capture* captures = &recorder->captures[extras->captures + (at_exit ? extras->enter_count : 0)];
+    /* of calls that a condition chooses each one is wanted */
+    uint32_t left_out =
+        (at_exit & STROBE_OF_LATER_CALL) && extras->condition == 0 ? STROBE_CALLS_FIRST : STROBE_CALLS_LATER;
+    const struct strobe_capture* captures =
+        &recorder->captures[extras->captures + ((at_exit &= STROBE_AT_EXIT) ? extras->enter_count : 0)];
     uint32_t count = at_exit ? extras->exit_count : extras->enter_count;
     uint32_t stacks = count > 0 && captures[0].kind == STROBE_CAPTURE_STACK; /* which ask for themselves */
     struct strobe_kept* kept = strobe_kept_of(recorder, state, extras, at_exit, registers, slot);
@@ -505,6 +509,8 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
         const struct strobe_capture* capture = &captures[index];
         uint32_t room = extras->most_words - words - STROBE_LEAST_WORDS * (count - index - 1);
         if (capture->second == STROBE_ROLE_BEFORE && capture->kind == STROBE_CAPTURE_RECIPE) {
+            continue;
+        } else if (capture->kind == STROBE_CAPTURE_RECIPE && capture->text_words == left_out) {
             continue;
         } else if (capture->kind == STROBE_CAPTURE_BEFORE) {
             words += strobe_copy_kept(capture, &moment, room, out + words);

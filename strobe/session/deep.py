@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from strobe import _abi
 from strobe.dataclass import dataclass
-from strobe.limits import RECORDED_BYTES
+from strobe.limits import RECORDED_BYTES, SHALLOW_BYTES
 from strobe.model import Capture, CaptureKind, FunctionSymbol, ValueKind
 from strobe.symbols.calls.signature import SignatureTypes
 from strobe.symbols.objects.damage import UNREADABLE
@@ -46,9 +46,9 @@ _Known = tuple[bytes, int, int, int, str]  # code to described of a Followed
 class Following:
     """What is followed to one depth; each type is looked at once."""
 
-    most_bytes = RECORDED_BYTES  # of one value
-
-    def __init__(self, depth: int, printers: Printers) -> None:
+    def __init__(self, depth: int, printers: Printers, most_bytes: int = RECORDED_BYTES) -> None:
+        """`most_bytes`: of one value; what may take more is not followed."""
+        self.most_bytes = most_bytes
         self._depth = depth
         self._printers = printers
         self._known: dict[int, _Known | None] = {}
@@ -94,7 +94,7 @@ class Following:
         )
         if isinstance(shape, Nothing):
             return None
-        if shape.size > RECORDED_BYTES:
+        if shape.size > self.most_bytes:
             self.too_large[record.name] = shape.size
             return None
         recipe = Recipe()
@@ -102,6 +102,22 @@ class Following:
         code, size, items = recipe.finished()
         self._records.append(record)
         return code, min(size, RECORDED_BYTES), min(items, _MAX_ITEMS), id(record), stored.dump(shape)
+
+
+def of_calls(deep: Sequence[Followed], shallow: Sequence[Followed]) -> list[tuple[Followed, int]]:
+    """What is recorded of the entry, or of the return, with STROBE_CALLS_*: where `deep` may take more than
+    SHALLOW_BYTES of an event, that is so of the first calls of a function in a thread only, and of later ones it is
+    `shallow`, as far as that finds room."""
+    if sum(item.bytes for item in deep) <= SHALLOW_BYTES:
+        return [(item, _abi.CALLS_ALL) for item in deep]
+    later, room = [], SHALLOW_BYTES
+    for item in shallow:
+        if item.bytes <= room:
+            later.append(item)
+            room -= item.bytes
+    alike = {(item.role, item.code) for item in deep} & {(item.role, item.code) for item in later}
+    chosen = [(item, _abi.CALLS_ALL if (item.role, item.code) in alike else _abi.CALLS_FIRST) for item in deep]
+    return [*chosen, *((item, _abi.CALLS_LATER) for item in later if (item.role, item.code) not in alike)]
 
 
 def _is_address(captures: tuple[Capture, ...]) -> bool:

@@ -16,7 +16,7 @@ from strobe.capture.agent.agent_link import Unresponsive
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.dataclass import dataclass, field, replace
 from strobe.errors import StrobeError, command_names, enumerated, failure, field_name
-from strobe.limits import WATCHES
+from strobe.limits import RECORDED_BYTES, SHALLOW_BYTES, WATCHES
 from strobe.model import FunctionSymbol, Watch
 from strobe.session.call_stacks import CallStacks, stack_capture
 from strobe.symbols import ModuleSymbols
@@ -142,6 +142,8 @@ class Extras:
         self._sets: dict[_Set, int] = {}
         self._pending = Pending()
         self._following: Following | None = None
+        self._shallow: Following | None = None  # of later calls, where depth adapts
+        self._adapted: dict[str, None] = {}  # functions of which later calls are recorded less deep
         self._watches: dict[str, CompiledWatch] = {}
         self._functions: dict[str, set[tuple[str, int]]] = {}  # of the watches that are not for all
         self._gone: dict[str, str] = {}  # watches of libraries that were unloaded, and why they were not found again
@@ -158,12 +160,15 @@ class Extras:
         """The names of the active watches, in the order in which they were added."""
         return list(self._watches)
 
-    def follow(self, depth: int) -> None:
-        """How many structs within each other are recorded of what arguments and results lead to; 0: none."""
-        if depth != self.depth:
+    def follow(self, depth: int, adapts: bool = False) -> None:
+        """How many structs within each other are recorded of what arguments and results lead to; 0: none. `adapts`: as
+        deep.of_calls has it."""
+        if (depth, adapts) != (self.depth, self._shallow is not None):
             self.depth = depth
             self._followed_functions = 0
             self._following = _following(depth, self._project_root) if depth else None
+            self._shallow = _following(1, self._project_root, SHALLOW_BYTES) if depth and adapts else None
+            self._adapted = {}
             self.generation += 1
 
     def record_where(
@@ -398,6 +403,13 @@ class Extras:
                 f"at most {self._following.most_bytes:,} bytes. {command_names()['read']} reads its members, and so "
                 "does a watch."
             )
+        if self._adapted:
+            found.append(
+                f"Of {enumerated(self._adapted)} what arguments and results point to takes more than {SHALLOW_BYTES} "
+                f"bytes: it is recorded {self.depth} deep at the first {_abi.FIRST_CALLS} calls of each thread, then "
+                f"1 deep as far as {SHALLOW_BYTES} bytes have room for it, else the address alone. Ask for a depth "
+                "to have it at each call."
+            )
         for name, reason in self._gone.items():
             library = self._watches[name].library
             where = "its library" if library is None else library.path
@@ -440,10 +452,23 @@ class Extras:
         return self._next_id - 1
 
     def _set_of(self, function: FunctionSymbol, types: SignatureTypes | None) -> _Set:
-        entry, leave = self._followed(function, types)
-        followed = tuple(self._recipes_of(entry)), tuple(self._recipes_of(leave))
-        words = max(sum(recipe_words(item.bytes, item.items) for item in items) for items in (entry, leave))
-        return self._with_watches(function, followed, words)
+        deep = self._followed(function, types)
+        entry, leave = (self._adapting(function, types, place, items) for place, items in enumerate(deep))
+        words = max(sum(recipe_words(item.bytes, item.items) for item in items) for items in deep)
+        return self._with_watches(function, (entry, leave), words)
+
+    def _adapting(
+        self, function: FunctionSymbol, types: SignatureTypes | None, place: int, deep: Sequence[Followed]
+    ) -> tuple[bytes, ...]:
+        """Captures of what is followed at the entry (`place` 0), or of the result."""
+        from strobe.session.deep import of_calls
+
+        if self._shallow is None or types is None:
+            return tuple(self._recipes_of(deep))
+        chosen = of_calls(deep, self._shallow.of(function, types)[place])
+        if any(calls != _abi.CALLS_ALL for _, calls in chosen):
+            self._adapted[function.name] = None
+        return tuple(capture for item, calls in chosen for capture in self._recipes_of([item], calls))
 
     def _set_like(self, function: FunctionSymbol, before: int, sets: Mapping[int, _Set]) -> _Set:
         known = sets.get(before)
@@ -547,10 +572,11 @@ class Extras:
             return (), ()
         return self._following.of(function, types)
 
-    def _recipes_of(self, followed: Sequence[Followed]) -> list[bytes]:
+    def _recipes_of(self, followed: Sequence[Followed], calls: int = _abi.CALLS_ALL) -> list[bytes]:
+        """`calls`: of which they are recorded, STROBE_CALLS_*."""
         numbers = ((item, self._recipe(item)) for item in followed)
         return [
-            _abi.CAPTURE.pack(item.source, _abi.CAPTURE_RECIPE, item.role, 0, number, number)
+            _abi.CAPTURE.pack(item.source, _abi.CAPTURE_RECIPE, item.role, calls, number, number)
             for item, number in numbers
         ]
 
@@ -583,11 +609,11 @@ class Extras:
         return known
 
 
-def _following(depth: int, project_root: str | None) -> Following:
+def _following(depth: int, project_root: str | None, most_bytes: int = RECORDED_BYTES) -> Following:
     from strobe.session.deep import Following
     from strobe.values.printers.known import ProjectPrinters
 
-    return Following(depth, ProjectPrinters(project_root).current())
+    return Following(depth, ProjectPrinters(project_root).current(), most_bytes)
 
 
 def _stack(count: int, *, is_probe: bool) -> tuple[bytes, int]:

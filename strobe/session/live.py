@@ -181,6 +181,7 @@ class LiveSession(Session):
         watch: Sequence[Watch] = (),
         unwatch: Sequence[str] = (),
         depth: int | None = None,
+        adapts: bool = False,
         where: str | None = None,
         stack: int = 0,
         probe: Sequence[Probe] = (),
@@ -204,7 +205,7 @@ class LiveSession(Session):
             self.hooks.patterns = {**kept, **added}
             self.hooks.sampling = sampling or self.hooks.sampling
             if depth is not None:
-                self.hooks.extras.follow(depth)
+                self.hooks.extras.follow(depth, adapts)
             warnings += self._change_watches(watch, unwatch, is_all=not (add or remove or unwatch))
             self._apply()
             warnings += self._change_probes(probe, unprobe, anyway)

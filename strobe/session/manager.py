@@ -64,6 +64,7 @@ class SessionManager:
         *,
         watch: Sequence[Watch] = (),
         depth: int | None = None,
+        adapts: bool = False,
         where: str | None = None,
         stack: int = 0,
         probe: Sequence[Probe] = (),
@@ -76,6 +77,7 @@ class SessionManager:
         """Starts a program, or attaches to `spec.pid`, with the patterns and, where `use_staged`, those that are staged
         for its project root; they stay so.
 
+        `adapts`: of `depth`, as Session.trace has it.
         `where`: only calls of `patterns` are recorded for which it holds. `stack`, `probe`: as Session.trace has them.
         `probes_ok`: a probe may have no place yet. `missing_ok` False: each of them must give
         something to record. `watches_ok`: what is wrong with one of `watch` is a warning. `check` is called before the
@@ -107,7 +109,7 @@ class SessionManager:
                     session.trace(watch=[one])
             if wanted or staged or depth is not None:
                 with refusals.collecting():
-                    self._trace(session, wanted, patterns, where, stack, sampling, depth, staged)
+                    self._trace(session, wanted, patterns, where, stack, sampling, depth, adapts, staged)
                 if not missing_ok and session.launch_answer is not None:
                     with refusals.collecting():
                         _check_traced(session.launch_answer, patterns)
@@ -146,6 +148,7 @@ class SessionManager:
         stack: int,
         sampling: Sampling | None,
         depth: int | None,
+        adapts: bool,
         staged: StagedTraces | None,
     ) -> None:
         """What is traced from the launch on. Raises as Session.trace."""
@@ -161,6 +164,7 @@ class SessionManager:
             sampling=sampling or (_sampling(staged) if staged else None),
             watch=staged.watches if staged else (),
             depth=depth if depth is not None or staged is None else staged.depth,
+            adapts=adapts and depth is not None,
         )
         self._store.add_warnings(session.id, session.launch_answer.warnings)
 

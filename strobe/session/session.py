@@ -145,6 +145,7 @@ class Session:
         watch: Sequence[Watch] = (),
         unwatch: Sequence[str] = (),
         depth: int | None = None,
+        adapts: bool = False,
         where: str | None = None,
         stack: int = 0,
         probe: Sequence[Probe] = (),
@@ -152,7 +153,8 @@ class Session:
         anyway: bool = False,
     ) -> TraceAnswer:
         """Changes what is recorded. None: as it was. `unwatch`: names of watches. `depth`: how many structs within each
-        other are recorded of what arguments and results lead to, 0 for none. What is wrong with a watch is a warning.
+        other are recorded of what arguments and results lead to, 0 for none; `adapts`: less at later calls, as
+        Extras.follow has it. What is wrong with a watch is a warning.
         `where`: of the functions that `add` means, only calls are recorded for which it holds.
         `stack`: of these functions, up to so many callers are recorded at each call, 32 at most.
         `probe`, `unprobe`: what is recorded at instructions, and labels of such; `anyway`: also probes that have no

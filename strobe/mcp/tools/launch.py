@@ -83,6 +83,7 @@ def _launched(arguments: dict[str, Any], context: Context) -> Session:
         arguments.get("sampling"),
         watch=watch,
         depth=depth,
+        adapts="depth" not in arguments,
         where=arguments.get("where"),
         stack=arguments.get("stack", 0),
         probe=[probe_of(one) for one in arguments.get("probes", [])],

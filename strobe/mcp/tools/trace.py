@@ -151,7 +151,7 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     if "sessionId" in arguments:
         session = context.sessions().get(arguments["sessionId"])
         if watches["depth"] is None and not session.depth:
-            watches["depth"] = _DEFAULT_DEPTH
+            watches |= {"depth": _DEFAULT_DEPTH, "adapts": True}
         if "wait" not in arguments:
             return _wire(session.trace(add, remove, sampling, **watches))
         before = session.cursor()
