@@ -13,18 +13,7 @@ _LONGEST_BLOCK = 4  # events that come again together
 _LEAST_MEMBERS = 3  # of a structure that is told as empty
 _EMPTY = (0, 0.0, "0x0", "", "'\\0'", None)
 _OWN = ("id", "timestampNs", "durationNs", "parentEventId")  # of each event its own
-_COMMON = (
-    "eventType",
-    "function",
-    "functionRaw",
-    "sourceFile",
-    "line",
-    "threadId",
-    "threadName",
-    "pid",
-    "returnType",
-    "depth",
-)
+_COMMON = ("functionRaw", "sourceFile", "line", "pid", "returnType")  # long, and seldom asked for
 
 Json = dict[str, Any]
 
