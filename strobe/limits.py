@@ -22,7 +22,9 @@ PROBES = 256  # of a session
 STACK_MOST = 32  # callers that are recorded with an event
 RECORDED_DEPTH = 10  # structs within each other, of what arguments and results lead to
 RECORDED_BYTES = 3072  # of one value that they lead to
-SHALLOW_BYTES = 512  # of an event, of what they lead to, at later calls where nobody has asked for a depth
+SHALLOW_BYTES = (
+    512  # STROBE_SHALLOW_WORDS: of an event, of what they lead to, at later calls where nobody has asked for a depth
+)
 
 # what is read of a running program
 READ_DEPTH = 5  # structs within each other

@@ -233,11 +233,14 @@ struct strobe_function_plan {
 #define STROBE_TEXT_NULL 0x20000ull       /* a null pointer */
 #define STROBE_TEXT_UNREADABLE 0x40000ull /* the pointer, or the object's, leads to no memory */
 
-/* strobe_capture.text_words of a recipe: of which calls of the function in a thread it is recorded */
+/* strobe_capture.text_words of a recipe: of which calls of the function in a thread it is recorded. Later ones are
+   those behind the first STROBE_FIRST_CALLS, where extras took more than STROBE_SHALLOW_WORDS of these on the average.
+ */
 #define STROBE_CALLS_ALL 0u
-#define STROBE_CALLS_FIRST 1u /* the first STROBE_FIRST_CALLS */
-#define STROBE_CALLS_LATER 2u /* the others */
+#define STROBE_CALLS_FIRST 1u /* not of later ones */
+#define STROBE_CALLS_LATER 2u /* of those alone */
 #define STROBE_FIRST_CALLS 100u
+#define STROBE_SHALLOW_WORDS 64u
 
 struct strobe_capture {
     uint8_t source;
@@ -309,10 +312,11 @@ struct strobe_totals {
     uint64_t sampled_out_exits;
     uint64_t lost_enters; /* records that found no chunk */
     uint64_t lost_exits;
-    uint64_t unheld_enters; /* records left out because the function's condition did not hold at the entry */
-    uint64_t unheld_exits;  /* of a probe: of unheld_enters those for which it did hold, beyond the probe's limit */
-    uint64_t undecided;     /* of unheld_enters: what the condition asks for could not be read */
-    uint64_t reserved1[5];
+    uint64_t unheld_enters;  /* records left out because the function's condition did not hold at the entry */
+    uint64_t unheld_exits;   /* of a probe: of unheld_enters those for which it did hold, beyond the probe's limit */
+    uint64_t undecided;      /* of unheld_enters: what the condition asks for could not be read */
+    uint64_t extra_words[2]; /* recorder's own: of extras at the first calls, of entries and of returns */
+    uint64_t reserved1[3];
     uint32_t histogram[STROBE_HISTOGRAM_BUCKETS]; /* of durations in ticks; saturates */
 };
 

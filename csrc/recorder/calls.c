@@ -134,7 +134,7 @@ static uint64_t strobe_hold_enter(struct strobe_recorder* recorder, struct strob
         if (plan->most_words + extras->most_words <= room) {
             words = strobe_capture_values(recorder, state, &recorder->captures[plan->captures], plan->enter_count,
                                           registers, slot, payload);
-            words += strobe_capture_extras(recorder, state, extras, 0, registers, slot, payload + words);
+            words += strobe_capture_extras(recorder, state, extras, NULL, 0, registers, slot, payload + words);
             strobe_entry_add_payload(state, words);
         }
         strobe_keep_entry(recorder, state, extras, registers, slot);
@@ -170,8 +170,7 @@ static uint64_t strobe_write_enter(struct strobe_recorder* recorder, struct stro
         words = strobe_capture_values(recorder, state, captures, words, registers, slot, payload);
     }
     if (extras != NULL) {
-        words +=
-            strobe_capture_extras(recorder, state, extras, STROBE_LATER_CALL(totals), registers, slot, payload + words);
+        words += strobe_capture_extras(recorder, state, extras, totals, 0, registers, slot, payload + words);
         if ((extras->needs & STROBE_NEEDS_ENTRY) && strobe_entry_begin(state))
             strobe_keep_entry(recorder, state, extras, registers, slot);
         record->ticks = strobe_call_begins(recorder, state, extras);
@@ -211,8 +210,8 @@ static void strobe_write_exit(struct strobe_recorder* recorder, struct strobe_th
                                        (const uint64_t*)frame->slot, payload + 1);
     }
     if (extras != NULL)
-        words += strobe_capture_extras(recorder, state, extras, STROBE_AT_EXIT | STROBE_LATER_CALL(totals),
-                                       returned - STROBE_SOURCE_RAX, (const uint64_t*)frame->slot, payload + words);
+        words += strobe_capture_extras(recorder, state, extras, totals, 1, returned - STROBE_SOURCE_RAX,
+                                       (const uint64_t*)frame->slot, payload + words);
     if (must_hold) strobe_reads_release(state, &held);
     strobe_record_end(state, record, words);
 }

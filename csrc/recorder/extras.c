@@ -484,14 +484,17 @@ void strobe_keep_entry(struct strobe_recorder* recorder, struct strobe_thread_st
             strobe_keep_recipe(state, &memory, &captures[index], &moment);
 }
 
+/* Of calls that a condition chooses none is. */
+static int strobe_is_later_call(const struct strobe_extras* extras, const struct strobe_totals* totals, int at_exit) {
+    return totals != NULL && totals->calls > STROBE_FIRST_CALLS && extras->condition == 0 &&
+           totals->extra_words[at_exit] > STROBE_FIRST_CALLS * STROBE_SHALLOW_WORDS;
+}
+
 uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                               const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
-                               const uint64_t* slot, uint64_t* out) {
-    /* of calls that a condition chooses each one is wanted */
-    uint32_t left_out =
-        (at_exit & STROBE_OF_LATER_CALL) && extras->condition == 0 ? STROBE_CALLS_FIRST : STROBE_CALLS_LATER;
-    const struct strobe_capture* captures =
-        &recorder->captures[extras->captures + ((at_exit &= STROBE_AT_EXIT) ? extras->enter_count : 0)];
+                               const struct strobe_extras* extras, struct strobe_totals* totals, int at_exit,
+                               const uint64_t* registers, const uint64_t* slot, uint64_t* out) {
+    uint32_t left_out = strobe_is_later_call(extras, totals, at_exit) ? STROBE_CALLS_FIRST : STROBE_CALLS_LATER;
+    const struct strobe_capture* captures = &recorder->captures[extras->captures + (at_exit ? extras->enter_count : 0)];
     uint32_t count = at_exit ? extras->exit_count : extras->enter_count;
     uint32_t stacks = count > 0 && captures[0].kind == STROBE_CAPTURE_STACK; /* which ask for themselves */
     struct strobe_kept* kept = strobe_kept_of(recorder, state, extras, at_exit, registers, slot);
@@ -528,5 +531,6 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
                 strobe_capture_script(recorder, state, capture, (uint32_t)at_exit, registers, slot, room, out + words);
         }
     }
+    if (totals != NULL && totals->calls <= STROBE_FIRST_CALLS) totals->extra_words[at_exit] += words;
     return words;
 }

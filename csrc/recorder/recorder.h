@@ -388,13 +388,10 @@ uint32_t strobe_capture_values(const struct strobe_recorder* recorder, const str
 uint64_t strobe_source(uint32_t source, const uint64_t* registers, const uint64_t* slot);
 
 /* extras.c: writes the blocks of a set to `out`, which has room for its most_words; returns how many words. The rest as
-   above. `at_exit`: STROBE_AT_EXIT, and STROBE_LATER_CALL. */
-#define STROBE_AT_EXIT 1
-#define STROBE_OF_LATER_CALL 2 /* the thread has called the function more often than STROBE_FIRST_CALLS */
-#define STROBE_LATER_CALL(totals) ((totals) != NULL && (totals)->calls > STROBE_FIRST_CALLS ? STROBE_OF_LATER_CALL : 0)
+   above. `totals`: of the function in this thread; NULL: each call has what the first ones have. */
 uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                               const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
-                               const uint64_t* slot, uint64_t* out);
+                               const struct strobe_extras* extras, struct strobe_totals* totals, int at_exit,
+                               const uint64_t* registers, const uint64_t* slot, uint64_t* out);
 /* At the entry, with an entry begun (entries.c): keeps what is asked for at the return. */
 void strobe_keep_entry(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                        const struct strobe_extras* extras, const uint64_t* registers, const uint64_t* slot);

@@ -85,7 +85,7 @@ static void strobe_return_write(struct strobe_recorder* recorder, struct strobe_
     held.are_held = 0;
     if (must_hold) strobe_reads_hold(recorder, state, &held);
     if (extras != NULL)
-        words = strobe_capture_extras(recorder, state, extras, 1, returned - STROBE_SOURCE_RAX,
+        words = strobe_capture_extras(recorder, state, extras, NULL, 1, returned - STROBE_SOURCE_RAX,
                                       (const uint64_t*)frame->slot, (uint64_t*)(record + 1));
     if (must_hold) strobe_reads_release(state, &held);
     strobe_record_end(state, record, words);

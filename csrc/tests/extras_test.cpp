@@ -57,7 +57,7 @@ class Recorder {
         const uint64_t registers[STROBE_REGISTERS] = {argument};
         uint64_t slot = 0;
         std::vector<uint64_t> out(kMostWords + 1, kGuard);
-        const uint32_t words = strobe_capture_extras(&recorder_, strobe_thread_current(&recorder_), &extras, 0,
+        const uint32_t words = strobe_capture_extras(&recorder_, strobe_thread_current(&recorder_), &extras, nullptr, 0,
                                                      registers, &slot, out.data());
         CHECK(words <= most);
         for (size_t index = most; index < out.size(); ++index) CHECK_EQUAL(out[index], kGuard);

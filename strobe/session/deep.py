@@ -106,8 +106,8 @@ class Following:
 
 def of_calls(deep: Sequence[Followed], shallow: Sequence[Followed]) -> list[tuple[Followed, int]]:
     """What is recorded of the entry, or of the return, with STROBE_CALLS_*: where `deep` may take more than
-    SHALLOW_BYTES of an event, that is so of the first calls of a function in a thread only, and of later ones it is
-    `shallow`, as far as that finds room."""
+    SHALLOW_BYTES of an event, later calls have `shallow`, as far as that finds room, if the first ones have taken so
+    much: texts may be long, and mostly are not."""
     if sum(item.bytes for item in deep) <= SHALLOW_BYTES:
         return [(item, _abi.CALLS_ALL) for item in deep]
     later, room = [], SHALLOW_BYTES

@@ -405,10 +405,9 @@ class Extras:
             )
         if self._adapted:
             found.append(
-                f"Of {enumerated(self._adapted)} what arguments and results point to takes more than {SHALLOW_BYTES} "
-                f"bytes: it is recorded {self.depth} deep at the first {_abi.FIRST_CALLS} calls of each thread, then "
-                f"1 deep as far as {SHALLOW_BYTES} bytes have room for it, else the address alone. Ask for a depth "
-                "to have it at each call."
+                f"Of {enumerated(self._adapted)} what arguments and results point to may take more than "
+                f"{SHALLOW_BYTES} bytes: where it does at the first {_abi.FIRST_CALLS} calls of a thread, later ones "
+                f"have it 1 deep as far as that finds room, else the address. Ask for a depth to have it each time."
             )
         for name, reason in self._gone.items():
             library = self._watches[name].library
