@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from strobe import _abi
 from strobe.dataclass import dataclass
+from strobe.errors import command_names, enumerated, field_name
 from strobe.limits import RECORDED_BYTES, SHALLOW_BYTES
 from strobe.model import Capture, CaptureKind, FunctionSymbol, ValueKind
 from strobe.symbols.calls.signature import SignatureTypes
@@ -22,6 +23,7 @@ _MOST_STATED = 1 << 16  # if each text had its greatest length
 _MAX_ITEMS = 64
 _MAX_SHAPES = 500  # parts of one value; what has more is followed less deep
 _MAX_PARAMETERS = 200
+_MANY = 500  # functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,29 @@ class Following:
         self._known: dict[int, _Known | None] = {}
         self._records: list[Record] = []  # they stay, so that no other gets the id of one
         self.too_large: dict[str, int] = {}  # bytes of structures that are not followed for that, by name
+
+    def warnings(self, functions: int, adapted: Iterable[str]) -> list[str]:
+        """What users should know: so many functions are followed, and of those in `adapted` later calls less deep."""
+        found = []
+        if functions > _MANY:
+            found.append(
+                f"What arguments point to is recorded of {functions:,} functions, {self._depth} structs deep: events "
+                f"take kilobytes, so fewer are kept. A smaller {field_name('serializationDepth')} or fewer functions "
+                "keep more."
+            )
+        if self.too_large:
+            large = ", ".join(f"{name} ({size:,} bytes)" for name, size in self.too_large.items())
+            found.append(
+                f"Of arguments and results that point to {large}, only the address is recorded: a recorded value has "
+                f"at most {self.most_bytes:,} bytes. {command_names()['read']} reads its members, and so does a watch."
+            )
+        if names := list(adapted):
+            found.append(
+                f"Of {enumerated(names)} what arguments and results point to may take more than {SHALLOW_BYTES} bytes: "
+                f"where it does at the first {_abi.FIRST_CALLS} calls of a thread, later ones have it 1 deep as far "
+                "as that finds room, else the address. Ask for a depth to have it each time."
+            )
+        return found
 
     def of(self, function: FunctionSymbol, types: SignatureTypes) -> tuple[list[Followed], list[Followed]]:
         """Those of the arguments, and of the result."""

@@ -15,7 +15,7 @@ from strobe import _abi
 from strobe.capture.agent.agent_link import Unresponsive
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.dataclass import dataclass, field, replace
-from strobe.errors import StrobeError, command_names, enumerated, failure, field_name
+from strobe.errors import StrobeError, enumerated, failure
 from strobe.limits import RECORDED_BYTES, SHALLOW_BYTES, WATCHES
 from strobe.model import FunctionSymbol, Watch
 from strobe.session.call_stacks import CallStacks, stack_capture
@@ -35,7 +35,6 @@ if TYPE_CHECKING:  # only where something is watched or followed
 
 _MAX_WORDS = 800  # of a record's 1,023, beside what its function's own captures take; what finds no room says so
 _LAST_ID = 65_534
-_MANY = 500  # functions
 _NUMBER_BYTES = 8  # of one that a recipe gives
 _FEWEST_WORDS = 2  # of a capture
 _UNKNOWN_CALL = "it is not known what the function is given and gives back: the compiler has changed it."
@@ -389,26 +388,7 @@ class Extras:
 
     def warnings(self) -> list[str]:
         """What users should know about watches and recorded depth, one sentence or two each."""
-        found = []
-        if self._followed_functions > _MANY:
-            count = f"{self._followed_functions:,} functions, {self.depth} structs deep"
-            found.append(
-                f"What arguments point to is recorded of {count}: events take kilobytes, so fewer are kept. "
-                f"A smaller {field_name('serializationDepth')} or fewer functions keep more."
-            )
-        if self._following is not None and self._following.too_large:
-            large = ", ".join(f"{name} ({size:,} bytes)" for name, size in self._following.too_large.items())
-            found.append(
-                f"Of arguments and results that point to {large}, only the address is recorded: a recorded value has "
-                f"at most {self._following.most_bytes:,} bytes. {command_names()['read']} reads its members, and so "
-                "does a watch."
-            )
-        if self._adapted:
-            found.append(
-                f"Of {enumerated(self._adapted)} what arguments and results point to may take more than "
-                f"{SHALLOW_BYTES} bytes: where it does at the first {_abi.FIRST_CALLS} calls of a thread, later ones "
-                f"have it 1 deep as far as that finds room, else the address. Ask for a depth to have it each time."
-            )
+        found = [] if self._following is None else self._following.warnings(self._followed_functions, self._adapted)
         for name, reason in self._gone.items():
             library = self._watches[name].library
             where = "its library" if library is None else library.path
