@@ -129,6 +129,13 @@ class Following:
         return code, min(size, RECORDED_BYTES), min(items, _MAX_ITEMS), id(record), stored.dump(shape)
 
 
+def following(depth: int, project_root: str | None, most_bytes: int = RECORDED_BYTES) -> Following:
+    """By the printers of a project."""
+    from strobe.values.printers.known import ProjectPrinters
+
+    return Following(depth, ProjectPrinters(project_root).current(), most_bytes)
+
+
 def of_calls(deep: Sequence[Followed], shallow: Sequence[Followed]) -> list[tuple[Followed, int]]:
     """What is recorded of the entry, or of the return, with STROBE_CALLS_*: where `deep` may take more than
     SHALLOW_BYTES of an event, later calls have `shallow`, as far as that finds room, if the first ones have taken so

@@ -16,7 +16,7 @@ from strobe.capture.agent.agent_link import Unresponsive
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.dataclass import dataclass, field, replace
 from strobe.errors import StrobeError, enumerated, failure
-from strobe.limits import RECORDED_BYTES, SHALLOW_BYTES, WATCHES
+from strobe.limits import SHALLOW_BYTES, WATCHES
 from strobe.model import FunctionSymbol, Watch
 from strobe.session.call_stacks import CallStacks, stack_capture
 from strobe.symbols import ModuleSymbols
@@ -165,8 +165,12 @@ class Extras:
         if (depth, adapts) != (self.depth, self._shallow is not None):
             self.depth = depth
             self._followed_functions = 0
-            self._following = _following(depth, self._project_root) if depth else None
-            self._shallow = _following(1, self._project_root, SHALLOW_BYTES) if depth and adapts else None
+            self._following = self._shallow = None
+            if depth:
+                from strobe.session.deep import following
+
+                self._following = following(depth, self._project_root)
+                self._shallow = following(1, self._project_root, SHALLOW_BYTES) if adapts else None
             self._adapted = {}
             self.generation += 1
 
@@ -586,13 +590,6 @@ class Extras:
             if described:
                 self._pending.descriptions[known] = described
         return known
-
-
-def _following(depth: int, project_root: str | None, most_bytes: int = RECORDED_BYTES) -> Following:
-    from strobe.session.deep import Following
-    from strobe.values.printers.known import ProjectPrinters
-
-    return Following(depth, ProjectPrinters(project_root).current(), most_bytes)
 
 
 def _stack(count: int, *, is_probe: bool) -> tuple[bytes, int]:
