@@ -57,3 +57,8 @@ def check_count(count: int) -> None:
 def stack_capture(count: int, *, is_probe: bool) -> bytes:
     """What records up to so many callers, at a function's entry or at a probed instruction."""
     return _abi.CAPTURE.pack(_abi.NEEDS_CONTEXT if is_probe else 0, _abi.CAPTURE_STACK, 0, 0, count, 0)
+
+
+def captured_stack(count: int, *, is_probe: bool) -> tuple[bytes, int]:
+    """What records so many callers, and the words that they take."""
+    return (stack_capture(count, is_probe=is_probe), 1 + count) if count else (b"", 0)

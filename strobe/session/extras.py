@@ -18,7 +18,7 @@ from strobe.dataclass import dataclass, field, replace
 from strobe.errors import StrobeError, enumerated, failure
 from strobe.limits import SHALLOW_BYTES, WATCHES
 from strobe.model import FunctionSymbol, Watch
-from strobe.session.call_stacks import CallStacks, stack_capture
+from strobe.session.call_stacks import CallStacks, captured_stack
 from strobe.symbols import ModuleSymbols
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.select.patterns import matching, parse_all
@@ -380,7 +380,7 @@ class Extras:
             kind, role = _abi.CAPTURE_RECIPE, _abi.ROLE_WATCH
             captures.append(_abi.CAPTURE.pack(value.needs, kind, role, 0, number, number))
         words = sum(recipe_words(value.bytes, value.items) for value in values)
-        stacked = _stack(stack, is_probe=True)
+        stacked = captured_stack(stack, is_probe=True)
         return self._number_of(_Set((tuple(captures), ()), ((), ()), 0, min(words, _MAX_WORDS), condition, *stacked))
 
     def _number_of(self, item: _Set) -> int:
@@ -476,7 +476,7 @@ class Extras:
         watches = tuple(filter(None, entry)), tuple(filter(None, leave))
         # what is watched was asked for by name, so it comes first
         condition = None if self._conditions is None else self._conditions.of(function)
-        stack = _stack(self.stacks.of(function), is_probe=False)
+        stack = captured_stack(self.stacks.of(function), is_probe=False)
         return _Set(watches, followed, followed_words, min(words, _MAX_WORDS), condition, *stack)
 
     def _is_for(self, name: str, function: FunctionSymbol) -> bool:
@@ -590,11 +590,6 @@ class Extras:
             if described:
                 self._pending.descriptions[known] = described
         return known
-
-
-def _stack(count: int, *, is_probe: bool) -> tuple[bytes, int]:
-    """What records so many callers, and the words that they take."""
-    return (stack_capture(count, is_probe=is_probe), 1 + count) if count else (b"", 0)
 
 
 def recipe_words(size: int, items: int) -> int:
