@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from support.sessions import Build, Launch, all_events, outcome, untraced
@@ -84,6 +85,13 @@ def test_code_without_tables_ends_the_stack(launch: Launch, build_program: Build
     assert any(stack[-1].startswith("<no unwind information") for stack in stacks)
 
 
+def some_stacks(session: Session, function: str) -> set[tuple[str, ...]]:
+    """Of the function's first and last 3,000 calls: there may be millions."""
+    wanted = EventFilter(event_type="function_enter", function=TextMatch(equals=function), limit=3000)
+    pages = session.query(wanted), session.query(replace(wanted, newest_first=True))
+    return {event.stack or () for page in pages for event in page.events}
+
+
 def test_while_libraries_come_and_go(launch: Launch, build_program: Build, build_plugin: Build) -> None:
     program, plugin = build_program("stacks_and_loads", "-O1"), build_plugin()
 
@@ -93,8 +101,21 @@ def test_while_libraries_come_and_go(launch: Launch, build_program: Build, build
 
     session = launch(program, str(plugin), check=trace)
     assert outcome(session) == untraced(program, str(plugin))
-    events = list(all_events(session, EventFilter(event_type="function_enter")))
-    (own,) = {event.stack or () for event in events if event.function == "leaf"}
+    (own,) = some_stacks(session, "leaf")
     assert [text.split(" ")[0] for text in own[:3]] == ["between", "work", "start_thread"]
-    (plugged,) = {event.stack or () for event in events if event.function == "plugin_helper"}
+    (plugged,) = some_stacks(session, "plugin_helper")
     assert [text.split(" ")[0] for text in plugged] == ["plugin_run", "main"]
+
+
+def test_in_handlers_that_interrupt_anything(launch: Launch, build_program: Build) -> None:
+    """Also the recorder, which is what they interrupt most of the time here. Where a function's first instructions run
+    in their trampoline nothing says how to go on."""
+    program = build_program("stacks_in_handlers", "-O2", "-pthread")
+    session = launch(program, sampling="off", check=lambda one: one.trace(add=["**", "@heap"], stack=32))
+    assert outcome(session) == untraced(program)
+    wanted = EventFilter(event_type="function_enter", function=TextMatch(equals="on_tick"))
+    stacks = [event.stack or () for event in all_events(session, wanted)]
+    assert len(stacks) > 5
+    assert all(stack[0] == "<signal handler called>" for stack in stacks)
+    whole = [stack for stack in stacks if stack[-1].startswith(("main ", "__clone3", "clone", "routine "))]
+    assert len(whole) >= 0.8 * len(stacks), [stack for stack in stacks if stack not in whole][:5]

@@ -100,23 +100,55 @@ static int strobe_walk_is_sigreturn(struct strobe_walk* walk) {
            code == STROBE_SIGRETURN_FIRST;
 }
 
+/* The recorder's own code, with the return path that is written at run time. */
+static inline int strobe_walk_is_own(const struct strobe_walk* walk) {
+    const struct strobe_recorder* recorder = walk->recorder;
+    uint64_t path = (uint64_t)recorder->stubs + (uint64_t)STROBE_THREAD_STATES * STROBE_FRAMES * STROBE_STUB_BYTES;
+    return walk->pc - walk->directory->own_start < walk->directory->own_end - walk->directory->own_start ||
+           walk->pc - path < recorder->return_path_bytes;
+}
+
+/* A handler has interrupted the recorder, which had been called from the program: the state that was at work then is
+   the one before `walk->state`, and knows where on the stack that was. rbp is the program's in the frames of our own
+   assembly. */
+static int strobe_walk_out_of_recorder(struct strobe_walk* walk) {
+    const struct strobe_recorder* recorder = walk->recorder;
+    const struct strobe_thread_state* state = strobe_thread_known(recorder);
+    uint64_t slot;
+    uint32_t level;
+    for (level = 0; state != NULL && state->nested != walk->state && level < STROBE_NESTED_STATES; level++)
+        state = state->nested;
+    if (state == NULL || state->nested != walk->state || state->busy_slot == state->idle) return 0;
+    slot = state->busy_slot;
+    if (slot <= walk->registers[STROBE_UNWIND_RSP] || !strobe_walk_load(walk, slot, &walk->pc)) return 0;
+    if (state->depth < STROBE_FRAMES && state->frames[state->depth].slot == slot &&
+        walk->pc >> 32 == 0xffffffff) /* it was returning: strobe_is_returning */
+        walk->pc = state->frames[state->depth].return_address;
+    walk->pc = strobe_walk_behind_stub(recorder, walk->pc, slot);
+    walk->registers[STROBE_UNWIND_RSP] = slot + 8;
+    walk->is_exact = 0;
+    return 1;
+}
+
 /* Where there is no rule: STROBE_STACK_LIMITED where the walk goes on all the same. */
 static STROBE_COLD uint32_t strobe_walk_without_rule(struct strobe_walk* walk, uint64_t* out) {
     if (!walk->is_exact && strobe_walk_is_sigreturn(walk)) {
         *out |= STROBE_STACK_SIGNAL;
         return strobe_walk_signal(walk);
     }
+    if (strobe_walk_is_own(walk) && strobe_walk_out_of_recorder(walk)) return STROBE_STACK_LIMITED;
     return STROBE_STACK_UNKNOWN;
 }
 
 /* By `rule`, to the caller. `STROBE_STACK_LIMITED`: there is one. */
-static inline uint32_t strobe_walk_up(struct strobe_walk* walk, const struct strobe_unwind_rule* rule) {
+static inline uint32_t strobe_walk_up(struct strobe_walk* walk, const struct strobe_unwind_rule* rule, uint64_t* out) {
     uint64_t* registers = walk->registers;
     uint64_t cfa, rbp = registers[STROBE_UNWIND_RBP], saved;
     if (rule->cfa_kind == STROBE_UNWIND_PLT) {
         cfa = registers[STROBE_UNWIND_RSP] + 8 + ((walk->pc & 15) >= rule->plt_limit ? 8 : 0);
     } else {
-        if (!(walk->known >> rule->cfa_register & 1) || rule->cfa_register >= 16) return STROBE_STACK_UNKNOWN;
+        if (rule->cfa_register >= 16 || !(walk->known >> rule->cfa_register & 1))
+            return strobe_walk_without_rule(walk, out);
         cfa = registers[rule->cfa_register] + (uint64_t)(int64_t)rule->cfa_offset;
         if (STROBE_UNLIKELY(rule->cfa_kind == STROBE_UNWIND_DEREF) && !strobe_walk_load(walk, cfa, &cfa))
             return STROBE_STACK_UNREADABLE;
@@ -148,7 +180,7 @@ static inline uint32_t strobe_walk_step(struct strobe_walk* walk, uint64_t* out)
         *out |= STROBE_STACK_SIGNAL;
         return strobe_walk_signal(walk);
     }
-    return strobe_walk_up(walk, rule);
+    return strobe_walk_up(walk, rule, out);
 }
 
 /* The instruction that is probed: its first probe's number lies in the trampoline that was called from. */
@@ -223,7 +255,7 @@ uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct s
         *status = STROBE_STACK_LIMITED;
         if (count == most) return count;
         if (walk.pc == 0) break;
-        is_own = walk.pc - walk.directory->own_start < walk.directory->own_end - walk.directory->own_start;
+        is_own = strobe_walk_is_own(&walk);
         out[count] = walk.pc | (walk.is_exact ? STROBE_STACK_INTERRUPTED : 0);
         *status = strobe_walk_step(&walk, &out[count]);
         if (STROBE_UNLIKELY(is_own) && *status == STROBE_STACK_LIMITED) continue;
