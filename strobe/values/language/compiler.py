@@ -352,7 +352,10 @@ class Compiler(ABC):
             return joined(name, terms.truth(self.truth(node.left)), terms.truth(self.truth(node.right)), is_truth=True)
         if sign == "matches":
             raise ExpressionError(
-                node.at, "'matches' is not calculated in the program", "contains, startswith, endswith", 7
+                node.at,
+                "'matches' is not calculated in the program: ask it of what was recorded",
+                "contains, startswith, endswith",
+                7,
             )
         if (at_entry := _text_of_entry(node)) is not None:
             return self._kept(at_entry)
