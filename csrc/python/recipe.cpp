@@ -104,6 +104,7 @@ py::dict named_steps() {
     steps["GO"] = static_cast<int>(STROBE_RECIPE_GO);
     steps["REQUIRE"] = static_cast<int>(STROBE_RECIPE_REQUIRE);
     steps["TEST_TEXT"] = static_cast<int>(STROBE_RECIPE_TEST_TEXT);
+    steps["TEST_TEXTS"] = static_cast<int>(STROBE_RECIPE_TEST_TEXTS);
     steps["DATA"] = static_cast<int>(STROBE_RECIPE_DATA);
     steps["SET"] = static_cast<int>(STROBE_RECIPE_SET);
     steps["GET"] = static_cast<int>(STROBE_RECIPE_GET);

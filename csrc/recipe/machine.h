@@ -63,7 +63,7 @@ uint32_t strobe_recipe_note(struct recipe_run* run, struct recipe_word of);
 
 /* Each does the step at run->at, if it is one of theirs: OK, or what ends the recipe. */
 uint32_t strobe_recipe_count(struct recipe_run* run, const struct strobe_recipe_step* step);
-/* texts.c: the step at run->at, TEST_TEXT, and its data. */
+/* texts.c: the step at run->at, TEST_TEXT or TEST_TEXTS, and its data. */
 uint32_t strobe_recipe_test_text(struct recipe_run* run, const struct strobe_recipe_step* step);
 /* scans.c: the step at run->at, SCAN, and its data. */
 uint32_t strobe_recipe_scan(struct recipe_run* run, const struct strobe_recipe_step* step);

@@ -295,6 +295,7 @@ uint32_t strobe_recipe_count(struct recipe_run* run, const struct strobe_recipe_
         case STROBE_RECIPE_SCAN:
             return strobe_recipe_scan(run, step);
         case STROBE_RECIPE_TEST_TEXT:
+        case STROBE_RECIPE_TEST_TEXTS:
             return strobe_recipe_test_text(run, step);
         case STROBE_RECIPE_WHEN:
             return recipe_when(run, step);

@@ -53,17 +53,21 @@ enum {
     STROBE_RECIPE_TEST_TEXT, /* pushes 1 where the text at place is like the `count` bytes of the next steps, DATA, else
                                 0; width: STROBE_RECIPE_TEXT_*. It ends at the first zero, after operand bytes at most;
                                 where that is 0, it has as many bytes as the top number says, which is taken away */
-    STROBE_RECIPE_DATA,      /* 8 bytes, in operand, of the step before */
-    STROBE_RECIPE_SET,       /* takes a number: variable `count` is that */
-    STROBE_RECIPE_GET,       /* pushes variable `count` */
-    STROBE_RECIPE_FACT,      /* pushes number `count` of what is known of the moment (struct strobe_moment) */
-    STROBE_RECIPE_BEFORE,    /* pushes item `operand`, a number, of what block `count` had at the call's entry */
-    STROBE_RECIPE_SCAN,      /* takes a number of elements, then a number above it that they are compared with; pushes
-                                the index of the first from place on for which that holds, or how many there are where it
-                                holds for none. `count`: bytes from one to the next; `operand`: where in it the compared
-                                number lies, whose bytes are width. The next step, DATA, has how: STROBE_RECIPE_SCAN_*;
-                                the one behind it, DATA as well, a mask for the number */
-    STROBE_RECIPE_WHEN,      /* takes a number: leaves out the count steps that follow where it is 0, or bad */
+    STROBE_RECIPE_TEST_TEXTS, /* the same with a second text of the program's, of `contains` 64 bytes of it at most:
+                                 takes its address, and below it its length where the operand of the next step, DATA, is
+                                 0, else it ends at the first zero, after so many bytes at most. The length of the first
+                                 text is above these */
+    STROBE_RECIPE_DATA,       /* 8 bytes, in operand, of the step before */
+    STROBE_RECIPE_SET,        /* takes a number: variable `count` is that */
+    STROBE_RECIPE_GET,        /* pushes variable `count` */
+    STROBE_RECIPE_FACT,       /* pushes number `count` of what is known of the moment (struct strobe_moment) */
+    STROBE_RECIPE_BEFORE,     /* pushes item `operand`, a number, of what block `count` had at the call's entry */
+    STROBE_RECIPE_SCAN,       /* takes a number of elements, then a number above it that they are compared with; pushes
+                                 the index of the first from place on for which that holds, or how many there are where it
+                                 holds for none. `count`: bytes from one to the next; `operand`: where in it the compared
+                                 number lies, whose bytes are width. The next step, DATA, has how: STROBE_RECIPE_SCAN_*;
+                                 the one behind it, DATA as well, a mask for the number */
+    STROBE_RECIPE_WHEN,       /* takes a number: leaves out the count steps that follow where it is 0, or bad */
     /* loops: what follows up to NEXT, count times at most; then the place is what it was before. One that is quiet,
        by `zero`, has no item: where it ended as something could not be read, the place is bad instead */
     STROBE_RECIPE_REPEAT,      /* count times, operand bytes further each time */

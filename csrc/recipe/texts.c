@@ -100,25 +100,80 @@ static int recipe_take_literal(struct recipe_run* run, const struct strobe_recip
     return 1;
 }
 
+/* How many bytes a text has: `most` as the steps have it, 0 where `length` is the length. Bad where it cannot be known.
+ */
+static struct recipe_word recipe_extent(struct recipe_run* run, struct recipe_text* text, uint64_t most,
+                                        struct recipe_word length) {
+    if (length.status != STROBE_RECIPE_OK) return length;
+    if (most > STROBE_RECIPE_MAX_TEXT) most = STROBE_RECIPE_MAX_TEXT;
+    text->length = length.value;
+    length.value = text->address;
+    if (most ? !recipe_measure(run, text, most) : text->length > STROBE_RECIPE_MAX_TEXT)
+        length.status = STROBE_RECIPE_UNREADABLE;
+    return length;
+}
+
+/* Whether `count` bytes at both addresses are the same; -1 where some cannot be read. */
+static int recipe_are_same(struct recipe_run* run, uint64_t first, uint64_t second, uint64_t count) {
+    uint8_t left[RECIPE_PIECE_BYTES], right[RECIPE_PIECE_BYTES];
+    uint64_t at;
+    for (at = 0; at < count; at += RECIPE_PIECE_BYTES) {
+        uint32_t wanted = count - at < RECIPE_PIECE_BYTES ? (uint32_t)(count - at) : RECIPE_PIECE_BYTES;
+        uint32_t index;
+        if (strobe_recipe_step_budget_exhausted(run)) return -1;
+        if (run->read(run->context, first + at, left, wanted) != wanted) return -1;
+        if (run->read(run->context, second + at, right, wanted) != wanted) return -1;
+        for (index = 0; index < wanted; index++)
+            if (left[index] != right[index]) return 0;
+    }
+    return 1;
+}
+
+/* As recipe_is_like; -1 also where the second one is too long to be looked for. */
+static int recipe_are_like(struct recipe_run* run, struct recipe_text* text, const struct recipe_text* other,
+                           uint32_t how) {
+    if (text->length < other->length) return 0;
+    if (how == STROBE_RECIPE_TEXT_EQUALS && text->length != other->length) return 0;
+    if (how != STROBE_RECIPE_TEXT_CONTAINS)
+        return recipe_are_same(run, text->address + (how == STROBE_RECIPE_TEXT_ENDS ? text->length - other->length : 0),
+                               other->address, other->length);
+    if (other->length > STROBE_RECIPE_MAX_LITERAL) return -1;
+    text->literal_length = (uint32_t)other->length;
+    if (run->read(run->context, other->address, text->literal, text->literal_length) != text->literal_length) return -1;
+    return recipe_contains(run, text);
+}
+
 uint32_t strobe_recipe_test_text(struct recipe_run* run, const struct strobe_recipe_step* step) {
-    struct recipe_word result = run->place, length;
-    struct recipe_text text;
+    struct recipe_word result = run->place, length, second, second_length;
+    struct recipe_text text, other;
+    int are_two = step->op == STROBE_RECIPE_TEST_TEXTS;
+    uint64_t most = 0;
     int found = -1;
     if (step->width > STROBE_RECIPE_TEXT_CONTAINS || step->operand < 0) return STROBE_RECIPE_MALFORMED;
+    if (are_two) {
+        if (run->count - run->at < 2 || step[1].op != STROBE_RECIPE_DATA || step[1].operand < 0)
+            return STROBE_RECIPE_MALFORMED;
+        most = (uint64_t)step[1].operand;
+    }
     length.status = STROBE_RECIPE_OK;
     length.value = 0;
     length.step = run->at;
+    second = second_length = length;
     if (!step->operand && !strobe_recipe_pop(run, &length)) return STROBE_RECIPE_MALFORMED;
-    if (result.status == STROBE_RECIPE_OK && length.status != STROBE_RECIPE_OK) result = length;
+    if (are_two && !strobe_recipe_pop(run, &second)) return STROBE_RECIPE_MALFORMED;
+    if (are_two && !most && !strobe_recipe_pop(run, &second_length)) return STROBE_RECIPE_MALFORMED;
     text.address = run->place.value;
-    text.length = length.value;
-    result.step = result.status == STROBE_RECIPE_OK ? run->at : result.step;
-    if (!recipe_take_literal(run, step, &text)) return STROBE_RECIPE_MALFORMED;
+    other.address = second.value;
+    if (result.status == STROBE_RECIPE_OK) result.step = run->at;
+    if (are_two)
+        run->at++;
+    else if (!recipe_take_literal(run, step, &text))
+        return STROBE_RECIPE_MALFORMED;
+    if (result.status == STROBE_RECIPE_OK) result = recipe_extent(run, &text, (uint64_t)step->operand, length);
+    if (result.status == STROBE_RECIPE_OK && are_two && second.status != STROBE_RECIPE_OK) result = second;
+    if (result.status == STROBE_RECIPE_OK && are_two) result = recipe_extent(run, &other, most, second_length);
     if (result.status == STROBE_RECIPE_OK) {
-        uint64_t most = (uint64_t)step->operand;
-        if (most > STROBE_RECIPE_MAX_TEXT) most = STROBE_RECIPE_MAX_TEXT;
-        if (step->operand ? recipe_measure(run, &text, most) : text.length <= STROBE_RECIPE_MAX_TEXT)
-            found = recipe_is_like(run, &text, step->width);
+        found = are_two ? recipe_are_like(run, &text, &other, step->width) : recipe_is_like(run, &text, step->width);
         result.value = found < 0 ? text.address : (uint64_t)found;
         if (found < 0) result.status = STROBE_RECIPE_UNREADABLE;
     }

@@ -226,8 +226,8 @@ class _Calculated:
             "text": self._text,
             "pointers": reasons,
         }
-        number = self._new_recipe(code, found.size, 1, json.dumps(described))
-        return CallCaptures(entry, (_capture(found.needs, _abi.ROLE_WATCH, number),), _words(found.size, 1))
+        number = self._new_recipe(code, found.size, found.items, json.dumps(described))
+        return CallCaptures(entry, (_capture(found.needs, _abi.ROLE_WATCH, number),), _words(found.size, found.items))
 
 
 def _is_path(node: syntax.Expression) -> bool:

@@ -63,7 +63,7 @@ def _calculated(text: str, scope: Scope, names: AddressScope) -> ProbeValue:
     found = value(text, scope, names)
     reasons = {str(step): said for step, said in found.reasons.items()}
     described = {"label": text, "shape": json.loads(stored.dump(found.shape)), "text": text, "pointers": reasons}
-    return ProbeValue(found.code, found.size, 1, json.dumps(described), found.needs)
+    return ProbeValue(found.code, found.size, found.items, json.dumps(described), found.needs)
 
 
 def reason(text: str, error: Exception) -> str:

@@ -16,8 +16,9 @@ from strobe.expressions.syntax import ExpressionError
 from strobe.symbols.names import without_clone
 from strobe.symbols.select.nearest import nearest_names
 from strobe.symbols.select.patterns import Pattern, matching
+from strobe.symbols.types.model import Pointer as PointerType
 from strobe.values.language import terms
-from strobe.values.language.loading import loaded, size_of
+from strobe.values.language.loading import characters, loaded, size_of
 from strobe.values.language.terms import Float, Literal, Number, Row, Term, Text, constant, joined, steps
 from strobe.values.lookup import expression as paths
 from strobe.values.lookup.call_scope import CallScope
@@ -163,11 +164,32 @@ class Compiler(ABC):
                 return self._call(node)
             case syntax.Quantifier():
                 return self.quantified(node)
+            case syntax.Slice():
+                return self._part_of_text(node)
         raise ExpressionError(node.at, "this is not calculated in the program", "a comparison of arguments, variables")
 
     @abstractmethod
     def quantified(self, node: syntax.Quantifier) -> Number | Float:
         """`any(x in v: …)` and its kin; see loops."""
+
+    def _part_of_text(self, node: syntax.Slice) -> Text:
+        """`p[0..n]` of characters."""
+        place = self.place(node.of)
+        begin = characters(place)
+        if begin is None:
+            raise ExpressionError(node.at, f"it is {place.type.name}: a part of it is gone over, or named by its index")
+        first = constant(0) if node.first is None else self.number(node.first)
+        size = None if isinstance(place.type.bare, PointerType) else self._size(node.of)
+        end = size if node.end is None else self.number(node.end)
+        if end is None:
+            raise ExpressionError(node.of.at, "a pointer does not say how many there are", "p[0..n]")
+        length = terms.chosen(terms.less(first, end), joined("MINUS", end, first), constant(0))
+        if size is not None:
+            length = terms.chosen(terms.less(size, end), terms.failing("it has fewer characters"), length)
+        return Text((*length.rows, *joined("PLUS", begin, first).rows, *steps(("GO", 0, 0, 0))), 0)
+
+    def _size(self, node: syntax.Expression) -> Number:
+        return size_of(self.place(node), self.scope.printers, node.at)
 
     def _unary(self, sign: str, of: syntax.Expression) -> Number | Float:
         if sign == "!":
@@ -423,16 +445,20 @@ class Compiler(ABC):
         sign = node.sign
         if sign in ("==", "!=") and isinstance(left, Literal):
             left, right = right, left
-        if not isinstance(left, Text) or not isinstance(right, Literal) or sign not in _TEXT_SIGNS:
-            reason = (
-                "a text of the program is compared with a text in quotes, by ==, !=, contains, startswith, endswith"
-            )
-            raise ExpressionError(node.at, reason, 'name startswith "x"')
+        if not isinstance(left, Text) or not isinstance(right, Text | Literal) or sign not in _TEXT_SIGNS:
+            reason = "a text is compared with a text, by ==, !=, contains, startswith, endswith"
+            raise ExpressionError(node.at, reason, 'name startswith "x", name == other->name')
+        how = CONSTANTS[_TEXT_SIGNS[sign]]
+        if isinstance(right, Text):
+            test = steps(("TEST_TEXTS", how, 0, left.most), ("DATA", 0, 0, right.most))
+            both = (*right.rows, *steps(("PLACE", 0, 0, 0)), *left.rows, *test)
+            found = Number(both, height=8, is_truth=True)
+            return terms.opposite(found) if sign == "!=" else found
         data = right.data
         padded = data.ljust(-(-len(data) // 8) * 8, b"\0")
         words = [int.from_bytes(padded[at : at + 8], "little") for at in range(0, len(padded), 8)]
         test = steps(
-            ("TEST_TEXT", CONSTANTS[_TEXT_SIGNS[sign]], len(data), left.most),
+            ("TEST_TEXT", how, len(data), left.most),
             *(("DATA", 0, 0, word) for word in words),
         )
         found = Number((*left.rows, *test), height=2, is_truth=True)

@@ -68,6 +68,20 @@ def _text(before: Rows, type_: Type) -> Text | None:
     return Text((*before, *steps(("NUMBER", 8, 0, found.length_offset), ("DEREF", 0, 0, found.pointer_offset))), 0)
 
 
+def characters(place: Place) -> Number | None:
+    """Where its characters begin, of one byte each; None of what has none."""
+    before, plain = rows_of(place), place.type.bare
+    if isinstance(plain, Pointer) and plain.target.bare.size == 1:
+        load = ("PLACE", 0, 0, 0) if place.is_value else ("NUMBER", 8, 0, 0)
+        return Number((*before, *steps(load)), is_big=True)
+    found = text_object(place.type)
+    if found is not None and found.unit == 1 and not found.is_libcxx:
+        return Number((*before, *steps(("NUMBER", 8, 0, found.pointer_offset))), is_big=True)
+    if isinstance(plain, Array) and len(plain.dimensions) == 1 and plain.element.bare.size == 1 and not place.is_value:
+        return Number((*before, *steps(("PLACE", 0, 0, 0))), is_big=True)
+    return None
+
+
 def _held(before: Rows, type_: Type, printers: Printers) -> Number | None:
     inside = value_in(type_, printers) if isinstance(type_.bare, Record) else None
     if inside is None:

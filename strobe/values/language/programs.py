@@ -20,6 +20,7 @@ from strobe.values.language.terms import Float, Number, Row
 from strobe.values.lookup.places import Place, pointer_to
 from strobe.values.lookup.scope import Scope
 from strobe.values.memory.recipes import CONSTANTS, Recipe, rows, with_count
+from strobe.values.printers.texts import EndedText
 
 __all__ = [
     "CALCULATED",
@@ -39,6 +40,7 @@ _MOST_NUMBERS = CONSTANTS["MAX_NUMBERS"] - 4  # on the recipe's stack; what cont
 _MOST_STEPS = 4000
 _NAME_BYTES = 16
 _NUMBER_BYTES = 8
+_SHOWN_BYTES = 1016  # of a part of a text
 _OF_RETURN = (RETURN, "$entry", "$changed")
 CALCULATED = tuple(name for name in SPECIAL if name != RETURN)
 """Names that no path begins with."""
@@ -67,8 +69,8 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """`code` gives one item of `size` bytes at most. `reasons`: by step, why there is no value. The rest as of a
-    condition."""
+    """`code` gives `items` of `size` bytes together, at most. `reasons`: by step, why there is no value. The rest as of
+    a condition."""
 
     code: bytes
     size: int
@@ -76,6 +78,7 @@ class Value:
     needs: int
     entry: AtEntry | None = None
     reasons: dict[int, str] = field(default_factory=dict)
+    items: int = 1
 
 
 NEVER = Condition(b"".join(rows((("CONSTANT", 0, 0, 0), ("NOTE", 0, 0, 0), ("DROP", 0, 0, 0), ("END", 0, 0, 0)))), 0)
@@ -111,8 +114,10 @@ def value(text: str, scope: Scope, roots: Roots, entry: Roots | None = None) -> 
     found = compiler.value(tree)
     if isinstance(found, terms.Text) and found.pointer is not None:
         found = found.pointer
+    if isinstance(found, terms.Text) and isinstance(tree, syntax.Slice):
+        return _part(found, compiler, roots, entry)
     if not isinstance(found, Number | Float):
-        raise ExpressionError(tree.at, "a text of the program is watched by its name alone", "name")
+        raise ExpressionError(tree.at, "a text of the program is watched by its name alone", "name, name[0..8]")
     recipe = _checked(terms.noted(found) if isinstance(found, Float) else found)
     needs = roots.needs(recipe)
     recipe.note()
@@ -144,6 +149,18 @@ def _text(scope: Scope) -> Value:
     recipe.read(_NAME_BYTES)
     code, size, _ = recipe.finished()
     return Value(code, size, shape, 0)
+
+
+def _part(text: terms.Text, compiler: Compiler, roots: Roots, entry: Roots | None) -> Value:
+    recipe = Recipe(list(text.rows))
+    needs = roots.needs(recipe)
+    recipe.note()  # stands for the object that the text is of
+    recipe.read_many(_SHOWN_BYTES, 1)
+    recipe.drop()
+    code, size, items = recipe.finished()
+    reasons = {at: row.reason for at, row in enumerate(recipe.code) if isinstance(row, Row)}
+    shape = EndedText(1, (), (), _NUMBER_BYTES)
+    return Value(code, size, shape, needs, _at_entry(compiler, entry), reasons, items)
 
 
 def _type_of(found: Number | Float) -> Type:

@@ -27,6 +27,7 @@ from strobe.symbols.types.model import (
     Typedef,
     Variant,
 )
+from strobe.symbols.types.texts import text_object
 from strobe.values.decode.elements import row_of
 from strobe.values.decode.structures import Form, Forms
 from strobe.values.lookup.expression import (
@@ -43,7 +44,7 @@ from strobe.values.lookup.expression import (
     spelled,
 )
 from strobe.values.lookup.scope import Module, Scope, UnknownName, UnknownVariable
-from strobe.values.memory.recipes import Recipe, decoded_steps, single_number
+from strobe.values.memory.recipes import Recipe, Steps, decoded_steps, single_number
 from strobe.values.printers.inside import Inside, element_of, value_in
 
 OF_CALLS = "$return, of a watch when the function returns"
@@ -292,8 +293,10 @@ class _Compiler:
             place.type, stride = row_of(plain), _size(row_of(plain), of, plain)
         elif isinstance(plain, Pointer):
             stride = _size(place.type, of)
-        else:
+        elif not go_to_character(place, index, absent):
             raise _wrong(of, f"it is {place.type.name}, which cannot be indexed")
+        else:
+            return place
         place.recipe.numbers((("PLACE", 0, 0, 0), *index, ("CONSTANT", 0, 0, stride), ("TIMES", 0, 0, 0)))
         place.recipe.numbers((("PLUS", 0, 0, 0),))
         place.recipe.go()
@@ -308,6 +311,8 @@ class _Compiler:
             if inside is not None:
                 go_inside(place, inside, spelled(of), f"{spelled(of)} has no element {index}")
                 self._check_dereferences(place)
+                return place
+            if go_to_character(place, (("CONSTANT", 0, 0, index),), f"{spelled(of)} has no element {index}"):
                 return place
             if not self._go_in(place, of):
                 break
@@ -438,6 +443,20 @@ def into_only_field(place: Place, record: Record) -> bool:
     if len(fields) != 1 or not record.parts.is_tuple or place.is_value:
         return False
     step_into(place, fields[0])
+    return True
+
+
+def go_to_character(place: Place, index: Steps, absent: str) -> bool:
+    """To one of a std::string's characters, or of its kin's. `index`: steps that push which. False for other types."""
+    found = text_object(place.type)
+    if place.is_value or found is None or found.unit != 1 or found.is_libcxx:
+        return False
+    place.recipe.numbers((*index, ("NUMBER", 8, 0, found.length_offset), ("LESS", 0, 0, 0)))
+    place.refused[place.recipe.require()] = absent
+    place.recipe.dereference(found.pointer_offset)
+    place.recipe.numbers((("PLACE", 0, 0, 0), *index, ("PLUS", 0, 0, 0)))
+    place.recipe.go()
+    place.type = Scalar("char", 1, None, Encoding.SIGNED_CHAR, None)
     return True
 
 
