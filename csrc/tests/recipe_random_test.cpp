@@ -98,6 +98,13 @@ class Recipes {
                 steps_.push_back(step(STROBE_RECIPE_DATA, 0, static_cast<std::int64_t>(random_())));
                 steps_.push_back(step(STROBE_RECIPE_DATA, 0, static_cast<std::int64_t>(random_())));
                 break;
+            case 7:
+                pushed(depth + 1);
+                pushed(depth + 1);
+                steps_.push_back(step(STROBE_RECIPE_TEST_TEXTS, 0, static_cast<std::int64_t>(1 + below(80)),
+                                      static_cast<int>(below(4))));
+                steps_.push_back(step(STROBE_RECIPE_DATA));
+                break;
             default:
                 pushed(depth + 1);
                 pushed(depth + 1);

@@ -302,6 +302,51 @@ void texts_are_compared() {
     CHECK_EQUAL(run(memory, {step(STROBE_RECIPE_DATA), kEnd}).status, STROBE_RECIPE_MALFORMED);
 }
 
+// Of two texts in memory; `length`, `other_length` -1: up to the first zero, 100 bytes at most.
+std::string both_compared(Memory& memory, std::int64_t address, std::int64_t length, int how, std::int64_t other,
+                          std::int64_t other_length) {
+    std::vector<strobe_recipe_step> steps;
+    if (other_length >= 0) steps.push_back(constant(other_length));
+    steps.insert(steps.end(), {constant(other), base(address)});
+    if (length >= 0) steps.push_back(constant(length));
+    steps.push_back(step(STROBE_RECIPE_TEST_TEXTS, 0, length < 0 ? 100 : 0, how));
+    steps.push_back(step(STROBE_RECIPE_DATA, 0, other_length < 0 ? 100 : 0));
+    steps.insert(steps.end(), {kNote, kDrop, kEnd});
+    const Result result = run(memory, steps);
+    if (result.status != STROBE_RECIPE_OK) return "status " + std::to_string(result.status);
+    const std::size_t colon = result.items.find(':');
+    const std::string status = result.items.substr(result.items.find(' ') + 1, 1);
+    return status == "0" ? result.items.substr(colon + 2, 1) : "bad " + status;
+}
+
+void two_texts_are_compared() {
+    Memory memory;
+    const std::string text = "a longer text with odd ends, of seventy characters or so, and aab aaab";
+    memory.put(0x1000, text.c_str());
+    memory.put(0x1080, text.c_str());
+    memory.put(0x10fc, "wxyz");
+    const auto size = static_cast<std::int64_t>(text.size());
+    for (std::int64_t length : {std::int64_t{-1}, size}) {
+        for (std::int64_t other : {std::int64_t{-1}, size})
+            CHECK_EQUAL(both_compared(memory, 0x1000, length, STROBE_RECIPE_TEXT_EQUALS, 0x1080, other), "1");
+        CHECK_EQUAL(both_compared(memory, 0x1000, length, STROBE_RECIPE_TEXT_EQUALS, 0x1081, -1), "0");
+        CHECK_EQUAL(both_compared(memory, 0x1000, length, STROBE_RECIPE_TEXT_STARTS, 0x1080, 66), "1");
+        CHECK_EQUAL(both_compared(memory, 0x1000, length, STROBE_RECIPE_TEXT_STARTS, 0x1081, 66), "0");
+        CHECK_EQUAL(both_compared(memory, 0x1000, length, STROBE_RECIPE_TEXT_ENDS, 0x1081, -1), "1");
+        CHECK_EQUAL(both_compared(memory, 0x1000, length, STROBE_RECIPE_TEXT_CONTAINS, 0x1085, 60), "1");
+        CHECK_EQUAL(both_compared(memory, 0x1000, length, STROBE_RECIPE_TEXT_CONTAINS, 0x1085, 65),
+                    "bad 2");  // too long
+        CHECK_EQUAL(both_compared(memory, 0x1000, length, STROBE_RECIPE_TEXT_EQUALS, 0x1080, 0), "0");
+    }
+    CHECK_EQUAL(both_compared(memory, 0x1000, 4, STROBE_RECIPE_TEXT_STARTS, 0x10fc, 4), "0");
+    CHECK_EQUAL(both_compared(memory, 0x1000, -1, STROBE_RECIPE_TEXT_STARTS, 0x10fc, -1), "bad 2");
+    CHECK_EQUAL(both_compared(memory, 0x10fc, 8, STROBE_RECIPE_TEXT_EQUALS, 0x1000, 8), "bad 2");
+    CHECK_EQUAL(both_compared(memory, 0x4000, 0, STROBE_RECIPE_TEXT_EQUALS, 0x5000, 0), "1");
+    CHECK_EQUAL(both_compared(memory, 0x1000, 1, STROBE_RECIPE_TEXT_EQUALS, 0x1000, std::int64_t{1} << 40), "bad 2");
+    CHECK_EQUAL(run(memory, {constant(1), base(0x1000), step(STROBE_RECIPE_TEST_TEXTS, 0, 5, 0), kEnd}).status,
+                STROBE_RECIPE_MALFORMED);
+}
+
 void nonsense_is_refused() {
     Memory memory;
     const std::uint32_t malformed = STROBE_RECIPE_MALFORMED;
@@ -394,6 +439,7 @@ int main() {
     signed_numbers_are_calculated_with();
     floating_point_numbers_are_compared();
     texts_are_compared();
+    two_texts_are_compared();
     nonsense_is_refused();
     random_recipes_end();
     return strobe::test::verdict();

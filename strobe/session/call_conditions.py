@@ -155,7 +155,7 @@ def _compiled(where: str, values: CallValues | None, scope: Scope, sees_vectors:
 
 def _reason(text: str, error: Exception) -> str:
     if isinstance(error, ExpressionError):
-        hint = f" (valid: {error.hint})" if error.hint else ""
+        hint = f" (valid: {error.hint.removeprefix('Valid: ').rstrip('.')})" if error.hint else ""
         return f"{error.reason}, at '{error.near(text)}'{hint}"
     if isinstance(error, StrobeError):
         return error.sentences.rstrip(".")

@@ -52,19 +52,20 @@ PROBE = Record(
     fields={
         "at": Text(
             description="pool.cpp:42, pool.cpp:42-57 (each line with code), ns::f (where it begins), "
-            "ns::f:return, 0x… (an instruction)",
+            "ns::f:return, ns::f:inlined (also where it was inlined), 0x… (an instruction)",
             min_length=1,
             max_length=1000,
         ),
         "where": Text(
-            description='record only when it holds there: used > capacity && this->name == "x"',
+            description="record only when it holds there: used > capacity && this->name == other->name, "
+            'key.data[0..key.size] == "x" (a part of a text), any(i in 0..n: a[i] == 0)',
             min_length=1,
             max_length=1000,
         ),
         "show": Array(
             items=Text(min_length=1, max_length=1000),
             description="values recorded: locals, arguments, this->m, globals, $rax; of a return $return, arguments, "
-            "$entry.m, $changed(*this)",
+            "$entry.m, $changed(*this); *(u64*)(p + 8), name[3], data[0..size] as a text",
             max_items=32,
         ),
         "label": Text(description="default: at", min_length=1, max_length=256),

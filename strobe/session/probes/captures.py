@@ -69,7 +69,7 @@ def _calculated(text: str, scope: Scope, names: AddressScope) -> ProbeValue:
 def reason(text: str, error: Exception) -> str:
     """Why the expression cannot be compiled, of one of FAILURES."""
     if isinstance(error, ExpressionError):
-        hint = f" (valid: {error.hint})" if error.hint else ""
+        hint = f" (valid: {error.hint.removeprefix('Valid: ').rstrip('.')})" if error.hint else ""
         return f"{error.reason}, at '{error.near(text)}'{hint}"
     if isinstance(error, StrobeError):
         return error.sentences.rstrip(".")

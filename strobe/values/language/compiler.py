@@ -355,6 +355,10 @@ class Compiler(ABC):
             case syntax.Element(of=of, index=index) as node:
                 number = self.number(index)
                 return paths.Computed(self.path(of), number.rows, _SPARE, in_brackets(node))
+            case syntax.Binary(sign="+" | "-" as sign, left=of, right=right):
+                number = self.number(right)
+                number = number if sign == "+" else joined("MINUS", constant(0), number)
+                return paths.AddressOf(paths.Computed(self.path(of), number.rows, _SPARE, "…"))
             case syntax.Unary(sign="*", of=of):
                 return paths.Dereference(self.path(of))
             case syntax.Unary(sign="&", of=of):
@@ -394,9 +398,39 @@ class Compiler(ABC):
             return terms.compared(sign, left, right)
         if sign in _TEXT_SIGNS:
             raise ExpressionError(node.at, f"'{sign}' needs a text on its left")
+        if (moved := self._moved(node, left, right)) is not None:
+            return moved
         if isinstance(left, Float) or isinstance(right, Float):
             return terms.calculated_floats(sign, left, right, node.at)
         return terms.calculated(sign, left, right)
+
+    def _moved(self, node: syntax.Binary, left: Term, right: Term) -> Number | None:
+        """Pointers count in what they point to, as in C; None where there is none."""
+        if node.sign not in ("+", "-") or not isinstance(left, Number) or not isinstance(right, Number):
+            return None
+        of = self._target_size(node.left) if left.is_address else None
+        other = self._target_size(node.right) if right.is_address else None
+        if of is not None and other is not None and node.sign == "-":
+            return joined("SIGNED_DIVIDED", joined("MINUS", left, right), constant(of))
+        if of is not None and other is None:
+            name = "PLUS" if node.sign == "+" else "MINUS"
+            found = joined(name, left, joined("TIMES", right, constant(of)))
+        elif other is not None and of is None and node.sign == "+":
+            found = joined("PLUS", joined("TIMES", left, constant(other)), right)
+        else:
+            return None
+        return replace(found, is_big=True, is_address=True)
+
+    def _target_size(self, node: syntax.Expression) -> int | None:
+        """Of what a pointer points to; None of what is none. Of void it is 1, as gcc has it."""
+        kept = len(self.kept.numbers)
+        try:
+            plain = self.place(node).type.bare
+        except (StrobeError, ExpressionError):  # it is calculated in another way
+            return None
+        finally:
+            del self.kept.numbers[kept:]
+        return (plain.target.bare.size or 1) if isinstance(plain, PointerType) else None
 
     def _called_by(self, node: syntax.Binary, caller: syntax.Name, pattern: str) -> Number:
         """Whether the call returns into one of these functions of the program."""
