@@ -1,5 +1,5 @@
-// Three threads and a coroutine call `leaf` from many depths, and are interrupted each half millisecond of CPU time by a
-// handler on an alternate stack, which calls it as well. Prints what they have worked out.
+// Three threads and a coroutine call `leaf` from many depths, and are interrupted each half millisecond of CPU time by
+// a handler on an alternate stack, which calls it as well. Prints what they have worked out.
 #include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>

@@ -1,5 +1,6 @@
-// `forgets leak [COUNT]`: requests whose header is wrong are not freed. `forgets reuse`: a session that was closed is used again
-// by a timer that still has it. Ends with 1, as who looks would. `forgets all`: what gives and takes memory, in its forms.
+// `forgets leak [COUNT]`: requests whose header is wrong are not freed. `forgets reuse`: a session that was closed is
+// used again by a timer that still has it. Ends with 1, as who looks would. `forgets all`: what gives and takes memory,
+// in its forms.
 #include <malloc.h>
 
 #include <cstdio>
@@ -80,5 +81,8 @@ static int all() {
 int main(int argc, char** argv) {
     const std::string asked = argc > 1 ? argv[1] : "";
     std::setvbuf(stdout, nullptr, _IONBF, 0);
-    return asked == "leak" ? leak(argc > 2 ? std::atoi(argv[2]) : 100) : asked == "reuse" ? reuse() : asked == "all" ? all() : 2;
+    return asked == "leak"    ? leak(argc > 2 ? std::atoi(argv[2]) : 100)
+           : asked == "reuse" ? reuse()
+           : asked == "all"   ? all()
+                              : 2;
 }
