@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias
 
 from strobe.expressions import normal
 from strobe.expressions.normal import (
+    Absent,
     Character,
     CutText,
     Elements,
@@ -297,9 +298,12 @@ def _logical(decides: bool, left: Evaluate, right: Evaluate) -> Evaluate:
         try:
             if normal.truth(left(state)) is decides:
                 return decides
-        except Undecided:
-            if normal.truth(right(state)) is decides:
-                return decides
+        except Undecided as unknown:
+            try:
+                if normal.truth(right(state)) is decides:
+                    return decides
+            except Absent:
+                raise unknown from None
             raise
         return normal.truth(right(state))
 

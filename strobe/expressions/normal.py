@@ -22,6 +22,10 @@ class Undecided(Exception):
     """The event has not what is asked for: whether it holds is not known. The text says why."""
 
 
+class Absent(Undecided):
+    """The event is of a sort that never has what is asked for: then it does not hold."""
+
+
 class CutText(str):
     """The beginning of a text; what followed was not recorded."""
 

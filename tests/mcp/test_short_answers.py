@@ -142,3 +142,32 @@ def test_a_refused_launch_names_all_that_is_wrong(wire: Wire, build_program: Bui
     for part in ("'lok'", "look", "usd", "'pol.used'", "folds.c:4000", "chsen"):
         assert part in text, part
     assert wire.good("debug_list_sessions")["sessions"] == []
+
+
+def test_a_value_that_only_some_probes_show(wire: Wire, build_program: Build) -> None:
+    """Of the events of others it neither holds nor is it unknown."""
+    program = str(build_program("texts", "-O0"))
+    probes = [
+        {"at": "look", "show": ["key.size"], "label": "a", "where": "$hit < 4"},
+        {"at": "look", "show": ["plain[0..3]"], "label": "b", "where": "$hit < 6"},
+    ]
+    launched = wire.good("debug_launch", command=program, projectRoot=ROOT, probes=probes, wait={"until": "exit"})
+    ask = {"sessionId": launched["sessionId"], "eventType": "probe"}
+    both = wire.good("debug_query", **ask, where="key.size == 9 || `plain[0..3]` == 'arx'")
+    assert (both["held"], both.get("undecided", 0)) == (2, 0), both
+    one = wire.good("debug_query", **ask, where="key.size == 9", select=["key.size", "plain[0..3]"])
+    assert (one["held"], one.get("undecided", 0)) == (1, 0), one
+
+
+def test_values_by_one_name(wire: Wire, build_program: Build) -> None:
+    """What several probes show is asked for at once."""
+    program = str(build_program("texts", "-O0"))
+    probes = [
+        {"at": "look", "show": ["text = key.data[0..3]"], "label": "a", "where": "$hit < 4"},
+        {"at": "look:return", "show": ["text = plain"], "label": "b", "where": "$hit < 4"},
+    ]
+    launched = wire.good("debug_launch", command=program, projectRoot=ROOT, probes=probes, wait={"until": "exit"})
+    ask = {"sessionId": launched["sessionId"], "eventType": "probe"}
+    found = wire.good("debug_query", **ask, where="text startswith 'arx'", select=["text"])
+    assert (found["held"], found.get("undecided", 0)) == (2, 0), found
+    assert [event["values"] for event in found["events"]] == [{"text": "arx"}, {"text": "arxicle-000"}]

@@ -65,7 +65,7 @@ PROBE = Record(
         "show": Array(
             items=Text(min_length=1, max_length=1000),
             description="values recorded: locals, arguments, this->m, globals, $rax; of a return $return, arguments, "
-            "$entry.m, $changed(*this); *(u64*)(p + 8), name[3], data[0..size] as a text",
+            "$entry.m, $changed(*this); *(u64*)(p + 8), name[3], data[0..size] as a text; named: key = node->key",
             max_items=32,
         ),
         "label": Text(description="default: at", min_length=1, max_length=256),
@@ -231,6 +231,9 @@ def _wire(answer: TraceAnswer) -> dict[str, Any]:
     }
     if answer.probes:
         wire["probes"] = probes_json(answer.probes)
+        if not patterns and not answer.active_watches:
+            for name in ("matchedFunctions", "hookedFunctions", "activePatterns", "activeWatches"):
+                del wire[name]
     if len(patterns) > _MAX_PATTERNS_SHOWN:
         wire |= {"truncated": True, "totalPatterns": len(patterns)}
     return wire

@@ -7,7 +7,7 @@ from strobe.dataclass import dataclass, replace
 from strobe.expressions import parse
 from strobe.model import Probe, Watch
 from strobe.session.call_watches import NewRecipe, captures_of, whole
-from strobe.session.probes.captures import FAILURES, reason
+from strobe.session.probes.captures import FAILURES, named, reason
 from strobe.symbols.calls.signature import CallValues
 from strobe.values.language import Condition, condition, place
 from strobe.values.lookup.call_scope import CallScope
@@ -44,8 +44,9 @@ def compiled_at_return(
         if probe.where is not None:
             text = probe.where
             where = replace(condition(text, scope, after, before), at_return=False)
-        for text in probe.show:
-            spec = Watch(text)
+        for shown in probe.show:
+            label, text = named(shown)
+            spec = Watch(text, label=label)
             found = captures_of(
                 spec,
                 values,
@@ -56,7 +57,7 @@ def compiled_at_return(
                 counts_hits=True,
             )
             if found is None:  # a variable
-                own = whole(text, text, place(parse(text), scope, after), scope, new_recipe, _abi.ROLE_WATCH)
+                own = whole(label, text, place(parse(text), scope, after), scope, new_recipe, _abi.ROLE_WATCH)
                 leave.append(own[0])
                 words += own[1]
                 continue

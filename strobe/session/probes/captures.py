@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
@@ -18,6 +19,7 @@ from strobe.values.lookup.expression import parse
 from strobe.values.lookup.places import place_of
 from strobe.values.lookup.scope import Scope
 
+_NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*(\S.*)\Z", re.DOTALL)
 FAILURES: tuple[type[Exception], ...] = (StrobeError, ExpressionError, *UNREADABLE)
 
 
@@ -38,16 +40,23 @@ def compiled(probe: Probe, scope: Scope, names: AddressScope) -> Compiled | str:
             text = probe.where
             where = condition(text, scope, names)
         values = []
-        for text in probe.show:
-            values.append(_value(text, scope, names))
+        for shown in probe.show:
+            label, text = named(shown)
+            values.append(_value(label, text, scope, names))
     except FAILURES as error:
         return f"'{text}': {reason(text, error)}"
     return Compiled(tuple(values), where)
 
 
-def _value(text: str, scope: Scope, names: AddressScope) -> ProbeValue:
+def named(shown: str) -> tuple[str, str]:
+    """The name of a value, and the expression: of `key = user_key.data` that is `key`, else the expression itself."""
+    found = _NAMED.match(shown)
+    return (shown, shown) if found is None else (found[1], found[2])
+
+
+def _value(label: str, text: str, scope: Scope, names: AddressScope) -> ProbeValue:
     if is_calculated(text):
-        return _calculated(text, scope, names)
+        return _calculated(label, text, scope, names)
     place = place_of(parse(text), scope, call=names)
     shape = shape_at(place, scope)
     if shape.size > MAX_BYTES:
@@ -55,14 +64,14 @@ def _value(text: str, scope: Scope, names: AddressScope) -> ProbeValue:
         raise failure("watch_failed", what=text, reason=large, hint="Show a part of it.")
     code, size, items = read_steps(place, shape)
     pointers = {str(step): said for step, said in (place.dereferenced | place.refused).items()}
-    described = {"label": text, "shape": json.loads(stored.dump(shape)), "text": text, "pointers": pointers}
+    described = {"label": label, "shape": json.loads(stored.dump(shape)), "text": text, "pointers": pointers}
     return ProbeValue(code, size, items, json.dumps(described), names.needs(place.recipe))
 
 
-def _calculated(text: str, scope: Scope, names: AddressScope) -> ProbeValue:
+def _calculated(label: str, text: str, scope: Scope, names: AddressScope) -> ProbeValue:
     found = value(text, scope, names)
     reasons = {str(step): said for step, said in found.reasons.items()}
-    described = {"label": text, "shape": json.loads(stored.dump(found.shape)), "text": text, "pointers": reasons}
+    described = {"label": label, "shape": json.loads(stored.dump(found.shape)), "text": text, "pointers": reasons}
     return ProbeValue(found.code, found.size, found.items, json.dumps(described), found.needs)
 
 

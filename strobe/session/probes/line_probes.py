@@ -434,7 +434,7 @@ class LineProbes:
                 address=place.address,
                 size=0,
                 source_file=place.file or place.function.source_file,
-                line=place.line or place.function.line,
+                line=None if _AT_RETURN.search(active.probe.at) else place.line or place.function.line,
                 is_probe=True,
                 message=active.probe.log,
             )

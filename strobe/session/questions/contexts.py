@@ -7,7 +7,7 @@ from typing import Any
 
 from strobe import _abi
 from strobe.expressions.names import PLAIN, Known
-from strobe.expressions.normal import NamedNumber, Normal, Pointer, Undecided
+from strobe.expressions.normal import Absent, NamedNumber, Normal, Pointer, Undecided
 from strobe.expressions.parser import without_blanks
 from strobe.model import CodeAddress, Enumerator, Event, FunctionSymbol, ValueType
 from strobe.timeline.decode.call_values import argument_of, decode_return, words_of
@@ -133,6 +133,8 @@ class EventContext:
             return normal(event.watch_values[name])
         if event.values is not None and name in event.values:
             return plain(event.values[name])
+        if event.event_type == "probe":  # it records the same values each time, and never others
+            raise Absent(f"the probe '{event.label}' does not show '{name}'")
         raise Undecided(f"the event has no value of the watch '{name}'")
 
     def normal(self, raw: Any) -> Normal:

@@ -11,7 +11,7 @@ from typing import Any
 
 from strobe.dataclass import dataclass, field, replace
 from strobe.errors import StrobeError, failure
-from strobe.expressions import Expression, ExpressionError, Known, Undecided, check_names, compiled, parse
+from strobe.expressions import Absent, Expression, ExpressionError, Known, Undecided, check_names, compiled, parse
 from strobe.expressions.needs import comparisons, needed_names
 from strobe.expressions.normal import Normal, truth
 from strobe.expressions.parser import without_blanks
@@ -193,6 +193,8 @@ class Question:
             context = self._context.see(one)
             try:
                 value = as_json(evaluate(context), context.raw)
+            except Absent:
+                continue
             except Undecided as error:
                 _note_undecided(found, error)
                 continue
@@ -332,6 +334,8 @@ class Question:
             return True
         try:
             return truth(self._evaluate(self._context.see(one)))
+        except Absent:
+            return False
         except Undecided as error:
             found.undecided += not is_counted
             found.undecided_why = found.undecided_why or str(error)
@@ -353,6 +357,8 @@ class Question:
         for text, evaluate in zip(self.expressions, self._selected, strict=True):
             try:
                 values[text] = as_json(evaluate(context), context.raw)
+            except Absent:
+                continue
             except Undecided as error:
                 errors[text] = str(error)
         found.values.append(values)
