@@ -138,6 +138,8 @@ class Condition:
     ) -> int:
         """A member of what the argument `role` leads to: (number of the block of extras, offset, form, bytes). `passed`
         and `fixed` are of all that was captured of the call."""
+    def add_shown(self, rows: Sequence[tuple[int, int, str, int]], otherwise: int) -> int:
+        """What a probe shows, in its block with one of these numbers: (number, which item has a text, form, bytes)."""
     def add_threads(self, rows: Sequence[tuple[int, int, int]]) -> int:
         """The node of the event's thread: (thread index, tid, node)."""
     def add_cases(self, operand: int, rows: Sequence[tuple[int, int, int]], otherwise: int) -> int:

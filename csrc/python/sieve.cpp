@@ -53,6 +53,14 @@ uint32_t add_member(Condition& condition, bool is_entry, const std::vector<std::
     return condition.add_member(is_entry, std::move(before), fixed, role, std::move(places), otherwise);
 }
 
+uint32_t add_shown(Condition& condition, const std::vector<std::tuple<uint32_t, uint32_t, std::string, uint32_t>>& rows,
+                   uint32_t otherwise) {
+    std::vector<Condition::Place> places;
+    for (const auto& [number, offset, form, bytes] : rows)
+        places.push_back({number, offset, Condition::form_of(form), bytes});
+    return condition.add_shown(std::move(places), otherwise);
+}
+
 uint32_t add_threads(Condition& condition, const std::vector<std::tuple<uint32_t, uint32_t, uint32_t>>& rows) {
     std::vector<Condition::OfThread> threads;
     for (const auto& [index, tid, node] : rows) {
@@ -209,6 +217,7 @@ void add_sieve(py::module_& module) {
              py::arg("fixed"), py::arg("otherwise"))
         .def("add_member", &add_member, py::arg("is_entry"), py::arg("passed"), py::arg("fixed"), py::arg("role"),
              py::arg("rows"), py::arg("otherwise"))
+        .def("add_shown", &add_shown, py::arg("rows"), py::arg("otherwise"))
         .def("add_threads", &add_threads, py::arg("rows"))
         .def("add_cases", &add_cases, py::arg("operand"), py::arg("rows"), py::arg("otherwise"))
         .def("decide", &Condition::decide, py::arg("function"), py::arg("is_enter"), py::arg("node"));

@@ -113,13 +113,13 @@ def test_calculated_addresses_are_hexadecimal(wire: Wire, build_program: Build) 
         projectRoot=ROOT,
         trace=["look"],
         watches=[{"variable": "at->chosen ? at->chosen : at->first.next", "label": "which"}],
-        probes=[{"at": "choose", "show": ["at + 8", "max(x in at->marks: x)"]}],
+        probes=[{"at": "choose", "show": ["(char*)at + 8", "max(x in at->marks: x)"]}],
         wait={"until": "exit", "timeoutMs": 40_000},
     )
     item, pool = addresses(answer)
     first = answer["probeEvents"]["first"][0]["values"]
     assert first["max(x in at->marks: x)"] == 0
-    assert int(first["at + 8"], 16) == int(pool, 16) + 8
+    assert int(first["(char*)at + 8"], 16) == int(pool, 16) + 8
     (last,) = wire.good("debug_query", sessionId=answer["sessionId"], last=1, verbose=True, eventType="function_exit")[
         "events"
     ]

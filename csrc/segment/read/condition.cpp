@@ -16,9 +16,10 @@ namespace {
 using Op = Condition::Op;
 using Form = Condition::Form;
 
-constexpr std::array<std::pair<std::string_view, Op>, 41> kOps = {{
+constexpr std::array<std::pair<std::string_view, Op>, 42> kOps = {{
     {"ask", Op::kAsk},
     {"undecided", Op::kUndecided},
+    {"absent", Op::kAbsent},
     {"integer", Op::kInteger},
     {"real", Op::kReal},
     {"text", Op::kText},
@@ -68,6 +69,7 @@ constexpr std::array<std::pair<std::string_view, Form>, 7> kForms = {{
     {"text", Form::kText},
     {"maybe text", Form::kMaybeText},
 }};
+constexpr size_t kShownText = 1000;  // longer ones may be cut
 constexpr uint64_t kNoText = STROBE_TEXT_NULL | STROBE_TEXT_UNREADABLE;
 
 template <typename Row, size_t count>
@@ -103,6 +105,26 @@ Operand read_text(std::span<const uint64_t> words, size_t place, Form form, bool
     return has_more && pointer != 0 ? operands::ask() : operands::integer(pointer);  // what it leads to may be known
 }
 
+// The bytes of one item of a block.
+Operand text_in_block(std::span<const uint64_t> block, uint32_t wanted) {
+    if (block.size() < 3 || (block[0] >> STROBE_EXTRA_STATUS_SHIFT & 0xff) != 0 || wanted >= block[1])
+        return operands::ask();
+    size_t head = 2, before = 0, bytes = 0;
+    for (uint64_t item = 0; item < block[1]; ++item) {
+        if (head >= block.size()) return operands::ask();
+        const uint64_t status = block[head] >> STROBE_ITEM_STATUS_SHIFT & 0xf;
+        const size_t size = block[head] & ((1u << STROBE_ITEM_STATUS_SHIFT) - 1);
+        if (item <= wanted && status != 0) return operands::ask();
+        if (item < wanted) before += size;
+        if (item == wanted) bytes = size;
+        head += status == 0 ? 1 : 2;
+    }
+    if (head > block.size() || before + bytes > 8 * (block.size() - head) || bytes > kShownText) return operands::ask();
+    const char* const begin = reinterpret_cast<const char*>(block.data() + head) + before;
+    if (!is_ascii({begin, bytes})) return operands::ask();
+    return operands::text(begin, static_cast<uint32_t>(bytes), false);
+}
+
 Operand read_number(uint64_t word, Form form, uint32_t bytes) {
     const uint64_t mask = bytes >= 8 ? UINT64_MAX : (uint64_t{1} << 8 * bytes) - 1;
     const uint64_t value = word & mask;
@@ -126,6 +148,7 @@ Operand read_number(uint64_t word, Form form, uint32_t bytes) {
 
 Operand of_verdict(Verdict verdict) {
     if (verdict == Verdict::kUndecided) return operands::undecided();
+    if (verdict == Verdict::kAbsent) return operands::absent();
     return verdict == Verdict::kAsk ? operands::ask() : operands::boolean(verdict == Verdict::kHolds);
 }
 
@@ -162,7 +185,7 @@ uint32_t Condition::add(Op op, std::vector<uint32_t> operands, Integer integer, 
     const bool is_pair = is_binary(op) || op == Op::kAnd || op == Op::kOr;
     const size_t count = op < Op::kTruth ? 0 : op == Op::kChoice ? 3 : is_pair ? 2 : 1;
     if (operands.size() != count) throw std::invalid_argument("a wrong number of operands");
-    if (op == Op::kLoad || op == Op::kMember || op == Op::kThreads || op == Op::kCases)
+    if (op == Op::kLoad || op == Op::kMember || op == Op::kShown || op == Op::kThreads || op == Op::kCases)
         throw std::invalid_argument("not to be added so");
     for (const uint32_t operand : operands) check(operand);
     operands.resize(3);
@@ -178,6 +201,7 @@ uint32_t Condition::add(Op op, std::vector<uint32_t> operands, Integer integer, 
     if (op == Op::kInteger) node.constant = operands::integer(integer);
     if (op == Op::kReal) node.constant = operands::real(real);
     if (op == Op::kUndecided) node.constant = operands::undecided();
+    if (op == Op::kAbsent) node.constant = operands::absent();
     if (op == Op::kText) {
         node.list = static_cast<uint32_t>(texts_.size());
         texts_.push_back(std::move(text));
@@ -221,6 +245,12 @@ uint32_t Condition::add_member(bool is_entry, std::vector<Passed> passed, uint32
     node.role = role;
     node.places = static_cast<uint32_t>(places_.size());
     places_.push_back(std::move(places));
+    return index;
+}
+
+uint32_t Condition::add_shown(std::vector<Place> places, uint32_t otherwise) {
+    const uint32_t index = add_member(false, {}, 0, STROBE_ROLE_WATCH, std::move(places), otherwise);
+    nodes_[index].op = Op::kShown;
     return index;
 }
 
@@ -271,7 +301,9 @@ Verdict Condition::verdict(const Segment& segment, const Event& event, Entry& en
     if (event.function >= functions_.size()) return Verdict::kAsk;
     const OfFunction& of = functions_[event.function];
     const uint32_t node = event.is_enter() ? of.enter : of.exit;
-    return node >= nodes_.size() ? Verdict::kAsk : test(node, {segment, event, entry});
+    if (node >= nodes_.size()) return Verdict::kAsk;
+    const Verdict found = test(node, {segment, event, entry});
+    return found == Verdict::kAbsent ? Verdict::kFails : found;
 }
 
 Operand Condition::evaluate(uint32_t index, const Call& call) const {
@@ -286,6 +318,7 @@ Operand Condition::evaluate(uint32_t index, const Call& call) const {
     switch (op) {
         case Op::kAsk:
         case Op::kUndecided:
+        case Op::kAbsent:
         case Op::kInteger:
         case Op::kReal:
             return node.constant;
@@ -295,6 +328,8 @@ Operand Condition::evaluate(uint32_t index, const Call& call) const {
             return load(node, call);
         case Op::kMember:
             return member(node, call);
+        case Op::kShown:
+            return shown(node, call);
         case Op::kDuration:
             return operands::integer(call.segment.duration_ns(call.event.duration_ticks()));
         case Op::kTime:
@@ -310,7 +345,7 @@ Operand Condition::evaluate(uint32_t index, const Call& call) const {
             return of_verdict(logical(node, call));
         case Op::kChoice: {
             const Verdict holds = test(node.first, call);
-            if (holds == Verdict::kUndecided || holds == Verdict::kAsk) return of_verdict(holds);
+            if (holds != Verdict::kHolds && holds != Verdict::kFails) return of_verdict(holds);
             return evaluate(holds == Verdict::kHolds ? node.second : node.third, call);
         }
         default:
@@ -353,7 +388,8 @@ Verdict Condition::logical(const Node& node, const Call& call) const {
     const Verdict right = test(node.second, call);
     if (right == decides) return decides;
     if (left == Verdict::kAsk || right == Verdict::kAsk) return Verdict::kAsk;
-    return left == Verdict::kUndecided ? left : right;
+    if (left == Verdict::kUndecided || right == Verdict::kUndecided) return Verdict::kUndecided;
+    return left == Verdict::kAbsent ? left : right;
 }
 
 Verdict Condition::word_test(const Node& node, const Call& call) const {
@@ -442,6 +478,27 @@ Operand Condition::member(const Node& node, const Call& call) const {
         place += size;
     }
     return in_block(node, found);
+}
+
+Operand Condition::shown(const Node& node, const Call& call) const {
+    const std::vector<Place>& places = places_[node.places];
+    const std::span<const uint64_t> words =
+        call.event.flags & STROBE_FLAG_HAS_EXTRAS ? call.event.values() : std::span<const uint64_t>();
+    for (size_t place = 0; place < words.size();) {
+        const uint64_t head = words[place];
+        const size_t size = head & STROBE_EXTRA_WORDS;
+        if (size == 0 || size > words.size() - place) return operands::ask();
+        const uint32_t number = head >> STROBE_EXTRA_ID_SHIFT & 0xffff;
+        const bool is_recipe = (head >> STROBE_EXTRA_KIND_SHIFT & 0xff) == STROBE_EXTRA_RECIPE;
+        const auto found =
+            std::find_if(places.begin(), places.end(), [number](const Place& one) { return one.number == number; });
+        if (is_recipe && (head >> STROBE_EXTRA_ROLE_SHIFT & 0xff) == node.role && found != places.end()) {
+            const std::span<const uint64_t> block = words.subspan(place, size);
+            return found->form == Form::kText ? text_in_block(block, found->offset) : in_block(node, block);
+        }
+        place += size;
+    }
+    return evaluate(node.first, call);
 }
 
 // The first item of a block is the structure itself; heads of all items come before their bytes.

@@ -19,6 +19,7 @@ enum class Verdict : uint8_t {
     kHolds,
     kUndecided,  // the event has not what is asked for
     kAsk,        // it has to be decoded
+    kAbsent,     // it is of a sort that never has it: `verdict` gives kFails
 };
 
 // What leads to the ENTER of an EXIT. Null: that is not recorded.
@@ -30,7 +31,7 @@ class Entry {
 
 // A value while it is calculated with. Text lies in the record.
 struct Operand {
-    enum Kind : uint8_t { kInteger, kReal, kSingle, kText, kUndecided, kAsk };
+    enum Kind : uint8_t { kInteger, kReal, kSingle, kText, kUndecided, kAsk, kAbsent };
     Kind kind = kAsk;
     bool is_cut = false;  // of text: only its beginning was recorded
     uint32_t bytes = 0;   // of text
@@ -48,11 +49,13 @@ class Condition {
     enum class Op : uint8_t {
         kAsk,
         kUndecided,
+        kAbsent,
         kInteger,
         kReal,
         kText,
         kLoad,
         kMember,
+        kShown,
         kDuration,
         kTime,
         kDepth,
@@ -121,6 +124,9 @@ class Condition {
     // A member of what the argument with this role leads to; `passed` and `fixed` are of all that was captured.
     uint32_t add_member(bool is_entry, std::vector<Passed> passed, uint32_t fixed, uint32_t role,
                         std::vector<Place> places, uint32_t otherwise);
+    // What a probe shows, in its block of extras with one of these numbers: of a text `offset` is the number of the
+    // item with its bytes, of another value 0. `otherwise`: where there is no such block.
+    uint32_t add_shown(std::vector<Place> places, uint32_t otherwise);
     // The node of the thread with this index, which must have this tid.
     struct OfThread {
         uint32_t tid;  // 0: not listed
@@ -180,6 +186,7 @@ class Condition {
     Operand load(const Node& node, const Call& call) const;
     Operand member(const Node& node, const Call& call) const;
     Operand in_block(const Node& node, std::span<const uint64_t> block) const;
+    Operand shown(const Node& node, const Call& call) const;
     Operand thread_node(const Node& node, const Call& call) const;
     Operand case_node(const Node& node, const Call& call) const;
 

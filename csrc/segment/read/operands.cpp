@@ -23,7 +23,9 @@ bool is_strange(const Operand& a, const Operand& b) { return !is_known(a) || !is
 
 // What two operands give of which one is not known: an evaluation stops at what is undecided.
 Operand strange(const Operand& a, const Operand& b) {
-    return a.kind == Operand::kUndecided || b.kind == Operand::kUndecided ? undecided() : ask();
+    if (a.kind == Operand::kAbsent) return a;
+    if (a.kind == Operand::kUndecided || b.kind == Operand::kUndecided) return undecided();
+    return a.kind != Operand::kAsk && b.kind == Operand::kAbsent ? b : ask();
 }
 
 template <typename Number>
@@ -203,6 +205,12 @@ Operand undecided() {
     return found;
 }
 
+Operand absent() {
+    Operand found;
+    found.kind = Operand::kAbsent;
+    return found;
+}
+
 Operand ask() { return {}; }
 
 double shortest(float value) {
@@ -216,7 +224,7 @@ double shortest(float value) {
     return value;
 }
 
-bool is_known(const Operand& value) { return value.kind != Operand::kUndecided && value.kind != Operand::kAsk; }
+bool is_known(const Operand& value) { return value.kind < Operand::kUndecided; }
 
 Verdict truth(const Operand& value) {
     switch (value.kind) {
@@ -230,6 +238,8 @@ Verdict truth(const Operand& value) {
             return Verdict::kHolds;
         case Operand::kUndecided:
             return Verdict::kUndecided;
+        case Operand::kAbsent:
+            return Verdict::kAbsent;
         default:
             return Verdict::kAsk;
     }

@@ -10,6 +10,7 @@ Operand real(double value);
 Operand boolean(bool value);
 Operand text(const char* begin, uint32_t bytes, bool is_cut);
 Operand undecided();
+Operand absent();
 Operand ask();
 
 // A float as the shortest decimal that it is the nearest to, in the way that floats.py finds it.

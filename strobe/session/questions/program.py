@@ -33,7 +33,9 @@ from strobe.model import Capture, CaptureKind, Enumerator, FunctionSymbol, Param
 from strobe.session.questions.constants import Constants, NotConstant, Sort, of_threads
 from strobe.timeline.decode.captured import type_mask
 from strobe.timeline.reader import Thread
-from strobe.values.decode.recorded import members_of
+from strobe.values.decode.recorded import members_of, shown_by
+from strobe.values.decode.shapes import Followed, Pointer, Scalar, Shape, TextPointer
+from strobe.values.printers.texts import CountedText, EndedText
 
 _WORD = (1 << 64) - 1
 _UNNAMED_ARGUMENTS = 16  # as contexts.py has it
@@ -81,10 +83,16 @@ class Program:
         self._labels = frozenset(without_blanks(label) for label in labels)
         self._threads = list(threads)
         self._structures = {number: members_of(text) for number, text in (descriptions or {}).items()}
+        self._shown: dict[str, list[tuple[int, Shape | None]]] = {}
+        for number, text in (descriptions or {}).items():
+            label, shape = shown_by(text)
+            self._shown.setdefault(without_blanks(label), []).append((number, shape))
+        self._by_label: dict[str, _Node] = {}
         self._evaluations: dict[int, Callable[[Constants], Normal]] = {}
         self._by_thread: dict[int, _Node] = {}
         self._ask = _Node(self.condition.add("ask"), "ask")
         self._undecided = _Node(self.condition.add("undecided"), "undecided")
+        self._absent = self.condition.add("absent")
         self._sort: Sort
         self._constants: Constants
 
@@ -107,6 +115,8 @@ class Program:
             pass
         if (found := self._of_threads(tree)) is not None:
             return found
+        if self._sort.symbol.is_probe and (label := _label_of(tree, self._labels)) is not None:
+            return self._shown_value(label)
         match tree:
             case Name(name=name):
                 return self._name(name)
@@ -300,6 +310,26 @@ class Program:
 
     # --- values
 
+    def _shown_value(self, label: str) -> _Node:
+        """What a probe shows under that name; absent where it is another probe that does."""
+        if label not in self._by_label:
+            self._by_label[label] = self._shown_in(self._shown.get(label, []))
+        return self._by_label[label]
+
+    def _shown_in(self, blocks: Sequence[tuple[int, Shape | None]]) -> _Node:
+        rows: list[tuple[int, int, str, int]] = []
+        kinds: list[tuple[str, ValueType | None]] = []
+        for number, shape in blocks:
+            form = None if shape is None else _form_of_shape(shape)
+            if form is None:
+                return self._ask
+            item, name, size, sort, of = form
+            rows.append((number, item, name, size))
+            kinds.append((sort, of))
+        if not rows or any(kind != kinds[0] for kind in kinds):
+            return self._ask
+        return _Node(self.condition.add_shown(rows, self._absent), kinds[0][0], of=kinds[0][1])
+
     def _name(self, name: str) -> _Node:
         sort = self._sort
         symbol = sort.symbol
@@ -358,6 +388,31 @@ class Program:
         form, size, sort = found
         index = self.condition.add_load(is_entry, form, size, passed, fixed, otherwise.index)
         return _Node(index, sort, of=of if sort == "enum" else None)
+
+
+def _label_of(tree: Expression, labels: frozenset[str]) -> str | None:
+    """The watch or shown value that a tree names as a whole."""
+    match tree:
+        case Name(name=text) | Member(text=text) | Element(text=text):
+            label = without_blanks(text)
+            return label if label in labels else None
+        case WatchLabel(label=text):
+            return without_blanks(text)
+    return None
+
+
+def _form_of_shape(shape: Shape) -> tuple[int, str, int, str, ValueType | None] | None:
+    """(item with the text, form, bytes, sort, type of an enum) of what a probe shows; None for what is decoded."""
+    match shape:
+        case Scalar(type=of) if of.bits is None and (form := _form_of_type(of)) is not None:
+            return 0, form[0], form[1], form[2], of if form[2] == "enum" else None
+        case Pointer() | Followed():
+            return 0, "unsigned", 8, "pointer", None
+        case EndedText(width=1, valid=()) | TextPointer(width=1):
+            return 1, "text", 8, "text", None
+        case CountedText(width=1, valid=valid):
+            return 3 if valid else 2, "text", 8, "text", None
+    return None
 
 
 def _passed(parameters: Sequence[Parameter]) -> tuple[list[tuple[int, bool]], int]:

@@ -248,6 +248,12 @@ def members_of(text: str) -> dict[str, tuple[int, ValueType]]:
     return found
 
 
+def shown_by(text: str) -> tuple[str, Shape | None]:
+    """The label of what blocks with this description are, and how it is read; None where more than its bytes decide."""
+    found = _described(text)
+    return found.label, None if found.library or found.changed else found.shape
+
+
 @lru_cache(maxsize=1 << 10)
 def _described(text: str) -> _Description:
     row = json.loads(text)

@@ -82,6 +82,7 @@ static int strobe_walk_out_of_place(struct strobe_walk* walk) {
         uint64_t offset = (walk->pc - places->start - STROBE_TRAMPOLINES_HEADER) % STROBE_TRAMPOLINE_BYTES;
         uint32_t number;
         if (walk->pc < places->start + STROBE_TRAMPOLINES_HEADER || walk->pc >= places->end) continue;
+        if (offset > STROBE_PLACE_INSTRUCTION) return 0; /* it has run, in part or whole: no rule is for that */
         number = *(const uint32_t*)(walk->pc - offset);
         if (number >= STROBE_FUNCTION_CAPACITY || recorder->probes[number].address == 0) return 0;
         /* between the call and the instruction rsp is 128 further down, or the call is still to come */
