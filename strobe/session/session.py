@@ -407,7 +407,19 @@ class Session:
 
         Raises bad_sql, sql_too_long after `timeout_s`, sql_too_much.
         """
-        return self._timeline.sql(statement, timeout_s)
+        return self._timeline.sql(statement, timeout_s, self._more)
+
+    def _more(self, event: Event) -> tuple[str | None, str | None]:
+        """Values of watches, and the stack, as JSON."""
+        from strobe.values.decode import text
+
+        filled = self._filled(event)
+        values = filled.watch_values
+        shown = None if values is None else {name: text.plain(value) for name, value in values.items()}
+        return (
+            None if shown is None else json.dumps(shown, ensure_ascii=False),
+            None if filled.stack is None else json.dumps(filled.stack, ensure_ascii=False),
+        )
 
     def wait(self, timeout: float | None = None) -> ExitStatus | None:
         """How the program ended, None while it runs. `timeout` in seconds, None without bound.

@@ -279,10 +279,12 @@ class Timeline:
         spans = self._reader.store.hook_spans(self._reader.session_id)
         return list(dict.fromkeys(functions[item].name for item in spans if _is_function(functions.get(item))))
 
-    def sql(self, statement: str, timeout_s: float = SQL_SECONDS) -> tuple[list[str], list[tuple[object, ...]]]:
-        """Columns and rows of a read-only statement over the view `events`. Raises as sql.run."""
+    def sql(
+        self, statement: str, timeout_s: float = SQL_SECONDS, more: sql.More | None = None
+    ) -> tuple[list[str], list[tuple[object, ...]]]:
+        """Columns and rows of a read-only statement over the view `events`. `more`, and raises, as sql.run."""
         self._reader.store.flush()
-        found = sql.run(self._reader, statement, timeout_s)
+        found = sql.run(self._reader, statement, timeout_s, more)
         self._reader.check_whole()
         return found
 

@@ -1,8 +1,8 @@
 """Plain SQL over one session: a read-only connection with the view `events`.
 
 Columns: id, session_id, timestamp_ns, thread_id, thread_name, pid, event_type, function, function_raw, source_file,
-line, depth, parent_event_id, arguments (JSON object), return_value, duration_ns, sampled, text, and number, by which
-events are in the order of time.
+line, depth, parent_event_id, arguments (JSON object), return_value, watch_values (JSON object, of watches and probes),
+stack (JSON list), duration_ns, sampled, text, label, and number, by which events are in the order of time.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import itertools
 import json
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 
 import apsw
@@ -18,7 +19,7 @@ import apsw
 from strobe import _abi, _core
 from strobe.errors import failure
 from strobe.limits import SQL_ROWS
-from strobe.model import FunctionSymbol, Value
+from strobe.model import Event, EventType, FunctionSymbol, Value
 from strobe.timeline.decode.call_values import decode_arguments, decode_return, named, plain, words_of
 from strobe.timeline.events import decode_text
 from strobe.timeline.reader import SessionReader, open_reader
@@ -28,6 +29,7 @@ _STEPS = 20_000  # of SQLite's machine between two looks at the clock: about a m
 _TOKENS = re.compile(
     r"""'[^']*'?|"[^"]*"?|`[^`]*`?|\[[^\]]*\]?|--[^\n]*|/\*.*?(?:\*/|\Z)|;|\s+|[^'"`\[;\s/-]+|.""", re.DOTALL
 )
+More = Callable[[Event], tuple[str | None, str | None]]
 _ALLOWED = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
 
 # `+` keeps the scan of the calls outermost: the small tables are looked up for each row, never the other way round.
@@ -44,6 +46,8 @@ select {id} || c.number as id, {session} as session_id, c.timestamp_ns as timest
     {id} || c.parent_number as parent_event_id,
     strobe_arguments(c.function_id, c.kind, c.arguments, c.flags, c.number) as arguments,
     strobe_return(c.function_id, c.kind, c.arguments, c.flags, c.number) as return_value,
+    strobe_more(c.function_id, c.kind, c.arguments, c.flags, c.number, 0) as watch_values,
+    strobe_more(c.function_id, c.kind, c.arguments, c.flags, c.number, 1) as stack,
     c.duration_ns as duration_ns,
     c.flags & 1 as sampled, null as text, iif(f.is_probe, f.name, null) as label, c.number as number
 from strobe_calls({path}) c
@@ -52,14 +56,18 @@ from strobe_calls({path}) c
 union all
 select {id} || number, {session}, cast(strobe_time(number) as integer), thread_id, coalesce(thread_name, ''),
     coalesce(pid, 0), coalesce(event_type, ''), coalesce(null, null), coalesce(null, null), cast(null as blob),
-    cast(null as blob), cast(null as integer), null, null, null, cast(null as integer), 0, strobe_text(text),
+    cast(null as blob), cast(null as integer), null, null, null, null, null, cast(null as integer), 0,
+    strobe_text(text),
     coalesce(null, null), number
 from main.host_events where session = {key}
 """
 
 
-def run(reader: SessionReader, statement: str, timeout_s: float) -> tuple[list[str], list[tuple[object, ...]]]:
-    """Column names and rows of one statement, of at most SQL_ROWS.
+def run(
+    reader: SessionReader, statement: str, timeout_s: float, more: More | None = None
+) -> tuple[list[str], list[tuple[object, ...]]]:
+    """Column names and rows of one statement, of at most SQL_ROWS. `more`: what an event's extras are, as JSON: values
+    of watches, and the stack.
 
     Raises `bad_sql`, also for anything that would change something; `sql_too_long`, `sql_too_much`. Ctrl-C ends it.
     """
@@ -73,7 +81,7 @@ def run(reader: SessionReader, statement: str, timeout_s: float) -> tuple[list[s
         return True
 
     try:
-        _create_view(connection, reader)
+        _create_view(connection, reader, more)
         connection.authorizer = _authorize
         cursor = connection.cursor()
         cursor.exec_trace = note_columns
@@ -112,7 +120,7 @@ def _authorize(action: int, first: str | None, second: str | None, *where: objec
     return apsw.SQLITE_OK if action in _ALLOWED and not loads_code else apsw.SQLITE_DENY
 
 
-def _create_view(connection: apsw.Connection, reader: SessionReader) -> None:
+def _create_view(connection: apsw.Connection, reader: SessionReader, more: More | None) -> None:
     functions = reader.functions()
     connection.execute(
         "create temp table function(function_id integer primary key, name, raw_name, source_file, line, is_probe);"
@@ -128,6 +136,7 @@ def _create_view(connection: apsw.Connection, reader: SessionReader) -> None:
         connection.executemany("insert into temp.thread values (?,?,?)", threads)
 
     _create_functions(connection, functions, reader)
+    _create_more(connection, functions, reader, more)
     _create_time(connection, reader.segment)
     connection.execute(_view_statement(reader))
 
@@ -163,6 +172,25 @@ def _create_functions(connection: apsw.Connection, functions: dict[int, Function
     connection.create_scalar_function("strobe_arguments", arguments_json, 5, deterministic=True)
     connection.create_scalar_function("strobe_return", return_value, 5, deterministic=True)
     connection.create_scalar_function("strobe_text", text, 1, deterministic=True)
+
+
+def _create_more(
+    connection: apsw.Connection, functions: dict[int, FunctionSymbol], reader: SessionReader, more: More | None
+) -> None:
+    segment = reader.segment
+
+    def found(*values: Any) -> str | None:
+        function_id, kind, blob, flags, number, place = values
+        if blob is None or more is None or not flags & _abi.FLAG_HAS_EXTRAS:
+            return None
+        symbol, is_enter = functions.get(function_id), kind == _abi.RECORD_ENTER
+        extras = (decode_arguments if is_enter else decode_return)(symbol, words_of(blob), True)[1]
+        name = "" if symbol is None else symbol.function
+        event_type: EventType = "function_enter" if is_enter else "function_exit"
+        time_ns = segment.to_ns(segment.ticks_of(number))
+        return more(Event("", time_ns, event_type, 0, "", 0, name, extras=extras))[place]
+
+    connection.create_scalar_function("strobe_more", found, 6, deterministic=True)
 
 
 def _create_time(connection: apsw.Connection, segment: _core.Segment) -> None:

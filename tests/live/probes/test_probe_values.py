@@ -78,6 +78,8 @@ def test_questions_about_probes(launch: Launch, build_program: Build) -> None:
     assert session.query(EventFilter(event_type="probe", where="id == 3")).total_count == 2
     _, rows = session.sql("select label, function, count(*) from events where event_type = 'probe' group by 1, 2")
     assert rows == [(line(TAKEN), "Pool<Node>::take", 16), (line(TAKEN), "Pool<Other>::take", 5)]
+    statement = "select sum(watch_values ->> 'id'), max(watch_values ->> 'used') from events where label is not null"
+    assert session.sql(statement)[1] == [(sum(range(16)) + sum(range(5)), 16)]
 
 
 def test_a_probe_that_is_not_reached(launch: Launch, build_program: Build) -> None:
