@@ -42,7 +42,8 @@ def _leave(status: int) -> NoReturn:
     import threading
 
     for thread in threading.enumerate():
-        if not thread.daemon and thread is not threading.current_thread():
+        # one without a number was about to be started when Ctrl-C came
+        if not thread.daemon and thread.ident is not None and thread is not threading.current_thread():
             thread.join()
     os._exit(status)
 
