@@ -190,8 +190,8 @@ def test_a_program_that_goes_on_is_not_waited_for_without_end(build_program: Bui
 def test_a_type_of_events_that_does_not_exist_is_an_error(build_program: Build) -> None:
     with strobe.launch([build_program("hello")]) as run:
         run.wait(SECONDS)
-        with pytest.raises(StrobeError, match="'event_type' is crash: there are no such events"):
-            run.query(EventFilter(event_type="crash"))  # type: ignore[arg-type]
+        with pytest.raises(StrobeError, match="'event_type' is pause: there are no such events"):
+            run.query(EventFilter(event_type="pause"))  # type: ignore[arg-type]
 
 
 def test_a_kept_session_outlives_the_block(build_program: Build) -> None:
