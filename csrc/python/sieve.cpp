@@ -41,24 +41,24 @@ uint32_t add_load(Condition& condition, bool is_entry, const std::string& form, 
     return condition.add_load(is_entry, Condition::form_of(form), bytes, std::move(before), fixed, otherwise);
 }
 
-uint32_t add_member(Condition& condition, bool is_entry, const std::vector<std::pair<uint32_t, bool>>& passed,
-                    uint32_t fixed, uint32_t role,
-                    const std::vector<std::tuple<uint32_t, uint32_t, std::string, uint32_t>>& rows,
-                    uint32_t otherwise) {
-    std::vector<Condition::Passed> before;
-    for (const auto& [words, has_pointer] : passed) before.push_back({words, has_pointer});
+using PlaceRow = std::tuple<uint32_t, uint32_t, std::string, uint32_t>;
+
+std::vector<Condition::Place> places_of(const std::vector<PlaceRow>& rows) {
     std::vector<Condition::Place> places;
     for (const auto& [number, offset, form, bytes] : rows)
         places.push_back({number, offset, Condition::form_of(form), bytes});
-    return condition.add_member(is_entry, std::move(before), fixed, role, std::move(places), otherwise);
+    return places;
 }
 
-uint32_t add_shown(Condition& condition, const std::vector<std::tuple<uint32_t, uint32_t, std::string, uint32_t>>& rows,
-                   uint32_t otherwise) {
-    std::vector<Condition::Place> places;
-    for (const auto& [number, offset, form, bytes] : rows)
-        places.push_back({number, offset, Condition::form_of(form), bytes});
-    return condition.add_shown(std::move(places), otherwise);
+uint32_t add_member(Condition& condition, bool is_entry, const std::vector<std::pair<uint32_t, bool>>& passed,
+                    uint32_t fixed, uint32_t role, const std::vector<PlaceRow>& rows, uint32_t otherwise) {
+    std::vector<Condition::Passed> before;
+    for (const auto& [words, has_pointer] : passed) before.push_back({words, has_pointer});
+    return condition.add_member(is_entry, std::move(before), fixed, role, places_of(rows), otherwise);
+}
+
+uint32_t add_shown(Condition& condition, const std::vector<PlaceRow>& rows, uint32_t otherwise) {
+    return condition.add_shown(places_of(rows), otherwise);
 }
 
 uint32_t add_threads(Condition& condition, const std::vector<std::tuple<uint32_t, uint32_t, uint32_t>>& rows) {

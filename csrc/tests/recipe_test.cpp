@@ -4,6 +4,7 @@
 #include <cstring>
 #include <iterator>
 #include <random>
+#include <utility>
 
 extern "C" {
 #include "recipe/machine.h"
@@ -249,6 +250,16 @@ void signed_numbers_are_calculated_with() {
                 "5");  // BROKEN
 }
 
+// The number that steps push: its first byte, "bad" with its status, or the status of a recipe that fails.
+std::string noted(Memory& memory, std::vector<strobe_recipe_step> steps) {
+    steps.insert(steps.end(), {kNote, kDrop, kEnd});
+    const Result result = run(memory, steps);
+    if (result.status != STROBE_RECIPE_OK) return "status " + std::to_string(result.status);
+    const std::size_t colon = result.items.find(':');
+    const std::string status = result.items.substr(result.items.find(' ') + 1, 1);
+    return status == "0" ? result.items.substr(colon + 2, 1) : "bad " + status;
+}
+
 // The steps that compare the text at an address; `length` -1: up to its first zero, `most` bytes at most.
 std::string compared(Memory& memory, std::int64_t address, int how, const std::string& literal,
                      std::int64_t length = -1, std::int64_t most = 4096) {
@@ -261,12 +272,7 @@ std::string compared(Memory& memory, std::int64_t address, int how, const std::s
         std::memcpy(&word, literal.data() + at, std::min<std::size_t>(8, literal.size() - at));
         steps.push_back(step(STROBE_RECIPE_DATA, 0, word));
     }
-    steps.insert(steps.end(), {kNote, kDrop, kEnd});
-    const Result result = run(memory, steps);
-    if (result.status != STROBE_RECIPE_OK) return "status " + std::to_string(result.status);
-    const std::size_t colon = result.items.find(':');
-    const std::string status = result.items.substr(result.items.find(' ') + 1, 1);
-    return status == "0" ? result.items.substr(colon + 2, 1) : "bad " + status;
+    return noted(memory, std::move(steps));
 }
 
 void texts_are_compared() {
@@ -311,12 +317,7 @@ std::string both_compared(Memory& memory, std::int64_t address, std::int64_t len
     if (length >= 0) steps.push_back(constant(length));
     steps.push_back(step(STROBE_RECIPE_TEST_TEXTS, 0, length < 0 ? 100 : 0, how));
     steps.push_back(step(STROBE_RECIPE_DATA, 0, other_length < 0 ? 100 : 0));
-    steps.insert(steps.end(), {kNote, kDrop, kEnd});
-    const Result result = run(memory, steps);
-    if (result.status != STROBE_RECIPE_OK) return "status " + std::to_string(result.status);
-    const std::size_t colon = result.items.find(':');
-    const std::string status = result.items.substr(result.items.find(' ') + 1, 1);
-    return status == "0" ? result.items.substr(colon + 2, 1) : "bad " + status;
+    return noted(memory, std::move(steps));
 }
 
 void two_texts_are_compared() {
