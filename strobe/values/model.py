@@ -55,12 +55,14 @@ class PointerTo:
 class Record:
     """A struct, class or union: its fields as attributes, those of its base classes with them.
 
-    Iterating gives (name, value); `record["name"]` is for names that are no identifiers of Python.
+    Iterating gives (name, value); `record["name"]` is for names that are no identifiers of Python. `hidden`: members of
+    unions that cannot be what is there; they can be asked for, and are left out where the whole is written.
     """
 
-    def __init__(self, type_name: str, fields: dict[str, Any]) -> None:
+    def __init__(self, type_name: str, fields: dict[str, Any], hidden: Iterable[str] = ()) -> None:
         self._type_name = type_name
         self._fields = fields
+        self._hidden = frozenset(hidden)
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -73,6 +75,10 @@ class Record:
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         return iter(self._fields.items())
+
+    def written(self) -> Iterator[tuple[str, Any]]:
+        """(name, value) of those that are not hidden."""
+        return ((name, value) for name, value in self._fields.items() if name not in self._hidden)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Record):

@@ -105,3 +105,27 @@ def test_stacks_of_probes_and_traces(wire: Wire, build_program: Build) -> None:
     assert "stack" in said
     said = wire.bad("debug_launch", command=str(program), projectRoot=ROOT, trace=["leaf"], stack=33)
     assert "stack" in said
+
+
+def test_a_logpoint_says_what_a_log_statement_would(wire: Wire, build_program: Build) -> None:
+    program = str(build_program("polled", "-O0"))
+    session = wire.good("debug_launch", command=program, projectRoot=ROOT)["sessionId"]
+    line = line_of("polled.c", "gCount = gCount + 1")
+    at_line = {"file": "polled.c", "line": line, "message": "round {gCount}", "condition": "gCount % 1000 == 1"}
+    at_flip = {"function": "flip", "message": "to {value}", "condition": "gCount % 1000 == 2"}
+    answer = wire.good("debug_logpoint", sessionId=session, add=[at_line, at_flip, at_flip])
+    place = f"polled.c:{line}"
+    assert [(one["id"], one["places"]) for one in answer["logpoints"]] == [(place, 1), ("flip", 1)]
+    other = wire.good("debug_logpoint", sessionId=session, add=[at_flip | {"message": "again {value}"}])
+    assert [one["id"] for one in other["logpoints"]] == [place, "flip", "flip (2)"]
+    wait = {"until": "event", "match": f"$label == '{place}'", "timeoutMs": 20000}
+    said = wire.good("debug_trace", sessionId=session, wait=wait)["event"]
+    assert said["text"] == f"round {said['values']['gCount']}"
+    assert said["values"]["gCount"] % 1000 == 1
+    left = wire.good("debug_logpoint", sessionId=session, remove=[place, "flip (2)"])
+    assert [one["id"] for one in left["logpoints"]] == ["flip"]
+    for wrong in ({"message": "x"}, {"function": "f", "line": 3, "message": "x"}, {"file": "a.c", "message": "x"}):
+        assert "function, or file with line" in wire.bad("debug_logpoint", sessionId=session, add=[wrong])
+    assert "'nothing'" in wire.bad("debug_logpoint", sessionId=session, add=[at_flip | {"message": "{nothing}"}])
+    assert "NO_CODE_AT_LINE" in wire.bad("debug_logpoint", sessionId=session, add=[at_line | {"line": 1}])
+    wire.good("debug_stop", sessionId=session)

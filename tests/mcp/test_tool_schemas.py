@@ -33,6 +33,7 @@ def test_the_tools_of_this_version() -> None:
     assert [tool["name"] for tool in LISTING] == [
         "debug_launch",
         "debug_trace",
+        "debug_logpoint",
         "debug_query",
         "debug_read",
         "debug_write",
@@ -79,6 +80,7 @@ REQUIRED_AND_OPTIONAL = {
         "args cwd env pid stdin trace watches probes depth where stack sampling anyway wait",
     ),
     "debug_trace": ("", "sessionId add remove projectRoot sampling serializationDepth watches probes where stack wait"),
+    "debug_logpoint": ("sessionId", "add remove"),
     "debug_query": (
         "sessionId",
         "where select heap eventType function caller sourceFile returnValue threadName threadId depth pid "

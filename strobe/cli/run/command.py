@@ -57,6 +57,12 @@ _WHERE_HELP = (
     "'$return == -1', 'any(x in items: x.id == 7)'. Totals are those of all calls."
 )
 
+_AT_RETURN_HELP = (
+    "The same at the returns of a function: 'ns::f if $return < 0 : $return, cents, $entry.count'; as -p with "
+    "ns::f:return."
+)
+
+_ON_HELP = "Show what -w and --watch-js name only in these functions; may be repeated."
 
 _STACK_HELP = (
     "With each call and each probe its callers, N of them, 1 to 32: 'from post till.cpp:12 < main till.cpp:30'."
@@ -69,12 +75,14 @@ _STACK_HELP = (
 @click.option(
     "--watch-js", "scripts", multiple=True, metavar="EXPRESSION", help="The same for a JavaScript expression."
 )
+@click.option("--on", multiple=True, metavar="PATTERN", help=_ON_HELP)
 @click.option(
     "--depth", type=click.IntRange(0, 10), default=0, metavar="N", help="Show what arguments point to, N structs deep."
 )
 @click.option("--where", metavar="EXPRESSION", help=_WHERE_HELP)
 @click.option("--stack", type=click.IntRange(0, STACK_MOST), default=0, metavar="N", help=_STACK_HELP)
 @click.option("-p", "--probe", "probes", multiple=True, metavar="PROBE", help=_PROBE_HELP)
+@click.option("--at-return", multiple=True, metavar="PROBE", help=_AT_RETURN_HELP)
 @click.option("--summary", is_flag=True, help="No call tree, only the totals at the end.")
 @click.option("-o", "--output", type=click.File("w"), metavar="FILE", help="Write to FILE, not to standard error.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line: the events, then one with the totals.")
@@ -95,10 +103,12 @@ def run(
     patterns: Sequence[str],
     watches: Sequence[str],
     scripts: Sequence[str],
+    on: Sequence[str],
     depth: int,
     where: str | None,
     stack: int,
     probes: Sequence[str],
+    at_return: Sequence[str],
     summary: bool,
     output: IO[str] | None,
     as_json: bool,
@@ -115,6 +125,8 @@ def run(
 
     Signals go to the program. The second SIGTERM, or the third Ctrl-C in a row, kills it and ends Strobe at once.
     """
+    if on and not watches and not scripts:
+        raise click.UsageError("--on goes with -w or --watch-js: it says where a variable is watched")
     root = str(Path(project_root or ".").absolute())
     spec = LaunchSpec(program[0], tuple(program[1:]), cwd=str(Path.cwd()), project_root=root, stdio="inherit")
     stream = output or sys.stderr
@@ -125,12 +137,12 @@ def run(
     with Forwarding() as signals, closing(SessionManager()) as manager:
         if not keep:
             signals.at_last = manager.remove_segments
-        wanted = [*(Watch(variable) for variable in watches), *(Watch(expr=script) for script in scripts)]
-        chosen = patterns or (() if probes else ("@usercode",))
+        wanted = [*(Watch(one, on=tuple(on)) for one in watches), *(Watch(expr=one, on=tuple(on)) for one in scripts)]
+        chosen = patterns or (() if probes or at_return else ("@usercode",))
         sampling: Sampling = "off" if no_sampling else "auto"
-        session = _start(manager, signals, spec, chosen, sampling, wanted, depth, where, stack, probes)
+        session = _start(manager, signals, spec, chosen, sampling, wanted, depth, where, stack, probes, at_return)
         answer = session.launch_answer
-        if not patterns and not probes and answer is not None and answer.matched_functions == 0:
+        if chosen == ("@usercode",) and not patterns and answer is not None and answer.matched_functions == 0:
             hint = f"Without -t, only functions whose source files lie in {root} are traced; -t '**' traces every one."
             click.echo(f"strobe: {hint}", err=True)
         ending = LiveRun(session, report, signals, complete).follow(not summary, keep)
@@ -171,6 +183,7 @@ def _start(
     where: str | None,
     stack: int,
     probes: Sequence[str],
+    at_return: Sequence[str],
 ) -> Session:
     """The running program; where it cannot be started, the end of this process with a shell's exit status."""
     try:
@@ -183,7 +196,7 @@ def _start(
                 depth=depth,
                 where=where,
                 stack=stack,
-                probe=[replace(one, stack=stack) for one in _probes(probes)],
+                probe=[replace(one, stack=stack) for one in _probes(probes, at_return)],
                 use_staged=False,
             )
     except StrobeError as error:
@@ -193,13 +206,13 @@ def _start(
         sys.exit(signals.status)
 
 
-def _probes(texts: Sequence[str]) -> list[Probe]:
+def _probes(texts: Sequence[str], at_return: Sequence[str]) -> list[Probe]:
     """Raises VALIDATION_ERROR for what is none."""
-    if not texts:
+    if not texts and not at_return:
         return []
-    from strobe.session.probes.text_form import probes_of
+    from strobe.session.probes.text_form import of_return, probes_of
 
-    return probes_of(texts)
+    return probes_of([*texts, *map(of_return, at_return)])
 
 
 def failed_start(command: str, error: StrobeError) -> int:

@@ -25,6 +25,7 @@ _OPENING = {"(": ")", "[": "]", "{": "}"}
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 # what a place goes on with behind a colon, and patterns that begin with one: `@file:a.c`
 _BEHIND_COLON = re.compile(r":(?:\d+(?:\s*-\s*\d+)?|return|entry|inlined)(?![\w.])")
+_LINE = re.compile(r":\d[\d\s-]*\Z")
 _SELECTOR = re.compile(r"@\w+:")
 _IF = re.compile(r"\s+if(?=[\s(!]|\Z)")
 _WORD = re.compile(r"[^\W\d]\w*|\d(?:'?[\w.])*")
@@ -81,6 +82,17 @@ def probes_of(texts: Sequence[str]) -> list[Probe]:
         show = tuple(one for one in shown if one not in logs)
         found[label] = Probe(parts.place.text, condition, show, label, log=" ".join(map(_unquoted, logs)))
     return list(found.values())
+
+
+def of_return(text: str) -> str:
+    """The probe of a function's returns, from one of the function: `ns::f if …` -> `ns::f:return if …`.
+
+    Raises VALIDATION_ERROR where it is of a line."""
+    end = _end_of_place(text)
+    place = text[:end].rstrip()
+    if _LINE.search(place):
+        raise _wrong(text, len(text) - len(text.lstrip()), "a line has no return, name the function")
+    return text if place.endswith(":return") else f"{place}:return{text[len(place) :]}"
 
 
 def _unquoted(text: str) -> str:

@@ -81,7 +81,7 @@ class Shaping:
     def _shape(self, type_: types.Type, depth: int) -> Shape:
         match type_.bare:
             case types.Record() as record:
-                return self._described(type_, record, depth) or self._record(record, depth)
+                return self._described(type_, record, depth) or self.plain(record, depth)
             case types.Array() as array:
                 return self._array(array, depth)
             case types.Pointer() as pointer:
@@ -124,7 +124,8 @@ class Shaping:
             return self.shape(field.type, depth)
         return structures.of_bits(value_type(field.type.bare), field.bit_offset or 0, field.bit_size)
 
-    def _record(self, record: types.Record, depth: int) -> Shape:
+    def plain(self, record: types.Record, depth: int) -> Shape:
+        """The shape of a structure by its members, whatever a description says of it."""
         size = record.size or 0
         if record.is_declaration:
             return shapes.Nothing(f"<incomplete {record.name}>")
@@ -135,7 +136,8 @@ class Shaping:
         parts = record.parts
         if parts.variants is not None:
             return self.forms(record, depth)
-        return structures.Structure(record.name, tuple(self._members(parts, depth, set())), size, parts.is_tuple)
+        made = structures.Union if record.kind == "union" else structures.Structure
+        return made(record.name, tuple(self._members(parts, depth, set())), size, parts.is_tuple)
 
     def _members(self, parts: RecordParts, depth: int, virtual: set[int]) -> list[Member]:
         """Base classes first; a virtual base once. Empty ones, and pointers to vtables, show nothing."""

@@ -28,6 +28,8 @@ NAMES: dict[str, type] = {
     "referred": shapes.Referred,
     "member": structures.Member,
     "structure": structures.Structure,
+    "union": structures.Union,
+    "tagged": structures.Tagged,
     "form": structures.Form,
     "forms": structures.Forms,
     "elements": structures.Elements,

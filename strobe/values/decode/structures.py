@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from strobe.dataclass import dataclass, replace
-from strobe.model import ValueType
+from strobe.model import Text, ValueType
 from strobe.values.decode.shapes import Decoding, Part, Scalar, Shape, add_read, problem, read_value
 from strobe.values.memory.recipes import Recipe, Steps
-from strobe.values.model import Problem, Record, Rows, Shown, Tuple, Variant
+from strobe.values.model import PointerTo, Problem, Record, Rows, Shown, Tuple, Variant
 from strobe.values.printers.names import without_arguments
+
+_FIRST_MAPPED, _END_OF_USER = 0x10000, 1 << 47
+_LEAST_NORMAL = {4: 1.17549435e-38, 8: 2.2250738585072014e-308}  # of the size of a number with a point
 
 
 @dataclass(frozen=True)
@@ -45,20 +48,82 @@ class Structure(Shape):
 
     def value(self, part: Part, decoding: Decoding) -> Shown:
         fields: dict[str, Shown] = {}
+        hidden: list[str] = []
         for member in self.members:
             name = None if member.is_spread else f"{part.name}{part.joint}{member.name}"
             if member.offset is None:
                 found = read_value(member.shape, decoding, name or part.name, None, part.joint)
             else:
                 found = member.shape.value(part.at(member.offset, name), decoding)
-            inner = dict(found) if member.is_spread and isinstance(found, Record) else {member.name: found}
-            for key, value in inner.items():
+            is_spread = member.is_spread and isinstance(found, Record)
+            for key, value in found if is_spread else ((member.name, found),):
+                is_hidden = is_spread and key in found._hidden
                 while key in fields:  # bases may have fields of one name
                     key += "'"
                 fields[key] = value
+                hidden += [key] if is_hidden else []
         if self.is_tuple:
             return Tuple(fields.values(), _last_part(self.type_name))
-        return Record(self.type_name, fields)
+        return Record(self.type_name, fields, hidden)
+
+
+@dataclass(frozen=True)
+class Union(Structure):
+    """Members at the same place. Which of them is there is not known; those that cannot be are hidden."""
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        found = super().value(part, decoding)
+        sizes = {member.name: member.shape.size for member in self.members}
+        implausible = [name for name, value in found if not _is_plausible(value, sizes.get(name, 0))]
+        return Record(self.type_name, dict(found), implausible if len(implausible) < len(list(found)) else ())
+
+
+def _is_plausible(value: Shown, size: int) -> bool:
+    """Whether a member of a union of `size` bytes may be the one that is there: no pointer that leads nowhere, no
+    number with a point that is what an integer or address looks like as one, no text of control characters."""
+    match value:
+        case Problem():
+            return False
+        case float():
+            return value == 0 or abs(value) >= _LEAST_NORMAL.get(size, 0)
+        case PointerTo():
+            is_address = value.address == 0 or _FIRST_MAPPED <= value.address < _END_OF_USER
+            return is_address and not isinstance(value.to, Problem)
+        case Text():
+            return all(letter.isprintable() or letter.isspace() for letter in value)
+    return True
+
+
+@dataclass(frozen=True)
+class Tagged(Shape):
+    """A union of which `tag` says which member is there. `members`: with the tag of each, at offsets of the whole."""
+
+    type_name: str
+    tag: Steps
+    members: tuple[tuple[int, Member], ...]
+    size: int
+
+    def add_steps(self, recipe: Recipe) -> None:
+        recipe.numbers(self.tag)
+        recipe.note()
+        for number, member in self.members:
+            recipe.pick(0)
+            recipe.numbers((("CONSTANT", 0, 0, number), ("EQUAL", 0, 0, 0)))
+            with recipe.when():
+                add_apart(recipe, member.shape, member.offset or 0)
+        recipe.drop()
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        tag = decoding.next()
+        if not tag.is_there:
+            return problem(tag)
+        for number, member in self.members:
+            if number == tag.number:
+                name = f"{part.name}{part.joint}{member.name}"
+                return Record(
+                    self.type_name, {member.name: member.shape.value(part.at(member.offset or 0, name), decoding)}
+                )
+        return Record(self.type_name, {"union": Problem(f"<no member for tag {tag.number}>")})
 
 
 @dataclass(frozen=True)

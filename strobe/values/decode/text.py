@@ -41,7 +41,7 @@ def shown(value: Shown) -> str:
             content = value._content
             return f"{value._variant}{_elements(content) if isinstance(content, Tuple) else f' {shown(content)}'}"
         case Record():
-            return "{" + ", ".join(f"{name} = {shown(field)}" for name, field in value) + "}"
+            return "{" + ", ".join(f"{name} = {shown(field)}" for name, field in value.written()) + "}"
         case Tuple():
             return (
                 value.struct_name + _elements(value)
@@ -68,7 +68,7 @@ def lines(value: Shown, indent: str = "") -> list[str]:
     if not isinstance(inner, Record) or not list(inner):
         return [shown(value)]
     found = [f"{_pointer(value)} -> {{" if isinstance(value, PointerTo) else "{"]
-    for name, field in inner:
+    for name, field in inner.written():
         first, *rest = lines(field, indent)
         found += [f"  {name} = {first}", *(f"  {line}" for line in rest)]
     return [*found, "}"]
@@ -115,7 +115,7 @@ def plain(value: Shown) -> Any:
         case PointerTo():
             return _pointer(value) if value.to is None else {"pointer": _pointer(value), "to": plain(value.to)}
         case Record():
-            return {name: plain(field) for name, field in value}
+            return {name: plain(field) for name, field in value.written()}
         case Tuple() if len(value) == 1:
             return plain(value[0])
         case Tuple():

@@ -60,6 +60,7 @@ LAYOUTS = {
     "reference": Layout({"pointer": "number"}, {"target": "type"}),
     "optional": Layout({"present": "number", "value": "path"}, {"type_of_value": "type", "absent": "text"}),
     "variant": Layout({"index": "number", "storage": "path"}, {"none": "number"}),
+    "tagged": Layout({"tag": "number", "members": "members"}),
     "tuple": Layout({}, {"leaves": "path", "parts": "paths"}),
     "quantity": Layout({"value": "path", "ratio": "type"}, {"clock": "type"}),
     "words": Layout({"number": "number"}, {"words": "words", "otherwise": "text"}),
@@ -120,6 +121,8 @@ def _check_names(given: Mapping[str, Any], layout: Layout, place: str, name: str
         if key not in layout.kinds:
             near = nearest_names(key, list(layout.kinds))
             raise DescriptionError(f"{place}: '{key}' is not known{f', {near[0]} is' if near else ''}; {valid}")
+    if name == "tagged" and isinstance(given.get("tag"), list):
+        raise DescriptionError(f"{place}: 'tag' is one formula; {valid}")
     missing = next((key for key in layout.needed if key not in given), None)
     if missing is not None:
         raise DescriptionError(f"{place}: '{missing}' is missing; {valid}")
@@ -208,6 +211,20 @@ def _words(value: Any, place: str) -> tuple[tuple[int, str], ...]:
         raise DescriptionError(f'{place} is {value!r}; valid are numbers and their words: {{0 = "off"}}') from error
 
 
+def _members(value: Any, place: str) -> tuple[tuple[int | str, formula.Path], ...]:
+    if not isinstance(value, dict) or not value:
+        reason = 'valid are tags, numbers or enumerators, and members of the union: {0 = "u.i", TEXT = "u.s"}'
+        raise DescriptionError(f"{place} is {value!r}; {reason}")
+    return tuple((_tag(tag), _path(one, f"{place}.{tag}")) for tag, one in value.items())
+
+
+def _tag(text: str) -> int | str:
+    try:
+        return int(text, 0)
+    except ValueError:
+        return text
+
+
 def _fields(value: Any, place: str) -> tuple[tuple[str, formula.Formula], ...]:
     if not isinstance(value, dict) or not value:
         raise DescriptionError(
@@ -227,4 +244,5 @@ _KINDS: dict[str, Callable[[Any, str], Any]] = {
     "links": _links,
     "words": _words,
     "fields": _fields,
+    "members": _members,
 }

@@ -93,6 +93,9 @@ class _NoShapes:
     def forms(self, record: types.Record, depth: int) -> Shape:
         raise Missing("no shape is needed")
 
+    def plain(self, record: types.Record, depth: int) -> Shape:
+        raise Missing("no shape is needed")
+
 
 _NO_SHAPES = _NoShapes()
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 from strobe.symbols.types import model as types
 from strobe.symbols.types.model import Field
 from strobe.values.decode.shapes import Nothing, Scalar, Shape
-from strobe.values.decode.structures import Member, Structure
+from strobe.values.decode.structures import Member, Structure, Tagged
 from strobe.values.memory.recipes import Steps
 from strobe.values.printers import containers, nodes, objects, texts, wrappers
 from strobe.values.printers.description import Description
@@ -42,6 +42,9 @@ class Shaper(Protocol):
 
     def forms(self, record: types.Record, depth: int) -> Shape:
         """Of a Rust enum."""
+
+    def plain(self, record: types.Record, depth: int) -> Shape:
+        """Of a structure by its members, whatever a description says of it."""
 
 
 class Building:
@@ -183,6 +186,36 @@ class Building:
         index = self._number("index")
         return wrappers.OneOf(self._name, index, tuple(members), none & ((1 << 64) - 1), self._size)
 
+    def _tagged(self) -> Shape:
+        whole = self._shaper.plain(self._record, self._depth)
+        if not isinstance(whole, Structure):
+            return whole  # it is beyond the depth
+        wanted = [(self._tag(key), path) for key, path in self._only("members")]
+        found = {path: self._members.place(path) for _, path in wanted}
+        if any(not place.is_inline or place.bits is not None for place in found.values()):
+            raise Missing("a member of the union lies elsewhere")
+        apart = tuple(
+            (tag, Member(path.hops[-1].name, found[path].offset, self._shaper.shape(found[path].type, self._depth - 1)))
+            for tag, path in wanted
+        )
+        outermost = {path.hops[0].name for _, path in wanted}
+        kept = [member for member in whole.members if member.name not in outermost and not _spreads(member, outermost)]
+        tagged = Member("union", 0, Tagged(self._name, self._number("tag"), apart, self._size), is_spread=True)
+        return Structure(self._name, (*kept, tagged), self._size)
+
+    def _tag(self, key: int | str) -> int:
+        """The number of a tag, which may be given by its enumerator, as a formula has it: without a sign."""
+        (formula,) = self._described.keys["tag"]
+        type_ = self._members.place(formula).type if isinstance(formula, Path) else None
+        mask = (1 << 8 * ((None if type_ is None else type_.size) or 8)) - 1
+        if isinstance(key, int):
+            return key & mask
+        enum = None if type_ is None else type_.bare
+        for one in enum.enumerators if isinstance(enum, types.Enum) else ():
+            if one.name == key:
+                return one.value & mask
+        raise Missing(f"its tag has no '{key}'")
+
     def _tuple(self) -> Shape:
         if self._has("parts"):
             found = [self._members.place(path) for path in self._only("parts")]
@@ -299,6 +332,12 @@ class Building:
             except Missing as error:
                 missing = error
         raise missing
+
+
+def _spreads(member: Member, names: set[str]) -> bool:
+    """Whether it is an unnamed union with one of these members."""
+    inner = member.shape.members if member.is_spread and isinstance(member.shape, Structure) else ()
+    return any(one.name in names for one in inner)
 
 
 def _is_plain(shape: Shape) -> bool:

@@ -335,3 +335,18 @@ def test_a_session_that_runs_is_seen_by_another_process(build_program: Build) ->
     )
     os.kill(process.pid, signal.SIGTERM)
     process.communicate(timeout=SECONDS)
+
+
+def test_at_returns_and_watches_in_some_functions(build_program: Build) -> None:
+    program = build_program("call_values", "-O0", compiler="g++")
+    result = strobe("run", "--at-return", "Pool::add if $return > 20 : $return, m_count", program)
+    said = result.stderr.decode()
+    assert re.findall(r"\$return=(\d+), m_count=(\d+)", said) == [("25", "3"), ("39", "6")]
+    assert "reached 3 times, its condition held 2 times" in said
+    assert "a line has no return" in strobe("run", "--at-return", "call_values.cpp:10 : x", program).stderr.decode()
+    result = strobe("run", "--json", "-t", "Pool::*", "-w", "m_count", "--on", "Pool::add", program)
+    events = [json.loads(line) for line in result.stderr.splitlines() if line.startswith(b"{")]
+    watched = {one["function"] for one in events if one.get("watchValues")}
+    assert watched == {"Pool::add"}
+    assert "Pool::Pool" in {one.get("function") for one in events}
+    assert "--on goes with -w" in strobe("run", "--on", "Pool::add", program).stderr.decode()
