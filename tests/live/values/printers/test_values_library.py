@@ -23,7 +23,7 @@ from strobe.values.model import Char, Mapping, Pairs, Record, Rows
 from strobe.values.reading import ReadTarget
 from strobe.values.write.writing import WriteTarget
 
-SCRIPT = Path(__file__).resolve().parents[2] / "oracle" / "gdb_library.py"
+SCRIPT = Path(__file__).resolve().parents[3] / "oracle" / "gdb_library.py"
 STDLIB = ["g++ -O0", "g++ -O2", "clang++ -O2"]
 LIBCXX = ["clang++ -O0 -stdlib=libc++", "clang++ -O2 -stdlib=libc++"]
 AS_GDB = """
