@@ -22,6 +22,8 @@ PROBES = 256  # of a session
 STACK_MOST = 32  # callers that are recorded with an event
 RECORDED_DEPTH = 10  # structs within each other, of what arguments and results lead to
 RECORDED_BYTES = 3072  # of one value that they lead to
+PLAIN_EVENT_BYTES = 32  # of the room of a session's events, which is for so many events of this size
+LARGE_EVENT_BYTES = 64  # from which on it is said that there are fewer for that
 SHALLOW_BYTES = (
     512  # STROBE_SHALLOW_WORDS: of an event, of what they lead to, at later calls where nobody has asked for a depth
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from strobe.dataclass import dataclass, field
+from strobe.limits import LARGE_EVENT_BYTES, PLAIN_EVENT_BYTES
 
 EventType = Literal["function_enter", "function_exit", "probe", "stdout", "stderr", "variable_snapshot", "crash"]
 CALL_EVENTS: tuple[EventType, ...] = ("function_enter", "function_exit")
@@ -435,11 +436,21 @@ class Loss:
 
     evicted: int = 0
     evicted_until_ns: int | None = None
+    event_bytes: int = 0  # of those that are kept, on average, where some were evicted
     sampled_out: int = 0
     lost: int = 0  # found no room: too many threads at once, a full file system, handlers that interrupt one another
     uncounted: int = 0  # of those, calls that are in no total
     unwritten: int = 0  # lines of output, and what else the host sees, that the database does not have, or not yet;
     unwritten_reason: str = ""  # and why
+
+    @property
+    def evicted_for(self) -> str:
+        """Why events were evicted where they are large: an empty text where it is their number alone."""
+        if self.event_bytes < LARGE_EVENT_BYTES:
+            return ""
+        return (
+            f"an event takes {self.event_bytes:,} bytes here, a plain one {PLAIN_EVENT_BYTES}: so many times fewer fit"
+        )
 
     @property
     def total(self) -> int:

@@ -113,6 +113,7 @@ py::dict loss(const Segment& segment) {
     py::dict facts;
     facts["evicted"] = loss.evicted;
     facts["evicted_until_ns"] = loss.evicted_until_ticks ? segment.to_ns(*loss.evicted_until_ticks) : -1;
+    facts["event_bytes"] = static_cast<uint64_t>(loss.event_bytes);
     facts["sampled_out"] = loss.sampled_out;
     facts["lost_no_thread"] = loss.no_thread;
     facts["lost_no_clock"] = loss.no_clock;

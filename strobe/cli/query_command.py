@@ -24,7 +24,7 @@ from strobe.session.answers import Ending
 from strobe.session.questions import is_one
 
 _TYPES: tuple[EventType, ...] = get_args(EventType)
-_SHORT = {"function_enter": "enter", "function_exit": "exit", "variable_snapshot": "values"}
+KINDS = {"function_enter": "enter", "function_exit": "exit", "variable_snapshot": "values"}
 _T = TypeVar("_T")
 _AROUND = 10  # events on each side, of the thread and of others
 _GROUPS: tuple[GroupBy, ...] = ("function", "thread", "file")
@@ -245,7 +245,7 @@ def _cell(values: dict[str, object], expression: str) -> str:
 
 
 def _row(event: Event) -> tuple[str, ...]:
-    kind = _SHORT.get(event.event_type, event.event_type)
+    kind = KINDS.get(event.event_type, event.event_type)
     thread = f"{event.thread_name} {event.thread_id}" if event.thread_id else ""
     return (wording.moment(event.timestamp_ns), thread, kind, _what(event))
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from strobe import _abi
 from strobe.dataclass import dataclass
 from strobe.errors import command_names, enumerated, field_name
-from strobe.limits import RECORDED_BYTES, SHALLOW_BYTES
+from strobe.limits import PLAIN_EVENT_BYTES, RECORDED_BYTES, SHALLOW_BYTES
 from strobe.model import Capture, CaptureKind, FunctionSymbol, ValueKind
 from strobe.symbols.calls.signature import SignatureTypes
 from strobe.symbols.objects.damage import UNREADABLE
@@ -24,6 +24,7 @@ _MAX_ITEMS = 64
 _MAX_SHAPES = 500  # parts of one value; what has more is followed less deep
 _MAX_PARAMETERS = 200
 _MANY = 500  # functions
+_NAMED = 3  # functions whose events are large
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +56,28 @@ class Following:
         self._printers = printers
         self._known: dict[int, _Known | None] = {}
         self._records: list[Record] = []  # they stay, so that no other gets the id of one
+        self.functions = 0  # of which something is followed
+        self.large: dict[str, int] = {}  # the most bytes of an event, by function, where that is many
+        self.adapted: dict[str, None] = {}  # functions of which later calls are recorded less deep
         self.too_large: dict[str, int] = {}  # bytes of structures that are not followed for that, by name
 
-    def warnings(self, functions: int, adapted: Iterable[str]) -> list[str]:
-        """What users should know: so many functions are followed, and of those in `adapted` later calls less deep."""
+    def warnings(self) -> list[str]:
+        """What users should know."""
         found = []
-        if functions > _MANY:
+        if self.functions > _MANY:
             found.append(
-                f"What arguments point to is recorded of {functions:,} functions, {self._depth} structs deep: events "
-                f"take kilobytes, so fewer are kept. A smaller {field_name('serializationDepth')} or fewer functions "
-                "keep more."
+                f"What arguments point to is recorded of {self.functions:,} functions, {self._depth} structs deep: "
+                f"events take kilobytes, so fewer are kept. A smaller {field_name('serializationDepth')} or fewer "
+                "functions keep more."
+            )
+        elif self.large:
+            largest = sorted(self.large, key=lambda name: -self.large[name])
+            sizes = [f"{name} {self.large[name]:,}" for name in largest[:_NAMED]]
+            more = f", and {len(largest) - _NAMED} more" if len(largest) > _NAMED else ""
+            found.append(
+                "With what arguments and results lead to, an event may take so many bytes: "
+                f"{', '.join(sizes)}{more}. A plain one takes {PLAIN_EVENT_BYTES}, so fewer are kept; a smaller "
+                f"{field_name('serializationDepth')} keeps more."
             )
         if self.too_large:
             large = ", ".join(f"{name} ({size:,} bytes)" for name, size in self.too_large.items())
@@ -72,11 +85,11 @@ class Following:
                 f"Of arguments and results that point to {large}, only the address is recorded: a recorded value has "
                 f"at most {self.most_bytes:,} bytes. {command_names()['read']} reads its members, and so does a watch."
             )
-        if names := list(adapted):
+        if self.adapted:
             found.append(
-                f"Of {enumerated(names)} what arguments and results point to may take more than {SHALLOW_BYTES} bytes: "
-                f"where it does at the first {_abi.FIRST_CALLS} calls of a thread, later ones have it 1 deep as far "
-                "as that finds room, else the address. Ask for a depth to have it each time."
+                f"Of {enumerated(list(self.adapted))} what arguments and results point to may take more than "
+                f"{SHALLOW_BYTES} bytes: where it does at the first {_abi.FIRST_CALLS} calls of a thread, later ones "
+                "have it 1 deep as far as that finds room, else the address. Ask for a depth to have it each time."
             )
         return found
 

@@ -142,7 +142,6 @@ class Extras:
         self._pending = Pending()
         self._following: Following | None = None
         self._shallow: Following | None = None  # of later calls, where depth adapts
-        self._adapted: dict[str, None] = {}  # functions of which later calls are recorded less deep
         self._watches: dict[str, CompiledWatch] = {}
         self._functions: dict[str, set[tuple[str, int]]] = {}  # of the watches that are not for all
         self._gone: dict[str, str] = {}  # watches of libraries that were unloaded, and why they were not found again
@@ -150,7 +149,6 @@ class Extras:
         self.stacks = CallStacks()
         self._condition_scope: Callable[[], AbstractContextManager[Scope]] | None = None
         self._calls: dict[str, _CallWatch] = {}  # watches of variables that may be of a call
-        self._followed_functions = 0
         self.depth = 0
         self.generation = 0  # what a function's set is may have changed where this has
 
@@ -164,14 +162,12 @@ class Extras:
         deep.of_calls has it."""
         if (depth, adapts) != (self.depth, self._shallow is not None):
             self.depth = depth
-            self._followed_functions = 0
             self._following = self._shallow = None
             if depth:
                 from strobe.session.deep import following
 
                 self._following = following(depth, self._project_root)
                 self._shallow = following(1, self._project_root, SHALLOW_BYTES) if adapts else None
-            self._adapted = {}
             self.generation += 1
 
     def record_where(
@@ -352,7 +348,8 @@ class Extras:
             sets = [self._set_like(*item, kept) for item in zip(functions, before, strict=True)]
         else:
             sets = [self._set_of(*item) for item in zip(functions, types, strict=True)]
-        self._followed_functions += sum(item.follows for item in sets)
+        if self._following is not None:
+            self._following.functions += sum(item.follows for item in sets)
         self._make([item for item in dict.fromkeys(sets) if not item.is_empty and item not in self._sets])
         return [0 if item.is_empty else self._sets[item] for item in sets]
 
@@ -392,7 +389,7 @@ class Extras:
 
     def warnings(self) -> list[str]:
         """What users should know about watches and recorded depth, one sentence or two each."""
-        found = [] if self._following is None else self._following.warnings(self._followed_functions, self._adapted)
+        found = [] if self._following is None else self._following.warnings()
         for name, reason in self._gone.items():
             library = self._watches[name].library
             where = "its library" if library is None else library.path
@@ -438,6 +435,8 @@ class Extras:
         deep = self._followed(function, types)
         entry, leave = (self._adapting(function, types, place, items) for place, items in enumerate(deep))
         words = max(sum(recipe_words(item.bytes, item.items) for item in items) for items in deep)
+        if self._following is not None and self._shallow is None and 8 * words > SHALLOW_BYTES:
+            self._following.large[function.name] = 8 * min(words, _MAX_WORDS)
         return self._with_watches(function, (entry, leave), words)
 
     def _adapting(
@@ -446,11 +445,11 @@ class Extras:
         """Captures of what is followed at the entry (`place` 0), or of the result."""
         from strobe.session.deep import of_calls
 
-        if self._shallow is None or types is None:
+        if self._following is None or self._shallow is None or types is None:
             return tuple(self._recipes_of(deep))
         chosen = of_calls(deep, self._shallow.of(function, types)[place])
         if any(calls != _abi.CALLS_ALL for _, calls in chosen):
-            self._adapted[function.name] = None
+            self._following.adapted[function.name] = None
         return tuple(capture for item, calls in chosen for capture in self._recipes_of([item], calls))
 
     def _set_like(self, function: FunctionSymbol, before: int, sets: Mapping[int, _Set]) -> _Set:

@@ -11,11 +11,11 @@ import shutil
 from pathlib import Path
 
 from strobe import _core
+from strobe.limits import PLAIN_EVENT_BYTES
 from strobe.timeline.records import SessionRecord
 
 SHARED_MEMORY = Path("/dev/shm")
 SEGMENT_FILE = "segment"
-_BYTES_PER_EVENT = 32
 _FIXED_BYTES = 64 << 20  # header, tables and totals of a busy program; the file is sparse
 _BLOCK_BYTES = 64 << 10
 _PREFIX = f"strobe-{os.getuid()}-"
@@ -28,7 +28,7 @@ def place_segment(record: SessionRecord) -> Path:
     Every call gives another name there, for everybody may make files in it.
     """
     make_folder(record)
-    wanted = record.event_limit * _BYTES_PER_EVENT + _FIXED_BYTES
+    wanted = record.event_limit * PLAIN_EVENT_BYTES + _FIXED_BYTES
     has_room = _free_bytes(SHARED_MEMORY) >= 2 * wanted
     return _new_shared_path(record) if has_room else record.folder / SEGMENT_FILE
 

@@ -161,6 +161,7 @@ class Timeline:
         return Loss(
             evicted=counts["evicted"],
             evicted_until_ns=until_ns if until_ns >= 0 else None,
+            event_bytes=counts["event_bytes"],
             sampled_out=counts["sampled_out"],
             lost=uncounted + counts["lost_no_chunk"],
             uncounted=uncounted,

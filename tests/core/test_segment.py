@@ -33,6 +33,7 @@ def test_a_new_segment(path: str) -> None:
     assert segment.loss() == {
         "evicted": 0,
         "evicted_until_ns": -1,
+        "event_bytes": 0,
         "sampled_out": 0,
         "lost_no_thread": 0,
         "lost_no_clock": 0,

@@ -23,16 +23,15 @@ def program(build_program: Build) -> Path:
 
 
 def launched(wire: Wire, program: Path, **more: Any) -> dict[str, Any]:
-    return wire.good(
-        "debug_launch",
-        command=str(program),
-        args=[str(TIMES)],
-        projectRoot=ROOT,
-        trace=["use", "get"],
-        sampling="off",
-        wait={"until": "exit", "timeoutMs": 40_000},
-        **more,
-    )
+    asked = {
+        "command": str(program),
+        "args": [str(TIMES)],
+        "projectRoot": ROOT,
+        "trace": ["use", "get"],
+        "sampling": "off",
+        "wait": {"until": "exit", "timeoutMs": 40_000},
+    }
+    return wire.good("debug_launch", **(asked | more))
 
 
 def having(wire: Wire, answer: dict[str, Any], expression: str, **more: Any) -> dict[Any, int]:
@@ -75,3 +74,17 @@ def test_calls_that_a_condition_chooses_are_recorded_as_the_first_ones(wire: Wir
     answer = launched(wire, program, where="number > 200")
     use = {"function": {"equals": "use"}, "eventType": "function_enter"}
     assert having(wire, answer, "has(at->used)", **use) == {True: THREADS * (TIMES - 201)}
+
+
+def test_events_that_are_large_are_told_before_and_after(wire: Wire, program: Path, tmp_path: Path) -> None:
+    (tmp_path / ".strobe").mkdir()
+    (tmp_path / ".strobe" / "settings.json").write_text('{"events.maxPerSession": 4000}')
+    answer = launched(wire, program, projectRoot=str(tmp_path), depth=3)
+    (said,) = [text for text in answer["warnings"] if "an event may take so many bytes" in text]
+    forecast = int(said.partition("bytes: ")[2].split()[1].rstrip(",.").replace(",", ""))
+    assert "use" in said
+    page = wire.good("debug_query", sessionId=answer["sessionId"])
+    assert page["eventsDropped"] > 0
+    size = int(page["eventsDroppedFor"].partition("takes ")[2].partition(" bytes")[0].replace(",", ""))
+    # calls give what their pointers lead to, returns the result alone
+    assert 100 < size <= forecast + 64

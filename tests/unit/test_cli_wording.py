@@ -67,6 +67,10 @@ def test_loss_is_reported_exactly() -> None:
         "12,000,000 events evicted to make room for newer ones, up to +1.500000 s",
         "1 event lost: no room in memory, too many threads, one without clock, or handlers that interrupt one another",
     ]
+    assert wording.loss_lines(Loss(evicted=2, event_bytes=64)) == [
+        "2 events evicted to make room for newer ones (an event takes 64 bytes here, a plain one 32: so many times "
+        "fewer fit)"
+    ]
 
 
 def test_output_of_a_program_cannot_move_the_cursor() -> None:

@@ -22,6 +22,15 @@ uint64_t find_evicted_until(const std::vector<ChunkSummary>& chunks) {
     return until;
 }
 
+double mean_event_bytes(const std::vector<ChunkSummary>& chunks) {
+    uint64_t bytes = 0, events = 0;
+    for (const ChunkSummary& chunk : chunks) {
+        bytes += STROBE_CHUNK_BYTES;  // also what was left of it, as the next record had no room there
+        events += chunk.record_count;
+    }
+    return events == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(events);
+}
+
 }  // namespace
 
 Loss read_loss(const Segment& segment) {
@@ -31,11 +40,18 @@ Loss read_loss(const Segment& segment) {
     });
     // The header last: what a chunk that is seen as gone held is then already counted.
     const bool something_may_be_gone = !segment.ring_is_unwrapped();
-    if (something_may_be_gone) loss.evicted_until_ticks = find_evicted_until(segment.chunks());
+    if (something_may_be_gone) {
+        const std::vector<ChunkSummary> chunks = segment.chunks();
+        loss.evicted_until_ticks = find_evicted_until(chunks);
+        loss.event_bytes = mean_event_bytes(chunks);
+    }
     const strobe_header header = segment.read_header();
     loss.evicted = header.evicted_records;
     if (loss.evicted_until_ticks) loss.evicted_until_ticks = std::max(*loss.evicted_until_ticks, header.evicted_ticks);
-    if (loss.evicted == 0) loss.evicted_until_ticks.reset();
+    if (loss.evicted == 0) {
+        loss.evicted_until_ticks.reset();
+        loss.event_bytes = 0;
+    }
     loss.no_thread = header.lost_no_thread;
     loss.no_clock = header.lost_no_clock;
     loss.reentrant = header.lost_reentrant;

@@ -14,6 +14,7 @@ struct Loss {
     // What was evicted ended at or before these ticks: later events are all still there. Absent when nothing was
     // evicted.
     std::optional<uint64_t> evicted_until_ticks;
+    double event_bytes = 0;  // of those that are kept, on average; 0 where none is evicted
     uint64_t sampled_out = 0;
     uint64_t no_thread = 0;
     uint64_t no_clock = 0;

@@ -79,6 +79,8 @@ def loss_lines(loss: Loss) -> list[str]:
     if loss.evicted:
         until = "" if loss.evicted_until_ns is None else f", up to {moment(loss.evicted_until_ns)}"
         lines.append(f"{counted(loss.evicted, 'event')} evicted to make room for newer ones{until}")
+        if loss.evicted_for:
+            lines[-1] += f" ({loss.evicted_for})"
     if loss.sampled_out:
         lines.append(
             f"{counted(loss.sampled_out, 'event')} left out by sampling of hot functions (--no-sampling keeps them)"

@@ -134,6 +134,8 @@ def loss(counts: Loss) -> dict[str, Any]:
     told: dict[str, Any] = {"eventsDropped": counts.evicted}
     if counts.evicted_until_ns is not None:
         told["eventsDroppedUntilNs"] = counts.evicted_until_ns
+    if counts.evicted_for:
+        told["eventsDroppedFor"] = f"{counts.evicted_for}; less serializationDepth, stack or watches keep more"
     if counts.sampled_out:
         told["eventsSampledOut"] = counts.sampled_out
     if counts.lost:

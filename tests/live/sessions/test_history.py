@@ -87,6 +87,13 @@ def test_the_command_line(session: Session) -> None:
     _, second = addresses(session)
     result = CliRunner().invoke(history_command.history, [session.id, f"{second:#x}"], catch_exceptions=False)
     lines = result.stdout.splitlines()
+    assert lines[0].split() == ["events", "first", "last", "event", "function", "where", "it", "is"]
+    rows = [line.split() for line in lines[1:-1]]
+    assert sum(int(row[0]) for row in rows) == 7
+    assert rows[-1][-2:] == ["list::drop", "node"]
+    assert lines[-1].startswith("7 events of ")
+    result = CliRunner().invoke(history_command.history, [session.id, f"{second:#x}", "--limit", "50"])
+    lines = result.stdout.splitlines()
     assert lines[0].split() == ["time", "thread", "event", "what", "where", "it", "is"]
     assert lines[2].split()[-1] == "next"
     assert "7 events match" in result.stdout
