@@ -9,15 +9,15 @@ from pathlib import Path
 
 import click
 
-from strobe.cli.output import wording
-from strobe.cli.output.calltree import CallTree
 from strobe.cli.output.json_form import dumps, event_json, totals_json
-from strobe.cli.output.palette import Palette
 from strobe.cli.output.progress import announced
 from strobe.cli.output.tables import totals_table
 from strobe.demo import tour
 from strobe.demo.tour import Finding, Offence
 from strobe.model import Event
+from strobe.report import wording
+from strobe.report.calltree import CallTree
+from strobe.report.palette import Palette
 
 _TREE_LINES = 12
 

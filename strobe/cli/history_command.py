@@ -7,12 +7,12 @@ from contextlib import closing
 
 import click
 
-from strobe.cli.output import wording
-from strobe.cli.output.palette import Palette
 from strobe.cli.output.progress import announced
 from strobe.cli.output.tables import table
 from strobe.cli.query_command import KINDS, events_lines
 from strobe.model import EventFilter, not_looked_at
+from strobe.report import wording
+from strobe.report.palette import Palette
 from strobe.session import Session, SessionManager
 
 _MOST = (1 << 64) - 1

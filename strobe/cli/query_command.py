@@ -10,15 +10,15 @@ from typing import TypeVar, get_args
 import click
 
 from strobe.cli import completion
-from strobe.cli.output import snapshots, wording
 from strobe.cli.output.json_form import dumps, event_json, loss_json, totals_json
-from strobe.cli.output.palette import Palette
 from strobe.cli.output.progress import announced
 from strobe.cli.output.tables import table, totals_table
 from strobe.dataclass import replace
 from strobe.errors import StrobeError
 from strobe.mcp.tools import ended_json, poll_json
 from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, Inside, TextMatch, not_looked_at
+from strobe.report import snapshots, wording
+from strobe.report.palette import Palette
 from strobe.session import Session, SessionManager
 from strobe.session.answers import Ending
 from strobe.session.questions import is_one

@@ -8,9 +8,9 @@ from contextlib import closing
 import click
 
 from strobe.cli.output.json_form import dumps, session_json
-from strobe.cli.output.palette import Palette
 from strobe.cli.output.tables import table
 from strobe.model import SessionSummary
+from strobe.report.palette import Palette
 from strobe.session import SessionManager
 
 

@@ -8,10 +8,10 @@ from contextlib import closing
 import click
 
 from strobe.cli.output.json_form import dumps
-from strobe.cli.output.palette import Palette
 from strobe.cli.output.progress import announced
 from strobe.cli.output.tables import table
 from strobe.limits import SQL_SECONDS
+from strobe.report.palette import Palette
 from strobe.session import SessionManager
 
 

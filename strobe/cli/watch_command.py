@@ -11,12 +11,12 @@ from contextlib import closing
 
 import click
 
-from strobe.cli.output import wording
-from strobe.cli.output.palette import Palette
 from strobe.cli.output.progress import announced
 from strobe.cli.output.watch_table import Lines, Table
 from strobe.errors import Code, StrobeError
 from strobe.limits import READ_DEPTH, READ_TARGETS
+from strobe.report import wording
+from strobe.report.palette import Palette
 from strobe.session import Session, SessionManager
 from strobe.session.variables.reader import RepeatedRead
 from strobe.values.reading import ReadTarget

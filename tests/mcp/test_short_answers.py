@@ -171,3 +171,53 @@ def test_values_by_one_name(wire: Wire, build_program: Build) -> None:
     found = wire.good("debug_query", **ask, where="text startswith 'arx'", select=["text"])
     assert (found["held"], found.get("undecided", 0)) == (2, 0), found
     assert [event["values"] for event in found["events"]] == [{"text": "arx"}, {"text": "arxicle-000"}]
+
+
+def test_a_tree_has_a_line_for_each_call_and_loops_once(ask: Ask) -> None:
+    page = ask(format="tree")
+    assert (page["hasMore"], page["totalCount"]) == (False, 2 * (CALLS + 30) + 4)
+    assert "truncated" not in page and len(page["tree"]) == 9
+    looked, _, _, _, again, dropped, probed, _, printed = page["tree"]
+    assert looked.startswith("look(at=0x") and looked.endswith("(x 100)")
+    assert "second = {all 0}, chosen = 0x0, marks = [0 x 40]}, times=3)" in looked and " = 3 " in looked
+    assert page["tree"][3].startswith("choose(") and page["tree"][3].endswith("(these 2 lines x 29)")
+    assert again.startswith("look(") and not again.endswith(")")
+    assert dropped.endswith(") {") and probed == "  * drop  one->count=1" and printed.startswith("stdout: 0x")
+    last = ask(format="tree", last=5)
+    assert last["tree"][1:] == page["tree"][5:] and last["hasMore"] is True
+
+
+def test_trees_are_paged_and_refused(wire: Wire, folds: dict[str, Any], ask: Ask) -> None:
+    every, cursor, pages = 0, {}, 0
+    while True:
+        page = ask(format="tree", limit=61, **cursor)
+        every += page.get("shown", min(61, page["totalCount"]))
+        pages += 1
+        if not page["hasMore"]:
+            break
+        cursor = {"afterEventId": page["nextCursor"]}
+    assert every == 2 * (CALLS + 30) + 4
+    assert pages == 6
+    for wrong in ({"order": "desc"}, {"select": ["times"]}):
+        said = wire.bad("debug_query", sessionId=folds["sessionId"], format="tree", **wrong)
+        assert "order asc, or last; and no select" in said
+
+
+def test_what_all_calls_have_alike_and_the_odd_one(wire: Wire, build_program: Build) -> None:
+    launched = wire.good(
+        "debug_launch",
+        command=str(build_program("odd_one", "-g", "-O0")),
+        projectRoot=ROOT,
+        trace=["add", "main"],
+        depth=0,
+        wait={"until": "exit", "timeoutMs": 40_000},
+    )
+    page = wire.good("debug_query", sessionId=launched["sessionId"], format="tree")
+    (account,) = page["same"].values()
+    assert account.startswith("to=0x")
+    begin, before, odd, after, end, printed = page["tree"]
+    assert (begin, printed) == ("main() {", "stdout: 4695")
+    assert before.startswith("  add(cents=5) = 1  ") and before.endswith("(x 700)")
+    assert odd.startswith("  add(cents=-300) = 0  ")
+    assert after.startswith("  add(cents=5) = 1  ") and after.endswith("(x 299)")
+    assert end.startswith("} main = 0  ")

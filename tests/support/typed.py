@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from strobe.cli.output import wording
 from strobe.model import CALL_EVENTS, Event, EventFilter
+from strobe.report import wording
 from strobe.session import Session
 from support.sessions import all_events, text
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from strobe.calls import pair
-from strobe.cli.output.calltree import CallTree
-from strobe.cli.output.palette import Palette
 from strobe.model import Argument, Event
+from strobe.report.calltree import CallTree
+from strobe.report.palette import Palette
 
 
 class Story:

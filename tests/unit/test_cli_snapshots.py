@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from strobe.cli.output import snapshots
 from strobe.model import Event
+from strobe.report import snapshots
 from strobe.timeline.snapshots import dump, load
 
 

@@ -12,13 +12,13 @@ from typing import get_args
 import pytest
 
 from strobe import errors
-from strobe.cli.output import wording
 from strobe.cli.output.json_form import dumps, event_json
-from strobe.cli.output.palette import Palette
 from strobe.cli.output.tables import totals_table
 from strobe.cli.run.report import RunEnd, Sink, ending_lines, exit_code
 from strobe.errors import Interface, StrobeError, failure, speak_to
 from strobe.model import Argument, Event, ExitStatus, Loss, Totals
+from strobe.report import wording
+from strobe.report.palette import Palette
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ RANKS = {
     "capture": 4,
     "timeline": 4,
     "values": 5,
+    "report": 6,
     "session": 6,
     "mcp": 7,
     "api": 7,

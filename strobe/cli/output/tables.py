@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strobe.cli.output import wording
-from strobe.cli.output.palette import Palette
 from strobe.model import Totals
+from strobe.report import wording
+from strobe.report.palette import Palette
 
 
 def table(

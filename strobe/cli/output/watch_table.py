@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
-from strobe.cli.output import wording
-from strobe.cli.output.palette import Palette
 from strobe.cli.output.tables import table
 from strobe.dataclass import dataclass
+from strobe.report import wording
+from strobe.report.palette import Palette
 from strobe.values.decode import text
 from strobe.values.model import PointerTo, Record
 from strobe.values.reading import ReadResult

@@ -13,7 +13,6 @@ from typing import IO, NoReturn
 import click
 
 from strobe.cli import completion
-from strobe.cli.output.palette import Palette
 from strobe.cli.output.progress import announced
 from strobe.cli.run.forwarding import Forwarding
 from strobe.cli.run.live import LiveRun
@@ -22,6 +21,7 @@ from strobe.dataclass import replace
 from strobe.errors import Code, StrobeError
 from strobe.limits import STACK_MOST
 from strobe.model import LaunchSpec, Probe, Sampling, Watch
+from strobe.report.palette import Palette
 from strobe.session import Session, SessionManager
 
 _NOT_FOUND = 127  # the statuses that POSIX gives a shell for a command that cannot be run

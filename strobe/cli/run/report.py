@@ -9,13 +9,13 @@ import signal
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from strobe.cli.output import wording
-from strobe.cli.output.calltree import CallTree
-from strobe.cli.output.palette import Palette
 from strobe.cli.output.tables import totals_table
 from strobe.dataclass import dataclass, field
 from strobe.errors import enumerated
 from strobe.model import Event, ExitStatus, Loss, ProbeAnswer, ProbeTotals, Totals, TraceAnswer
+from strobe.report import wording
+from strobe.report.calltree import CallTree
+from strobe.report.palette import Palette
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from strobe.cli import completion
-from strobe.cli.output.palette import Palette
 from strobe.cli.output.progress import announced
 from strobe.cli.symbols.addresses import address_json, address_lines, asked_addresses, find_address
 from strobe.cli.symbols.functions import find_functions, function_lines, functions_json
@@ -18,6 +17,7 @@ from strobe.cli.symbols.lines import find_line, line_json, line_lines
 from strobe.cli.symbols.page import Page
 from strobe.cli.symbols.subject import Subject, find
 from strobe.dataclass import dataclass
+from strobe.report.palette import Palette
 from strobe.symbols import ElfResolver, Pattern
 
 _EPILOG = """\b

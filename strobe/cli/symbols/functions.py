@@ -8,12 +8,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from strobe.cli.output import wording
 from strobe.cli.symbols.page import Page
 from strobe.cli.symbols.subject import Subject
 from strobe.dataclass import dataclass, field
 from strobe.errors import failure
 from strobe.model import FunctionSymbol, ValueType
+from strobe.report import wording
 from strobe.symbols import Pattern, select, unsafe_reason
 from strobe.symbols.select.patterns import matching
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from strobe.cli.output import wording
 from strobe.cli.symbols.page import Page, position
 from strobe.cli.symbols.subject import Subject
 from strobe.dataclass import dataclass
 from strobe.errors import failure
+from strobe.report import wording
 from strobe.symbols.dwarf.lines import LineMatch, SourcePlace
 from strobe.symbols.select.line_places import SourceRange, no_code
 

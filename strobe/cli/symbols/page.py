@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from typing import TypeVar
 
-from strobe.cli.output.palette import Palette
 from strobe.dataclass import dataclass
+from strobe.report.palette import Palette
 
 _PIPE_LIMIT = 200
 _LEAST_LIMIT = 20

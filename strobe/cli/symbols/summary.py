@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from strobe.cli.output import wording
 from strobe.cli.output.tables import table
 from strobe.cli.symbols import page as layout
 from strobe.cli.symbols.page import Page
@@ -20,6 +19,7 @@ from strobe.cli.symbols.producers import compilers
 from strobe.cli.symbols.subject import ADVICE, Subject
 from strobe.dataclass import dataclass, replace
 from strobe.model import FunctionSymbol
+from strobe.report import wording
 from strobe.symbols import unsafe_reason
 from strobe.symbols.names import SCOPE
 from strobe.symbols.objects.debug_files import CompleteImage

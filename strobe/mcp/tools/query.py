@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from strobe.dataclass import replace
+from strobe.errors import failure
 from strobe.limits import ANSWER_BYTES
 from strobe.mcp import results
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
-from strobe.mcp.tools import ended_json, event_json, folding, heap_json, history_json, page_json, poll_json
+from strobe.mcp.tools import ended_json, event_json, folding, heap_json, history_json, page_json, poll_json, tree_json
 from strobe.mcp.tools.parameters import SESSION_ID, Address, bounded
 from strobe.model import (
     Event,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 _DEFAULT_LIMIT = 50
 _HEAP_STACKS = 5
+_TREE_EVENTS = 5_000  # that are folded to lines, at most
 _AROUND = 5  # events on each side, of the thread and of others
 _ENVELOPE_BYTES = 1500  # everything of an answer but its events or groups
 _EVENT_BYTES = page_json.EVENT_BYTES
@@ -95,7 +98,11 @@ _PARAMETERS = Record(
         "limit": Integer(description="1 to 500", low=1, high=500, default=_DEFAULT_LIMIT),
         "offset": Integer(description="0 or more", low=0, default=0),
         "afterEventId": Text(description="a cursor: goes on behind this event, in the order asked for", min_length=1),
-        "format": Text(choices=("rows", "folded"), description="folded: events that come again and again once"),
+        "format": Text(
+            choices=("rows", "folded", "tree"),
+            description="folded: events that come again and again once; tree: a line for each call with arguments, "
+            "result and time, loops folded",
+        ),
         "verbose": Boolean(description="adds arguments, thread, depth, parentEventId …", default=False),
         "groupBy": Text(
             description="instead of events: function, thread, file: exact totals; or an expression: how many "
@@ -133,7 +140,19 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         budget -= len(results.encode(polls))
     if wanted.address is not None and not _ASKED_FOR.intersection(arguments):
         return _with_note(history_json.of(session, wanted), note)
+    is_tree = arguments.get("format") == "tree"
+    if is_tree:
+        if wanted.select or arguments.get("order") == "desc":
+            valid = "order asc, or last; and no select"
+            raise failure("bad_value", field="format", value="tree", reason="it is in order of time", valid=valid)
+        wanted = replace(wanted, limit=arguments.get("last") or arguments.get("limit", _TREE_EVENTS))
     page = session.query(wanted)
+    if is_tree:
+        is_last = "last" in arguments
+        told, same = tree_json.lines(page.events[::-1] if is_last else page.events)
+        said = {"same": same} if same else {}
+        budget -= len(results.encode(said))
+        return _with_note(_events(page, wanted, told[::-1] if is_last else told, said, is_last, budget, "tree"), note)
     if wanted.select:
         shown, said = page_json.selected(page, len(wanted.select), budget)
     else:
@@ -205,12 +224,13 @@ def _time(text: str | None) -> int | str | None:
 def _events(
     page: EventPage,
     wanted: EventFilter,
-    entries: list[tuple[dict[str, Any], int]],
+    entries: Sequence[tuple[Any, int]],
     said: dict[str, Any],
     is_last: bool,
     budget: int,
+    name: str = "events",
 ) -> dict[str, Any]:
-    """`entries`: each with how many events it stands for. `said`: of all of them."""
+    """`entries`: each with how many events it stands for, called `name` in the answer. `said`: of all of them."""
     events = [one for one, _ in entries]
     fitting = results.fitting(events, budget)
     shown = sum(count for _, count in entries[:fitting])
@@ -223,7 +243,7 @@ def _events(
         if unchecked is None:
             answer["nextOffset"] = wanted.offset + shown
     answer |= said
-    answer["events"] = events[:fitting][::-1] if is_last else events[:fitting]
+    answer[name] = events[:fitting][::-1] if is_last else events[:fitting]
     answer |= {"totalCount": page.total_count, "hasMore": has_more}
     if page.inside is not None:
         answer["inside"] = page.inside

@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any
 
-from strobe.cli.output import wording
 from strobe.model import Event
+from strobe.report import wording
 
 # what is not text of the program, though JSON has it as a string: addresses, enumerators, characters, <struct>
 _NO_TEXT = re.compile(

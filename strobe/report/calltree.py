@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from strobe.cli.output import snapshots, wording
-from strobe.cli.output.palette import Palette
 from strobe.model import CALL_EVENTS, Event
+from strobe.report import snapshots, wording
+from strobe.report.palette import Palette
 
 _DEEPEST_INDENT = 60
 _THREAD_WIDTH = 26
@@ -25,8 +25,10 @@ _THREAD_WIDTH = 26
 class CallTree:
     """Feed it events in time order; it holds back at most one enter, to see whether its return comes next."""
 
-    def __init__(self, palette: Palette) -> None:
+    def __init__(self, palette: Palette, with_output: bool = False) -> None:
+        """`with_output`: lines of output, and crashes, have lines of their own, too."""
         self._palette = palette
+        self._with_output = with_output
         self._pending: Event | None = None
         self._open: dict[int, list[Event]] = {}
         self._several_threads = False
@@ -45,10 +47,19 @@ class CallTree:
                 self._open_pending(lines)
                 lines.append(self._line(event, self._probe(event)))
                 self._add_stack(event, lines)
+            elif self._with_output and event.text is not None:
+                self._in_gap = False
+                self._open_pending(lines)
+                lines.append(f"{event.event_type}: {wording.one_line(event.text)}")
             elif event.previous:
                 self._open_pending(lines)
                 lines.append(self._palette.note(f"strobe: {snapshots.line(event)}"))
         return lines
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether the last event has no line yet."""
+        return self._pending is not None
 
     def flush(self) -> list[str]:
         """Lines for what was held back: call it when no event came for a while."""

@@ -1,0 +1,63 @@
+"""Values of which what says nothing is told once: elements that are equal, structures of zeros."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from strobe.values.decode import text
+from strobe.values.model import Char, PointerTo, Problem, Record, Rows, Shown, Variant
+
+_RUN = 4  # equal elements, from which on they stand once
+_LEAST_FIELDS = 3  # of a structure that is told as empty
+
+
+def shortened(value: Shown, is_outermost: bool = True) -> Shown:
+    """`[0 x 40]` for equal elements, `{all 0}` for an empty structure within another."""
+    match value:
+        case Variant():
+            return value
+        case Record():
+            fields = dict(value.written())
+            if not is_outermost and len(fields) >= _LEAST_FIELDS and all(map(_is_empty, fields.values())):
+                return Problem("{all 0}")
+            return Record(value._type_name, {name: shortened(one, False) for name, one in fields.items()})
+        case PointerTo() if value.to is not None:
+            return PointerTo(value.address, value.symbol, shortened(value.to))
+        case list():
+            found = Rows(_runs(list(value)), 0)
+            found.total = getattr(value, "total", len(value)) if len(found) == len(value) else len(found)
+            return found
+    return value
+
+
+def _runs(elements: list[Any]) -> list[Any]:
+    found: list[Any] = []
+    at = 0
+    while at < len(elements):
+        shown = text.shown(elements[at])
+        end = at + 1
+        while end < len(elements) and text.shown(elements[end]) == shown:
+            end += 1
+        own = shortened(elements[at], False)
+        found += [Problem(f"{text.shown(own)} x {end - at}")] if end - at >= _RUN else [own] * (end - at)
+        at = end
+    return found
+
+
+def _is_empty(value: Shown) -> bool:
+    match value:
+        case Record():
+            return all(_is_empty(one) for _, one in value.written())
+        case list():
+            return all(map(_is_empty, value))
+        case PointerTo():
+            return value.address == 0
+        case Char():
+            return value.code == 0
+        case bool():
+            return not value
+        case int() | float():
+            return value == 0
+        case str():
+            return value == ""
+    return value is None
