@@ -8,7 +8,7 @@ import { type AgentSocket, announce, connectedBy, describe, isCutOff, leave, typ
 import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
 import { prepareForks } from "./libc_locks.js";
-import { type PlaceSpecs, type PlaceTrampoline, type ProbeChange } from "./places.js";
+import { type Limit, type PlaceSpecs, type PlaceTrampoline, type ProbeChange } from "./places.js";
 import { guardLoaderAtOnce } from "./process_hooks.js";
 import { forgetTrampolines, Hooks, type ProbeSpecs, type Trampoline } from "./trampolines.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest, STANDARD_UNWINDER } from "./recorder.js";
@@ -136,8 +136,8 @@ rpc.exports = {
     },
 
     /** As Places.limit. */
-    limitProbes(probes: number[], first: number, after: number, most: number, rate: number, isCounted: number): void {
-        recorder?.places?.limit(probes, first, after, most, rate, isCounted);
+    limitProbes(probes: number[], first: number, limit: Limit | null): void {
+        recorder?.places?.limit(probes, first, limit);
     },
 
     /** As Places.add. */

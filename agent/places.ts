@@ -42,6 +42,9 @@ export interface ProbeChange {
     isBreakpoint: boolean;
 }
 
+/** Behind the first `after` times `most` are recorded, and `rate` in a second; `isCounted`: recipes know how often threads came by. */
+export type Limit = [after: number, most: number, rate: number, isCounted: number];
+
 function refused(refusal: number): PlaceTrampoline {
     return { refusal, address: "0x0", back: "0x0", original: "", mark: "0x0", number: 0 };
 }
@@ -56,7 +59,8 @@ export class Places {
     private readonly removeProbe: (first: number, probe: number) => void;
     private readonly addPlaces: (start: UInt64, bytes: UInt64) => void;
     private readonly setPlace: (first: number, address: UInt64) => void;
-    private readonly limitProbe: (probe: number, first: number, after: number, most: number, rate: number, isCounted: number) => void;
+    private readonly beginLimit: (first: number, after: number, most: number, rate: number, isCounted: number) => void;
+    private readonly limitProbe: (probe: number, first: number) => void;
 
     constructor(private readonly recorder: Recorder, form: Record<string, NativePointer>, tools: Record<string, NativePointer>) {
         this.write = new NativeFunction(
@@ -66,7 +70,8 @@ export class Places {
         this.setTrap = new NativeFunction(form.strobe_agent_set_trap, "int", ["uint64", "uint64"]);
         this.addPlaces = new NativeFunction(form.strobe_agent_add_places, "void", ["uint64", "uint64"]);
         this.setPlace = new NativeFunction(form.strobe_agent_set_place, "void", ["uint32", "uint64"]);
-        this.limitProbe = new NativeFunction(form.strobe_agent_limit_probe, "void", ["uint32", "uint32", "uint32", "uint32", "uint32", "uint32"]);
+        this.beginLimit = new NativeFunction(form.strobe_agent_begin_limit, "void", ["uint32", "uint32", "uint32", "uint32", "uint32"]);
+        this.limitProbe = new NativeFunction(form.strobe_agent_limit_probe, "void", ["uint32", "uint32"]);
         this.addProbe = new NativeFunction(form.strobe_agent_add_probe, "void", ["uint32", "uint32"]);
         this.removeProbe = new NativeFunction(form.strobe_agent_remove_probe, "void", ["uint32", "uint32"]);
     }
@@ -110,12 +115,12 @@ export class Places {
     }
 
     /**
-     * Places of the probe whose first place is `first`: of all together `most` times are recorded, behind the first `after`,
-     * and `rate` in a second. Where it `isCounted`, recipes know how often threads came by. Before they
-     * are noted; what was counted before stays, where `first` is none of them.
+     * Places of the probe whose first place is `first` (0: it has no limit) count together: see Limit. Before they are noted.
+     * `limit`: null where these places come later than others, and what was counted stays.
      */
-    limit(probes: number[], first: number, after: number, most: number, rate: number, isCounted: number): void {
-        for (const probe of probes) this.limitProbe(probe, first, after, most, rate, isCounted);
+    limit(probes: number[], first: number, limit: Limit | null): void {
+        if (limit !== null) this.beginLimit(first, ...limit);
+        for (const probe of probes) this.limitProbe(probe, first);
     }
 
     /** More probes of instructions that have some: the number of an instruction's first one, and a further one's. */

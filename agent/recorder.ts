@@ -328,7 +328,7 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
         "strobe_agent_set_libraries_changed", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
         "strobe_agent_guard", "strobe_agent_loader_guard", "strobe_agent_let_leave", "strobe_agent_note_unreported", "strobe_agent_ticks", "strobe_on_thread_end",
-        "strobe_native_begin", "strobe_native_places", "strobe_native_catch_traps", "strobe_agent_set_trap", "strobe_agent_add_probe", "strobe_agent_remove_probe", "strobe_agent_add_places", "strobe_agent_forget_code", "strobe_agent_set_place", "strobe_agent_limit_probe", "strobe_native_observe", "strobe_native_observed_name",
+        "strobe_native_begin", "strobe_native_places", "strobe_native_catch_traps", "strobe_agent_set_trap", "strobe_agent_add_probe", "strobe_agent_remove_probe", "strobe_agent_add_places", "strobe_agent_forget_code", "strobe_agent_set_place", "strobe_agent_limit_probe", "strobe_agent_begin_limit", "strobe_native_observe", "strobe_native_observed_name",
         "strobe_native_catch_faults", "strobe_native_leave_faults", "strobe_native_traces_library",
         "strobe_agent_recorder"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));

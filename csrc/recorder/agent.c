@@ -194,21 +194,18 @@ void strobe_agent_remove_probe(uint32_t first, uint32_t function) {
     if (probes[first].next == function) probes[first].next = probes[function].next;
 }
 
-/* Of a place of a probe whose first place is `first`; 0: it has no limit. Before it is recorded there. */
-void strobe_agent_limit_probe(uint32_t function, uint32_t first, uint32_t after, uint32_t most, uint32_t rate,
-                              uint32_t is_counted) {
-    if (first == function) {
-        strobe_recorder.limits[first].held = 0;
-        strobe_recorder.limits[first].hits = 0;
-        strobe_recorder.limits[first].recorded = 0;
-        strobe_recorder.limits[first].second = 0;
-        strobe_recorder.limits[first].rate = rate;
-        strobe_recorder.limits[first].is_counted = is_counted;
-        strobe_recorder.limits[first].after = after;
-        strobe_recorder.limits[first].most = most;
-    }
-    strobe_recorder.probes[function].limit = first;
+/* A limit that begins to count, of a probe whose first place is `first`. Before it is recorded anywhere. */
+void strobe_agent_begin_limit(uint32_t first, uint32_t after, uint32_t most, uint32_t rate, uint32_t is_counted) {
+    struct strobe_limit* limit = &strobe_recorder.limits[first];
+    limit->held = limit->hits = limit->recorded = limit->second = 0;
+    limit->rate = rate;
+    limit->is_counted = is_counted;
+    limit->after = after;
+    limit->most = most;
 }
+
+/* Of a place of a probe: the limit that counts for it, 0 for none. Before it is recorded there. */
+void strobe_agent_limit_probe(uint32_t function, uint32_t first) { strobe_recorder.probes[function].limit = first; }
 
 /* A library that is loaded again brings the same functions, whose captures are there already. */
 static int strobe_has_captures(const struct strobe_recorder* recorder, const struct strobe_function_plan* plan,

@@ -60,8 +60,11 @@ class ProbedCode(Protocol):
     def over(self, address: int, code: bytes) -> bytes:
         """`code`, which would stand at `address` without probes, with them."""
 
-    def cover(self, trampolines: Iterable[Trampoline]) -> dict[int, Refusal]:
-        """New trampolines of functions are about to be used. By entry why one may not be."""
+    def cover(self, patches: Mapping[int, CodePatch]) -> dict[int, Refusal]:
+        """Jumps are about to be written. By number why one may not be."""
+
+    def uncover(self, patches: Iterable[CodePatch]) -> None:
+        """Jumps have been taken out."""
 
 
 class CodePatches:
@@ -77,17 +80,8 @@ class CodePatches:
     def install(self, trampolines: Mapping[int, Trampoline], codes: Mapping[int, bytes] = _NONE) -> dict[int, Refusal]:
         """Writes the jumps to new trampolines, by function id. `codes`: what must stand at an entry, as far as that is
         known. Returns those that were not placed, and why."""
-        refused = self._covered(trampolines)
-        kept = {item: one for item, one in trampolines.items() if item not in refused}
-        refused |= self._add(kept, codes)
+        refused = self._add(trampolines, codes)
         return refused | self.place(item for item in trampolines if item not in refused)
-
-    def _covered(self, trampolines: Mapping[int, Trampoline]) -> dict[int, Refusal]:
-        """What is probed of the instructions that they have copies of is probed there, too."""
-        if self.places is None:
-            return {}
-        by_entry = self.places.cover(trampolines.values())
-        return {item: by_entry[one.entry] for item, one in trampolines.items() if one.entry in by_entry}
 
     def covering(self, address: int) -> bool:
         """Whether a jump stands over the instruction at this address."""
@@ -119,13 +113,20 @@ class CodePatches:
 
     def place(self, function_ids: Iterable[int]) -> dict[int, Refusal]:
         """Returns those that were not placed, and why; a later call tries them again."""
-        return self._write(function_ids, True)
+        coming = {item: patch for item, patch in self._known(function_ids) if not patch.placed}
+        refused = {} if self.places is None else self.places.cover(coming)
+        return refused | self._write([item for item in coming if item not in refused], True)
 
     def take_out(self, function_ids: Iterable[int] | None = None) -> bool:
-        """None: all hooks. Whether none of them stands any more: what cannot be taken out now stays, and a later call
-        tries it again."""
-        chosen = [item for item, _ in self._all() if item >= 0] if function_ids is None else function_ids
-        return not self._write(chosen, False)
+        """None: all hooks, for good. Whether none of them stands any more: what cannot be taken out now stays, and a
+        later call tries it again."""
+        if function_ids is None:
+            return not self._write([item for item, _ in self._all() if item >= 0], False)
+        going = {item: patch for item, patch in self._known(function_ids) if patch.placed}
+        refused = self._write(going, False)
+        if self.places is not None:
+            self.places.uncover(patch for item, patch in going.items() if item not in refused)
+        return not refused
 
     def take_out_observers(self) -> None:
         """After the hooks, and once nothing is recorded any more."""
@@ -231,7 +232,7 @@ class Probes:
         self._agent.assign_extras(plans)
         self._agent.set_flags(plans)
         refused = self._patches.place(item for item, plan in plans.items() if plan.is_enabled)
-        self._patches.take_out(item for item, plan in plans.items() if not plan.is_enabled)
+        self._patches.take_out([item for item, plan in plans.items() if not plan.is_enabled])
         return refused
 
 

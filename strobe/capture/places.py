@@ -10,16 +10,18 @@ from __future__ import annotations
 import contextlib
 import logging
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import FileIO
 
 from strobe import _abi
 from strobe._abi import Refusal
 from strobe.capture.agent.agent_link import AgentLink, PlaceTrampoline, ProbeChange
 from strobe.capture.code_patches import JUMP, JUMP_BYTES, Change, CodePatch, CodePatches, bytes_at
-from strobe.capture.probes import Plan, Trampoline
+from strobe.capture.probes import Plan
 from strobe.capture.task_status import task_ids
 from strobe.dataclass import dataclass, field
+from strobe.errors import StrobeError
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +43,28 @@ class PlaceSpec:
     in_c_library: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How often a probe is recorded, of all its places together: not the first `after` times, then `most` times, and
+    `rate` times a second; None: always. `is_counted`: it is counted how often they are reached."""
+
+    after: int
+    most: int | None
+    rate: int | None
+    is_counted: bool
+
+    @property
+    def numbers(self) -> tuple[int, int, int, int]:
+        """As AgentLink.limit_probes takes them."""
+        most, rate = (_abi.NO_LIMIT if one is None else one for one in (self.most, self.rate))
+        return self.after, most, rate, int(self.is_counted)
+
+    @property
+    def is_one(self) -> bool:
+        """Whether there is anything to count."""
+        return self.after > 0 or self.most is not None or self.rate is not None or self.is_counted
+
+
 @dataclass(slots=True)
 class _Copy:
     """A copy of a probed instruction, in the trampoline of a traced function. `original`: its bytes."""
@@ -55,8 +79,9 @@ class _Copy:
 @dataclass(slots=True)
 class Place:
     """A probed instruction. `first`: the number of its first probe; `recorded`: of those that record at present.
-    `back`: where its trampoline's last jump lies, 0 for none. `is_placed`: it is changed, or would be if no hook's jump
-    lay over it."""
+    `back`: where its trampoline's last jump lies, 0 for none. `can_jump`: a jump has room in it, and reaches its
+    trampoline; `is_jump`: it is, or is to be, one. `is_placed`: it is changed, or would be if no hook's jump lay over
+    it."""
 
     address: int
     first: int
@@ -64,11 +89,18 @@ class Place:
     back: int
     original: bytes
     mark: tuple[int, int]
+    can_jump: bool
     is_jump: bool
     in_c_library: bool
     recorded: set[int] = field(default_factory=set)
     copies: dict[int, _Copy] = field(default_factory=dict)
     is_placed: bool = False
+
+    @property
+    def differs(self) -> bool:
+        """Whether the code is not what it is to be for those that record."""
+        wanted = bool(self.recorded)
+        return self.is_placed != wanted or any(copy.is_placed != wanted for copy in self.copies.values())
 
     @property
     def next(self) -> int:
@@ -78,8 +110,11 @@ class Place:
     @property
     def changed(self) -> bytes:
         """What stands there in the place of its first bytes."""
-        if not self.is_jump:
-            return _BREAKPOINT
+        return self.jump if self.is_jump else _BREAKPOINT
+
+    @property
+    def jump(self) -> bytes:
+        """To its trampoline."""
         return jump_to(self.address, self.trampoline)
 
 
@@ -99,12 +134,20 @@ class Places:
         self._places: dict[int, Place] = {}
         self._of_probe: dict[int, Place] = {}
         self._returns_of: dict[int, int] = {}  # by probe: the number of the function
+        self._forgotten: list[tuple[int, int]] = []  # start and size of libraries that have gone while places are made
         patches.places = self
 
     def install(self, specs: Sequence[PlaceSpec]) -> list[Refusal]:
-        """Places probes in one batch; for each why it was not placed."""
+        """Places probes in one batch; for each why it was not placed. Where this raises none of them records."""
         if not self._is_native:
             return [Refusal.NOT_NATIVE] * len(specs)
+        try:
+            return self._install(specs)
+        except BaseException:
+            self._give_up({spec.function_id: spec.plan.disabled() for spec in specs})
+            raise
+
+    def _install(self, specs: Sequence[PlaceSpec]) -> list[Refusal]:
         plans = {spec.function_id: spec.plan for spec in specs}
         self._agent.assign_extras(plans)
         self._agent.set_plans(plans)
@@ -134,19 +177,32 @@ class Places:
             self._agent.set_flags(off)
         return [refused.get(spec.address, Refusal.NOTHING) for spec in specs]
 
-    def limit(
-        self, probes: Sequence[int], first: int, after: int, most: int | None, rate: int | None, *, is_counted: bool
-    ) -> None:
-        """As AgentLink.limit_probes; None: all."""
+    def _give_up(self, plans: dict[int, Plan]) -> None:
+        """What could not be installed is as if nobody had asked for it, as far as the process still listens."""
+        left = [place for probe in plans if (place := self._of_probe.pop(probe, None)) is not None]
+        for place in left:
+            place.recorded -= plans.keys()
+        with contextlib.suppress(ProcessLookupError, StrobeError):
+            self._agent.set_flags(plans)
+            self._write(left)
+
+    def limit(self, probes: Sequence[int], first: int, limit: Limit | None) -> None:
+        """As AgentLink.limit_probes."""
         if self._is_native:
-            most, rate = (_abi.NO_LIMIT if one is None else one for one in (most, rate))
-            self._agent.limit_probes(probes, first, after, most, rate, is_counted)
+            self._agent.limit_probes(probes, first, None if limit is None else limit.numbers)
 
     def install_at_returns(self, plans: dict[int, Plan], functions: Sequence[tuple[int, int]]) -> None:
-        """Probes of the returns of functions that are hooked. `functions`: a function's number, and a probe's."""
-        self._agent.assign_extras(plans)
-        self._agent.set_plans(plans)
-        self._agent.add_probes(functions)
+        """Probes of the returns of functions that are hooked. `functions`: a function's number, and a probe's. Where
+        this raises none of them records."""
+        try:
+            self._agent.assign_extras(plans)
+            self._agent.set_plans(plans)
+            self._agent.add_probes(functions)
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError, StrobeError):
+                self._agent.set_flags({probe: plan.disabled() for probe, plan in plans.items()})
+                self._agent.remove_probes(functions)
+            raise
         self._returns_of |= {probe: function for function, probe in functions}
 
     def remove(self, plans: dict[int, Plan]) -> None:
@@ -166,9 +222,12 @@ class Places:
             left[place.address] = place
             if probe != place.first:
                 further.append((place.first, probe))
-        self._write(list(left.values()))
         if further:
             self._agent.remove_probes(further)
+        try:
+            self._write(list(left.values()))
+        except StrobeError as error:  # another debugger has the process
+            log.info("probed instructions of process %d stay as they are: %s", self._pid, error)
 
     def take_out(self) -> bool:
         """All of them. Whether none stands any more."""
@@ -190,6 +249,7 @@ class Places:
 
     def forget(self, start: int, size: int) -> None:
         """The library there was unloaded."""
+        self._forgotten.append((start, size))
         for place in self._all():
             if start <= place.address < start + size:
                 self._places.pop(place.address, None)
@@ -204,16 +264,36 @@ class Places:
         """`code`, which would stand at `address` without probes, with them."""
         return self._overlaid(address, code, lambda place: place.changed if place.is_placed else b"")
 
-    def cover(self, trampolines: Iterable[Trampoline]) -> dict[int, Refusal]:
+    def cover(self, patches: Mapping[int, CodePatch]) -> dict[int, Refusal]:
         """As ProbedCode."""
         refused: dict[int, Refusal] = {}
-        for one in trampolines:
-            start = one.start
-            near = [place for place in self._all() if start - _LONGEST < place.address < start + JUMP_BYTES]
-            patch = CodePatch(start, b"", b"", one.resume, one.copies, one.mark)
-            if near and (why := self._cover_one(patch, near)):
-                refused[one.entry] = why
+        places = self._ordered()
+        for item, patch in patches.items():
+            if (near := _near(patch, places)) and (why := self._cover_one(patch, near)):
+                refused[item] = why
         return refused
+
+    def uncover(self, patches: Iterable[CodePatch]) -> None:
+        """As ProbedCode. What cannot be a jump now stays a breakpoint instruction, which records the same."""
+        places = self._ordered()
+        under = [place for patch in patches for place in _near(patch, places) if place.can_jump and not place.is_jump]
+        free = [place for place in under if not self._patches.covering(place.address)]
+        placed = [place for place in free if place.is_placed]
+        try:
+            if not self._note(placed, as_jumps=True):
+                return
+            # nobody goes on in the middle of the instruction: who has run into its breakpoint goes to the trampoline
+            changes: list[Change] = [
+                (place.address, place.jump, _BREAKPOINT + place.original[1:JUMP_BYTES], (0, 0, 0, 0))
+                for place in placed
+            ]
+            results = self._change(changes)
+        except StrobeError as error:
+            log.info("probed instructions of process %d stay breakpoints: %s", self._pid, error)
+            return
+        refused = {place.address for place, why in zip(placed, results, strict=True) if why}
+        for place in free:
+            place.is_jump = place.address not in refused
 
     def _cover_one(self, patch: CodePatch, near: Sequence[Place]) -> Refusal:
         under = [place for place in near if patch.covers(place.address)]
@@ -222,24 +302,24 @@ class Places:
         made = self._make_copies({patch.copy_of(place.address): place for place in under})
         if made is not Refusal.NOTHING:
             return made
-        jumps = [place for place in under if place.is_jump]
-        placed = [place for place in jumps if place.is_placed]
-        changes: list[Change] = [
-            (place.address, _BREAKPOINT + place.original[1:JUMP_BYTES], place.changed, None) for place in placed
-        ]
-        for place in jumps:
-            place.is_jump = False
-        if any(place.is_placed for place in under) and not self._note(under):
-            for place in jumps:
-                place.is_jump = True
+        if any(place.is_placed for place in under) and not self._note(under, as_jumps=False):
             return Refusal.SIGNAL_BLOCKED
-        refused = self._change(changes)
-        for place, why in zip(placed, refused, strict=True):
-            if why:  # a jump stands there as before
-                place.is_jump = True
-        if any(refused):
-            return max(refused)
-        return self._write_copies(under) or self._write_tails(self._tails(patch, near))
+        return (
+            self._become_breakpoints([place for place in under if place.is_jump])
+            or self._write_copies(under)
+            or self._write_tails(self._tails(patch, near))
+        )
+
+    def _become_breakpoints(self, places: Sequence[Place]) -> Refusal:
+        """Why one of them cannot: there a jump stands as before."""
+        placed = [place for place in places if place.is_placed]
+        results = self._change(
+            [(place.address, _BREAKPOINT + place.original[1:JUMP_BYTES], place.jump, None) for place in placed]
+        )
+        refused = {place.address: why for place, why in zip(placed, results, strict=True) if why}
+        for place in places:
+            place.is_jump = place.address in refused
+        return max(refused.values(), default=Refusal.NOTHING)
 
     def _make(self, specs: Sequence[PlaceSpec]) -> dict[int, Refusal]:
         """New ones, which are not placed yet; by address why there is none."""
@@ -247,14 +327,18 @@ class Places:
         wanted = list(first.values())
         if not wanted:
             return {}
+        self._forgotten = []
         made = self._agent.make_places([(spec.function_id, spec.address, spec.address) for spec in wanted])
         refused = {}
         for spec, answer in zip(wanted, made, strict=True):
             found = self._place_of(spec, answer)
             if isinstance(found, Refusal):
                 refused[spec.address] = found
-            else:
-                self._places[spec.address] = found
+                continue
+            self._places[spec.address] = found
+            # its trampoline has gone with its library, which may come again
+            if any(start <= spec.address < start + size for start, size in self._forgotten):
+                self._places.pop(spec.address, None)
         return refused
 
     def _place_of(self, spec: PlaceSpec, made: PlaceTrampoline | Refusal) -> Place | Refusal:
@@ -269,12 +353,13 @@ class Places:
         reaches = -(1 << 31) <= made.address - (spec.address + JUMP_BYTES) < 1 << 31
         # code that jumps over the prefix where there is one thread alone
         is_whole = not made.original.startswith(_LOCK)
-        is_jump = len(made.original) >= JUMP_BYTES and reaches and is_whole and not under
+        can_jump = len(made.original) >= JUMP_BYTES and reaches and is_whole
+        is_jump = can_jump and not any(patch.placed for patch in under)
         place = Place(
-            spec.address, spec.function_id, made.address, made.back, made.original, made.mark, is_jump,
+            spec.address, spec.function_id, made.address, made.back, made.original, made.mark, can_jump, is_jump,
             spec.in_c_library,
         )  # fmt: skip
-        if not is_jump and spec.in_c_library:
+        if spec.in_c_library and (under or not is_jump):  # copies have breakpoint instructions
             return Refusal.LIBRARY_BLOCKS
         for patch in under:
             if why := self._make_copies({patch.copy_of(place.address): place}):
@@ -293,8 +378,9 @@ class Places:
         return Refusal.NOTHING
 
     def _write(self, places: Sequence[Place]) -> dict[int, Refusal]:
-        """Brings the code in line with what is recorded; by address why not."""
-        changed = [place for place in places if place.is_placed != bool(place.recorded)]
+        """Brings the code in line with what is recorded; by address why not. Where a step raises nothing of that step
+        is written, and what is known of the code stays right: the next call goes on from there."""
+        changed = [place for place in places if place.differs]
         coming = [place for place in changed if place.recorded]
         traps = [place for place in coming if not place.is_jump or place.copies]
         refused: dict[int, Refusal] = {}
@@ -302,31 +388,38 @@ class Places:
         if not self._note(traps):
             refused = {place.address: Refusal.SIGNAL_BLOCKED for place in traps}
         chosen = [place for place in changed if place.address not in refused]
-        bases = [place for place in chosen if not self._patches.covering(place.address)]
-        for place in chosen:
-            place.is_placed = bool(place.recorded)
-        changes: list[Change] = []
-        for place in bases:
-            own, other = place.original, place.changed
-            wanted, present = (other, own) if place.is_placed else (own[: len(other)], other)
-            changes.append((place.address, wanted, present, None))
-        results = self._change(changes, [place.mark if place.is_placed else None for place in bases])
-        for place, why in zip(bases, results, strict=True):
-            if why:
-                refused[place.address] = why
-                place.is_placed = not place.is_placed
+        written = self._write_bases(chosen)
+        refused |= {address: why for address, why in written.items() if why}
         for place in chosen:
             if place.address not in refused and (why := self._write_copies([place])) and place.is_placed:
                 refused[place.address] = why
-                self._withdraw(place, is_base_written=place in bases)
+                self._withdraw(place, is_base_written=place.address in written)
         return refused
+
+    def _write_bases(self, places: Sequence[Place]) -> dict[int, Refusal]:
+        """Of the instructions themselves, where no jump lies over them: by address why one was not written."""
+        wanted = {place.address: bool(place.recorded) for place in places}
+        chosen = [place for place in places if place.is_placed != wanted[place.address]]
+        bases = [place for place in chosen if not self._patches.covering(place.address)]
+        changes: list[Change] = []
+        for place in bases:
+            own, other = place.original, place.changed
+            new, present = (other, own) if wanted[place.address] else (own[: len(other)], other)
+            changes.append((place.address, new, present, None))
+        results = self._change(changes, [place.mark if wanted[place.address] else None for place in bases])
+        written = {place.address: why for place, why in zip(bases, results, strict=True)}
+        for place in chosen:
+            if not written.get(place.address):
+                place.is_placed = wanted[place.address]
+        return written
 
     def _withdraw(self, place: Place, is_base_written: bool) -> None:
         """Of a place that could not be written everywhere."""
-        place.is_placed = False
         if is_base_written:
             present = place.changed
-            self._change([(place.address, place.original[: len(present)], present, None)])
+            if any(self._change([(place.address, place.original[: len(present)], present, None)])):
+                return  # it goes through its trampoline, where nothing is recorded
+        place.is_placed = False
         self._write_copies([place])
 
     def _write_copies(self, places: Iterable[Place]) -> Refusal:
@@ -370,18 +463,22 @@ class Places:
                 agents = tasks - self._agent.program_threads(tasks)
         return self._patches.change(changes, marks, agents)
 
-    def _note(self, places: Iterable[Place]) -> bool:
-        """False where breakpoint instructions may not be written."""
+    def _note(self, places: Iterable[Place], as_jumps: bool | None = None) -> bool:
+        """False where breakpoint instructions may not be written. `as_jumps`: what they are about to become."""
         changes = []
         for place in places:
+            is_jump = place.is_jump if as_jumps is None else as_jumps
             original = place.original[:_NOTED_BYTES]
-            changes.append(ProbeChange(place.address, place.trampoline, original, not place.is_jump))
+            changes.append(ProbeChange(place.address, place.trampoline, original, not is_jump))
             changes += [ProbeChange(one.address, one.trampoline, one.original, True) for one in place.copies.values()]
         return not changes or self._agent.note_probes(changes)
 
     def _all(self) -> list[Place]:
         """`forget` may come at any moment, on the thread to which libraries are reported."""
         return list(self._places.values())
+
+    def _ordered(self) -> list[Place]:
+        return sorted(self._all(), key=_address)
 
     def _overlaid(self, address: int, code: bytes, given: Callable[[Place], bytes]) -> bytes:
         found = bytearray(code)
@@ -391,3 +488,13 @@ class Places:
                     if 0 <= place.address + offset - address < len(code):
                         found[place.address + offset - address] = byte
         return bytes(found)
+
+
+def _address(place: Place) -> int:
+    return place.address
+
+
+def _near(patch: CodePatch, places: Sequence[Place]) -> Sequence[Place]:
+    """Those that its jump lies over, and those in front of it. `places`: by address."""
+    first = bisect_right(places, patch.address - _LONGEST, key=_address)
+    return places[first : bisect_left(places, patch.address + JUMP_BYTES, key=_address)]

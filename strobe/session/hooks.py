@@ -5,20 +5,21 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Protocol
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from strobe._abi import Refusal
 from strobe.capture.probes import Plan, ProbeSpec, Returns, plan_of, recorded, returns_only, with_returns
 from strobe.capture.refusals import PASSING, SENTENCES
 from strobe.capture.target import Target
 from strobe.dataclass import dataclass, replace
-from strobe.errors import failure
-from strobe.model import FunctionSymbol, LoadedModule, Probe, ProbeAnswer, Sampling
+from strobe.errors import StrobeError, failure
+from strobe.model import FunctionSymbol, LoadedModule, Sampling
 from strobe.session.callers import Callers
 from strobe.session.extras import Extras, Pending
 from strobe.session.function_ids import FunctionIds
 from strobe.session.modules import Modules, TracedModule
+from strobe.session.probes.probed_lines import ProbedLines
 from strobe.session.unwinding import Unwinding
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
 from strobe.symbols.function_table import FunctionTable
@@ -28,7 +29,6 @@ from strobe.timeline.store import Store
 
 if TYPE_CHECKING:
     from strobe.symbols.calls.signature import CallValues, SignatureTypes
-    from strobe.values.lookup.scope import Scope
 
 _SHOWN = 5  # names in one warning
 _INLINED_NOTED = 5_000
@@ -47,52 +47,6 @@ class _Hook:
     returns: Returns
     probed: int = 0  # how many probes its returns have
     is_known: bool = True  # False where the last change failed: the target may have made it, may not, or may yet
-
-
-class ProbedLines(Protocol):
-    """What else is recorded, at single instructions: probes/line_probes.py."""
-
-    @property
-    def answers(self) -> list[ProbeAnswer]:
-        """Of all probes."""
-
-    @property
-    def placed(self) -> int:
-        """How many places record."""
-
-    def add(
-        self,
-        probe: Probe,
-        modules: Sequence[LoadedModule],
-        scope: Callable[[], AbstractContextManager[Scope]],
-        project_root: str | None,
-        *,
-        anyway: bool,
-    ) -> list[str]:
-        """Places one; gives what else is to be said."""
-
-    def inexact(self, labels: Sequence[str]) -> str:
-        """What is to be said of those that are lines of optimized code."""
-
-    def remove(self, label: str) -> bool:
-        """Whether there was one."""
-
-    def apply(
-        self,
-        modules: Sequence[LoadedModule],
-        scope: Callable[[], AbstractContextManager[Scope]],
-        project_root: str | None,
-    ) -> None:
-        """Libraries have come."""
-
-    def forget(self, module: LoadedModule, gone_ticks: int) -> None:
-        """A library was unloaded."""
-
-    def recorded(self) -> dict[int, FunctionSymbol]:
-        """What stands for the functions of placed ones, by their numbers."""
-
-    def warnings(self) -> list[str]:
-        """Where nothing is recorded, and why."""
 
 
 class Hooks:
@@ -238,8 +192,13 @@ class Hooks:
         known = [key for key in keys if key in self._hooks and key not in placed]
         for key in known:
             self._hooks[key].probed += 1
-        self._set_returns(known)
-        return [self._caught(key) for key in keys]
+        try:
+            self._set_returns(known)
+            return [self._caught(key) for key in keys]
+        except BaseException:
+            with suppress(ProcessLookupError, StrobeError):
+                self.unprobe_returns(keys)
+            raise
 
     def _set_returns(self, keys: Sequence[Key]) -> None:
         """Brings what hooks record in line with how many probes their returns have."""

@@ -482,6 +482,7 @@ class LiveSession(Session):
                 self._apply(arrived)
             if self.hooks.probes is not None:
                 self.hooks.probes.apply(self._libraries.all(), self._scope, self.record().project_root)
+                self._store.add_warnings(self.id, self.hooks.probes.warnings())
         except Unresponsive:
             if not is_stopped(self._target.pid) and time.monotonic() - since >= BUSY_ANSWER_S:
                 raise

@@ -216,14 +216,11 @@ class AgentLink:
         ]
         return bool(self._ask(self._script.exports_sync.note_probes, noted))
 
-    def limit_probes(
-        self, probes: Sequence[int], first: int, after: int, most: int, rate: int, is_counted: bool
-    ) -> None:
-        """Places of one probe, by their numbers, whose first place is `first`: of all together `most` times are
-        recorded (NO_LIMIT: all), behind the first `after`, and `rate` in a second. `is_counted`: how often they are
-        reached, for FACT_HIT. Before they are placed."""
-        numbers = (first, after, most, rate, int(is_counted))
-        self._ask(self._script.exports_sync.limit_probes, list(probes), *numbers)
+    def limit_probes(self, probes: Sequence[int], first: int, limit: tuple[int, int, int, int] | None) -> None:
+        """Places of one probe, by their numbers, whose first place is `first`, 0 where it has no limit. Before they are
+        placed. `limit`: how many times are left out, how many are recorded then (NO_LIMIT: all), how many in a second,
+        and whether it is counted how often they are reached (FACT_HIT); None where that goes on, of other places."""
+        self._ask(self._script.exports_sync.limit_probes, list(probes), first, limit)
 
     def add_probes(self, probes: Sequence[tuple[int, int]]) -> None:
         """More probes of instructions that have some: the number of the first one, and a further one's."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from strobe import _abi
 from strobe._abi import Refusal
-from strobe.capture.places import PlaceSpec
+from strobe.capture.agent.agent_link import Unresponsive
+from strobe.capture.places import Limit, PlaceSpec
 from strobe.capture.probes import Plan
 from strobe.capture.refusals import SENTENCES
 from strobe.capture.target import Target
@@ -34,6 +36,8 @@ from strobe.values.lookup.address_scope import scope_of_address, scope_of_line
 
 if TYPE_CHECKING:
     from strobe.values.lookup.scope import Module, Scope
+
+log = logging.getLogger(__name__)
 
 _C_LIBRARY = re.compile(r"/(ld|libc|libpthread|librt|libanl)[-.][^/]*$")
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+\Z")
@@ -66,14 +70,15 @@ class _Installed:
 class _Active:
     """`generation`: how many probes have had its label before it, in this session.
     `bases`: of modules that have been looked through. `missing`: why no module has had a place of it so far.
-    `is_exact`: each execution of its lines is one event. `limited`: the number of
-    the place that counts for all, where there is a limit."""
+    `is_exact`: each execution of its lines is one event. `limited`: the number of the place that counts for all, where
+    there is a limit. `failure`: why it could not be placed in libraries that came."""
 
     probe: Probe
     generation: int = 0
     bases: set[int] = field(default_factory=set)
     places: list[_Installed] = field(default_factory=list)
     missing: StrobeError | None = None
+    failure: StrobeError | None = None
     is_exact: bool = True
     limited: int = 0
 
@@ -160,10 +165,11 @@ class LineProbes:
 
     def remove(self, label: str) -> bool:
         """Whether there was one."""
-        one = self._active.pop(label, None)
+        one = self._active.get(label)
         if one is None:
             return False
         self._take_out(one)
+        del self._active[label]
         return True
 
     def _rename_earlier(self, label: str, own: set[int]) -> None:
@@ -179,18 +185,22 @@ class LineProbes:
             self._store.add_functions(self._session_id, earlier)
 
     def _take_out(self, one: _Active) -> None:
+        """Where it raises before it has told the program, all is as before; after that nothing of it is recorded."""
         plans = {item.function_id: item.plan.disabled() for item in one.places if item.plan is not None}
-        if plans:
-            now = self._now_ticks()
-            self._target.places.remove(plans)
-            self._hooks.unprobe_returns(
-                [
-                    (item.base, item.returns_of)
-                    for item in one.places
-                    if item.plan is not None and item.returns_of is not None
-                ]
-            )
-            self._store.close_spans(self._session_id, list(plans), now)
+        if not plans:
+            return
+        now = self._now_ticks()
+        self._target.places.remove(plans)
+        of_returns = [
+            (item.base, item.returns_of) for item in one.places if item.plan is not None and item.returns_of is not None
+        ]
+        for item in one.places:
+            item.plan = None
+        self._store.close_spans(self._session_id, list(plans), now)
+        try:
+            self._hooks.unprobe_returns(of_returns)
+        except StrobeError as error:  # another debugger has the process: nothing of it is recorded all the same
+            log.info("session %s: hooks of returns stay for now: %s", self._session_id, error)
 
     def apply(
         self,
@@ -198,10 +208,16 @@ class LineProbes:
         scope: Callable[[], AbstractContextManager[Scope]],
         project_root: str | None,
     ) -> None:
-        """Places what there are to have been added before in modules that have come since."""
+        """Places what there are to have been added before in modules that have come since. Raises Unresponsive; what
+        else is wrong with one is said among its `warnings`."""
         for one in self._active.values():
-            with suppress(StrobeError):
+            try:
                 self._find(one, modules, scope, project_root)
+                one.failure = None
+            except Unresponsive:
+                raise
+            except StrobeError as error:
+                one.failure = error
 
     def forget(self, module: LoadedModule, gone_ticks: int) -> None:
         """A library was unloaded; where it is loaded again its lines are probed anew."""
@@ -222,12 +238,18 @@ class LineProbes:
 
     def warnings(self) -> list[str]:
         """Places where nothing is recorded, and why."""
-        return [
+        problems = [
             f"Probe '{one.probe.name}' records nothing in {item.place.function}: {item.place.problem}."
             for one in self._active.values()
             for item in one.places
             if item.place.problem
         ]
+        failed = [
+            f"Probe '{name}' was not placed in a library that was loaded: {one.failure.sentences}"
+            for name, one in self._active.items()
+            if one.failure is not None
+        ]
+        return problems + failed
 
     def _find(
         self,
@@ -380,39 +402,47 @@ class LineProbes:
         if self._target.setup.form != "native":
             made = [SENTENCES[Refusal.NOT_NATIVE]] * len(found)
         good = [place for place, what in zip(found, made, strict=True) if not isinstance(what, str)]
-        numbers = iter(self._numbered(active, module, good))
-        hooked = iter(self._hooks.probe_returns(modules, module, [place.function for place in good]) if good else ())
+        numbers = self._numbered(active, module, good)
+        of_good = [place.function for place in good[: len(numbers)]]
+        hooked = self._hooks.probe_returns(modules, module, of_good) if of_good else []
+        answers = iter(zip(numbers, hooked, strict=True))
         pairs: list[tuple[int, int]] = []
-        for one, place, what in zip(installed, found, made, strict=True):
-            if isinstance(what, str):
-                one.refuse(what)
-            elif isinstance(hook := next(hooked), str):
-                next(numbers, 0)
-                one.refuse(hook)
-            elif number := next(numbers, 0):
-                own = extras.set_of_returns(what.entry, what.leave, what.words, what.condition)
-                one.function_id, one.plan, one.returns_of = number, _plan_with(own), place.function.address
-                pairs.append((hook, number))
-            else:
-                one.refuse(SENTENCES[Refusal.NO_NUMBER])
-        plans = {one.function_id: one.plan for one in installed if one.plan is not None}
-        self._limit(active, list(plans))
-        if plans:
-            self._target.places.install_at_returns(plans, pairs)
+        try:
+            for one, place, what in zip(installed, found, made, strict=True):
+                if isinstance(what, str):
+                    one.refuse(what)
+                elif (answer := next(answers, None)) is None:
+                    one.refuse(SENTENCES[Refusal.NO_NUMBER])
+                elif isinstance(hook := answer[1], str):
+                    one.refuse(hook)
+                else:
+                    own = extras.set_of_returns(what.entry, what.leave, what.words, what.condition)
+                    one.function_id, one.plan, one.returns_of = answer[0], _plan_with(own), place.function.address
+                    pairs.append((hook, answer[0]))
+            plans = {one.function_id: one.plan for one in installed if one.plan is not None}
+            self._limit(active, list(plans))
+            if plans:
+                self._target.places.install_at_returns(plans, pairs)
+        except BaseException:
+            caught = [function.address for function, hook in zip(of_good, hooked, strict=True) if isinstance(hook, int)]
+            with suppress(ProcessLookupError, StrobeError):
+                self._hooks.unprobe_returns([(module.module.base, address) for address in caught])
+            raise
         self._store.open_spans(self._session_id, list(plans), self._now_ticks())
         return installed
 
     def _limit(self, active: _Active, numbers: Sequence[int]) -> None:
-        """All places of a probe together have one limit."""
-        probe = active.probe
+        """All places of a probe together have one limit, which goes on where a library comes again."""
         if not numbers:
             return
+        probe = active.probe
         is_counted = any(_HIT.search(text) for text in (probe.where or "", *probe.show))
-        if probe.after or probe.limit is not None or probe.rate is not None or is_counted:
-            active.limited = active.limited or numbers[0]
+        limit = Limit(probe.after, probe.limit, probe.rate, is_counted)
+        begins = limit.is_one and not active.limited
+        if begins:
+            active.limited = numbers[0]
         # numbers are used again: what has no limit must not have that of another one
-        limits = (probe.after, probe.limit, probe.rate)
-        self._target.places.limit(numbers, active.limited, *limits, is_counted=is_counted)
+        self._target.places.limit(numbers, active.limited, limit if begins else None)
 
     def _compiled(self, probe: Probe, place: LinePlace, module: Module | None, scope: Scope) -> Compiled | str:
         if module is None:
