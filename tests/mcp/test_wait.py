@@ -200,3 +200,21 @@ def test_what_cannot_be_waited_for(wire: Wire, ledger: Path, wait: dict[str, Any
     assert text.startswith("VALIDATION_ERROR")
     assert wrong in text
     assert "wait" in wire.bad("debug_trace", projectRoot=ROOT, add=["f"], wait={"until": "exit"})
+
+
+def test_the_odd_call_of_many_is_told_at_once(wire: Wire, build_program: Build) -> None:
+    answer = wire.good(
+        "debug_launch",
+        command=str(build_program("odd_one", "-g", "-O0")),
+        projectRoot=ROOT,
+        trace=["add", "main"],
+        wait={"until": "exit", "timeoutMs": 40_000},
+    )
+    odd = {one["what"]: one for one in answer["odd"] if "$duration" not in one["what"]}
+    assert set(odd) == {"add: cents < 0", "add: $return == 0"}
+    negative, failed = odd["add: cents < 0"], odd["add: $return == 0"]
+    assert (negative["calls"], failed["calls"]) == ("1 of 1000", "1 of 1000")
+    assert "cents=-300" in negative["first"] and failed["first"].endswith(" = 0") and "cents=-300" in failed["first"]
+    asked = {"from": negative["event"], "to": negative["event"], "verbose": True}
+    (event,) = wire.good("debug_query", sessionId=answer["sessionId"], **asked)["events"]
+    assert {one["name"]: one["value"] for one in event["arguments"]}["cents"] == -300

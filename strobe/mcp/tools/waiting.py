@@ -49,6 +49,7 @@ _FRAMES_SHOWN = 8
 _LINE_CHARACTERS = 300
 _BUSIEST = 10
 _RARE = 8
+_ODD, _ODD_S = 5, 0.7  # calls that are told, and for how long they are looked for
 _LOOKED_AT = 50  # events at each end, to find those with watches
 _FIRST, _LAST = 2, 3
 _VALUE_CHARACTERS = 120
@@ -174,7 +175,42 @@ def _calls(session: Session) -> dict[str, Any]:
     called = {item.key for item in totals}
     if silent := [name for name in session.traced_names() if name not in called]:
         told["notCalled"] = {"count": len(silent), "functions": [_name(name) for name in silent[:_RARE]]}
-    return told | _events(session)
+    return told | _odd(session, totals) | _events(session)
+
+
+def _odd(session: Session, totals: Sequence[Totals]) -> dict[str, Any]:
+    """Calls that are unlike the others of their function."""
+    from strobe.session.questions.odd import odd_calls
+
+    found = odd_calls(session, totals, _ODD, _ODD_S)
+    shown = [
+        {
+            "what": f"{_name(one.function)}: {one.what}",
+            "calls": f"{one.count} of {one.of}",
+            "event": one.event.id,
+            "first": _whole_call(session, one.event),
+        }
+        for one in found
+    ]
+    return {"odd": shown} if shown else {}
+
+
+def _whole_call(session: Session, event: Event) -> str:
+    """A call with its arguments, and of a return with the result."""
+    if event.event_type == "function_enter":
+        return _call(event)
+    entry = None
+    if event.parent_event_id is not None:
+        entry, _ = session.first(ANY_CALL, int(event.parent_event_id.rpartition("-")[2]) - 1)
+    known = entry is not None and entry.id == event.parent_event_id
+    call = _call(entry) if known and entry is not None else f"{event.function}(…)"
+    return f"{call} = {_shown(event.return_value)}"
+
+
+def _shown(value: Any) -> str:
+    from strobe.values.decode import text
+
+    return results.clipped(text.shown(value), _VALUE_CHARACTERS)
 
 
 def _events(session: Session) -> dict[str, Any]:
@@ -230,11 +266,7 @@ def _ancestors(session: Session, event: Event) -> list[str]:
 
 
 def _call(event: Event) -> str:
-    from strobe.values.decode import text
-
-    values = ", ".join(
-        f"{item.name}={results.clipped(text.shown(item.value), _VALUE_CHARACTERS)}" for item in event.arguments or ()
-    )
+    values = ", ".join(f"{item.name}={_shown(item.value)}" for item in event.arguments or ())
     return results.clipped(f"{event.function}({values})", _EVENT_CHARACTERS)
 
 
@@ -311,6 +343,7 @@ _SHORTER: Sequence[Callable[[dict[str, Any]], None]] = (
     _fewer_warnings,
     _fewer_events,
     _keep("rare", 3),
+    _keep("odd", 3),
     _drop("notCalled"),
     _keep("output", 8),
     _keep("totals", 5),
