@@ -131,7 +131,9 @@ struct strobe_crash {
     uint64_t caller; /* what lies at `sp`; 0 where it cannot be read. A return address where pc is at a function's
                         beginning, or leads to no code */
     uint64_t access; /* the CPU's error code: of a page fault 2 for a write, 16 for an instruction; 1 of an assertion */
-    uint64_t thread_pointer;                            /* recorder's own */
+    uint64_t thread_pointer; /* recorder's own */
+    uint64_t frame; /* of HANDLED the context that its handler was given; of the others the same one while that handler
+                       still runs, or has just returned to where the fault was; else 0 */
     struct strobe_crash_call calls[STROBE_CRASH_CALLS]; /* innermost first */
 };
 
@@ -179,7 +181,7 @@ struct strobe_header {
     uint64_t evicted_ticks;   /* events from before may have been evicted with the last chunk of a hand; 0: none were */
     uint64_t lost_no_clock;   /* as those above; calls of threads that may not read the clock */
     struct strobe_crash crashes[STROBE_CRASHES]; /* the last signal of each kind that the program itself got */
-    uint8_t reserved3[2144];                     /* zero */
+    uint8_t reserved3[2120];                     /* zero */
 };
 
 /* A thread that recorded at least one call. Written by that thread; `tid` last. */
@@ -366,7 +368,7 @@ struct strobe_record {
 STROBE_STATIC_ASSERT(sizeof(struct strobe_header) == STROBE_HEADER_BYTES, "header is one page");
 STROBE_STATIC_ASSERT(offsetof(struct strobe_header, next_ticket) == 256, "recorder's part is apart");
 STROBE_STATIC_ASSERT(offsetof(struct strobe_header, chunk_limit) == 320, "next_ticket has a cache line");
-STROBE_STATIC_ASSERT(sizeof(struct strobe_crash) == 504, "crash");
+STROBE_STATIC_ASSERT(sizeof(struct strobe_crash) == 512, "crash");
 STROBE_STATIC_ASSERT(sizeof(struct strobe_thread) == 64, "thread");
 STROBE_STATIC_ASSERT(sizeof(struct strobe_function_plan) == 8, "plan");
 STROBE_STATIC_ASSERT(sizeof(struct strobe_totals) == 704, "totals entry is 11 cache lines");

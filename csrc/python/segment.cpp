@@ -95,6 +95,7 @@ py::object crash_at(const Segment& segment, uint32_t place) {
     facts["sp"] = crash.sp;
     facts["caller"] = crash.caller;
     facts["access"] = crash.access;
+    facts["frame"] = crash.frame;
     py::list calls;
     for (uint32_t index = 0; index < std::min(crash.call_count, STROBE_CRASH_CALLS); ++index) {
         const strobe_crash_call& call = crash.calls[index];

@@ -30,8 +30,8 @@ _REASONS = {
     (SIGILL, 2): "illegal instruction (also __builtin_trap, and what the compiler holds to be unreachable)",
 }
 _UNSEEN = (
-    "where it happened was not seen: the stack was full (endless recursion), the signal was blocked or ignored, or the "
-    "program sets its handlers by system calls of its own"
+    "where it happened was not seen: the stack was full (endless recursion), the signal was blocked or ignored, the "
+    "program sets its handlers by system calls of its own, or it had become another one (exec)"
 )
 CALLS = 8  # innermost traced ones that are told
 _VALUE, _CALL = 100, 400  # characters
@@ -90,9 +90,15 @@ def crash_of(
         return None
     notes = {place: note for place in _NOTES if (note := _of_process(segment, place, pid)) is not None}
     note = _origin(notes, signal)
-    if note is None:
-        return Crash(segment.now_ticks(), 0, f"{name}; {_UNSEEN}", {"signal": name, "unknown": _UNSEEN})
-    return _told(note, name, modules, resolver)
+    if note is not None:
+        return _told(note, name, modules, resolver)
+    values: dict[str, Any] = {"signal": name, "unknown": _UNSEEN}
+    text = f"{name}; {_UNSEEN}"
+    if (handled := notes.get(_abi.CRASH_HANDLED)) is not None:
+        before = _told(handled, signal_name(handled["signal"]), modules, resolver)
+        values["handledBefore"] = before.values
+        text += f". Before, a handler of the program's got {before.text}"
+    return Crash(segment.now_ticks(), 0, text, values)
 
 
 def _of_process(segment: Segment, place: int, pid: int) -> dict[str, Any] | None:
@@ -102,23 +108,13 @@ def _of_process(segment: Segment, place: int, pid: int) -> dict[str, Any] | None
 
 def _origin(notes: dict[int, dict[str, Any]], signal: int) -> dict[str, Any] | None:
     """The note of what has led to the end. A handler of the program's that got a fault ends it by abort, or by sending
-    itself the signal again: then what it got says where."""
-    ended = notes.get(_abi.CRASH_ENDED)
+    itself the signal again: then what it got says where, if the thread was still in that handler."""
+    last = notes.get(_abi.CRASH_ABORTED if signal == SIGABRT else _abi.CRASH_ENDED)
+    if last is None or last["signal"] != signal:
+        return None
     handled = notes.get(_abi.CRASH_HANDLED)
-    last = notes.get(_abi.CRASH_ABORTED) if signal == SIGABRT else ended
-    if last is not None and last["signal"] != signal:
-        last = None
-    if last is not None and last["code"] > 0:
-        return last
-    if handled is None or (last is None and handled["signal"] != signal):
-        return last
-    was_in_handler = last is None or (handled["tid"] == last["tid"] and handled["ticks"] <= last["ticks"])
-    return handled if was_in_handler and _is_inner(handled, last) else last
-
-
-def _is_inner(handled: dict[str, Any], last: dict[str, Any] | None) -> bool:
-    """Whether the traced calls that were open at the fault still were at the end: no return, no longjmp in between."""
-    return last is None or handled["calls"] == last["calls"][len(last["calls"]) - len(handled["calls"]) :]
+    was_in_handler = handled is not None and last["code"] <= 0 and last["frame"] != 0
+    return handled if was_in_handler and handled is not None and handled["frame"] == last["frame"] else last
 
 
 def _told(note: dict[str, Any], name: str, modules: Sequence[LoadedModule], resolver: SymbolResolver) -> Crash:

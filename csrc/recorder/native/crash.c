@@ -12,6 +12,7 @@
 #define STROBE_CRASH_SENT_BY_THREAD (-6) /* SI_TKILL: what raise and abort use */
 
 #define STROBE_CRASH_ASSERT_BYTES 4096u
+#define STROBE_CRASH_HANDLER_BYTES 65536u /* of a handler's frames, on a stack whose bounds are not known */
 
 static uint32_t strobe_crash_pid; /* of the process that the agent was loaded into */
 
@@ -62,6 +63,35 @@ static void strobe_crash_calls(const struct strobe_thread_state* state, struct s
     crash->depth = state->depth;
 }
 
+static int strobe_crash_load(uint64_t context, uint32_t word, uint64_t* value) {
+    return strobe_read_number(&strobe_recorder, NULL, 0, context + 8 * word, 8, value);
+}
+
+/* Whether `sp` lies further down than the frame at `context`, on the stack that this was made on. */
+static int strobe_crash_is_above(uint64_t context, uint64_t sp, const struct strobe_thread_state* state) {
+    uint64_t start, bytes;
+    if (sp >= context || !strobe_crash_load(context, STROBE_CONTEXT_STACK, &start) ||
+        !strobe_crash_load(context, STROBE_CONTEXT_STACK + 2, &bytes))
+        return 0;
+    if (context - start < bytes) return sp >= start;
+    if (state != NULL && STROBE_ON_OWN_STACK(state, context)) return STROBE_ON_OWN_STACK(state, sp);
+    return context - sp < STROBE_CRASH_HANDLER_BYTES;
+}
+
+/* The context of the last fault that a handler of the program's got, where that handler still runs in this thread: the
+   frame lies above `sp` and is as it was. Or where it has returned, and the thread stands at the fault again. A handler
+   that was left by a jump, or has mended the fault, has nothing to do with what comes later. */
+static uint64_t strobe_crash_frame(const struct strobe_crash* crash, const struct strobe_thread_state* state) {
+    const struct strobe_crash* handled = &strobe_recorder.header->crashes[STROBE_CRASH_HANDLED];
+    uint64_t pc, sp;
+    if (handled->state != STROBE_CRASH_WHOLE || handled->thread_pointer != strobe_thread_pointer()) return 0;
+    if (crash->sp == handled->sp && crash->pc == handled->pc) return handled->frame;
+    if (!strobe_crash_is_above(handled->frame, crash->sp, state)) return 0;
+    if (!strobe_crash_load(handled->frame, STROBE_REGISTER_RIP, &pc) || pc != handled->pc) return 0;
+    if (!strobe_crash_load(handled->frame, STROBE_REGISTER_RSP, &sp) || sp != handled->sp) return 0;
+    return handled->frame;
+}
+
 static struct strobe_crash* strobe_crash_begin(uint32_t place) {
     struct strobe_crash* crash = &strobe_recorder.header->crashes[place];
     uint32_t known = crash->state;
@@ -78,11 +108,13 @@ static void strobe_crash_write(struct strobe_crash* crash, uint64_t signal) {
     crash->ticks = strobe_ticks_anyhow(recorder);
     crash->pid = recorder->pid;
     crash->signal = (uint32_t)signal;
+    crash->thread_pointer = strobe_thread_pointer();
     crash->call_count = crash->depth = crash->lane = 0;
     if (recorder->may_call_kernel)
         crash->tid = (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0);
     else
         crash->tid = state == NULL ? 0 : state->tid;
+    if (crash != &recorder->header->crashes[STROBE_CRASH_HANDLED]) crash->frame = strobe_crash_frame(crash, state);
     if (state == NULL) return;
     crash->lane = state->lane;
     strobe_crash_calls(state, crash);
@@ -98,6 +130,7 @@ void strobe_crash_note_fault(uint64_t signal, const int32_t* information, const 
     crash->sp = context[STROBE_REGISTER_RSP];
     crash->pc = strobe_program_pc(context[STROBE_REGISTER_RIP], &crash->sp);
     crash->access = context[STROBE_REGISTER_ERR];
+    crash->frame = (uint64_t)context; /* of one without handler: strobe_crash_write */
     /* read by the kernel: a fault here would be one within the handler */
     strobe_read_number(&strobe_recorder, NULL, 0, crash->sp, 8, &crash->caller);
     strobe_crash_write(crash, signal);
@@ -118,9 +151,9 @@ void strobe_crash_note_abort(const uint64_t* slot, int is_assertion) {
     crash->code = STROBE_CRASH_SENT_BY_THREAD;
     crash->address = 0;
     crash->access = (uint64_t)is_assertion;
-    crash->thread_pointer = thread;
     crash->sp = (uint64_t)slot;
     crash->caller = *slot;
+    crash->pc = 0;
     strobe_crash_write(crash, STROBE_SIGABRT);
     crash->pc = crash->caller; /* the program's, where one of our stubs lies in the slot */
     STROBE_COMPILER_BARRIER();

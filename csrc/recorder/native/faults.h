@@ -6,6 +6,7 @@
 #include "../recorder.h"
 
 /* struct ucontext on x86-64 */
+#define STROBE_CONTEXT_STACK 2 /* of the alternate one: where it begins; two words further its size */
 #define STROBE_CONTEXT_REGISTERS 5 /* words before them */
 #define STROBE_CONTEXT_MASK 37
 #define STROBE_REGISTER_RCX (STROBE_CONTEXT_REGISTERS + 14)

@@ -89,6 +89,34 @@ def test_a_fault_that_the_programs_own_handler_got_is_where_it_began(build_progr
     assert (gone_on["reason"], gone_on["line"]) == ("abort was called", line_of("abort"))
 
 
+@pytest.mark.parametrize("handler", ["recovers", "recovers-aside"])
+def test_a_fault_that_was_survived_is_not_the_end(build_program: Build, handler: str) -> None:
+    program = build_program("crashes", "-g", "-O0", "-pthread", "-D_GNU_SOURCE", "-Wno-infinite-recursion")
+    for patterns in (["walk", "visit"], ["main"]):
+        for how, reason in (("abort", "abort was called"), ("assert", "an assertion failed")):
+            with strobe.launch([str(program), "read", handler, how], trace=patterns) as run:
+                run.wait(timeout=SECONDS)
+                told = run.crash.values
+            assert (told["signal"], told["reason"], told["line"]) == ("SIGABRT", reason, line_of(how)), told
+    sent = crashed(program, "read", handler, "sent").values
+    assert (sent["signal"], sent["reason"]) == ("SIGSEGV", "sent by the program itself")
+    # aside, there is room for the handler, which jumps back again and again
+    for how in ("exec", "blocked", "overflow")[: 3 if handler == "recovers" else 2]:
+        crash = crashed(program, "read", handler, how)
+        assert crash.text.startswith("SIGSEGV; where it happened was not seen"), how
+        assert "line" not in crash.values and "reason" not in crash.values
+        before = crash.values["handledBefore"]
+        assert (before["reason"], before["line"]) == ("read of 0x8", line_of("read"))
+
+
+@pytest.mark.parametrize("handler", ["hands-on", "gives-up"])
+@pytest.mark.parametrize("place", ["", "aside", "thread"])
+def test_a_handler_that_ends_the_program_is_told_by_the_fault(build_program: Build, handler: str, place: str) -> None:
+    program = build_program("crashes", "-g", "-O2", "-pthread", "-D_GNU_SOURCE", "-Wno-infinite-recursion")
+    told = crashed(program, "read", handler, place).values
+    assert told["line"] == line_of("read") and "read of 0x8" in told["reason"]
+
+
 def test_what_was_not_seen_is_said(build_program: Build) -> None:
     program = build_program("crashes", "-g", "-O0", "-pthread", "-D_GNU_SOURCE", "-Wno-infinite-recursion")
     for args in (("overflow",), ("divide", "ignores")):

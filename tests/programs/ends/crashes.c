@@ -1,4 +1,5 @@
-/* Ends by a signal, in the way it is told, in a tree of calls: main, walk (three times), visit. */
+/* Ends by a signal, in the way it is told, in a tree of calls: main, walk (three times), visit. Or goes on after it,
+   and then ends in another way. */
 #include <assert.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -16,6 +17,7 @@ struct node {
 
 static const char* how;
 static sigjmp_buf back;
+static char room[65536];
 volatile int zero;
 volatile int sink;
 
@@ -56,6 +58,25 @@ __attribute__((noinline)) int deeper(volatile int* above) {
     return deeper(room) + room[0];
 }
 
+static void handle(void (*handler)(int), const char* where) {
+    struct sigaction action = {0};
+    stack_t aside = {.ss_sp = room, .ss_size = sizeof room};
+    action.sa_handler = handler;
+    if (!strcmp(where, "aside")) {
+        sigaltstack(&aside, NULL);
+        action.sa_flags = SA_ONSTACK;
+    }
+    sigaction(SIGSEGV, &action, NULL);
+}
+
+static void block(void) {
+    sigset_t fault;
+    sigemptyset(&fault);
+    sigaddset(&fault, SIGSEGV);
+    sigprocmask(SIG_BLOCK, &fault, NULL);
+    how = "write";
+}
+
 static void* run(void* argument) {
     struct node node = {4, NULL, NULL};
     sink = !strcmp(how, "overflow") ? deeper(&zero) : walk(argument ? argument : &node, 0);
@@ -64,10 +85,11 @@ static void* run(void* argument) {
 
 int main(int argc, char** argv) {
     const char* handler = argc > 2 ? argv[2] : "";
+    const char* more = argc > 3 ? argv[3] : "";
     pthread_t thread;
     how = argv[1];
-    if (!strcmp(handler, "hands-on")) signal(SIGSEGV, hand_on);
-    if (!strcmp(handler, "gives-up")) signal(SIGSEGV, give_up);
+    if (!strcmp(handler, "hands-on")) handle(hand_on, more);
+    if (!strcmp(handler, "gives-up")) handle(give_up, more);
     if (!strcmp(handler, "goes-back")) {
         signal(SIGSEGV, go_back);
         if (sigsetjmp(back, 1)) {
@@ -75,10 +97,18 @@ int main(int argc, char** argv) {
             run(NULL);
         }
     }
+    if (!strcmp(handler, "recovers") || !strcmp(handler, "recovers-aside")) {
+        handle(go_back, handler + strlen("recovers-") - !strcmp(handler, "recovers"));
+        if (!sigsetjmp(back, 1)) run(NULL);
+        how = more;
+        if (!strcmp(how, "exec")) execl(argv[0], argv[0], "overflow", (char*)NULL);
+        if (!strcmp(how, "blocked")) block();
+        if (!strcmp(how, "sent")) signal(SIGSEGV, SIG_DFL);
+    }
     if (!strcmp(handler, "ignores")) signal(SIGFPE, SIG_IGN);
     puts(how);
     fflush(stdout);
-    if (strcmp(handler, "thread")) {
+    if (strcmp(handler, "thread") && strcmp(more, "thread")) {
         run(NULL);
     } else {
         pthread_create(&thread, NULL, run, NULL);
