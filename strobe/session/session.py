@@ -275,6 +275,11 @@ class Session:
         """Why there are no totals: whether that proves that nothing happened."""
         return self._timeline.absence(wanted, self.confirm)
 
+    def last_gap(self, wanted: EventFilter) -> tuple[int, int] | None:
+        """The last time, in ns since session start, in which calls of one of the functions that the filter selects were
+        not recorded any more, as it was not traced. Raises as `query`."""
+        return self._timeline.last_gap(wanted, self.confirm)
+
     def _doubts(self, wanted: EventFilter) -> list[str]:
         return self._timeline.doubts(wanted, self.confirm)
 

@@ -93,6 +93,17 @@ def coverage_of(reader: SessionReader, selection: Selection, window: Window) -> 
     return found
 
 
+def last_gap(coverage: Coverage, window: Window) -> tuple[int, int] | None:
+    """The last time within the window in which one of the functions was not recorded any more; from, to in ticks."""
+    found = None
+    for recorded in coverage.gaps.values():
+        begins = [begin for begin, _ in recorded[1:]]
+        for (_, end), begin in zip(recorded, [*begins, window.to_ticks], strict=True):
+            if end < begin and (found is None or begin > found[1]):
+                found = (end, begin)
+    return found
+
+
 def _ticks(record: SessionRecord, note: str) -> int:
     return int(str(record.notes.get(note, 0)))
 

@@ -25,6 +25,7 @@ from strobe.model import (
 )
 from strobe.timeline import sql
 from strobe.timeline.absence import absence_of, doubts_of
+from strobe.timeline.coverage import coverage_of, last_gap, window_of
 from strobe.timeline.events import first_events, page_of
 from strobe.timeline.moments import NUMBER_MAX, event_id, host_number
 from strobe.timeline.reader import SessionReader
@@ -143,6 +144,17 @@ class Timeline:
             found = doubts_of(self._reader, wanted, select(self._reader, wanted), self.loss(), moment)
             self._reader.check_whole()
             return found
+
+    def last_gap(self, wanted: EventFilter, confirm: Callable[[], None] = _nothing) -> tuple[int, int] | None:
+        """The last time, in ns since session start, in which calls of one of the functions that the filter selects were
+        not recorded any more, as it was not traced. Raises as `query`."""
+        moment = self._settled_moment(confirm)
+        with self._reader.lock:
+            selection = select(self._reader, wanted)
+            window = window_of(self._reader, selection, moment)
+            found = last_gap(coverage_of(self._reader, selection, window), window)
+            to_ns = self._reader.segment.to_ns
+            return None if found is None else (to_ns(found[0]), to_ns(found[1]))
 
     def _settled_moment(self, confirm: Callable[[], None]) -> int:
         """Ticks of now; calls up to then are recorded, and the hooks looked at, when this returns. Earlier where a

@@ -115,6 +115,56 @@ def test_what_was_evicted_is_said(build_program: Build, tmp_path: Path) -> None:
         assert abs(own[24] - own[1000]) <= 1
 
 
+def own(report: Any) -> list[tuple[int, int]]:
+    """Blocks and bytes of what the program itself has allocated."""
+    return [(one.blocks, one.size) for one in report.groups if any("holds.cpp" in frame for frame in one.stack)]
+
+
+def test_what_is_freed_within_an_allocation(build_program: Build) -> None:
+    with strobe.launch([build_program("holds", "-O0"), "reserve"], trace=["@heap"]) as run:
+        run.wait(timeout=30)
+        assert (own(run.heap()), run.heap().notes) == ([], [])
+
+
+def test_returns_that_were_not_seen_are_said(build_program: Build) -> None:
+    with strobe.launch([build_program("holds", "-O0"), "coroutine"], trace=["@heap"]) as run:
+        run.wait(timeout=30)
+        report = run.heap()
+        assert own(report) == []
+        assert any(note.startswith("10 returns of allocating calls were not seen") for note in report.notes)
+
+
+def test_what_frees_must_have_been_traced(wire: Wire, build_program: Build) -> None:
+    """A block whose end could not be seen is not said to be held."""
+    program = build_program("holds", "-O0")
+    for removed, expected in ((["@heap"], 0), ([], 10)):
+        launched = wire.good(
+            "debug_launch",
+            command=str(program),
+            args=["waits"],
+            projectRoot=ROOT,
+            trace=["@heap"],
+            wait={"until": "time", "timeoutMs": 300},
+        )
+        session = launched["sessionId"]
+        if removed:
+            wire.good("debug_trace", sessionId=session, remove=removed)
+        heap = wire.good("debug_query", sessionId=session, heap={})
+        assert sum(one["blocks"] for one in heap["top"] if one["stack"][0].startswith("allocate ")) == expected
+        told = [note for note in heap.get("notes", []) if "what frees was not traced from" in note]
+        assert len(told) == len(removed)
+        wire.good("debug_stop", sessionId=session)
+
+
+def test_frees_that_a_condition_has_left_out(build_program: Build) -> None:
+    program = build_program("holds", "-O0")
+    with strobe.launch([program, "waits"], trace=["@heap"], where="bytes > 100", stdin="\n") as run:
+        run.wait(timeout=30)
+        report = run.heap()
+        assert (report.blocks, report.groups) == (0, [])
+        assert "were left out by the condition of their trace" in report.notes[0]
+
+
 def test_nothing_was_traced(build_program: Build) -> None:
     with strobe.launch([build_program("forgets", "-O0"), "leak"], trace=["handle"]) as run:
         run.wait(timeout=30)

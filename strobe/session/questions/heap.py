@@ -1,8 +1,9 @@
 """What the program holds of what it has allocated, by the stacks that allocated it: of the recorded calls of @heap.
 
 A block is allocated when the outermost of these calls returns it (`new` calls malloc: one block), and freed when a call
-that is given it begins. Nothing is guessed: what was evicted may have freed what is older, so only blocks count that
-were allocated since; how many others there are is said.
+that is given it begins, be it within another one (`new` calls a handler that frees a reserve). Nothing is guessed: what
+was evicted, or not recorded, may have freed what is older, so only blocks count that were allocated since; how many
+others there are is said.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from strobe.dataclass import dataclass, field
-from strobe.model import Event, EventFilter, Loss, TextMatch
+from strobe.model import Event, EventFilter, TextMatch
 from strobe.session.session import Session
 from strobe.symbols.select.allocators import ALLOCATORS
 
@@ -24,6 +25,7 @@ _SIZES = {"malloc": (0,), "calloc": (0, 1), "realloc": (1,), "reallocarray": (1,
 }
 _MOVES = ("realloc", "reallocarray")
 _FREES = ("free", "cfree", "operator delete")
+_NEVER = 2**63  # ns
 _UNKNOWN_PLACE = "posix_memalign"  # which writes the address to memory
 _OPERATOR = re.compile(r"_Z(n|d)[wla]")
 _LIBRARY = re.compile(r"(?:[\w ]+[ *&])?(?:std|__gnu_cxx)::|operator (?:new|delete)|_?_?libc_")
@@ -69,8 +71,8 @@ class HeapReport:
 def heap_report(session: Session, from_ns: int | None = None, to_ns: int | None = None) -> HeapReport:
     """Live blocks at `to_ns` since session start, or now, by stack; with `from_ns` what has grown since then. Raises as
     Session.query."""
-    loss = session.loss()
-    since = loss.evicted_until_ns if loss.evicted else None
+    doubts = _doubts(session, to_ns)
+    since = doubts.since_ns
     followed = _Followed(session.pid)
     before: dict[Stack, tuple[int, int]] = {}
     is_before = from_ns is not None
@@ -95,7 +97,7 @@ def heap_report(session: Session, from_ns: int | None = None, to_ns: int | None 
         groups.values(), key=lambda one: (one.grown_size, one.size) if from_ns is not None else (one.size, one.blocks)
     )[::-1]
     blocks, size = sum(one.blocks for one in ordered), sum(one.size for one in ordered)
-    return HeapReport(from_ns, to_ns, blocks, size, ordered, followed.notes(loss, since, from_ns))
+    return HeapReport(from_ns, to_ns, blocks, size, ordered, followed.notes(doubts, from_ns))
 
 
 def shown_stack(stack: Sequence[str], most: int = 8) -> list[str]:
@@ -104,11 +106,62 @@ def shown_stack(stack: Sequence[str], most: int = 8) -> list[str]:
     return list(stack[own : own + most])
 
 
+@dataclass(frozen=True, slots=True)
+class _Doubts:
+    """`since_ns`: only of blocks that were allocated since then it is known that nothing has freed them. `why`: a
+    clause each. `notes`: what else is not certain."""
+
+    since_ns: int | None = None
+    why: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def _doubts(session: Session, to_ns: int | None) -> _Doubts:
+    loss = session.loss()
+    names = _names(session)
+    frees = frozenset(name for name in names if _is_free(name))
+    since: list[int] = []
+    why, notes = [], []
+    if loss.evicted and loss.evicted_until_ns is not None:
+        since.append(loss.evicted_until_ns)
+        why.append(f"{loss.evicted:,} events were evicted, up to {loss.evicted_until_ns} ns")
+    gap = session.last_gap(EventFilter(function=TextMatch(one_of=frees), time_to=to_ns)) if frees else None
+    if gap is not None:
+        since.append(gap[1])
+        why.append(f"what frees was not traced from {gap[0]} to {gap[1]} ns")
+    if loss.lost or loss.sampled_out:
+        notes.append(
+            f"{loss.lost + loss.sampled_out:,} events found no room, or were sampled out: some of these blocks "
+            "may have been freed."
+        )
+    totals = session.totals(EventFilter(function=TextMatch(one_of=names)), "function") if names else []
+    if unheld := sum(one.unheld for one in totals if one.key in frees):
+        since.append(_NEVER)
+        why.append(f"{unheld:,} calls that free were left out by the condition of their trace")
+    if unheld := sum(one.unheld for one in totals if one.key not in frees):
+        notes.append(f"{unheld:,} allocations were left out by the condition of their trace.")
+    if missed := sum(one.exits_missed for one in totals if not _is_free(one.key) or one.key in _MOVES):
+        notes.append(
+            f"{missed:,} returns of allocating calls were not seen, as on stacks of the program's own (coroutines): "
+            "what these gave is left out."
+        )
+    return _Doubts(max(since, default=None), tuple(why), tuple(notes))
+
+
+def _is_free(name: str) -> bool:
+    """Or what may be one."""
+    return name in _FREES or name in _MOVES or name.startswith("operator delete")
+
+
+def _names(session: Session) -> frozenset[str]:
+    return frozenset(name for name in session.traced_names() if name in ALLOCATORS or name.startswith("operator "))
+
+
 def _events(session: Session, to_ns: int | None) -> Iterable[Event]:
-    names = sorted(name for name in session.traced_names() if name in ALLOCATORS or name.startswith("operator "))
+    names = _names(session)
     if not names:
         return
-    function = TextMatch(one_of=frozenset(names))
+    function = TextMatch(one_of=names)
     wanted = EventFilter(function=function, time_to=to_ns, limit=_PAGE)
     while True:
         page = session.query(wanted)
@@ -142,24 +195,23 @@ class _Followed:
             while calls and (calls[-1].depth or 0) >= depth:  # it was left without return
                 calls.pop()
             calls.append(event)
-            if len(calls) == 1:
-                self._begin(event)
+            self._begin(event, is_outermost=len(calls) == 1)
             return
         while calls and (calls[-1].depth or 0) > depth:
             calls.pop()
         if not calls or calls[-1].depth != depth or calls[-1].function != event.function:
-            self._without_entry += 1
+            self._without_entry += _kind(event) in _SIZES
             return
         entry = calls.pop()
         if not calls:
             self._end(entry, event)
 
-    def _begin(self, entry: Event) -> None:
+    def _begin(self, entry: Event, *, is_outermost: bool) -> None:
         self._calls += 1
         kind = _kind(entry)
         if kind in _FREES:
             self.live.pop(_number(entry, 0) or 0, None)
-        elif kind in _MOVES and (block := self.live.get(_number(entry, 0) or 0)) is not None:
+        elif is_outermost and kind in _MOVES and (block := self.live.get(_number(entry, 0) or 0)) is not None:
             self._moving[entry.id] = block
 
     def _end(self, entry: Event, leave: Event) -> None:
@@ -188,22 +240,24 @@ class _Followed:
             found[block.stack] = blocks + 1, size + block.size
         return found
 
-    def notes(self, loss: Loss, since: int | None, from_ns: int | None) -> list[str]:
+    def notes(self, doubts: _Doubts, from_ns: int | None) -> list[str]:
         found = []
+        since = doubts.since_ns
         if not self._calls:
             found.append("No allocation was recorded: trace @heap from the launch on.")
         if since is not None:
             older = sum(one.time_ns < since for one in self.live.values())
             found.append(
-                f"{loss.evicted:,} events were evicted, up to {since} ns: blocks that were allocated before are left "
-                f"out ({older:,} of them may still be held), as what has freed them may be evicted."
+                f"{'; '.join(doubts.why)}: blocks that were allocated before are left out ({older:,} of them may still "
+                "be held), as what has freed them is not known."
             )
             if from_ns is not None and from_ns < since:
                 found.append("What was held at the first of the two times is not known any more: growth is since then.")
-        if loss.lost or loss.sampled_out:
+        found += doubts.notes
+        if self._without_entry:
             found.append(
-                f"{loss.lost + loss.sampled_out:,} events found no room, or were sampled out: some of these blocks "
-                "may have been freed."
+                f"{self._without_entry:,} returns could not be put to their calls, as in handlers that have "
+                "interrupted one: what these gave is left out."
             )
         if self._unplaced:
             found.append(
