@@ -289,6 +289,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "no_code_at_line": (Code.NO_CODE_AT_LINE, "There is no code at {file}:{line}.", "{hint}"),
     "unknown_source_file": (Code.NO_CODE_AT_LINE, "'{path}' was not built from a source file '{file}'.", "{hint}"),
     "no_such_symbol": (Code.VALIDATION_ERROR, "'{path}' has no {kind} '{symbol}'.", "{hint}"),
+    "cannot_edit": (
+        Code.VALIDATION_ERROR,
+        "'{file}' cannot be changed: {reason}.",
+        "strobe install --print says what belongs into it.",
+    ),
     "bad_value": (Code.VALIDATION_ERROR, "'{field}' is {value}: {reason}.", "Valid: {valid}."),
     "missing_field": (Code.VALIDATION_ERROR, "'{field}' is missing.", "It is: {valid}."),
     "unknown_field": (Code.VALIDATION_ERROR, "'{field}' is not a parameter here{near}.", "Valid: {valid}."),

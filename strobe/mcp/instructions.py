@@ -10,8 +10,9 @@ source lines and arguments.
 Usual order:
 1. debug_launch {command, projectRoot, args, trace: ["ns::*"], wait: {until: "exit"}}: one call that starts the \
 program with its functions traced from before main on, waits, and answers how it ended (`ended`: {exitCode} or \
-{signal: "SIGSEGV"}), its last output, totals, `odd` calls (unlike the others of their function), the first and last events and a `cursor`. wait until "event" (a \
-function is called), "output" (a line of text) or "time" for programs that go on. Never sleep and poll.
+{signal: "SIGSEGV"}), its last output, totals, `odd` calls (unlike the others of their \
+function), the first and last events and a `cursor`. wait until "event" (a function is called), "output" (a line of \
+text) or "time" for programs that go on. Never sleep and poll.
 2. debug_trace {sessionId, add: ["ns::*"], wait?} adds traces while the program runs. Without sessionId they are \
 staged for all later launches of projectRoot, until removed.
 3. debug_query {sessionId, eventType: "stderr"}: all that was printed.

@@ -38,6 +38,7 @@ RANKS = {
     "session": 6,
     "mcp": 7,
     "api": 7,
+    "clients": 8,
     "demo": 8,
     "pytest_plugin": 8,
     "cli": 9,

@@ -1,0 +1,117 @@
+"""The coding agents that are known, and where each of them has its list of MCP servers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from strobe.dataclass import dataclass
+
+SERVER = "strobe"
+ARGUMENTS = ("mcp",)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """`name`: as `strobe install NAME` has it. `file`: from the home on, None where there is none for all projects;
+    `project_file`: from a project's folder on. `path`: of the list of servers in it. `form` of the entry: "plain"
+    {command, args}, "typed" with type stdio, "local" as opencode has it. `found_by`: a folder of the home, or a
+    command, that is there where the client is. `command`: with which it adds a server for all projects itself."""
+
+    name: str
+    title: str
+    file: str | None
+    project_file: str | None
+    path: tuple[str, ...]
+    form: str = "plain"
+    found_by: tuple[str, ...] = ()
+    command: tuple[str, ...] | None = None
+
+    @property
+    def is_toml(self) -> bool:
+        """Whether its files are TOML; else they are JSON, with comments where the client allows them."""
+        return (self.file or self.project_file or "").endswith(".toml")
+
+    def entry(self, executable: str) -> dict[str, Any]:
+        """What stands in the list of servers."""
+        if self.form == "local":
+            return {"type": "local", "command": [executable, *ARGUMENTS], "enabled": True}
+        typed = {"type": "stdio"} if self.form == "typed" else {}
+        return {**typed, "command": executable, "args": list(ARGUMENTS)}
+
+    def place(self, home: Path, project: Path | None) -> Path | None:
+        """The file that is changed; None where the client has none such."""
+        if project is not None:
+            return None if self.project_file is None else project / self.project_file
+        return None if self.file is None else home / self.file
+
+
+_SERVERS = ("mcpServers",)
+CLIENTS: Mapping[str, Client] = {
+    client.name: client
+    for client in (
+        Client(
+            "claude",
+            "Claude Code",
+            ".claude.json",
+            ".mcp.json",
+            _SERVERS,
+            "typed",
+            (".claude", "claude"),
+            ("claude", "mcp", "add", "-s", "user"),
+        ),
+        Client(
+            "codex",
+            "Codex",
+            ".codex/config.toml",
+            None,
+            ("mcp_servers",),
+            found_by=(".codex", "codex"),
+            command=("codex", "mcp", "add"),
+        ),
+        Client(
+            "gemini",
+            "Gemini CLI",
+            ".gemini/settings.json",
+            ".gemini/settings.json",
+            _SERVERS,
+            found_by=(".gemini", "gemini"),
+        ),
+        Client(
+            "opencode",
+            "opencode",
+            ".config/opencode/opencode.json",
+            "opencode.json",
+            ("mcp",),
+            "local",
+            (".config/opencode", "opencode"),
+        ),
+        Client("vscode", "VS Code", None, ".vscode/mcp.json", ("servers",), "typed", ("code",)),
+        Client("cursor", "Cursor", ".cursor/mcp.json", ".cursor/mcp.json", _SERVERS, found_by=(".cursor", "cursor")),
+        Client(
+            "windsurf",
+            "Windsurf",
+            ".codeium/windsurf/mcp_config.json",
+            None,
+            _SERVERS,
+            found_by=(".codeium/windsurf", "windsurf"),
+        ),
+        Client(
+            "zed",
+            "Zed",
+            ".config/zed/settings.json",
+            ".zed/settings.json",
+            ("context_servers",),
+            found_by=(".config/zed", "zed"),
+        ),
+        Client(
+            "claude-desktop",
+            "Claude Desktop",
+            ".config/Claude/claude_desktop_config.json",
+            None,
+            _SERVERS,
+            found_by=(".config/Claude",),
+        ),
+    )
+}
