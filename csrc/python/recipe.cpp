@@ -101,6 +101,7 @@ py::dict named_steps() {
     steps["PICK"] = static_cast<int>(STROBE_RECIPE_PICK);
     steps["DROP"] = static_cast<int>(STROBE_RECIPE_DROP);
     steps["CALC"] = static_cast<int>(STROBE_RECIPE_CALC);
+    steps["EXTEND"] = static_cast<int>(STROBE_RECIPE_EXTEND);
     steps["GO"] = static_cast<int>(STROBE_RECIPE_GO);
     steps["REQUIRE"] = static_cast<int>(STROBE_RECIPE_REQUIRE);
     steps["TEST_TEXT"] = static_cast<int>(STROBE_RECIPE_TEST_TEXT);

@@ -101,7 +101,16 @@ static struct recipe_word recipe_integer(struct recipe_run* run, uint64_t bits, 
     return number;
 }
 
-static uint32_t recipe_calculate(struct recipe_run* run, uint32_t operation) {
+/* Whether C leaves it undefined: a shift by as many bits as the number has, or more. */
+static int recipe_shifts_too_far(const struct strobe_recipe_step* step, uint64_t right) {
+    uint32_t operation = step->width;
+    int is_shift = operation == STROBE_RECIPE_LEFT || operation == STROBE_RECIPE_RIGHT ||
+                   operation == STROBE_RECIPE_SIGNED_RIGHT;
+    return is_shift && step->operand && right >= (uint64_t)step->operand;
+}
+
+static uint32_t recipe_calculate(struct recipe_run* run, const struct strobe_recipe_step* step) {
+    uint32_t operation = step->width;
     struct recipe_word left, right;
     if (operation >= STROBE_RECIPE_SELECT) return STROBE_RECIPE_MALFORMED;
     if (!strobe_recipe_pop(run, &right) || !strobe_recipe_pop(run, &left)) return STROBE_RECIPE_MALFORMED;
@@ -110,7 +119,7 @@ static uint32_t recipe_calculate(struct recipe_run* run, uint32_t operation) {
     } else if (left.status == STROBE_RECIPE_OK) {
         if (right.status != STROBE_RECIPE_OK) {
             left = right;
-        } else if (recipe_divides(operation) && !right.value) {
+        } else if ((recipe_divides(operation) && !right.value) || recipe_shifts_too_far(step, right.value)) {
             left.status = STROBE_RECIPE_BROKEN;
             left.step = run->at;
         } else if (operation == STROBE_RECIPE_TO_INTEGER) {
@@ -130,14 +139,28 @@ static uint32_t recipe_select(struct recipe_run* run) {
     return strobe_recipe_push(run, condition) ? STROBE_RECIPE_OK : STROBE_RECIPE_MALFORMED;
 }
 
+static uint64_t recipe_extended(uint64_t number, uint32_t width, int is_signed) {
+    uint32_t unused = 64 - 8 * width;
+    number <<= unused;
+    return is_signed ? (uint64_t)((int64_t)number >> unused) : number >> unused;
+}
+
 static struct recipe_word recipe_loaded(struct recipe_run* run, const struct strobe_recipe_step* step) {
     struct recipe_word number = run->place;
-    uint32_t unused = 64 - 8 * step->width;
     if (number.status != STROBE_RECIPE_OK) return number;
     number = strobe_recipe_number_at(run, number.value + (uint64_t)step->operand, step->width);
-    if (number.status == STROBE_RECIPE_OK && step->count && number.value << unused >> 63)
-        number.value |= unused ? ~(uint64_t)0 << (64 - unused) : 0;
+    if (number.status == STROBE_RECIPE_OK && step->count)
+        number.value = recipe_extended(number.value, step->width, 1);
     return number;
+}
+
+static uint32_t recipe_extend(struct recipe_run* run, const struct strobe_recipe_step* step) {
+    uint32_t width = step->width;
+    struct recipe_word* top;
+    if (!run->number_count || (width != 1 && width != 2 && width != 4 && width != 8)) return STROBE_RECIPE_MALFORMED;
+    top = &run->numbers[run->number_count - 1];
+    if (top->status == STROBE_RECIPE_OK) top->value = recipe_extended(top->value, width, step->count == 1);
+    return STROBE_RECIPE_OK;
 }
 
 static uint32_t recipe_push_new(struct recipe_run* run, const struct strobe_recipe_step* step) {
@@ -281,7 +304,9 @@ uint32_t strobe_recipe_count(struct recipe_run* run, const struct strobe_recipe_
         case STROBE_RECIPE_DROP:
             return strobe_recipe_pop(run, &number) ? STROBE_RECIPE_OK : STROBE_RECIPE_MALFORMED;
         case STROBE_RECIPE_CALC:
-            return step->width == STROBE_RECIPE_SELECT ? recipe_select(run) : recipe_calculate(run, step->width);
+            return step->width == STROBE_RECIPE_SELECT ? recipe_select(run) : recipe_calculate(run, step);
+        case STROBE_RECIPE_EXTEND:
+            return recipe_extend(run, step);
         case STROBE_RECIPE_GO:
             return recipe_go(run);
         case STROBE_RECIPE_REQUIRE:

@@ -47,7 +47,9 @@ enum {
     STROBE_RECIPE_SLOT,      /* pushes which slot, or key of its node, the innermost loop is at */
     STROBE_RECIPE_PICK,      /* pushes the number that has count others above it */
     STROBE_RECIPE_DROP,      /* takes the top number away */
-    STROBE_RECIPE_CALC,      /* takes two numbers, pushes what operation width makes of them; SELECT takes three */
+    STROBE_RECIPE_CALC,      /* takes two numbers, pushes what operation width makes of them; SELECT takes three. Of
+                                shifts, operand: from so many bits on they are bad; 0: they give what is left */
+    STROBE_RECIPE_EXTEND,    /* the top number becomes what its lowest width bytes are; signed where count is 1 */
     STROBE_RECIPE_GO,        /* takes a number: place = that */
     STROBE_RECIPE_REQUIRE,   /* takes a number: the place is bad where it is 0, or bad */
     STROBE_RECIPE_TEST_TEXT, /* pushes 1 where the text at place is like the `count` bytes of the next steps, DATA, else

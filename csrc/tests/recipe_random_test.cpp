@@ -69,7 +69,7 @@ class Recipes {
 
     // A number on the stack, as compilers of expressions push them.
     void pushed(int depth) {
-        switch (depth > 4 ? below(4) : below(9)) {
+        switch (depth > 4 ? below(4) : below(10)) {
             case 0:
                 steps_.push_back(constant(operand()));
                 break;
@@ -104,6 +104,10 @@ class Recipes {
                 steps_.push_back(step(STROBE_RECIPE_TEST_TEXTS, 0, static_cast<std::int64_t>(1 + below(80)),
                                       static_cast<int>(below(4))));
                 steps_.push_back(step(STROBE_RECIPE_DATA));
+                break;
+            case 8:
+                pushed(depth + 1);
+                steps_.push_back(step(STROBE_RECIPE_EXTEND, below(2), 0, width()));
                 break;
             default:
                 pushed(depth + 1);

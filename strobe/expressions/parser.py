@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from strobe.expressions.integers import Kind, of_literal
 from strobe.expressions.syntax import (
     Binary,
     Call,
@@ -48,6 +49,7 @@ _LEVELS = (
 )
 _SPELLED = {"and": "&&", "or": "||", "not": "!"}
 _SINGLE = ("f", "F", "f32")  # what a number that is a float ends with
+_BYTE_ESCAPES = ("\\x", *(f"\\{digit}" for digit in range(8)))
 _UNARY = ("-", "+", "!", "~", "*", "&")
 _CONSTANTS: dict[str, int | float | bool | None] = {
     "true": True,
@@ -226,10 +228,12 @@ class _Parser:
         if token.kind == "number":
             self._take()
             is_single = isinstance(token.value, float) and self._text[: token.end].endswith(_SINGLE)
-            return Literal(token.at, token.value, is_single=is_single)
+            kind = _integer_kind(self._text[token.at : token.end], token.value)
+            return Literal(token.at, token.value, is_single=is_single, kind=kind)
         if token.kind in ("text", "character"):
             self._take()
-            return Literal(token.at, str(token.value), token.kind == "character")
+            is_byte = self._text[token.at + 1 : token.at + 3] in _BYTE_ESCAPES
+            return Literal(token.at, str(token.value), token.kind == "character", is_byte=is_byte)
         if token.kind == "label":
             self._take()
             return WatchLabel(token.at, str(token.value))
@@ -336,6 +340,15 @@ class _Parser:
 
     def _written(self, begin: int) -> str:
         return without_blanks(self._text[begin : self._tokens[self._next - 1].end])
+
+
+def _integer_kind(written: str, value: str | int | float) -> Kind:
+    if not isinstance(value, int):
+        return Kind.INT
+    digits = re.match(r"0[xX][0-9a-fA-F'_]+|0[bB][01'_]+|[0-9'_]+", written)
+    suffix = written[digits.end() :].lower() if digits is not None else ""
+    is_decimal = written[:1] != "0" or value == 0
+    return of_literal(value, suffix.lstrip("_"), is_decimal)
 
 
 def without_blanks(text: str) -> str:

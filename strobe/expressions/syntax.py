@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from strobe.dataclass import dataclass
+from strobe.expressions.integers import Kind
 
 
 class ExpressionError(ValueError):
@@ -22,12 +23,21 @@ class ExpressionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A number, a text, a character, true, false or null (None). `is_single`: a number that is a float, `1.5f`."""
+    """A number, a text, a character, true, false or null (None). `is_single`: a number that is a float, `1.5f`.
+    `kind`: of an integer. `is_byte`: a character written by its number, `'\\xff'`, which is a char of C: -1."""
 
     at: int
     value: int | float | bool | str | None
     is_character: bool = False
     is_single: bool = False
+    kind: Kind = Kind.INT
+    is_byte: bool = False
+
+    @property
+    def code(self) -> int:
+        """The number of a character."""
+        code = ord(str(self.value))
+        return code - 0x100 if self.is_byte and 0x80 <= code <= 0xFF else code
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,12 +240,14 @@ class Enumerator:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Enum(Type):
-    """`is_scoped`: `enum class`. `is_declaration`: nothing but its name is known."""
+    """`is_scoped`: `enum class`. `is_declaration`: nothing but its name is known. `is_of_c`: not of C++, where its
+    values are ints if they can be."""
 
     head: Later[RecordHead]
     underlying_link: Later[Type] | None
     is_scoped: bool
     content: Later[tuple[Enumerator, ...]]
+    is_of_c: bool = False
 
     @property
     def size(self) -> int | None:

@@ -62,6 +62,7 @@ _ENCODINGS = {
 }
 _NULL_POINTERS = ("decltype(nullptr)", "nullptr_t", "std::nullptr_t", "typeof (nullptr)")
 _RUST = 0x1C
+_C = (0x01, 0x02, 0x0C, 0x1D, 0x2C)  # DW_LANG_C89, _C, _C99, _C11, _C17
 _MAX_ENUMERATORS = 1 << 16
 _UNBOUNDED = (2**32 - 1, 2**64 - 1, -1)  # an upper bound of -1: no element
 _BIT_PRECISE = ("_BitInt(", "unsigned _BitInt(")
@@ -142,7 +143,8 @@ class TypeReader:
         underlying = self._target(die) if "DW_AT_type" in die.attributes else None
         lock, scoped = self._lock, flag(die, "DW_AT_enum_class")
         alignment = number(die, "DW_AT_alignment")
-        return Enum(name, None, alignment, Later(head, lock), underlying, scoped, Later(content, lock))
+        is_of_c = number(die.cu.get_top_DIE(), "DW_AT_language") in _C
+        return Enum(name, None, alignment, Later(head, lock), underlying, scoped, Later(content, lock), is_of_c)
 
     def _enumerators(self, die: DIE, size: int | None) -> tuple[Enumerator, ...]:
         signed = self._has_sign(die)

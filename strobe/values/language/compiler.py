@@ -12,6 +12,7 @@ from strobe import _abi
 from strobe.dataclass import dataclass, field, replace
 from strobe.errors import StrobeError
 from strobe.expressions import syntax
+from strobe.expressions.integers import Kind
 from strobe.expressions.syntax import ExpressionError
 from strobe.symbols.names import without_clone
 from strobe.symbols.select.nearest import nearest_names
@@ -183,9 +184,9 @@ class Compiler(ABC):
         end = size if node.end is None else self.number(node.end)
         if end is None:
             raise ExpressionError(node.of.at, "a pointer does not say how many there are", "p[0..n]")
-        length = terms.chosen(terms.less(first, end), joined("MINUS", end, first), constant(0))
+        length = terms.chosen(terms.precedes(first, end), joined("MINUS", end, first), constant(0))
         if size is not None:
-            length = terms.chosen(terms.less(size, end), terms.failing("it has fewer characters"), length)
+            length = terms.chosen(terms.precedes(size, end), terms.failing("it has fewer characters"), length)
         return Text((*length.rows, *joined("PLUS", begin, first).rows, *steps(("GO", 0, 0, 0))), 0)
 
     def _size(self, node: syntax.Expression) -> Number:
@@ -200,8 +201,8 @@ class Compiler(ABC):
                 raise ExpressionError(of.at, _NO_FLOATS, "(int64_t)x")
             return terms.negative(number) if sign == "-" else number
         if sign == "-":
-            return joined("MINUS", constant(0), number)
-        return number if sign == "+" else joined("BIT_XOR", number, constant(-1))
+            return terms.negated(number)
+        return number if sign == "+" else terms.inverted(number)
 
     def _call(self, node: syntax.Call) -> Term:
         name, of = node.name, node.of
@@ -214,7 +215,8 @@ class Compiler(ABC):
                 number = self.numeric(of)
                 if isinstance(number, Float):
                     return terms.magnitude(number)
-                return terms.chosen(terms.less(number, constant(0)), joined("MINUS", constant(0), number), number)
+                is_negative = joined("SIGNED_LESS", number, constant(0), is_truth=True)
+                return terms.chosen(is_negative, terms.negated(number), number) if number.kind.is_signed else number
             case "$entry":
                 return self._kept(of)
             case "$changed":
@@ -228,7 +230,7 @@ class Compiler(ABC):
         size = self.place(of).type.size
         if size is None:
             raise ExpressionError(of.at, "its size is not known")
-        return constant(size)
+        return constant(size, Kind.UNSIGNED_LONG)
 
     def _kept(self, of: syntax.Expression) -> Number | Float:
         """What `of` was at the entry of the call: calculated then, kept, and taken from there at the return."""
@@ -241,7 +243,8 @@ class Compiler(ABC):
         self.kept.numbers.append(value)
         place = len(self.kept.numbers) - 1
         row = Row(steps(("BEFORE", 0, UNKNOWN_BLOCK, place))[0], _NOT_KEPT)
-        return replace(value, rows=(row,), height=1)
+        kept = replace(value, rows=(row,), height=1)
+        return replace(kept, constant=None) if isinstance(kept, Number) else kept
 
     # --- variables
 
@@ -257,7 +260,7 @@ class Compiler(ABC):
         if name == TIME:
             return _time()
         if name == CALLER and isinstance(self.roots, CallScope):
-            return Number(steps(("FACT", 0, _abi.FACT_CALLER, 0)), is_big=True)
+            return Number(steps(("FACT", 0, _abi.FACT_CALLER, 0)), Kind.UNSIGNED_LONG)
         try:
             if self.roots.place(name) is not None:
                 return self._read(node)
@@ -402,7 +405,7 @@ class Compiler(ABC):
             return moved
         if isinstance(left, Float) or isinstance(right, Float):
             return terms.calculated_floats(sign, left, right, node.at)
-        return terms.calculated(sign, left, right)
+        return terms.calculated(sign, left, right, node.at)
 
     def _moved(self, node: syntax.Binary, left: Term, right: Term) -> Number | None:
         """Pointers count in what they point to, as in C; None where there is none."""
@@ -419,7 +422,7 @@ class Compiler(ABC):
             found = joined("PLUS", joined("TIMES", left, constant(other)), right)
         else:
             return None
-        return replace(found, is_big=True, is_address=True)
+        return replace(found, kind=Kind.UNSIGNED_LONG, is_address=True)
 
     def _target_size(self, node: syntax.Expression) -> int | None:
         """Of what a pointer points to; None of what is none. Of void it is 1, as gcc has it."""
@@ -470,7 +473,7 @@ class Compiler(ABC):
             if isinstance(value, Number) and value.enum is not None:
                 number = terms.enumerator(value.enum, second.name)
                 if number is not None:
-                    other = constant(number)
+                    other = constant(number, value.kind)
                     return (other, value) if is_swapped else (value, other)
             del self.kept.numbers[kept:]
         return self.value(node.left), self.value(node.right)
@@ -512,23 +515,23 @@ def in_brackets(node: syntax.Element) -> str:
 def _literal(node: syntax.Literal) -> Term:
     match node.value:
         case bool() as holds:
-            return replace(constant(int(holds)), is_truth=True)
+            return replace(constant(int(holds), Kind.INT), is_truth=True)
         case int() as number:
             if not -(1 << 63) <= number <= _WORD:
                 raise ExpressionError(node.at, "this number has more than 64 bits")
-            return constant(number)
+            return constant(number, node.kind)
         case float() as number:
             found = Float(terms.double(number).rows)
             return terms.as_single(found) if node.is_single else found
         case str() as text if node.is_character:
-            return constant(ord(text))
+            return constant(node.code, Kind.INT)
         case str() as text:
             data = text.encode("utf-8", "surrogateescape")
             if len(data) > _LITERAL_BYTES:
                 reason = f"the text has {len(data)} bytes, and {_LITERAL_BYTES} are compared"
                 raise ExpressionError(node.at, reason)
             return Literal(data)
-    return replace(constant(0), is_big=True)  # null
+    return constant(0, Kind.UNSIGNED_LONG)  # null
 
 
 def thread_name_rows() -> terms.Rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from strobe.dataclass import replace
+from strobe.expressions.integers import Kind, promoted
 from strobe.expressions.syntax import ExpressionError
 from strobe.symbols.types.model import Array, Encoding, Enum, Field, Pointer, Record, Scalar, Type
 from strobe.symbols.types.texts import points_to_text, text_object
@@ -58,7 +59,7 @@ def loaded(place: Place, printers: Printers, at: int) -> Term:
 def _text(before: Rows, type_: Type) -> Text | None:
     plain = type_.bare
     if points_to_text(type_) == 1:
-        pointer = Number((*before, *steps(("NUMBER", 8, 0, 0))), is_big=True, is_address=True)
+        pointer = Number((*before, *steps(("NUMBER", 8, 0, 0))), Kind.UNSIGNED_LONG, is_address=True)
         return Text((*before, *steps(("DEREF", 0, 0, 0))), _MOST_TEXT, pointer)
     if isinstance(plain, Array) and character_width(plain.element) == 1 and plain.size:
         return Text(before, plain.size)
@@ -73,12 +74,12 @@ def characters(place: Place) -> Number | None:
     before, plain = rows_of(place), place.type.bare
     if isinstance(plain, Pointer) and plain.target.bare.size == 1:
         load = ("PLACE", 0, 0, 0) if place.is_value else ("NUMBER", 8, 0, 0)
-        return Number((*before, *steps(load)), is_big=True)
+        return Number((*before, *steps(load)), Kind.UNSIGNED_LONG)
     found = text_object(place.type)
     if found is not None and found.unit == 1 and not found.is_libcxx:
-        return Number((*before, *steps(("NUMBER", 8, 0, found.pointer_offset))), is_big=True)
+        return Number((*before, *steps(("NUMBER", 8, 0, found.pointer_offset))), Kind.UNSIGNED_LONG)
     if isinstance(plain, Array) and len(plain.dimensions) == 1 and plain.element.bare.size == 1 and not place.is_value:
-        return Number((*before, *steps(("PLACE", 0, 0, 0))), is_big=True)
+        return Number((*before, *steps(("PLACE", 0, 0, 0))), Kind.UNSIGNED_LONG)
     return None
 
 
@@ -87,25 +88,26 @@ def _held(before: Rows, type_: Type, printers: Printers) -> Number | None:
     if inside is None:
         return None
     if inside.condition:
-        return replace(pushed(inside.condition), rows=(*before, *rows(inside.condition)), is_truth=True)
+        found = pushed(inside.condition)
+        return replace(found, rows=(*before, *rows(inside.condition)), kind=Kind.INT, is_truth=True)
     if not inside.is_away:
         return None
-    return Number((*before, *rows(inside.address)), is_big=True, height=6, is_address=True)
+    return Number((*before, *rows(inside.address)), Kind.UNSIGNED_LONG, height=6, is_address=True)
 
 
 def size_of(place: Place, printers: Printers, at: int) -> Number:
-    """How many elements there are, or bytes of a text."""
+    """How many elements there are, or bytes of a text: a size_t."""
     found, before = text_object(place.type), rows_of(place)
     if found is not None and found.unit == 1 and not found.is_libcxx:
-        return Number((*before, *steps(("NUMBER", 8, 0, found.length_offset))))
+        return Number((*before, *steps(("NUMBER", 8, 0, found.length_offset))), Kind.UNSIGNED_LONG)
     plain = place.type.bare
     if isinstance(plain, Array) and plain.dimensions and plain.dimensions[0].count is not None:
-        return constant(plain.dimensions[0].count)
+        return constant(plain.dimensions[0].count, Kind.UNSIGNED_LONG)
     shape = Shaping(printers).shape(place.type, 1)
     if not isinstance(shape, Container) or not shape.count:
         raise ExpressionError(at, f"it is {place.type.name}, whose elements are not counted here")
     number = pushed(shape.count)
-    return replace(number, rows=(*before, *number.rows))
+    return replace(number, rows=(*before, *number.rows), kind=Kind.UNSIGNED_LONG)
 
 
 def integer_type(type_: Type) -> tuple[int, bool] | None:
@@ -123,6 +125,21 @@ def integer_type(type_: Type) -> tuple[int, bool] | None:
     return (size, is_signed) if size in (1, 2, 4, 8) else None
 
 
+def kind_of(type_: Type) -> Kind:
+    """What C makes of an integer, an enum or a pointer before it calculates with it. An enum without `class` is an int
+    in C++ where that has all of its enumerators; in C, and where it is a class, what lies beneath it."""
+    plain = type_.bare
+    size, is_signed = integer_type(type_) or (8, False)
+    if isinstance(plain, Enum) and size == 4 and _are_ints(plain):
+        return Kind.INT
+    return promoted(8 * size, is_signed)
+
+
+def _are_ints(enum: Enum) -> bool:
+    is_free = not enum.is_scoped and not enum.is_of_c
+    return is_free and all(Kind.INT.wrapped(one.value) == one.value for one in enum.enumerators)
+
+
 def _of_value(before: Rows, type_: Type, at: int) -> Term:
     """Of a place that is the value: a pointer, or a number that lies nowhere, spread with its sign over 64 bits."""
     plain = type_.bare
@@ -131,7 +148,7 @@ def _of_value(before: Rows, type_: Type, at: int) -> Term:
         return _as_float(load, plain, at)
     if isinstance(plain, Scalar | Enum):
         return _as_integer(load, type_, at)
-    pointer = Number(load, is_big=True, is_address=True)
+    pointer = Number(load, Kind.UNSIGNED_LONG, is_address=True)
     return Text(before, _MOST_TEXT, pointer) if points_to_text(type_) == 1 else pointer
 
 
@@ -148,11 +165,9 @@ def _as_integer(load: Rows, type_: Type, at: int) -> Number:
         if isinstance(plain, Scalar | Enum | Pointer):
             raise ExpressionError(at, f"it is {type_.name}, of {plain.size} bytes, which is not compared")
         raise ExpressionError(at, f"it is {type_.name}, which is no number and no text")
-    size, is_signed = found
     enum = plain if isinstance(plain, Enum) else None
     is_truth = isinstance(plain, Scalar) and plain.encoding is Encoding.BOOL
-    is_address = isinstance(plain, Pointer)
-    return Number(load, size == 8 and not is_signed, enum=enum, is_truth=is_truth, is_address=is_address)
+    return Number(load, kind_of(type_), enum=enum, is_truth=is_truth, is_address=isinstance(plain, Pointer))
 
 
 def _float(before: Rows, plain: Scalar, at: int) -> Float:
@@ -178,6 +193,10 @@ def _of_bits(before: Rows, field: Field) -> Number:
     plain = field.type.bare
     found = steps(("NUMBER", width, 0, first), ("CONSTANT", 0, 0, shift), ("RIGHT", 0, 0, 0))
     number = joined("BIT_AND", Number((*before, *found), height=2), constant((1 << bits) - 1))
-    if isinstance(plain, Scalar) and plain.is_signed:
+    _, is_signed = integer_type(field.type) or (8, False)
+    if is_signed:
         number = extended(number, bits)
-    return replace(number, is_big=False, enum=plain if isinstance(plain, Enum) else None)
+    if isinstance(plain, Enum):
+        return replace(number, kind=kind_of(field.type), enum=plain)
+    is_truth = isinstance(plain, Scalar) and plain.encoding is Encoding.BOOL
+    return replace(number, kind=promoted(bits, is_signed), is_truth=is_truth)

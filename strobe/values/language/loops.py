@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from strobe.dataclass import dataclass, replace
 from strobe.expressions import syntax
+from strobe.expressions.integers import Kind
 from strobe.expressions.syntax import ExpressionError
 from strobe.symbols.types.fields import path_to
 from strobe.symbols.types.model import Pointer, Record, Type
@@ -160,9 +161,9 @@ def _over_range(compiler: Compiler, node: syntax.Quantifier, over: Elements, own
     if (found := scanned(compiler, node, over, own)) is not None:
         return found
     first, end, many, at = own[:4]
-    low, high = variable(first, is_big=over.first.is_big), variable(end, is_big=over.end.is_big)
-    count = terms.chosen(terms.less(low, high), joined("MINUS", high, low), constant(0))
-    index = variable(at, is_big=over.first.is_big)
+    low, high = variable(first, over.first.kind), variable(end, over.end.kind)
+    count = terms.chosen(terms.precedes(low, high), joined("MINUS", high, low), constant(0))
+    index = variable(at)
     path = None if over.of is None else compiler.path(over.of)
 
     def element() -> Place:
@@ -237,7 +238,7 @@ def _looped(
         start, update, leave = *_folded_floats(node.name, found, one, own), None
     else:
         start, update, leave = _folded(
-            node.name, found, variable(one, is_big=own.is_big, is_truth=own.is_truth), loop.index, unknown
+            node.name, found, variable(one, own.kind, is_truth=own.is_truth), loop.index, unknown
         )
     start = start if loop.start is None else terms.known(start, loop.start)
     code = (
@@ -258,9 +259,19 @@ def _looped(
     height = max(loop.height, own.height + 2, 6)
     if isinstance(own, Float):
         return Float((*code, *result.rows), height, own.is_single)
-    is_big = own.is_big and node.name in ("min", "max", "sum")
     is_address = own.is_address and node.name in ("min", "max")
-    return Number((*code, *result.rows), is_big, height, None, node.name in ("any", "all"), is_address)
+    is_truth = node.name in ("any", "all")
+    return Number((*code, *result.rows), _kind(node.name, own), height, None, is_truth, is_address)
+
+
+def _kind(name: str, own: Number) -> Kind:
+    """What a loop over such numbers gives: a sum and a count have 64 bits."""
+    match name:
+        case "any" | "all":
+            return Kind.INT
+        case "min" | "max":
+            return own.kind
+    return Kind.UNSIGNED_LONG if name == "sum" and own.is_big else Kind.LONG
 
 
 def _folded_floats(name: str, found: int, one: int, own: Float) -> tuple[Number, Rows]:
@@ -276,7 +287,7 @@ def _folded_floats(name: str, found: int, one: int, own: Float) -> tuple[Number,
 
 def _folded(name: str, found: int, own: Number, index: Number, unknown: int) -> tuple[Number, Rows, Number | None]:
     """The number before the first turn, what each turn does with its own, and the number that ends the loop."""
-    sofar = variable(found, is_big=own.is_big)
+    sofar = variable(found, own.kind)
     none = terms.failing(f"{name} of no elements")
     match name:
         case "any":

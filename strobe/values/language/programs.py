@@ -7,6 +7,7 @@ from contextlib import nullcontext
 
 from strobe.dataclass import dataclass, field
 from strobe.expressions import syntax
+from strobe.expressions.integers import spelled
 from strobe.expressions.parser import parse
 from strobe.expressions.syntax import ExpressionError
 from strobe.symbols.later import Later
@@ -172,9 +173,8 @@ def _type_of(found: Number | Float) -> Type:
         return Scalar("bool", 1, None, Encoding.BOOL, None)
     if found.enum is not None:
         return found.enum
-    if found.is_big:
-        return Scalar("unsigned long", _NUMBER_BYTES, None, Encoding.UNSIGNED, None)
-    return Scalar("long", _NUMBER_BYTES, None, Encoding.SIGNED, None)
+    encoding = Encoding.SIGNED if found.kind.is_signed else Encoding.UNSIGNED
+    return Scalar(spelled(found.kind), found.kind.bits // 8, None, encoding, None)
 
 
 def _checked(found: Number | Float) -> Recipe:

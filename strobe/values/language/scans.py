@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from strobe.dataclass import dataclass, replace
 from strobe.errors import StrobeError
 from strobe.expressions import syntax
+from strobe.expressions.integers import Kind, common
 from strobe.expressions.syntax import ExpressionError
 from strobe.symbols.types.model import Array, Enum, Pointer, Type
 from strobe.values.decode.shaping import Shaping
 from strobe.values.language import terms
 from strobe.values.language.compiler import Compiler
-from strobe.values.language.loading import integer_type, rows_of, size_of
+from strobe.values.language.loading import integer_type, kind_of, rows_of, size_of
 from strobe.values.language.terms import Number, constant, joined, set_variable, steps, variable
 from strobe.values.lookup import expression as paths
 from strobe.values.lookup.places import Place, place_of
@@ -43,11 +44,13 @@ class Elements:
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """Of a member of each element of `of` with what is the same for all of them. `mask`: its bits that count."""
+    """Of a member of each element of `of` with what is the same for all of them. `mask`: its bits that count, and
+    the type of the literal that has them."""
 
     of: syntax.Expression
     members: tuple[str, ...]
     mask: int
+    mask_kind: Kind
     sign: str
     other: syntax.Expression
 
@@ -75,18 +78,18 @@ def _comparison(node: syntax.Quantifier, over: Elements) -> _Comparison | None:
         return None
     sides = ((body.left, body.right, body.sign), (body.right, body.left, _MIRRORED[body.sign]))
     for element, other, sign in sides:
-        mask = _ALL_BITS
+        mask, mask_kind = _ALL_BITS, Kind.INT
         if isinstance(element, syntax.Binary) and element.sign == "&" and isinstance(element.right, syntax.Literal):
             if not isinstance(element.right.value, int) or not 0 <= element.right.value < 1 << 63:
                 continue
-            mask, element = element.right.value, element.left
+            mask, mask_kind, element = element.right.value, element.right.kind, element.left
         members: list[str] = []
         while isinstance(element, syntax.Member):
             members.insert(0, f"__{element.name}" if element.name.isdecimal() else element.name)
             element = element.of
         of = _gone_over(element, node.variable, over)
         if of is not None and node.variable not in {*_names(of), *_names(other)}:
-            return _Comparison(of, tuple(members), mask, sign, other)
+            return _Comparison(of, tuple(members), mask, mask_kind, sign, other)
     return None
 
 
@@ -108,7 +111,7 @@ def _names(node: syntax.Expression) -> Iterator[str]:
 
 def _scan(compiler: Compiler, node: syntax.Quantifier, over: Elements, found: _Comparison, own: range) -> Number | None:
     first, end, many, at = own[:4]
-    low, high = variable(first, is_big=over.first.is_big), variable(end, is_big=over.end.is_big)
+    low, high = variable(first, over.first.kind), variable(end, over.end.kind)
     whole = compiler.place(found.of)
     element = compiler.place_at(compiler.path(found.of), low)
     stride = _stride(compiler, whole, element)
@@ -117,10 +120,12 @@ def _scan(compiler: Compiler, node: syntax.Quantifier, over: Elements, found: _C
     if integer is None or not stride:
         return None
     width, is_signed = integer
+    number = kind_of(type_) if found.mask == _ALL_BITS else common(kind_of(type_), found.mask_kind)
     other = _compared_with(compiler, found.other, type_)
-    how = _operation(found, width == 8 and not is_signed, other)
-    if how is None:
-        return None
+    kind = common(number, other.kind)
+    other = terms.converted(other, kind)
+    mask = found.mask & (1 << kind.bits) - 1 if kind is Kind.UNSIGNED else found.mask
+    how = _WAYS[found.sign] | (0 if kind is Kind.UNSIGNED_LONG else CONSTANTS["SCAN_SIGNED_ORDER"])
     how |= CONSTANTS["SCAN_SIGNED"] if is_signed else 0
     how ^= _LESS | _EQUAL | _MORE if node.name == "all" else 0
     how |= CONSTANTS["SCAN_COUNTS"] if node.name == "count" else 0
@@ -132,7 +137,7 @@ def _scan(compiler: Compiler, node: syntax.Quantifier, over: Elements, found: _C
         *variable(many).rows,
         *other.rows,
         *rows_of(element),
-        *steps(("SCAN", width, stride, offset), ("DATA", 0, 0, how), ("DATA", 0, 0, found.mask), ("SET", 0, at, 0)),
+        *steps(("SCAN", width, stride, offset), ("DATA", 0, 0, how), ("DATA", 0, 0, mask), ("SET", 0, at, 0)),
     )
     result = _result(node.name, variable(at), variable(many), low)
     height = max(terms.highest((over.first, over.end, count)), 1 + other.height, 8)
@@ -164,13 +169,13 @@ def _stride(compiler: Compiler, whole: Place, element: Place) -> int | None:
 
 def _count(compiler: Compiler, of: syntax.Expression, whole: Place, low: Number, high: Number) -> Number:
     """How many are to be looked at; bad where there are not as many."""
-    count = terms.chosen(terms.less(low, high), joined("MINUS", high, low), constant(0))
+    count = terms.chosen(terms.precedes(low, high), joined("MINUS", high, low), constant(0))
     if isinstance(whole.type.bare, Pointer):
         return count
     size = size_of(compiler.place(of), compiler.scope.printers, of.at)
-    is_there = terms.opposite(terms.less(size, high))
-    is_there = joined("AND", is_there, terms.opposite(terms.less(low, constant(0))))
-    is_there = joined("OR", terms.opposite(terms.less(low, high)), is_there)
+    is_there = terms.opposite(terms.precedes(size, high))
+    is_there = joined("AND", is_there, terms.opposite(terms.precedes(low, constant(0))))
+    is_there = joined("OR", terms.opposite(terms.precedes(low, high)), is_there)
     return terms.chosen(is_there, count, terms.failing("it has fewer elements"))
 
 
@@ -179,20 +184,8 @@ def _compared_with(compiler: Compiler, other: syntax.Expression, type_: Type) ->
     if isinstance(plain, Enum) and isinstance(other, syntax.Name):
         number = terms.enumerator(plain, other.name)
         if number is not None:
-            return constant(number)
+            return constant(number, kind_of(type_))
     return compiler.number(other)
-
-
-def _operation(found: _Comparison, is_big: bool, other: Number) -> int | None:
-    """How SCAN compares them by their value; None where neither kind of number can be both."""
-    literal = found.other.value if isinstance(found.other, syntax.Literal) else None
-    is_small = isinstance(literal, int) and 0 <= literal < 1 << 63
-    is_masked = found.mask != _ALL_BITS
-    are_signed = (is_masked or not is_big) and (is_small or not other.is_big)
-    are_big = (is_masked or is_big) and (is_small or other.is_big)
-    if not are_signed and not are_big:
-        return None
-    return _WAYS[found.sign] | (CONSTANTS["SCAN_SIGNED_ORDER"] if are_signed else 0)
 
 
 def member_of(compiler: Compiler, type_: Type, members: tuple[str, ...], at: int) -> tuple[int, Type]:

@@ -1,6 +1,6 @@
 """What parts of an expression are while it is compiled: rows of a recipe that push a number, or lead to a text.
 
-Integers are calculated with in 64 bits and compared by their value; floating-point numbers as C does.
+Numbers have C's types. One of 32 bits lies in the recipe's 64 with its sign, or zeros, in front.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from strobe.dataclass import dataclass, replace
+from strobe.expressions.integers import Kind, common, of_cast, wrapped
 from strobe.expressions.syntax import ExpressionError
 from strobe.symbols.types.model import Enum
 from strobe.values.memory.recipes import CONSTANTS, Steps, rows
@@ -36,16 +37,22 @@ Rows: TypeAlias = tuple[bytes, ...]
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """Rows that push one number, with `height` numbers on the stack at most. `is_big`: it may be above 2^63, and is
-    never negative; else it is signed. `enum`: whose enumerators it may be compared with. `is_truth`: it is 0 or 1.
-    `is_address`: it is shown as one."""
+    """Rows that push one number, with `height` numbers on the stack at most. `kind`: its type, promoted. `enum`: whose
+    enumerators it may be compared with. `is_truth`: it is 0 or 1. `is_address`: it is shown as one. `constant`: what it
+    always is."""
 
     rows: Rows
-    is_big: bool = False
+    kind: Kind = Kind.LONG
     height: int = 1
     enum: Enum | None = None
     is_truth: bool = False
     is_address: bool = False
+    constant: int | None = None
+
+    @property
+    def is_big(self) -> bool:
+        """Whether it may be above 2^63, and is never negative."""
+        return self.kind is Kind.UNSIGNED_LONG
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +94,26 @@ def pushed(steps_of: Steps, height: int = 6) -> Number:
     return Number(rows(steps_of), height=height)
 
 
-def constant(number: int) -> Number:
-    """The same number each time."""
-    return Number(rows((("CONSTANT", 0, 0, number),)), is_big=number >= 1 << 63)
+def constant(number: int, kind: Kind | None = None) -> Number:
+    """The same number each time. `kind`: long, or unsigned long where that has it alone."""
+    kind = kind or (Kind.UNSIGNED_LONG if number >= 1 << 63 else Kind.LONG)
+    return Number(rows((("CONSTANT", 0, 0, number),)), kind, constant=kind.wrapped(number))
+
+
+def converted(number: Number, kind: Kind) -> Number:
+    """The number as one of that type."""
+    if number.kind is kind:
+        return number
+    if number.constant is not None:
+        return constant(kind.wrapped(number.constant), kind)
+    if kind.bits == 64 or number.is_truth:
+        return replace(number, kind=kind, enum=None, is_truth=False)
+    return Number(cut(number, kind.bits, kind.is_signed).rows, kind, number.height)
+
+
+def cut(number: Number, bits: int, is_signed: bool) -> Number:
+    """With what stands in its lowest 8, 16 or 32 bits, and the sign that this has."""
+    return replace(number, rows=(*number.rows, *rows((("EXTEND", bits // 8, int(is_signed), 0),))), constant=None)
 
 
 def double(number: float) -> Number:
@@ -104,9 +128,9 @@ def failing(reason: str) -> Number:
     return Number((*zero, *zero, Row(rows((("DIVIDED", 0, 0, 0),))[0], reason)), height=2)
 
 
-def variable(place: int, *, is_big: bool = False, is_truth: bool = False) -> Number:
+def variable(place: int, kind: Kind = Kind.LONG, *, is_truth: bool = False) -> Number:
     """What a variable of the recipe holds."""
-    return Number(rows((("GET", 0, place, 0),)), is_big, is_truth=is_truth)
+    return Number(rows((("GET", 0, place, 0),)), kind, is_truth=is_truth)
 
 
 def set_variable(place: int, number: Number | Float) -> Rows:
@@ -114,18 +138,21 @@ def set_variable(place: int, number: Number | Float) -> Rows:
     return (*number.rows, *rows((("SET", 0, place, 0),)))
 
 
-def joined(operation: str, left: Number, right: Number, *, is_big: bool = False, is_truth: bool = False) -> Number:
-    """What an operation of the recipe makes of two numbers."""
+def joined(operation: str, left: Number, right: Number, *, kind: Kind = Kind.LONG, is_truth: bool = False) -> Number:
+    """What an operation of the recipe makes of two numbers. A truth is an int."""
     height = max(left.height, 1 + right.height)
-    return Number((*left.rows, *right.rows, *rows(((operation, 0, 0, 0),))), is_big, height, None, is_truth)
+    kind = Kind.INT if is_truth else kind
+    return Number((*left.rows, *right.rows, *rows(((operation, 0, 0, 0),))), kind, height, None, is_truth)
 
 
 def chosen(test: Number, yes: Number, no: Number) -> Number:
     """`yes` where the test is not 0, else `no`."""
     height = max(test.height, 1 + yes.height, 2 + no.height)
+    are_truths = yes.is_truth and no.is_truth
+    kind = common(yes.kind, no.kind)
+    yes, no = (yes, no) if are_truths else (converted(yes, kind), converted(no, kind))
     found = (*test.rows, *yes.rows, *no.rows, *rows((("SELECT", 0, 0, 0),)))
-    are_addresses = yes.is_address or no.is_address
-    return Number(found, yes.is_big or no.is_big, height, None, yes.is_truth and no.is_truth, are_addresses)
+    return Number(found, kind, height, None, are_truths, yes.is_address or no.is_address)
 
 
 def truth(number: Number) -> Number:
@@ -141,7 +168,7 @@ def opposite(number: Number) -> Number:
 def known(number: Number, of: Number) -> Number:
     """The number, bad where the other one is."""
     nothing = joined("BIT_AND", of, constant(0))
-    return replace(joined("PLUS", number, nothing, is_big=number.is_big), enum=number.enum, is_truth=number.is_truth)
+    return replace(joined("PLUS", number, nothing, kind=number.kind), enum=number.enum, is_truth=number.is_truth)
 
 
 def highest(numbers: Iterable[Number | Float]) -> int:
@@ -164,12 +191,12 @@ def cast(kind: str, value: Number | Float) -> Number | Float:
     if kind == "f64":
         found = as_double(value)
         return Float(found.rows, found.height)
-    bits = int(kind[1:])
+    bits, is_signed = int(kind[1:]), kind[0] == "i"
     number = _as_integer(kind, value) if isinstance(value, Float) else value
-    cut = number if bits == 64 else joined("BIT_AND", number, constant((1 << bits) - 1))
-    if kind.startswith("u"):
-        return Number(cut.rows, bits == 64, cut.height)
-    return Number(cut.rows, False, cut.height) if bits == 64 else extended(cut, bits)
+    if number.constant is not None:
+        return constant(wrapped(number.constant, bits, is_signed), of_cast(kind))
+    found = number if bits == 64 else cut(number, bits, is_signed)
+    return Number(found.rows, of_cast(kind), found.height)
 
 
 def is_not_zero(value: Float) -> Number:
@@ -183,7 +210,8 @@ def _as_integer(kind: str, value: Float) -> Number:
     to = constant(CONSTANTS["FROM_UNSIGNED" if is_big else "FROM_SIGNED"])
     rows_of = (*as_double(value).rows, *to.rows)
     reason = "it is beyond all integers"
-    return Number((*rows_of, Row(rows((("TO_INTEGER", 0, 0, 0),))[0], reason)), is_big, value.height + 1)
+    of = Kind.UNSIGNED_LONG if is_big else Kind.LONG
+    return Number((*rows_of, Row(rows((("TO_INTEGER", 0, 0, 0),))[0], reason)), of, value.height + 1)
 
 
 def as_single(value: Number | Float) -> Float:
@@ -248,7 +276,9 @@ def chosen_of(test: Number, yes: Number | Float, no: Number | Float) -> Number |
 
 
 def compared(sign: str, left: Number | Float, right: Number | Float) -> Number:
-    """0 or 1: integers by their value, whatever their signs; floating-point numbers as IEEE 754 has it."""
+    """0 or 1: integers once they are of one type, as C has it; floating-point numbers as IEEE 754 has it."""
+    if isinstance(left, Number) and isinstance(right, Number):
+        left, right = _of_one_kind(left, right)
     if sign in (">", "<="):
         left, right = right, left
     is_negated = sign in ("!=", "<=", ">=")
@@ -259,26 +289,31 @@ def compared(sign: str, left: Number | Float, right: Number | Float) -> Number:
     return opposite(found) if is_negated else found
 
 
+def _of_one_kind(left: Number, right: Number) -> tuple[Number, Number]:
+    kind = common(left.kind, right.kind)
+    return converted(left, kind), converted(right, kind)
+
+
 def equal(left: Number | Float, right: Number | Float) -> Number:
-    """Whether both have the same value."""
+    """Whether both have the same value, once they are of one type."""
     if isinstance(left, Float) or isinstance(right, Float):
         return joined("DOUBLE_EQUAL", *_alike(left, right), is_truth=True)
-    plain = joined("EQUAL", left, right, is_truth=True)
-    if left.is_big == right.is_big:
-        return plain
-    signed = right if left.is_big else left
-    return joined("AND", opposite(_is_negative(signed)), plain, is_truth=True)
+    return joined("EQUAL", *_of_one_kind(left, right), is_truth=True)
 
 
 def less(left: Number | Float, right: Number | Float) -> Number:
-    """Whether the first is less."""
+    """Whether the first is less, once they are of one type."""
     if isinstance(left, Float) or isinstance(right, Float):
         return joined("DOUBLE_LESS", *_alike(left, right), is_truth=True)
-    if not left.is_big and not right.is_big:
-        return joined("SIGNED_LESS", left, right, is_truth=True)
+    one, other = _of_one_kind(left, right)
+    return joined("LESS" if one.is_big else "SIGNED_LESS", one, other, is_truth=True)
+
+
+def precedes(left: Number, right: Number) -> Number:
+    """Whether the first is less, by their values: of indexes, whatever types these have."""
+    if left.is_big == right.is_big:
+        return joined("LESS" if left.is_big else "SIGNED_LESS", left, right, is_truth=True)
     plain = joined("LESS", left, right, is_truth=True)
-    if left.is_big and right.is_big:
-        return plain
     if left.is_big:
         return joined("AND", opposite(_is_negative(right)), plain, is_truth=True)
     return joined("OR", _is_negative(left), plain, is_truth=True)
@@ -295,17 +330,53 @@ def as_double(value: Number | Float) -> Number:
     return joined("TO_DOUBLE", value, constant(CONSTANTS["FROM_UNSIGNED" if value.is_big else "FROM_SIGNED"]))
 
 
-def calculated(sign: str, left: Number, right: Number) -> Number:
-    """Arithmetic of C in 64 bits."""
-    is_big = left.is_big or right.is_big
+def calculated(sign: str, left: Number, right: Number, at: int) -> Number:
+    """Arithmetic of C. Where that leaves a result undefined, it wraps; a shift by bits that are not there gives none.
+    Raises ExpressionError for one by a constant."""
+    if sign in ("<<", ">>"):
+        return _shifted(sign, left, right, at)
+    kind = common(left.kind, right.kind)
+    is_address = sign in ("+", "-") and left.is_address != right.is_address
+    left, right = converted(left, kind), converted(right, kind)
     if sign in ("/", "%"):
         name = "DIVIDED" if sign == "/" else "MODULO"
-        return joined(name if is_big else f"SIGNED_{name}", left, right, is_big=is_big)
-    if sign == ">>":
-        return joined("RIGHT" if left.is_big else "SIGNED_RIGHT", left, right, is_big=left.is_big)
-    found = joined(_OPERATIONS[sign], left, right, is_big=left.is_big if sign == "<<" else is_big)
-    is_address = sign in ("+", "-") and left.is_address != right.is_address
+        found = joined(f"SIGNED_{name}" if kind.is_signed else name, left, right, kind=kind)
+        return _in_range(found) if name == "DIVIDED" and kind is Kind.INT and right.constant in (None, -1) else found
+    found = joined(_OPERATIONS[sign], left, right, kind=kind)
+    found = found if sign in ("&", "|", "^") else _in_range(found)
     return replace(found, is_address=True) if is_address else found
+
+
+def _shifted(sign: str, left: Number, right: Number, at: int) -> Number:
+    bits = left.kind.bits
+    if right.constant is not None and not 0 <= right.constant < bits:
+        raise ExpressionError(at, f"a shift by {right.constant}, of a number of {bits} bits")
+    name = "LEFT" if sign == "<<" else "RIGHT" if not left.kind.is_signed else "SIGNED_RIGHT"
+    step = rows(((name, 0, 0, bits),))[0]
+    step = Row(step, f"a shift by as many bits as there are, {bits}, or more")
+    found = Number((*left.rows, *right.rows, step), left.kind, max(left.height, 1 + right.height))
+    return _in_range(found) if sign == "<<" else found
+
+
+def _in_range(number: Number) -> Number:
+    """What was calculated in 64 bits, as its type has it."""
+    kind = number.kind
+    return number if kind.bits == 64 else cut(number, kind.bits, kind.is_signed)
+
+
+def negated(number: Number) -> Number:
+    """`-number`."""
+    if number.constant is not None:
+        return constant(number.kind.wrapped(-number.constant), number.kind)
+    return _in_range(joined("MINUS", constant(0), number, kind=number.kind))
+
+
+def inverted(number: Number) -> Number:
+    """`~number`."""
+    if number.constant is not None:
+        return constant(number.kind.wrapped(~number.constant), number.kind)
+    ones = constant(number.kind.wrapped(-1), number.kind)
+    return joined("BIT_XOR", number, ones, kind=number.kind)
 
 
 def enumerator(enum: Enum, name: str) -> int | None:

@@ -172,7 +172,7 @@ class Recipe:
 def rows(steps: Steps) -> tuple[bytes, ...]:
     """As a recipe has them."""
     return tuple(
-        _STEP.pack(_STEPS["CALC"], _OPERATIONS[name], 0, 0, 0)
+        _STEP.pack(_STEPS["CALC"], _OPERATIONS[name], 0, 0, operand)
         if name in _OPERATIONS
         else _STEP.pack(_STEPS[name], width, 0, count, _signed(operand))
         for name, width, count, operand in steps

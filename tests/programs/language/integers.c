@@ -1,0 +1,2 @@
+/* integers.h in C. */
+#include "integers.h"

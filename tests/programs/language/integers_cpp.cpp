@@ -1,0 +1,2 @@
+// integers.h in C++, where enumerators are ints.
+#include "integers.h"
