@@ -120,8 +120,10 @@ class Condition:
         low: int = 0,
         real: float = 0.0,
         text: bytes = b"",
+        type: str = "",
     ) -> int:
-        """The index of a new node. `high`, `low`: the upper (signed) and lower 64 bits of an integer."""
+        """The index of a new node. `high`, `low`: the upper (signed) and lower 64 bits of an integer; `type`: of C, "":
+        that which has it."""
     def add_load(
         self, is_entry: bool, form: str, bytes: int, passed: Sequence[tuple[int, bool]], fixed: int, otherwise: int
     ) -> int:

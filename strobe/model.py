@@ -359,6 +359,12 @@ class CodeAddress(str):
     __slots__ = ()
 
 
+class ByteCharacter(str):
+    """How a char of C above 0x7f is shown, "'\\xff'": as a number it is negative."""
+
+    __slots__ = ()
+
+
 class Enumerator(str):
     """An enumerator's name, or several of them ("A|B") of an enum of flags; `number` is what they stand for."""
 

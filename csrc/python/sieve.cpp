@@ -208,11 +208,12 @@ void add_sieve(py::module_& module) {
         .def(
             "add",
             [](Condition& condition, const std::string& op, const std::vector<uint32_t>& operands, int64_t high,
-               uint64_t low, double real, const std::string& text) {
-                return condition.add(Condition::op_of(op), operands, wide(high, low), real, text);
+               uint64_t low, double real, const std::string& text, const std::string& type) {
+                return condition.add(Condition::op_of(op), operands, wide(high, low), real, text,
+                                     Condition::type_of(type));
             },
             py::arg("op"), py::arg("operands") = std::vector<uint32_t>(), py::kw_only(), py::arg("high") = 0,
-            py::arg("low") = 0, py::arg("real") = 0.0, py::arg("text") = std::string())
+            py::arg("low") = 0, py::arg("real") = 0.0, py::arg("text") = std::string(), py::arg("type") = std::string())
         .def("add_load", &add_load, py::arg("is_entry"), py::arg("form"), py::arg("bytes"), py::arg("passed"),
              py::arg("fixed"), py::arg("otherwise"))
         .def("add_member", &add_member, py::arg("is_entry"), py::arg("passed"), py::arg("fixed"), py::arg("role"),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from strobe.expressions import normal
+from strobe.expressions.integers import UnsignedLong, typed
 from strobe.expressions.normal import (
     Absent,
     Character,
@@ -99,8 +100,8 @@ def compiled(tree: Expression) -> Callable[[Context], Normal]:
 
 def _compiled(node: Expression) -> Evaluate:
     match node:
-        case Literal(value=value, is_character=is_character):
-            constant: Normal = Character(value) if is_character and isinstance(value, str) else value
+        case Literal():
+            constant = _literal(node)
             return lambda state: constant
         case Name():
             return _name(node)
@@ -115,8 +116,7 @@ def _compiled(node: Expression) -> Evaluate:
         case Binary():
             return _binary(node)
         case Choice(condition=condition, yes=yes, no=no):
-            test, first, second = _compiled(condition), _compiled(yes), _compiled(no)
-            return lambda state: first(state) if normal.truth(test(state)) else second(state)
+            return _choice(_compiled(condition), _compiled(yes), _compiled(no))
         case Cast(type=kind, of=of):
             inner = _compiled(of)
             return lambda state: normal.cast(kind, inner(state))
@@ -128,6 +128,27 @@ def _compiled(node: Expression) -> Evaluate:
             return _call(node)
         case Quantifier():
             return _quantifier(node)
+
+
+def _literal(node: Literal) -> Normal:
+    value = node.value
+    if node.is_character and isinstance(value, str):
+        return Character(value, is_byte=node.is_byte)
+    if isinstance(value, int) and not isinstance(value, bool) and value < 1 << 64:
+        return typed(value, node.kind)
+    return value
+
+
+def _choice(test: Evaluate, yes: Evaluate, no: Evaluate) -> Evaluate:
+    def evaluate(state: State) -> Normal:
+        chosen, other = (yes, no) if normal.truth(test(state)) else (no, yes)
+        value = chosen(state)
+        try:
+            return normal.chosen(value, other(state))
+        except Undecided:
+            return value
+
+    return evaluate
 
 
 def _name(node: Name) -> Evaluate:
@@ -245,12 +266,8 @@ def _unary(node: Unary) -> Evaluate:
         raise ExpressionError(node.at, "addresses of recorded values are not known", "the value itself")
     if sign == "!":
         return lambda state: not normal.truth(of(state))
-    if sign == "-":
-        return lambda state: -normal.number(of(state))
-    if sign == "+":
-        return lambda state: +normal.number(of(state))
-    if sign == "~":
-        return lambda state: ~normal.integer(of(state))
+    if sign in ("-", "+", "~"):
+        return lambda state: normal.changed(sign, of(state))
 
     def follow(state: State) -> Normal:
         value = of(state)
@@ -358,9 +375,9 @@ def _call(node: Call) -> Evaluate:
 
         return has
     if name == "abs":
-        return lambda state: abs(normal.number(of(state)))
+        return lambda state: normal.changed("abs", of(state))
     if name == "size":
-        return lambda state: _size(state, of(state))
+        return lambda state: UnsignedLong(_size(state, of(state)))
     if name == "last":
         return lambda state: _last(state, of(state))
     if name == "first":
@@ -465,7 +482,11 @@ def _folded(name: str, state: State, items: tuple[Iterable[Normal], bool], of: C
         return sum(found)
     if not found:
         raise Undecided(f"{name} of no elements")
-    return min(found) if name == "min" else max(found)
+    best = found[0]
+    for value in found[1:]:
+        if normal.compared("<" if name == "min" else ">", value, best):
+            best = value
+    return best
 
 
 def _decided(

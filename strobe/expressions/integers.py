@@ -7,6 +7,7 @@ What C leaves undefined is defined here: a result that its type does not have wr
 from __future__ import annotations
 
 from enum import Enum
+from typing import ClassVar
 
 
 class Kind(Enum):
@@ -80,3 +81,58 @@ def of_literal(value: int, suffix: str, is_decimal: bool) -> Kind:
         small = [Kind.UNSIGNED] if is_unsigned else [Kind.INT] if is_decimal else [Kind.INT, Kind.UNSIGNED]
         kinds = [*small, *kinds]
     return next((kind for kind in kinds if kind.wrapped(value) == value), Kind.UNSIGNED_LONG)
+
+
+class Integer(int):
+    """A number that has one of C's types. What Python calculates with it is a plain int, which is taken for a long."""
+
+    __slots__ = ()
+    kind: ClassVar[Kind] = Kind.LONG
+
+
+class Int(Integer):
+    """An int, or what is promoted to one."""
+
+    __slots__ = ()
+    kind = Kind.INT
+
+
+class Unsigned(Integer):
+    """An unsigned int."""
+
+    __slots__ = ()
+    kind = Kind.UNSIGNED
+
+
+class UnsignedLong(Integer):
+    """An unsigned long."""
+
+    __slots__ = ()
+    kind = Kind.UNSIGNED_LONG
+
+
+CLASSES: dict[Kind, type[int]] = {
+    Kind.INT: Int,
+    Kind.UNSIGNED: Unsigned,
+    Kind.LONG: int,
+    Kind.UNSIGNED_LONG: UnsignedLong,
+}
+
+
+def typed(number: int, kind: Kind) -> int:
+    """The number as one of that type; wraps."""
+    return CLASSES[kind](kind.wrapped(number))
+
+
+def kind_of(number: int) -> Kind | None:
+    """Its type; None of a number of more than 64 bits."""
+    if isinstance(number, Integer):
+        return number.kind
+    if isinstance(number, bool):
+        return Kind.INT
+    return next((kind for kind in (Kind.LONG, Kind.UNSIGNED_LONG) if kind.wrapped(number) == number), None)
+
+
+def of_enum(number: int) -> int:
+    """An enumerator's number: an int where that has it."""
+    return Int(number) if Kind.INT.wrapped(number) == number else number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from strobe.expressions.integers import typed
 from strobe.expressions.syntax import Binary, Call, Choice, Expression, Literal, Name, Quantifier, Unary, children
 
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
@@ -38,7 +39,14 @@ def comparisons(tree: Expression) -> list[tuple[str, str, int | float | bool | s
         return comparisons(tree.left) + comparisons(tree.right)
     if isinstance(tree, Binary) and tree.sign in _TURNED:
         if isinstance(tree.left, Name) and isinstance(tree.right, Literal):
-            return [(tree.left.name, tree.sign, tree.right.value)]
+            return [(tree.left.name, tree.sign, _value(tree.right))]
         if isinstance(tree.left, Literal) and isinstance(tree.right, Name):
-            return [(tree.right.name, _TURNED[tree.sign], tree.left.value)]
+            return [(tree.right.name, _TURNED[tree.sign], _value(tree.left))]
     return []
+
+
+def _value(literal: Literal) -> int | float | bool | str | None:
+    value = literal.value
+    if not isinstance(value, int) or isinstance(value, bool) or value >= 1 << 64:
+        return value
+    return typed(value, literal.kind)

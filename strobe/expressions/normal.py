@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from strobe.dataclass import dataclass, field
+from strobe.expressions.integers import Int, UnsignedLong, common, kind_of, of_cast, of_enum, typed, wrapped
 from strobe.expressions.syntax import ExpressionError
 from strobe.model import Enumerator
 
 MAX_BITS = 128
-_Number = TypeVar("_Number", int, float)
 
 
 class Undecided(Exception):
@@ -33,14 +33,16 @@ class CutText(str):
 
 
 class Character(str):
-    """One character, which is a number as well."""
+    """One character, which is a number as well: `code`, of a char of C its own, which may be negative."""
 
-    __slots__ = ()
+    __slots__ = ("code",)
+    code: int
 
-    @property
-    def code(self) -> int:
-        """Its number in Unicode."""
-        return ord(self)
+    def __new__(cls, letter: str, *, is_byte: bool = False) -> Character:
+        self = super().__new__(cls, letter)
+        code = ord(letter)
+        self.code = Int(code - 0x100 if is_byte and 0x80 <= code <= 0xFF else code)
+        return self
 
 
 class NamedNumber(int):
@@ -112,13 +114,13 @@ def truth(value: Normal) -> bool:
 def number(value: Normal) -> int | float:
     """To calculate with. Raises Undecided for what is none."""
     if isinstance(value, Enumerator):
-        return value.number
+        return of_enum(value.number)
     if isinstance(value, Character):
         return value.code
     if isinstance(value, int | float):
         return value
     if isinstance(value, Pointer) and value.address is not None:
-        return value.address
+        return UnsignedLong(value.address)
     raise Undecided(f"{described(value)} is not a number")
 
 
@@ -127,7 +129,7 @@ def integer(value: Normal) -> int:
     found = number(value)
     if isinstance(found, float):
         raise Undecided(f"{found} is not an integer")
-    return int(found)
+    return found
 
 
 def text(value: Normal) -> str:
@@ -177,7 +179,26 @@ def equal(left: Normal, right: Normal) -> bool:
         return _same_text(left, right)
     if isinstance(left, Pointer) and isinstance(right, Pointer) and None in (left.address, right.address):
         return text(left) == text(right)
-    return number(left) == number(right)
+    one, other = converted(number(left), number(right))
+    return one == other
+
+
+def converted(left: float, right: float) -> tuple[int | float, int | float]:
+    """Both as they are compared: of one type, as C has it; numbers of more than 64 bits by their value."""
+    if not isinstance(left, int) or not isinstance(right, int):
+        return _as_float(left), _as_float(right)
+    one, other = kind_of(left), kind_of(right)
+    if one is None or other is None:
+        return left, right
+    kind = common(one, other)
+    return typed(left, kind), typed(right, kind)
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 def _is_null(value: Normal) -> bool:
@@ -220,7 +241,7 @@ def compared(sign: str, left: Normal, right: Normal) -> bool:
     is_text = _is_text(left) and _is_text(right) and not isinstance(left, Enumerator | Character | NamedNumber)
     if is_text and not isinstance(right, Enumerator | NamedNumber | Pointer) and not isinstance(left, Pointer):
         return _ORDERS[sign](text(left), text(right))
-    return _ORDERS[sign](number(left), number(right))
+    return _ORDERS[sign](*converted(number(left), number(right)))
 
 
 _ORDERS: dict[str, Callable[[Any, Any], bool]] = {
@@ -257,27 +278,56 @@ def endswith(left: Normal, right: Normal) -> bool:
 
 
 def calculated(sign: str, left: Normal, right: Normal) -> int | float:
-    """Of two numbers. Integers are exact: they do not wrap; / and % are C's, towards zero."""
-    if sign in ("&", "|", "^", "<<", ">>"):
-        return _bits(sign, integer(left), integer(right))
+    """Of two numbers, as C does: integers have its types, and wrap; / and % round towards zero. Numbers of more than 64
+    bits are exact."""
     one, other = number(left), number(right)
-    if sign in ("/", "%"):
-        return _divided(sign, one, other)
-    return _bounded(one + other if sign == "+" else one - other if sign == "-" else _product(one, other))
-
-
-def _product(one: float, other: float) -> int | float:
-    if isinstance(one, int) and isinstance(other, int) and one.bit_length() + other.bit_length() > 2 * MAX_BITS:
-        raise Undecided("the product is too large")
-    return one * other
-
-
-def _divided(sign: str, one: float, other: float) -> int | float:
     if isinstance(one, int) and isinstance(other, int):
-        if other == 0:
-            raise Undecided("a division by zero")
-        whole = abs(one) // abs(other) * (1 if (one < 0) == (other < 0) else -1)
-        return whole if sign == "/" else one - whole * other
+        return _of_integers(sign, one, other)
+    if sign in ("&", "|", "^", "<<", ">>"):
+        integer(one)
+        integer(other)
+    one, other = _as_float(one), _as_float(other)
+    if sign in ("/", "%"):
+        return _divided_floats(sign, one, other)
+    return one + other if sign == "+" else one - other if sign == "-" else one * other
+
+
+def _of_integers(sign: str, one: int, other: int) -> int:
+    left, right = kind_of(one), kind_of(other)
+    if left is None or right is None:
+        return _bounded(_exact(sign, int(one), int(other), MAX_BITS))
+    if sign in ("<<", ">>"):
+        return typed(_exact(sign, int(one), int(other), left.bits), left)
+    kind = common(left, right)
+    return typed(_exact(sign, kind.wrapped(one), kind.wrapped(other), kind.bits), kind)
+
+
+def _exact(sign: str, one: int, other: int, bits: int) -> int:
+    """In no type. `bits`: which a shift may not reach."""
+    match sign:
+        case "+":
+            return one + other
+        case "-":
+            return one - other
+        case "*":
+            return one * other
+        case "/" | "%":
+            if other == 0:
+                raise Undecided("a division by zero")
+            whole = abs(one) // abs(other) * (1 if (one < 0) == (other < 0) else -1)
+            return whole if sign == "/" else one - whole * other
+        case "&":
+            return one & other
+        case "|":
+            return one | other
+        case "^":
+            return one ^ other
+    if not 0 <= other < bits:
+        raise Undecided(f"a shift by {other}, of a number of {bits} bits")
+    return one << other if sign == "<<" else one >> other
+
+
+def _divided_floats(sign: str, one: float, other: float) -> float:
     if sign == "%":
         return math.fmod(one, other) if other and math.isfinite(one) else math.nan
     if other == 0:
@@ -285,18 +335,30 @@ def _divided(sign: str, one: float, other: float) -> int | float:
     return one / other
 
 
-def _bits(sign: str, one: int, other: int) -> int:
-    if sign in ("<<", ">>"):
-        if not 0 <= other < MAX_BITS:
-            raise Undecided(f"a shift by {other}")
-        return _bounded(one << other) if sign == "<<" else one >> other
-    return one & other if sign == "&" else one | other if sign == "|" else one ^ other
-
-
-def _bounded(found: _Number) -> _Number:
-    if isinstance(found, int) and found.bit_length() > MAX_BITS:
+def _bounded(found: int) -> int:
+    if found.bit_length() > MAX_BITS:
         raise Undecided(f"a number of more than {MAX_BITS} bits")
     return found
+
+
+def changed(sign: str, value: Normal) -> int | float:
+    """`-`, `+`, `~` and "abs" of a number, of the same type."""
+    found = integer(value) if sign == "~" else number(value)
+    if isinstance(found, float):
+        return -found if sign == "-" else abs(found) if sign == "abs" else found
+    whole = int(found)
+    result = ~whole if sign == "~" else -whole if sign == "-" else abs(whole) if sign == "abs" else whole
+    kind = kind_of(found)
+    return _bounded(result) if kind is None else typed(result, kind)
+
+
+def chosen(value: Normal, other: Normal) -> Normal:
+    """What `c ? value : other` is: of one type, where both are numbers."""
+    if isinstance(value, bool) and isinstance(other, bool):
+        return value
+    if isinstance(value, NamedNumber) or not isinstance(value, int | float) or not isinstance(other, int | float):
+        return value
+    return converted(value, other)[0]
 
 
 def cast(kind: str, value: Normal) -> int | float | bool:
@@ -305,14 +367,12 @@ def cast(kind: str, value: Normal) -> int | float | bool:
         return truth(value)
     found = number(value)
     if kind.startswith("f"):
-        return float(found) if kind == "f64" else _single(float(found))
+        return _as_float(found) if kind == "f64" else _single(_as_float(found))
     if isinstance(found, float):
         if not math.isfinite(found):
             raise Undecided(f"{found} as an integer")
         found = int(found)
-    bits = int(kind[1:])
-    wrapped = int(found) & (1 << bits) - 1
-    return wrapped - (1 << bits) if kind[0] == "i" and wrapped >> (bits - 1) else wrapped
+    return typed(wrapped(int(found), int(kind[1:]), kind[0] == "i"), of_cast(kind))
 
 
 def _single(value: float) -> float:

@@ -7,14 +7,16 @@ from typing import Any, TypeAlias
 
 
 class Char(str):
-    """One character of the program; `code` is its number."""
+    """One character of the program; `code` is its number, without a sign. `is_byte`: a char of C."""
 
-    __slots__ = ("code",)
+    __slots__ = ("code", "is_byte")
     code: int
+    is_byte: bool
 
-    def __new__(cls, code: int) -> Char:
+    def __new__(cls, code: int, is_byte: bool = False) -> Char:
         self = super().__new__(cls, chr(code) if 0 <= code < 0x110000 else "\ufffd")
         self.code = code
+        self.is_byte = is_byte
         return self
 
 

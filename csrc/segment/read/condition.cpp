@@ -60,14 +60,23 @@ constexpr std::array<std::pair<std::string_view, Op>, 42> kOps = {{
     {"contains", Op::kContains},
     {"startswith", Op::kStartsWith},
 }};
-constexpr std::array<std::pair<std::string_view, Form>, 7> kForms = {{
+constexpr std::array<std::pair<std::string_view, Form>, 9> kForms = {{
     {"signed", Form::kSigned},
     {"unsigned", Form::kUnsigned},
     {"bool", Form::kBool},
+    {"signed enum", Form::kSignedEnum},
+    {"unsigned enum", Form::kUnsignedEnum},
     {"f32", Form::kSingle},
     {"f64", Form::kReal},
     {"text", Form::kText},
     {"maybe text", Form::kMaybeText},
+}};
+constexpr std::array<std::pair<std::string_view, Type>, 5> kTypes = {{
+    {"int", Type::kInt},
+    {"unsigned int", Type::kUnsigned},
+    {"long", Type::kLong},
+    {"unsigned long", Type::kUnsignedLong},
+    {"", Type::kWide},
 }};
 constexpr size_t kShownText = 1000;  // longer ones may be cut
 constexpr uint64_t kNoText = STROBE_TEXT_NULL | STROBE_TEXT_UNREADABLE;
@@ -102,7 +111,7 @@ Operand read_text(std::span<const uint64_t> words, size_t place, Form form, bool
     if (is_text && !is_ascii(bytes)) return operands::ask();
     if (form == Form::kMaybeText) is_text = is_text && !is_cut && is_printable(bytes);
     if (is_text) return operands::text(bytes.data(), static_cast<uint32_t>(kept), is_cut);
-    return has_more && pointer != 0 ? operands::ask() : operands::integer(pointer);  // what it leads to may be known
+    return has_more && pointer != 0 ? operands::ask() : operands::integer(pointer, Type::kUnsignedLong);  // what it leads to may be known
 }
 
 // The bytes of one item of a block.
@@ -125,12 +134,24 @@ Operand text_in_block(std::span<const uint64_t> block, uint32_t wanted) {
     return operands::text(begin, static_cast<uint32_t>(bytes), false);
 }
 
+// Of a number of the program, promoted.
+Type integer_type(Form form, uint32_t bytes) {
+    if (bytes < 4 || form == Form::kBool) return Type::kInt;
+    if (form == Form::kSigned) return bytes == 4 ? Type::kInt : Type::kLong;
+    return bytes == 4 ? Type::kUnsigned : Type::kUnsignedLong;
+}
+
 Operand read_number(uint64_t word, Form form, uint32_t bytes) {
     const uint64_t mask = bytes >= 8 ? UINT64_MAX : (uint64_t{1} << 8 * bytes) - 1;
     const uint64_t value = word & mask;
+    const int64_t with_sign = static_cast<int64_t>(value << (64 - 8 * bytes)) >> (64 - 8 * bytes);
     switch (form) {
         case Form::kSigned:
-            return operands::integer(static_cast<int64_t>(value << (64 - 8 * bytes)) >> (64 - 8 * bytes));
+            return operands::integer(with_sign, integer_type(form, bytes));
+        case Form::kSignedEnum:
+            return operands::enumerator(with_sign);
+        case Form::kUnsignedEnum:
+            return operands::enumerator(value);
         case Form::kBool:
             return operands::boolean(value != 0);
         case Form::kSingle: {
@@ -142,7 +163,7 @@ Operand read_number(uint64_t word, Form form, uint32_t bytes) {
         case Form::kReal:
             return operands::real(std::bit_cast<double>(word));
         default:
-            return operands::integer(value);
+            return operands::integer(value, integer_type(form, bytes));
     }
 }
 
@@ -171,6 +192,8 @@ Op Condition::op_of(const std::string& name) { return name == "endswith" ? Op::k
 
 Form Condition::form_of(const std::string& name) { return named(kForms, name); }
 
+Type Condition::type_of(const std::string& name) { return named(kTypes, name); }
+
 uint32_t Condition::push(Node node) {
     nodes_.push_back(node);
     return static_cast<uint32_t>(nodes_.size() - 1);
@@ -181,7 +204,8 @@ void Condition::check(uint32_t node) const {
     if (node >= nodes_.size()) throw std::invalid_argument("no such node of a condition");
 }
 
-uint32_t Condition::add(Op op, std::vector<uint32_t> operands, Integer integer, double real, std::string text) {
+uint32_t Condition::add(Op op, std::vector<uint32_t> operands, Integer integer, double real, std::string text,
+                        Type type) {
     const bool is_pair = is_binary(op) || op == Op::kAnd || op == Op::kOr;
     const size_t count = op < Op::kTruth ? 0 : op == Op::kChoice ? 3 : is_pair ? 2 : 1;
     if (operands.size() != count) throw std::invalid_argument("a wrong number of operands");
@@ -198,7 +222,8 @@ uint32_t Condition::add(Op op, std::vector<uint32_t> operands, Integer integer, 
         if (integer < 1 || integer > 8) throw std::invalid_argument("an integer of no size");
         node.bytes = static_cast<uint32_t>(integer);
     }
-    if (op == Op::kInteger) node.constant = operands::integer(integer);
+    if (op == Op::kInteger)
+        node.constant = type == Type::kWide ? operands::integer(integer) : operands::integer(integer, type);
     if (op == Op::kReal) node.constant = operands::real(real);
     if (op == Op::kUndecided) node.constant = operands::undecided();
     if (op == Op::kAbsent) node.constant = operands::absent();
@@ -206,16 +231,24 @@ uint32_t Condition::add(Op op, std::vector<uint32_t> operands, Integer integer, 
         node.list = static_cast<uint32_t>(texts_.size());
         texts_.push_back(std::move(text));
     }
-    node.is_word_test = is_word_test(node);
+    settle_word_test(node);
     return push(node);
 }
 
-bool Condition::is_word_test(const Node& node) const {
-    if (node.op < Op::kEqual || node.op > Op::kAtLeast) return false;
+// Both are of one type once they are compared; of an enum the type depends on the number, which is never above a long.
+void Condition::settle_word_test(Node& node) const {
+    if (node.op < Op::kEqual || node.op > Op::kAtLeast) return;
     const Node& left = nodes_[node.first];
-    const Node& right = nodes_[node.second];
-    return left.op == Op::kLoad && left.form <= Form::kBool && passed_[left.list].empty() && right.op == Op::kInteger &&
-           right.constant.integer >= INT64_MIN && right.constant.integer <= INT64_MAX;
+    const Operand& right = nodes_[node.second].constant;
+    if (left.op != Op::kLoad || left.form > Form::kUnsignedEnum || !passed_[left.list].empty()) return;
+    if (nodes_[node.second].op != Op::kInteger || right.type == Type::kWide) return;
+    const bool is_enum = left.form > Form::kBool;
+    if (is_enum && (operands::is_unsigned(right.type) || left.bytes == 8)) return;
+    const Type type = is_enum ? right.type : operands::common(integer_type(left.form, left.bytes), right.type);
+    node.is_word_test = true;
+    node.is_unsigned_test = operands::is_unsigned(type);
+    node.tested = static_cast<uint64_t>(operands::wrapped(right.integer, type));
+    if (type == Type::kUnsigned) node.tested_mask = UINT32_MAX;
 }
 
 uint32_t Condition::add_load(bool is_entry, Form form, uint32_t bytes, std::vector<Passed> passed, uint32_t fixed,
@@ -346,7 +379,9 @@ Operand Condition::evaluate(uint32_t index, const Call& call) const {
         case Op::kChoice: {
             const Verdict holds = test(node.first, call);
             if (holds != Verdict::kHolds && holds != Verdict::kFails) return of_verdict(holds);
-            return evaluate(holds == Verdict::kHolds ? node.second : node.third, call);
+            const bool is_first = holds == Verdict::kHolds;
+            return operands::chosen(evaluate(is_first ? node.second : node.third, call),
+                                    evaluate(is_first ? node.third : node.second, call));
         }
         default:
             break;
@@ -363,7 +398,7 @@ Operand Condition::evaluate(uint32_t index, const Call& call) const {
             return operands::boolean(value.kind == Operand::kInteger && value.integer == 0);
         case Op::kBytes:
             if (value.kind != Operand::kText) return operands::ask();
-            return value.is_cut ? operands::undecided() : operands::integer(value.bytes);
+            return value.is_cut ? operands::undecided() : operands::integer(value.bytes, Type::kUnsignedLong);
         default:
             return operands::changed(op, value, node.bytes);
     }
@@ -399,16 +434,13 @@ Verdict Condition::word_test(const Node& node, const Call& call) const {
     const bool has_words = event && (event->is_enter() || event->flags & STROBE_FLAG_HAS_RETURN);
     if (!has_words || left.fixed >= event->values().size()) return operands::truth(compared(node, call));
     const uint64_t word = event->values()[left.fixed];
-    const auto constant = static_cast<int64_t>(nodes_[node.second].constant.integer);
     const uint32_t unused = 64 - 8 * left.bytes;
     const uint64_t value = word << unused >> unused;
-    if (left.form == Form::kSigned) {
-        return holds(node.op, static_cast<int64_t>(word << unused) >> unused, constant);
-    }
-    // No unsigned number is below a negative constant.
-    const uint64_t number = left.form == Form::kBool ? value != 0 : value;
-    if (constant < 0) return holds(node.op, 1, 0);
-    return holds(node.op, number, static_cast<uint64_t>(constant));
+    uint64_t number = left.form == Form::kBool ? value != 0 : value;
+    if (left.form == Form::kSigned || left.form == Form::kSignedEnum)
+        number = static_cast<uint64_t>(static_cast<int64_t>(word << unused) >> unused);
+    if (node.is_unsigned_test) return holds(node.op, number & node.tested_mask, node.tested);
+    return holds(node.op, static_cast<int64_t>(number), static_cast<int64_t>(node.tested));
 }
 
 Operand Condition::compared(const Node& node, const Call& call) const {

@@ -29,11 +29,15 @@ class Entry {
     virtual const Event* of(const Event& exit) = 0;
 };
 
+// C's types of integers that are calculated with, as strobe/expressions/integers.py has them; kWide has more bits.
+enum class Type : uint8_t { kInt, kUnsigned, kLong, kUnsignedLong, kWide };
+
 // A value while it is calculated with. Text lies in the record.
 struct Operand {
     enum Kind : uint8_t { kInteger, kReal, kSingle, kText, kUndecided, kAsk, kAbsent };
     Kind kind = kAsk;
     bool is_cut = false;  // of text: only its beginning was recorded
+    Type type = Type::kLong;  // of an integer
     uint32_t bytes = 0;   // of text
     union {
         Integer integer = 0;
@@ -96,7 +100,18 @@ class Condition {
         kStartsWith,
         kEndsWith,
     };
-    enum class Form : uint8_t { kSigned, kUnsigned, kBool, kSingle, kReal, kText, kMaybeText };
+    // kSignedEnum, kUnsignedEnum: an int where that has the number.
+    enum class Form : uint8_t {
+        kSigned,
+        kUnsigned,
+        kBool,
+        kSignedEnum,
+        kUnsignedEnum,
+        kSingle,
+        kReal,
+        kText,
+        kMaybeText
+    };
 
     // Where a value lies in a record: behind `fixed` words and one more text or run of bytes, and so on.
     struct Passed {
@@ -107,9 +122,11 @@ class Condition {
     // By name, as the builder of programs has them. Throw std::invalid_argument for one that is not known.
     static Op op_of(const std::string& name);
     static Form form_of(const std::string& name);
+    static Type type_of(const std::string& name);  // "": as the number is
 
     // Each returns the new node's index; operands are indexes of earlier nodes. Throw std::invalid_argument.
-    uint32_t add(Op op, std::vector<uint32_t> operands, Integer integer = 0, double real = 0, std::string text = {});
+    uint32_t add(Op op, std::vector<uint32_t> operands, Integer integer = 0, double real = 0, std::string text = {},
+                 Type type = Type::kWide);
     // A value of `bytes` in the words of the event, or where `is_entry` of the call's ENTER; `otherwise`: the node that
     // counts where that is not recorded.
     uint32_t add_load(bool is_entry, Form form, uint32_t bytes, std::vector<Passed> passed, uint32_t fixed,
@@ -153,6 +170,9 @@ class Condition {
         Form form = Form::kSigned;
         bool is_entry = false;
         bool is_word_test = false;  // compares one word with a constant of at most 64 bits: what most conditions do
+        bool is_unsigned_test = false;
+        uint64_t tested_mask = UINT64_MAX;  // of the word
+        uint64_t tested = 0;                // the constant
         bool is_duration_test =
             false;  // compares a duration with a constant: below `low` it is less, below `high` equal
         uint64_t low_ticks = 0;
@@ -177,7 +197,7 @@ class Condition {
     void check(uint32_t node) const;
     Verdict test(uint32_t index, const Call& call) const;
     Verdict logical(const Node& node, const Call& call) const;
-    bool is_word_test(const Node& node) const;
+    void settle_word_test(Node& node) const;
     Verdict word_test(const Node& node, const Call& call) const;
     Operand evaluate(uint32_t index, const Call& call) const;
     Operand compared(const Node& node, const Call& call) const;

@@ -1,5 +1,6 @@
 #include "segment/read/operands.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -12,8 +13,6 @@ namespace {
 
 using Op = Condition::Op;
 
-constexpr Integer kExact = Integer{1} << 53;  // up to here each integer is a double
-constexpr int kMostShift = 128;               // MAX_BITS of normal.py
 constexpr double kSlack = 0x1p-22;            // more than what separates a float from its shortest decimal, relatively
 constexpr double kWide = 0x1p126;
 
@@ -33,9 +32,7 @@ Order order(Number a, Number b) {
     return a < b ? Order::kLess : a > b ? Order::kGreater : a == b ? Order::kEqual : Order::kUnordered;
 }
 
-bool is_exact(const Operand& value) {
-    return value.kind != Operand::kInteger || (value.integer <= kExact && value.integer >= -kExact);
-}
+bool is_wide(const Operand& value) { return value.kind == Operand::kInteger && value.type == Type::kWide; }
 
 double as_real(const Operand& value) {
     return value.kind == Operand::kInteger ? static_cast<double>(value.integer) : value.real;
@@ -43,7 +40,7 @@ double as_real(const Operand& value) {
 
 // Most floats are far enough from what they are compared with.
 bool is_far(float value, const Operand& other, Order& found) {
-    if (other.kind != Operand::kReal && !(other.kind == Operand::kInteger && is_exact(other))) return false;
+    if (other.kind != Operand::kReal && (other.kind != Operand::kInteger || is_wide(other))) return false;
     const double one = value;
     const double two = as_real(other);
     if (!std::isfinite(one) || !std::isfinite(two) || std::fabs(one - two) <= std::fabs(one) * kSlack + 1e-30)
@@ -57,8 +54,11 @@ Order numeric_order(const Operand& a, const Operand& b) {
     if (a.kind == Operand::kSingle && is_far(a.single, b, found)) return found;
     const Operand one = number(a);
     const Operand two = number(b);
-    if (one.kind == Operand::kInteger && two.kind == Operand::kInteger) return order(one.integer, two.integer);
-    if (!is_exact(one) || !is_exact(two)) return Order::kAsk;
+    if (is_wide(one) || is_wide(two)) return Order::kAsk;
+    if (one.kind == Operand::kInteger && two.kind == Operand::kInteger) {
+        const Type type = common(one.type, two.type);
+        return order(wrapped(one.integer, type), wrapped(two.integer, type));
+    }
     return order(as_real(one), as_real(two));
 }
 
@@ -100,21 +100,25 @@ Operand compared_texts(Op op, const Operand& a, const Operand& b) {
     return boolean(holds(op, order(view(a).compare(view(b)), 0)));
 }
 
-Operand of_integers(Op op, Integer a, Integer b) {
-    Integer found = 0;
+Operand of_integers(Op op, const Operand& one, const Operand& two) {
+    if (is_wide(one) || is_wide(two)) return ask();
+    const Type type = common(one.type, two.type);
+    const Integer a = wrapped(one.integer, type);
+    const Integer b = wrapped(two.integer, type);
     switch (op) {
         case Op::kAdd:
-            return __builtin_add_overflow(a, b, &found) ? ask() : integer(found);
+            return integer(wrapped(a + b, type), type);
         case Op::kSubtract:
-            return __builtin_sub_overflow(a, b, &found) ? ask() : integer(found);
-        case Op::kMultiply:
-            return __builtin_mul_overflow(a, b, &found) ? ask() : integer(found);
+            return integer(wrapped(a - b, type), type);
+        case Op::kMultiply: {
+            const auto product = static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b);
+            return integer(wrapped(static_cast<Integer>(product), type), type);
+        }
         default:
             break;
     }
     if (b == 0) return undecided();
-    if (b == -1) return op == Op::kRemainder ? integer(0) : changed(Op::kNegate, integer(a), 0);
-    return integer(op == Op::kDivide ? a / b : a % b);
+    return integer(wrapped(op == Op::kDivide ? a / b : a % b, type), type);
 }
 
 Operand of_reals(Op op, double a, double b) {
@@ -132,33 +136,34 @@ Operand of_reals(Op op, double a, double b) {
     }
 }
 
-Operand shifted(Op op, Integer value, Integer by) {
-    if (by < 0 || by >= kMostShift) return undecided();
-    const int count = static_cast<int>(by);
-    if (op == Op::kShiftRight) return integer(count == 127 ? (value < 0 ? -1 : 0) : value >> count);
-    if (value == 0) return integer(0);
-    if (count > 125 || value >= (Integer{1} << (126 - count)) || value <= -(Integer{1} << (126 - count))) return ask();
-    return integer(value * (Integer{1} << count));
+Operand shifted(Op op, const Operand& value, const Operand& by) {
+    const int bits = value.type == Type::kInt || value.type == Type::kUnsigned ? 32 : 64;
+    if (by.integer < 0 || by.integer >= bits) return undecided();
+    const auto count = static_cast<unsigned>(by.integer);
+    const auto left = static_cast<Integer>(static_cast<unsigned __int128>(value.integer) << count);
+    return integer(wrapped(op == Op::kShiftLeft ? left : value.integer >> count, value.type), value.type);
 }
 
 Operand of_bits(Op op, const Operand& a, const Operand& b) {
     const Operand one = whole(a);
     const Operand two = whole(b);
     if (is_strange(one, two)) return strange(one, two);
+    if (is_wide(one) || is_wide(two)) return ask();
+    const Type type = common(one.type, two.type);
     switch (op) {
         case Op::kBitAnd:
-            return integer(one.integer & two.integer);
+            return integer(wrapped(one.integer & two.integer, type), type);
         case Op::kBitOr:
-            return integer(one.integer | two.integer);
+            return integer(wrapped(one.integer | two.integer, type), type);
         case Op::kBitXor:
-            return integer(one.integer ^ two.integer);
+            return integer(wrapped(one.integer ^ two.integer, type), type);
         default:
-            return shifted(op, one.integer, two.integer);
+            return shifted(op, one, two);
     }
 }
 
 // As C converts a number to an integer of so many bytes.
-Operand wrapped(const Operand& value, uint32_t bytes, bool is_signed) {
+Operand cast(const Operand& value, uint32_t bytes, bool is_signed) {
     Operand found = number(value);
     if (!is_known(found)) return found;
     if (found.kind == Operand::kReal) {
@@ -166,19 +171,61 @@ Operand wrapped(const Operand& value, uint32_t bytes, bool is_signed) {
         if (std::fabs(found.real) >= kWide) return ask();
         found = integer(static_cast<Integer>(found.real));
     }
+    const Type type = bytes >= 8   ? (is_signed ? Type::kLong : Type::kUnsignedLong)
+                      : bytes == 4 ? (is_signed ? Type::kInt : Type::kUnsigned)
+                                   : Type::kInt;
     const uint64_t mask = bytes >= 8 ? UINT64_MAX : (uint64_t{1} << 8 * bytes) - 1;
     const uint64_t low = static_cast<uint64_t>(found.integer) & mask;
-    if (!is_signed || !(low >> (8 * bytes - 1) & 1)) return integer(low);
-    return integer(Integer{low} - (Integer{mask} + 1));
+    if (!is_signed || !(low >> (8 * bytes - 1) & 1)) return integer(low, type);
+    return integer(Integer{low} - (Integer{mask} + 1), type);
 }
 
 }  // namespace
 
-Operand integer(Integer value) {
+Operand integer(Integer value, Type type) {
     Operand found;
     found.kind = Operand::kInteger;
+    found.type = type;
     found.integer = value;
     return found;
+}
+
+Operand integer(Integer value) {
+    for (const Type type : {Type::kLong, Type::kUnsignedLong})
+        if (wrapped(value, type) == value) return integer(value, type);
+    return integer(value, Type::kWide);
+}
+
+Operand enumerator(Integer value) {
+    return wrapped(value, Type::kInt) == value ? integer(value, Type::kInt) : integer(value);
+}
+
+bool is_unsigned(Type type) { return type == Type::kUnsigned || type == Type::kUnsignedLong; }
+
+// The order of Type is that of C's ranks, an unsigned one behind the signed one of its size.
+Type common(Type one, Type other) { return std::max(one, other); }
+
+Integer wrapped(Integer value, Type type) {
+    switch (type) {
+        case Type::kInt:
+            return static_cast<int32_t>(static_cast<uint32_t>(value));
+        case Type::kUnsigned:
+            return static_cast<uint32_t>(value);
+        case Type::kLong:
+            return static_cast<int64_t>(static_cast<uint64_t>(value));
+        case Type::kUnsignedLong:
+            return static_cast<uint64_t>(value);
+        default:
+            return value;
+    }
+}
+
+Operand chosen(const Operand& value, const Operand& other) {
+    if (value.kind != Operand::kInteger || is_wide(value)) return value;
+    if (other.kind == Operand::kReal || other.kind == Operand::kSingle) return real(as_real(value));
+    if (other.kind != Operand::kInteger || is_wide(other)) return value;
+    const Type type = common(value.type, other.type);
+    return integer(wrapped(value.integer, type), type);
 }
 
 Operand real(double value) {
@@ -188,7 +235,7 @@ Operand real(double value) {
     return found;
 }
 
-Operand boolean(bool value) { return integer(value ? 1 : 0); }
+Operand boolean(bool value) { return integer(value ? 1 : 0, Type::kInt); }
 
 Operand text(const char* begin, uint32_t bytes, bool is_cut) {
     Operand found;
@@ -269,21 +316,21 @@ Operand calculated(Op op, const Operand& left, const Operand& right) {
     const Operand two = number(right);
     if (is_strange(one, two)) return strange(one, two);
     if (one.kind == Operand::kInteger && two.kind == Operand::kInteger)
-        return of_integers(op, one.integer, two.integer);
+        return of_integers(op, one, two);
     return of_reals(op, as_real(one), as_real(two));
 }
 
 Operand changed(Op op, const Operand& value, uint32_t bytes) {
-    if (op == Op::kToSigned || op == Op::kToUnsigned) return wrapped(value, bytes, op == Op::kToSigned);
+    if (op == Op::kToSigned || op == Op::kToUnsigned) return cast(value, bytes, op == Op::kToSigned);
     const Operand found = op == Op::kInvert ? whole(value) : number(value);
     if (!is_known(found)) return found;
-    constexpr Integer kLeast = Integer{1} << 126;
+    if (is_wide(found)) return ask();
     if (op == Op::kToReal) return real(as_real(found));
     if (op == Op::kToSingle) return real(static_cast<float>(as_real(found)));
     if (found.kind == Operand::kReal) return real(op == Op::kNegate ? -found.real : std::fabs(found.real));
-    if (found.integer <= -kLeast || found.integer >= kLeast) return ask();
-    if (op == Op::kInvert) return integer(~found.integer);
-    return integer(op == Op::kNegate || found.integer < 0 ? -found.integer : found.integer);
+    const bool is_turned = op == Op::kNegate || found.integer < 0;
+    const Integer result = op == Op::kInvert ? ~found.integer : is_turned ? -found.integer : found.integer;
+    return integer(wrapped(result, found.type), found.type);
 }
 
 Operand text_test(Op op, const Operand& within, const Operand& part) {

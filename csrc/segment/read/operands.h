@@ -5,7 +5,15 @@
 
 namespace strobe::operands {
 
-Operand integer(Integer value);
+Operand integer(Integer value);             // a long, or what has it
+Operand integer(Integer value, Type type);  // that is within the type
+Operand enumerator(Integer value);
+// Types as C has them: of what two operands become, and of a number that wraps.
+bool is_unsigned(Type type);
+Type common(Type one, Type other);
+Integer wrapped(Integer value, Type type);
+// `test ? value : other`: of one type.
+Operand chosen(const Operand& value, const Operand& other);
 Operand real(double value);
 Operand boolean(bool value);
 Operand text(const char* begin, uint32_t bytes, bool is_cut);

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from strobe import _core
 from strobe.dataclass import dataclass
 from strobe.expressions import Expression, Known, Undecided, compiled
+from strobe.expressions.integers import Int, kind_of, of_enum, spelled
 from strobe.expressions.normal import Character, NamedNumber, Normal, equal
 from strobe.expressions.parser import without_blanks
 from strobe.expressions.syntax import (
@@ -158,7 +159,7 @@ class Program:
             case None:
                 return _Node(self._integer(0), "null", None, True)
             case Enumerator():
-                return _Node(self._integer(value.number), "enum", value, True)
+                return _Node(self._integer(of_enum(value.number)), "enum", value, True)
             case Character():
                 return _Node(self._integer(value.code), "char", value, True)
             case NamedNumber():
@@ -167,13 +168,15 @@ class Program:
                 index = self.condition.add("text", text=value.encode("utf-8", "surrogateescape"))
                 return _Node(index, "literal", value, True)
             case int() if -(1 << 127) <= value < 1 << 127:
-                return _Node(self._integer(int(value)), "number", value, True)
+                return _Node(self._integer(value), "number", value, True)
             case float():
                 return _Node(self.condition.add("real", real=value), "number", value, True)
         return self._ask
 
     def _integer(self, value: int) -> int:
-        return self.condition.add("integer", high=value >> 64, low=value & _WORD)
+        kind = kind_of(value)
+        spelling = "" if kind is None else spelled(kind)
+        return self.condition.add("integer", high=value >> 64, low=value & _WORD, type=spelling)
 
     def _of_threads(self, tree: Expression) -> _Node | None:
         """Where it is one value for each thread."""
@@ -215,7 +218,7 @@ class Program:
         if sign == "*" or of.sort in ("null", "literal"):
             return self._ask
         if sign == "+":
-            return self._number("*", of, _Node(self._integer(1), "number"))
+            return self._number("*", of, _Node(self._integer(Int(1)), "number"))
         return self._number("negate" if sign == "-" else sign, of)
 
     def _binary(self, sign: str, tree: Binary) -> _Node:
@@ -456,12 +459,12 @@ def _form_of_type(of: ValueType) -> tuple[str, int, str] | None:
     if of.size not in _SIZES:
         return None
     if of.kind is ValueKind.CHAR:
-        return ("unsigned", 1, "char") if of.size == 1 else None
+        return ("signed", 1, "char") if of.size == 1 else None
     if of.kind is ValueKind.ENUM:
         signed = not of.is_unsigned
         low, high = (-(1 << 8 * of.size - 1), 1 << 8 * of.size - 1) if signed else (0, 1 << 8 * of.size)
         in_range = all(low <= number < high for number, _ in of.enumerators)
-        return ("signed" if signed else "unsigned", of.size, "enum") if in_range else None
+        return (f"{'signed' if signed else 'unsigned'} enum", of.size, "enum") if in_range else None
     if of.kind in (ValueKind.SIGNED, ValueKind.UNSIGNED, ValueKind.BOOL):
         return of.kind.value, of.size, "number"
     return None

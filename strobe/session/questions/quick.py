@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 
 from strobe.expressions import Expression
+from strobe.expressions.integers import common, kind_of, promoted
 from strobe.expressions.needs import comparisons
 from strobe.model import CaptureKind, FunctionSymbol, ValueKind
 from strobe.timeline.reader import SessionReader
@@ -54,9 +55,15 @@ def _tests(symbol: FunctionSymbol, terms: list[tuple[str, str, int | float | boo
         of = parameter.type
         if is_word and of.kind in _NUMBERS and of.bits is None and of.size in (1, 2, 4, 8):
             for name, sign, value in terms:
-                if name == parameter.name and isinstance(value, int):
-                    signed = of.kind is ValueKind.SIGNED
-                    found.append((at, at + of.size, signed, _OPERATORS[sign], int(value)))
+                kind = kind_of(value) if isinstance(value, int) else None
+                signed = of.kind is ValueKind.SIGNED
+                own = promoted(8 * of.size, signed)
+                if name != parameter.name or not isinstance(value, int) or kind is None:
+                    continue
+                of_both = common(own, kind)
+                if own.is_signed and not of_both.is_signed:
+                    continue  # -1 is above 1u
+                found.append((at, at + of.size, signed, _OPERATORS[sign], of_both.wrapped(value)))
         if any(capture.kind is not CaptureKind.WORD for capture in captures):
             break  # behind it places vary
         at += 8 * len(captures)

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 
 from strobe import _abi
 from strobe.dataclass import dataclass
+from strobe.expressions.integers import CLASSES, of_enum, promoted, typed
 from strobe.model import (
+    ByteCharacter,
     Capture,
     CaptureKind,
     CodeAddress,
@@ -109,7 +111,10 @@ def value_of_bytes(data: bytes, of: ValueType) -> Value:
         first, count = of.bits
         word = int.from_bytes(data[:16], "little") >> first & (1 << count) - 1
         is_negative = _is_signed(of) and word >> (count - 1)
-        return decode(word - (1 << count) if is_negative else word, of)
+        found = decode(word - (1 << count) if is_negative else word, of)
+        if not isinstance(found, int) or of.kind not in (ValueKind.SIGNED, ValueKind.UNSIGNED):
+            return found
+        return typed(found, promoted(count, _is_signed(of)))
     if of.kind is ValueKind.FLOAT:
         return floats.decode(data, of.size)
     if of.kind in (ValueKind.SIGNED, ValueKind.UNSIGNED) and of.size == 16:
@@ -193,10 +198,16 @@ def decode(word: int, of: ValueType | None) -> Value:
     if of.kind is ValueKind.BOOL:
         return value != 0
     if of.kind is ValueKind.CHAR:
-        return _character(value)
+        is_negative = of.size == 1 and value >= 0x80
+        return ByteCharacter(_character(value)) if is_negative else _character(value)
     if of.kind is ValueKind.ENUM:
         return _enumerator(value, of)
-    return _signed(value, of.size) if of.kind is ValueKind.SIGNED else value
+    return integer_class(of)(_signed(value, of.size) if of.kind is ValueKind.SIGNED else value)
+
+
+def integer_class(of: ValueType) -> type[int]:
+    """What numbers of an integer type are: one of C's types."""
+    return CLASSES[promoted(8 * of.size, of.kind is ValueKind.SIGNED)]
 
 
 def encode(value: str | int | float | bool, of: ValueType | None) -> int | None:
@@ -254,7 +265,7 @@ def _enumerator(value: int, of: ValueType) -> Value:
     names = _flags(value, of) if of.is_flags else []
     if names:
         return Enumerator("|".join(names), value)
-    return value if of.is_unsigned else _signed(value, of.size)
+    return of_enum(value if of.is_unsigned else _signed(value, of.size))
 
 
 def _flags(value: int, of: ValueType) -> list[str]:

@@ -10,7 +10,7 @@ from strobe import _abi
 from strobe.model import Argument, Capture, CaptureKind, FunctionSymbol, Text, Value, ValueKind, ValueType
 from strobe.timeline.code_names import NameAt
 from strobe.timeline.decode.call_values import decode_arguments, decode_return, named, words_of
-from strobe.timeline.decode.captured import Words, captured_value, decode, type_mask
+from strobe.timeline.decode.captured import Words, captured_value, decode, integer_class, type_mask
 
 _KEPT = 1_000  # decoded values of one enum or character type
 _SIZES = (1, 2, 4, 8)
@@ -112,10 +112,11 @@ def _converter(of: ValueType) -> _Convert | None:
     if of.size not in _SIZES:
         return None
     mask, sign = type_mask(of), 1 << (8 * of.size - 1)
-    if of.kind is ValueKind.SIGNED:
-        return lambda word: ((word & mask) ^ sign) - sign
-    if of.kind is ValueKind.UNSIGNED:
-        return lambda word: word & mask
+    if of.kind in (ValueKind.SIGNED, ValueKind.UNSIGNED):
+        made = integer_class(of)
+        if of.kind is ValueKind.SIGNED:
+            return lambda word: made(((word & mask) ^ sign) - sign)
+        return lambda word: made(word & mask)
     if of.kind is ValueKind.BOOL:
         return lambda word: word & mask != 0
     return _remembered(of, mask) if of.kind in (ValueKind.ENUM, ValueKind.CHAR) else None

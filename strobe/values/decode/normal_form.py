@@ -18,7 +18,7 @@ from strobe.expressions.normal import (
     Pointer,
     Undecided,
 )
-from strobe.model import Enumerator, Text
+from strobe.model import ByteCharacter, Enumerator, Text
 from strobe.timeline.decode import call_values
 from strobe.values.decode import text
 from strobe.values.model import Char, Mapping, Pairs, PointerTo, Problem, Quantity, Record, Rows, Tuple
@@ -38,7 +38,7 @@ def normal(raw: Any) -> Normal:
         case Problem():
             raise Undecided(str(raw))
         case Char():
-            return Character(chr(raw.code) if 0 <= raw.code < 0x110000 else str(raw))
+            return Character(chr(raw.code) if 0 <= raw.code < 0x110000 else str(raw), is_byte=raw.is_byte)
         case Enumerator():
             return raw
         case Text():
@@ -94,19 +94,19 @@ def _word(raw: str) -> Normal:
     if raw.startswith("&"):
         return Pointer(None, raw[1:])
     if len(raw) >= 3 and raw[0] == raw[-1] == "'":
-        return _character(raw[1:-1])
+        return _character(raw[1:-1], isinstance(raw, ByteCharacter))
     if raw in _NO_VALUES:
         return NoValue(raw)
     return _FLOATS.get(raw, raw)
 
 
-def _character(shown: str) -> Normal:
+def _character(shown: str, is_byte: bool) -> Normal:
     if len(shown) == 1:
-        return Character(shown)
+        return Character(shown, is_byte=is_byte)
     if shown in _ESCAPES:
         return Character(chr(_ESCAPES[shown]))
     if shown.startswith("\\x"):
-        return Character(chr(int(shown[2:], 16)))
+        return Character(chr(int(shown[2:], 16)), is_byte=is_byte)
     return shown
 
 

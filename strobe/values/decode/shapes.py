@@ -101,7 +101,7 @@ class Scalar(Shape):
     def value(self, part: Part, decoding: Decoding) -> Shown:
         data = part.take(self.size)
         if self.type.kind is ValueKind.CHAR:
-            return Char(int.from_bytes(data, "little"))
+            return Char(int.from_bytes(data, "little"), self.size == 1)
         if self.type.name in floats.QUADRUPLES:
             return floats.quadruple(data)
         found = value_of_bytes(data.ljust(max(8, self.type.size), b"\0"), self.type)
