@@ -119,6 +119,7 @@ py::dict named_steps() {
     steps["CHAIN"] = static_cast<int>(STROBE_RECIPE_CHAIN);
     steps["BTREE"] = static_cast<int>(STROBE_RECIPE_BTREE);
     steps["TREE"] = static_cast<int>(STROBE_RECIPE_TREE);
+    steps["BRANCHES"] = static_cast<int>(STROBE_RECIPE_BRANCHES);
     steps["SLOTS"] = static_cast<int>(STROBE_RECIPE_SLOTS);
     steps["NEXT"] = static_cast<int>(STROBE_RECIPE_NEXT);
     return steps;

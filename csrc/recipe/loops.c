@@ -5,13 +5,14 @@ enum { RECIPE_GROUP = 16 }; /* control bytes that are read at once */
 
 static int recipe_begins_loop(uint8_t op) {
     return op == STROBE_RECIPE_REPEAT || op == STROBE_RECIPE_REPEAT_MANY || op == STROBE_RECIPE_CHAIN ||
-           op == STROBE_RECIPE_TREE || op == STROBE_RECIPE_SLOTS || op == STROBE_RECIPE_BTREE;
+           op == STROBE_RECIPE_TREE || op == STROBE_RECIPE_SLOTS || op == STROBE_RECIPE_BTREE ||
+           op == STROBE_RECIPE_BRANCHES;
 }
 
 /* Whether its turns are found in memory. */
 static int recipe_is_walk(const struct strobe_recipe_step* step) {
     return step->op == STROBE_RECIPE_CHAIN || step->op == STROBE_RECIPE_TREE || step->op == STROBE_RECIPE_SLOTS ||
-           step->op == STROBE_RECIPE_BTREE;
+           step->op == STROBE_RECIPE_BTREE || step->op == STROBE_RECIPE_BRANCHES;
 }
 
 static int recipe_has_item(const struct strobe_recipe_step* step) { return recipe_is_walk(step) && !step->zero; }
@@ -98,6 +99,21 @@ static int recipe_to_next_in_tree(struct recipe_run* run, struct recipe_loop* lo
     uint64_t right;
     if (!recipe_follow(run, loop, loop->start.value, recipe_link(loop, 1), &right)) return 0;
     return right ? recipe_descend(run, loop, right) : recipe_ascend(run, loop);
+}
+
+/* Down to the left, else to the right, else to the last node that was passed by. */
+static int recipe_to_next_branch(struct recipe_run* run, struct recipe_loop* loop) {
+    uint64_t node = loop->start.value, offsets = (uint64_t)loop->step->operand, left, right;
+    if (!recipe_follow(run, loop, node, offsets & 0xffffffffu, &left)) return 0;
+    if (!recipe_follow(run, loop, node, offsets >> 32, &right)) return 0;
+    if (left && right) {
+        if (run->pending_count == STROBE_RECIPE_MAX_PENDING) return recipe_ends_at(loop, STROBE_RECIPE_FULL, right);
+        run->pending[run->pending_count++] = right;
+    }
+    node = left ? left : right;
+    if (!node && run->pending_count == loop->pending) return 0;
+    loop->start.value = node ? node : run->pending[--run->pending_count];
+    return 1;
 }
 
 /* 0 where it cannot be read. */
@@ -187,6 +203,8 @@ static int recipe_advance(struct recipe_run* run, struct recipe_loop* loop) {
             return recipe_to_next_in_chain(run, loop);
         case STROBE_RECIPE_TREE:
             return recipe_to_next_in_tree(run, loop);
+        case STROBE_RECIPE_BRANCHES:
+            return recipe_to_next_branch(run, loop);
         case STROBE_RECIPE_SLOTS:
             loop->slot++;
             return recipe_to_used_slot(run, loop);
@@ -225,6 +243,7 @@ static void recipe_finish_loop(struct recipe_run* run, struct recipe_loop* loop,
         recipe_write_nodes(run, loop, nodes, !is_over);
     }
     run->place = loop->before;
+    run->pending_count = loop->pending;
     if (!recipe_is_walk(loop->step) || recipe_has_item(loop->step)) return;
     if (!is_over) recipe_ends_at(loop, STROBE_RECIPE_FULL, loop->start.value);
     if (loop->start.status != STROBE_RECIPE_OK) run->place = loop->start;
@@ -258,7 +277,7 @@ static int recipe_take_bounds(struct recipe_run* run, struct recipe_loop* loop) 
     loop->end = 0;
     loop->limit = loop->step->count;
     loop->turns = loop->step->count;
-    if (op == STROBE_RECIPE_REPEAT) return 1;
+    if (op == STROBE_RECIPE_REPEAT || op == STROBE_RECIPE_BRANCHES) return 1;
     if (!strobe_recipe_pop(run, &limit)) return 0;
     if (op == STROBE_RECIPE_CHAIN || op == STROBE_RECIPE_TREE) {
         end = limit;
@@ -299,6 +318,7 @@ static uint32_t recipe_begin(struct recipe_run* run, const struct strobe_recipe_
     if (recipe_has_item(step) && recipe_add_loop_item(run, loop) != STROBE_RECIPE_OK) return STROBE_RECIPE_FULL;
     loop->start = run->place;
     loop->before = before;
+    loop->pending = run->pending_count;
     loop->kept = run->kept_count;
     loop->numbers = run->number_count;
     if (recipe_has_turn(run, loop)) {

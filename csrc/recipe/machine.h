@@ -24,6 +24,7 @@ struct recipe_loop {
     uint32_t turns, turn;
     uint32_t item;    /* CHAIN, TREE, SLOTS, BTREE: the index of theirs, which is filled in at the end */
     uint32_t kept;    /* places that were kept when it began */
+    uint32_t pending; /* BRANCHES: nodes of the loops around it that are still to come */
     uint32_t numbers; /* and numbers */
 };
 
@@ -38,7 +39,8 @@ struct recipe_run {
     struct recipe_word numbers[STROBE_RECIPE_MAX_NUMBERS];
     struct recipe_loop loops[STROBE_RECIPE_MAX_LOOPS];
     struct recipe_word variables[STROBE_RECIPE_MAX_VARIABLES];
-    uint32_t kept_count, number_count, loop_count;
+    uint64_t pending[STROBE_RECIPE_MAX_PENDING]; /* BRANCHES: nodes that are still to come */
+    uint32_t kept_count, number_count, loop_count, pending_count;
     uint32_t set_variables;                     /* a bit for each that has a value */
     const struct strobe_moment* moment;         /* NULL: of none */
     uint64_t pieces[STROBE_RECIPE_MAX_PIECES];  /* where PASSED puts words together */

@@ -253,6 +253,7 @@ uint32_t strobe_recipe_run_on(struct recipe_run* run, const struct strobe_recipe
     run->kept_count = 0;
     run->number_count = 0;
     run->loop_count = 0;
+    run->pending_count = 0;
     run->set_variables = 0;
     status = recipe_execute_all(run);
     strobe_recipe_abandon(run);

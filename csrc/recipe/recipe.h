@@ -84,6 +84,9 @@ enum {
     STROBE_RECIPE_BTREE, /* item: how many turns. Takes a height: each key in order below the root at place, which is at
                             key SLOT of the turn's node. Leaves have height 0. operand: offsets in a node of its parent,
                             of its index there and its count of keys, of 2 bytes each, and of its children */
+    STROBE_RECIPE_BRANCHES, /* item: how many turns. Each node of a binary tree whose nodes know their children alone:
+                               the one at place, those left of it, those right of it. operand: offsets of left and right,
+                               of 32 bits each */
     STROBE_RECIPE_NEXT,
     STROBE_RECIPE_LEAVE /* takes a number: ends the innermost loop where it is good and not 0 */
 };
@@ -153,6 +156,7 @@ enum {
     STROBE_RECIPE_MAX_NUMBERS = 32,
     STROBE_RECIPE_MAX_VARIABLES = 32,
     STROBE_RECIPE_MAX_HEIGHT = 128,   /* of a tree */
+    STROBE_RECIPE_MAX_PENDING = 128,  /* nodes right of others, which BRANCHES comes to later */
     STROBE_RECIPE_MAX_LITERAL = 64,   /* bytes that a text is compared with */
     STROBE_RECIPE_MAX_TEXT = 65536,   /* bytes of a text that are looked at */
     STROBE_RECIPE_MAX_PIECES = 8,     /* of a value in registers, or on the stack */

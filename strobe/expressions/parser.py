@@ -5,6 +5,7 @@ binary     = unary (operator unary)…                      as _LEVELS has them,
 unary      = ("-" | "+" | "!" | "~" | "*" | "&" | "not" | "(" number type ")" | "(" type "*" ")") unary | postfix
 postfix    = primary ("." name | "." number | "->" name | "[" expression "]" | "[" [expression] ".." [expression] "]")…
 primary    = number | text | name | label | "(" expression ")" | function "(" … ")" | "$entry" "." unary
+has(map, key) is map contains key
 """
 
 from __future__ import annotations
@@ -267,8 +268,8 @@ class _Parser:
                 raise ExpressionError(label.at, "the label of a watch is missing", 'watch("label")')
             self._expect(")")
             return WatchLabel(token.at, str(label.value))
-        if name == "chain":
-            return self._chain(token)
+        if name in ("chain", "tree"):
+            return self._chain(token, name)
         if name not in (*FUNCTIONS, *OF_ONE_CALL):
             reason = f"'{name}' is not a function here; the program's own are not called"
             raise ExpressionError(token.at, reason, ", ".join((*FUNCTIONS, "watch")), len(name))
@@ -277,6 +278,11 @@ class _Parser:
         if self._is_mark(")"):
             raise ExpressionError(opening.at, f"{name}() needs a value", f"{name}(v)")
         of = self.expression()
+        if name == "has" and self._is_mark(","):
+            self._take()
+            of = Binary(token.at, "contains", of, self.expression())
+            self._expect(")")
+            return of
         self._expect(")")
         return Call(token.at, name, of, self._written(token.at) if name in OF_ONE_CALL else "")
 
@@ -288,16 +294,19 @@ class _Parser:
         of = self._unary()
         return Call(token.at, "$entry", of, self._written(token.at))
 
-    def _chain(self, token: Token) -> Expression:
-        """`(p, ->next)` behind the name, whose parenthesis was taken."""
+    def _chain(self, token: Token, name: str) -> Expression:
+        """`(p, ->next)` behind the name, whose parenthesis was taken; of a tree `(p, ->left, ->right)`."""
         of = self.expression()
+        links = [self._link() for _ in range(2 if name == "tree" else 1)]
+        self._expect(")")
+        return Chain(token.at, of, *links)
+
+    def _link(self) -> str:
         self._expect(",")
         if not (self._is_mark("->") or self._is_mark(".")):
             raise self._unexpected("'->' and the member that leads on")
         self._take()
-        link = self._member_name()
-        self._expect(")")
-        return Chain(token.at, of, link)
+        return self._member_name()
 
     def _quantifier(self, token: Token, name: str) -> Expression:
         if name not in QUANTIFIERS:

@@ -147,11 +147,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """`chain(of, ->next)`: nodes, from the one that a pointer leads to; `link` is the member that leads on."""
+    """`chain(of, ->next)`: nodes, from the one that a pointer leads to; `link` is the member that leads on.
+    `tree(of, ->left, ->right)`: `right` is the second one."""
 
     at: int
     of: Expression
     link: str
+    right: str = ""
 
 
 @dataclass(frozen=True, slots=True)

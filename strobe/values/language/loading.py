@@ -21,12 +21,14 @@ from strobe.values.language.terms import (
     pushed,
     steps,
 )
-from strobe.values.lookup.places import Place
+from strobe.values.lookup.places import Place, into_only_field, variant_of, variant_test
 from strobe.values.memory.recipes import CONSTANTS, rows
 from strobe.values.printers.containers import Container
 from strobe.values.printers.inside import value_in
 from strobe.values.printers.known import Printers
 
+_OPTION = "core::option::Option<"
+_SPARE = 0  # the variable that is used between two steps
 _MOST_TEXT = CONSTANTS["MAX_TEXT"]
 
 
@@ -41,6 +43,9 @@ def rows_of(place: Place) -> Rows:
 def loaded(place: Place, printers: Printers, at: int) -> Term:
     """What lies there: of a smart pointer its address, of an optional whether it has a value. `at`: its place in the
     expression."""
+    record = place.type.bare
+    if isinstance(record, Record) and value_in(place.type, printers) is None and into_only_field(place, record):
+        return loaded(place, printers, at)  # of a variant with one value that
     before = rows_of(place)
     if place.is_value:
         return _of_value(before, place.type, at)
@@ -84,15 +89,31 @@ def characters(place: Place) -> Number | None:
 
 
 def _held(before: Rows, type_: Type, printers: Printers) -> Number | None:
-    inside = value_in(type_, printers) if isinstance(type_.bare, Record) else None
+    plain = type_.bare
+    if isinstance(plain, Pointer) and plain.own_name.startswith("&"):  # of Rust, where it is what it refers to
+        return _some((*before, *steps(("DEREF", 0, 0, 0))), plain.target)
+    inside = value_in(type_, printers) if isinstance(plain, Record) else None
     if inside is None:
-        return None
+        return _some(before, type_)
     if inside.condition:
         found = pushed(inside.condition)
         return replace(found, rows=(*before, *rows(inside.condition)), kind=Kind.INT, is_truth=True)
     if not inside.is_away:
         return None
     return Number((*before, *rows(inside.address)), Kind.UNSIGNED_LONG, height=6, is_address=True)
+
+
+def _some(before: Rows, type_: Type) -> Number | None:
+    """Whether an Option of Rust is Some."""
+    record = type_.bare
+    if not isinstance(record, Record) or not record.own_name.startswith(_OPTION):
+        return None
+    some = variant_of(record, "Some")
+    test = () if some is None else variant_test(record, some)
+    if not test:
+        return None
+    code = (*before, *rows(test), *steps(("SET", 0, _SPARE, 0), ("DROP", 0, 0, 0), ("GET", 0, _SPARE, 0)))
+    return Number(code, Kind.INT, height=4, is_truth=True)
 
 
 def size_of(place: Place, printers: Printers, at: int) -> Number:

@@ -47,7 +47,7 @@ class _Loop:
 
 
 class WithLoops(Compiler):
-    """All that there is."""
+    """Loops, and maps by their keys."""
 
     def quantified(self, node: syntax.Quantifier) -> Number | Float:
         """Raises ExpressionError for what cannot be gone over."""
@@ -58,13 +58,13 @@ class WithLoops(Compiler):
         if isinstance(node, syntax.Element):
             place = self.place(node.of)
             walk = None if place.is_value else walk_of(place.type, self.scope.printers)
-            names = None if walk is None else _parts_of_entry(walk.type)
+            names = None if walk is None else parts_of_entry(walk.type)
             if walk is not None and names is not None:
                 return _of_key(self, node, place, walk, *names)
         return super().path(node)
 
 
-def _parts_of_entry(type_: Type) -> tuple[str, str] | None:
+def parts_of_entry(type_: Type) -> tuple[str, str] | None:
     """What the key and the value of a map's entry are called; None of what is none."""
     plain = type_.bare
     for names in (("first", "second"), ("__0", "__1")):
@@ -80,7 +80,7 @@ def _of_key(
     entry = syntax.Member(node.at, syntax.Name(node.at, _ENTRY), key, "")
     with compiler.variables(_VARIABLES, node.at) as own:
         found, where, one = own[:3]
-        before, each, element = _nodes(place, walk, where)
+        before, each, element = nodes_of(place, walk, where)
         test = syntax.Binary(node.index.at, "==", entry, node.index)
         is_key = compiler.bound(_ENTRY, element, lambda: compiler.value(test))
         assert isinstance(is_key, Number)
@@ -106,7 +106,7 @@ def _of_key(
     return paths.Member(paths.Bound(node.text, make), value, False)
 
 
-def _nodes(place: Place, walk: Walk, where: int) -> tuple[Rows, Rows, Callable[[], Place]]:
+def nodes_of(place: Place, walk: Walk, where: int) -> tuple[Rows, Rows, Callable[[], Place]]:
     """What begins a loop over nodes, what comes first in each turn, and where the element lies then."""
     before = rows_of(place)
     if walk.valid:
@@ -186,18 +186,26 @@ def _over_chain(compiler: Compiler, node: syntax.Quantifier, over: syntax.Chain,
     plain = place.type.bare
     if not isinstance(plain, Pointer):
         raise ExpressionError(over.of.at, f"it is {place.type.name}, not a pointer to the first node")
-    offset, link = member_of(compiler, plain.target, (over.link,), over.at)
-    if not isinstance(link.bare, Pointer):
-        raise ExpressionError(over.at, f"{over.link} is {link.name}, not a pointer to the next node")
+    offsets = [_link(compiler, plain.target, name, over.at) for name in (over.link, over.right) if name]
     first = compiler.number(over.of)
-    before = (*constant(_MOST_TURNS).rows, *constant(0).rows, *first.rows)
+    bounds = () if over.right else (*constant(_MOST_TURNS).rows, *constant(0).rows)
+    before = (*bounds, *first.rows)
     before += (*steps(("SET", 0, own[0], 0), ("BASE", 0, 0, 0)), *variable(own[0]).rows, *steps(("GO", 0, 0, 0)))
-    begin = quiet("CHAIN", _MOST_TURNS, offset)
+    loop = "BRANCHES" if over.right else "CHAIN"
+    begin = quiet(loop, _MOST_TURNS, offsets[0] | offsets[-1] << 32 if over.right else offsets[0])
     return _over_places(compiler, node, before, begin, 0, plain.target, first.height + 2, own)
 
 
+def _link(compiler: Compiler, node: Type, name: str, at: int) -> int:
+    """How far behind a node its pointer to another one lies."""
+    offset, link = member_of(compiler, node, (name,), at)
+    if not isinstance(link.bare, Pointer):
+        raise ExpressionError(at, f"{name} is {link.name}, not a pointer to another node")
+    return offset
+
+
 def _over_nodes(compiler: Compiler, node: syntax.Quantifier, place: Place, walk: Walk, own: range) -> Number | Float:
-    (*before, begin), _, _ = _nodes(place, walk, own[2])
+    (*before, begin), _, _ = nodes_of(place, walk, own[2])
     return _over_places(compiler, node, tuple(before), begin, walk.at, walk.type, 10, own)
 
 

@@ -16,7 +16,7 @@ from strobe.values.decode.shapes import Shape
 from strobe.values.decode.shaping import Shaping
 from strobe.values.language import terms
 from strobe.values.language.compiler import CALLER, RETURN, SPECIAL, UNKNOWN_BLOCK, Compiler, Roots, thread_name_rows
-from strobe.values.language.loops import WithLoops
+from strobe.values.language.elements import Complete
 from strobe.values.language.terms import Float, Number, Row
 from strobe.values.lookup.places import Place, pointer_to
 from strobe.values.lookup.scope import Scope
@@ -96,7 +96,7 @@ def condition(text: str, scope: Scope, roots: Roots, entry: Roots | None = None)
 
     Raises ExpressionError for what is no condition, UnknownName for a name that nothing has there.
     """
-    compiler = WithLoops(scope, roots, entry)
+    compiler = Complete(scope, roots, entry)
     found = compiler.truth(parse(text))
     recipe = _checked(found)
     needs = roots.needs(recipe)
@@ -109,7 +109,7 @@ def value(text: str, scope: Scope, roots: Roots, entry: Roots | None = None) -> 
     """What it is at that moment: a number, a truth, a floating-point number, a text of the moment. Otherwise as
     `condition`."""
     tree = parse(text)
-    compiler = WithLoops(scope, roots, entry)
+    compiler = Complete(scope, roots, entry)
     if isinstance(tree, syntax.Name) and tree.name == "$threadName":
         return _text(scope)
     found = compiler.value(tree)
@@ -133,7 +133,7 @@ def value(text: str, scope: Scope, roots: Roots, entry: Roots | None = None) -> 
 
 def place(tree: syntax.Expression, scope: Scope, roots: Roots) -> Place:
     """Where what it names lies; elements by calculated indexes as well. Raises as `condition`."""
-    return WithLoops(scope, roots).place(tree)
+    return Complete(scope, roots).place(tree)
 
 
 def with_block(code: bytes, number: int) -> bytes:

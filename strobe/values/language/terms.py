@@ -18,6 +18,7 @@ from strobe.values.memory.recipes import CONSTANTS, Steps, rows
 _OF_FLOATS = {"+": "DOUBLE_PLUS", "-": "DOUBLE_MINUS", "*": "DOUBLE_TIMES", "/": "DOUBLE_DIVIDED"}
 _SIGN = -(1 << 63)
 _OPERATIONS = {"+": "PLUS", "-": "MINUS", "*": "TIMES", "&": "BIT_AND", "|": "BIT_OR", "^": "BIT_XOR", "<<": "LEFT"}
+INT = Kind.INT
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
@@ -341,6 +342,7 @@ def calculated(sign: str, left: Number, right: Number, at: int) -> Number:
     if sign in ("/", "%"):
         name = "DIVIDED" if sign == "/" else "MODULO"
         found = joined(f"SIGNED_{name}" if kind.is_signed else name, left, right, kind=kind)
+        found = replace(found, rows=(*found.rows[:-1], Row(found.rows[-1], "a division by zero")))
         return _in_range(found) if name == "DIVIDED" and kind is Kind.INT and right.constant in (None, -1) else found
     found = joined(_OPERATIONS[sign], left, right, kind=kind)
     found = found if sign in ("&", "|", "^") else _in_range(found)

@@ -423,18 +423,25 @@ def variant_of(record: Record, name: str) -> Variant | None:
 
 def into_variant(place: Place, record: Record, variant: Variant, text: str) -> None:
     """Where it is the one that is there; else the place is bad. `text`: the enum, as it was reached."""
+    assert variant.field is not None
+    if test := variant_test(record, variant):
+        place.recipe.numbers(test)
+        place.refused[place.recipe.require()] = f"{text} is not {variant.name}"
+        place.recipe.drop()
+    step_into(place, variant.field)
+
+
+def variant_test(record: Record, variant: Variant) -> Steps:
+    """Push a number that stays, and above it whether this variant is the one that is there; () where it always is."""
     variants = record.parts.variants
-    assert variants is not None and variant.field is not None
+    assert variants is not None
     tag = variants.discriminant
     forms = tuple(Form(one.name, one.values, None) for one in variants.variants)
     at, width = (0, 0) if tag is None else (tag.offset or 0, tag.type.size or 0)
     told = Forms("", forms, at, width, 0)
-    if told.has_discriminant:
-        chosen = forms[variants.variants.index(variant)]
-        place.recipe.numbers((("NUMBER", width, 0, at), *told.is_there(chosen)))
-        place.refused[place.recipe.require()] = f"{text} is not {variant.name}"
-        place.recipe.drop()
-    step_into(place, variant.field)
+    if not told.has_discriminant:
+        return ()
+    return (("NUMBER", width, 0, at), *told.is_there(forms[variants.variants.index(variant)]))
 
 
 def into_only_field(place: Place, record: Record) -> bool:

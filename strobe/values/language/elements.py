@@ -1,0 +1,130 @@
+"""Single elements of containers, and whether something is there: `first(v)`, `last(v)`, `v contains x`, `has(x)`."""
+
+from __future__ import annotations
+
+from strobe.errors import StrobeError
+from strobe.expressions import syntax
+from strobe.expressions.syntax import ExpressionError
+from strobe.symbols.types.model import Array, Pointer, Record
+from strobe.symbols.types.texts import points_to_text, text_object
+from strobe.values.decode.shaping import character_width
+from strobe.values.language import terms
+from strobe.values.language.loading import characters, rows_of, size_of
+from strobe.values.language.loops import WithLoops, nodes_of, parts_of_entry
+from strobe.values.language.terms import Float, Literal, Number, Row, Term, Text, constant, joined, set_variable, steps
+from strobe.values.lookup import expression as paths
+from strobe.values.lookup.places import Place
+from strobe.values.memory.recipes import Recipe
+from strobe.values.printers.inside import Walk, walk_of
+
+_ENDS = ("first", "last")
+_ELEMENT = "(element)"
+_SPARE = 0  # as the compiler has it
+
+
+class Complete(WithLoops):
+    """All that there is."""
+
+    def value(self, node: syntax.Expression) -> Term:
+        """As Compiler.value."""
+        match node:
+            case syntax.Call(name="has", of=of):
+                return self._has(of)
+            case syntax.Call(name=name) if name in _ENDS:
+                return self._read(node)
+            case syntax.Binary(sign="contains"):
+                membership = self._membership(node)
+                return super().value(node) if membership is None else self.quantified(membership)
+        return super().value(node)
+
+    def path(self, node: syntax.Expression) -> paths.Expression:
+        """The first or the last element of a container as well."""
+        if not isinstance(node, syntax.Call) or node.name not in _ENDS:
+            return super().path(node)
+        place = self.place(node.of)
+        walk = None if place.is_value else walk_of(place.type, self.scope.printers)
+        if walk is not None:
+            return self._end_of_walk(node, place, walk)
+        if node.name == "first":
+            return paths.Computed(self.path(node.of), constant(0).rows, _SPARE, "0")
+        if isinstance(place.type.bare, Pointer):
+            raise ExpressionError(node.of.at, "a pointer does not say how many there are", "p[n - 1]")
+        if text_object(place.type) is None and characters(place) is not None:
+            raise ExpressionError(node.of.at, "how long a text in an array is, is not counted here", "name[3]")
+        size = size_of(place, self.scope.printers, node.of.at)
+        return paths.Computed(self.path(node.of), joined("MINUS", size, constant(1)).rows, _SPARE, "size - 1")
+
+    def _end_of_walk(self, node: syntax.Call, place: Place, walk: Walk) -> paths.Expression:
+        """The node that a loop over all of them has come to first, or last."""
+        with self.variables(2, node.at) as (found, where):
+            before, each, _ = nodes_of(place, walk, where)
+            leave = (*constant(1).rows, *steps(("LEAVE", 0, 0, 0))) if node.name == "first" else ()
+            code = (
+                *set_variable(found, terms.failing("it has no elements")),
+                *before,
+                *each,
+                *set_variable(found, terms.variable(where)),
+                *leave,
+                *steps(("NEXT", 0, 0, 0)),
+                *set_variable(found, terms.known(terms.variable(found), Number(steps(("PLACE", 0, 0, 0))))),
+            )
+
+        def make() -> Place:
+            made = Place(Recipe(list(code)), walk.type)
+            made.refused |= {at: row.reason for at, row in enumerate(code) if isinstance(row, Row)}
+            made.recipe.base(0)
+            made.recipe.code += terms.variable(found).rows
+            made.recipe.go()
+            return made
+
+        return paths.Bound(f"{node.name}(…)", make)
+
+    def _membership(self, node: syntax.Binary) -> syntax.Quantifier | None:
+        """`any(x in v: x == y)` of a container, of a map by its keys; None of a text."""
+        try:
+            place = self.place(node.left)
+        except (ExpressionError, StrobeError):
+            return None
+        plain = place.type.bare
+        is_text = points_to_text(place.type) == 1 or text_object(place.type) is not None
+        is_text = is_text or (isinstance(plain, Array) and character_width(plain.element) == 1)
+        if place.is_value or is_text or not isinstance(plain, Array | Record):
+            return None
+        walk = walk_of(place.type, self.scope.printers)
+        names = None if walk is None else parts_of_entry(walk.type)
+        element: syntax.Expression = syntax.Name(node.at, _ELEMENT)
+        if names is not None:
+            element = syntax.Member(node.at, element, names[0], "")
+        body = syntax.Binary(node.right.at, "==", element, node.right)
+        return syntax.Quantifier(node.at, "any", _ELEMENT, node.left, None, body)
+
+    def _has(self, of: syntax.Expression) -> Number:
+        """Whether it has a value: no null pointer on the way, an optional that holds one, a variant that is there."""
+        number, must_hold = self._there(of)
+        with self.variables(1, of.at) as (there,):
+            test = number if must_hold else joined("BIT_OR", number, constant(1))
+            code = (
+                *test.rows,
+                *set_variable(there, constant(0)),  # behind what may use the same variable
+                *steps(("WHEN", 0, 2, 0)),
+                *set_variable(there, constant(1)),
+                *terms.variable(there).rows,
+            )
+        return Number(code, terms.INT, test.height + 1, is_truth=True)
+
+    def _there(self, of: syntax.Expression) -> tuple[Number, bool]:
+        """A number that is bad where it is not there; and whether it is not where that is 0."""
+        try:
+            term = terms.as_number(self.value(of))
+        except ExpressionError:
+            place = self.place(of)  # of what has no number
+            return Number((*rows_of(place), *steps(("PLACE", 0, 0, 0)))), False
+        match term:
+            case Literal():
+                return constant(1), False
+            case Text():
+                return Number((*term.rows, *steps(("TEST_TEXT", 0, 0, term.most))), height=2), False
+            case Float():
+                return terms.is_not_zero(term), False
+        is_optional = term.is_truth and isinstance(of, syntax.Name | syntax.Member | syntax.Element)
+        return term, is_optional and isinstance(self.place(of).type.bare, Record)
