@@ -156,6 +156,7 @@ struct strobe_watch {
 #define STROBE_CONTEXT_PC 16u   /* the trampoline's, which says nothing of the program */
 #define STROBE_CONTEXT_XMM0 17u /* to xmm15, their low halves */
 #define STROBE_NEEDS_CONTEXT 0x20
+#define STROBE_NEEDS_CALLER 0x01 /* with that: where the function returns to, which is unwound */
 
 /* struct strobe_unwind_directory, csrc/unwind/table.h: words of what was looked up, behind four others; its modules. */
 #define STROBE_UNWIND_CACHED 8192u
@@ -169,8 +170,9 @@ struct strobe_watch {
 #define STROBE_FACT_HIT 4u            /* of a probe: how often threads came by, this time included */
 #define STROBE_FACT_TIME 5u           /* ticks since session start */
 #define STROBE_FACT_NS_PER_TICK 6u    /* the bits of a double */
-#define STROBE_FACT_CALLER 7u         /* where the call returns to; not known at a probed instruction */
-#define STROBE_FACTS 8u
+#define STROBE_FACT_PID 7u            /* of the process */
+#define STROBE_FACT_CALLER 8u         /* where the call returns to; at a probed instruction with STROBE_NEEDS_CALLER */
+#define STROBE_FACTS 9u
 
 /* strobe_agent_add_extras: added to the number of a condition's recipe that is decided at the return */
 #define STROBE_CONDITION_AT_RETURN 0x10000u

@@ -312,10 +312,23 @@ static uint64_t strobe_caller_of(const struct strobe_thread_state* state, int at
     return state->depth > 0 && top[-1].slot == (uint64_t)slot ? top[-1].return_address : *slot;
 }
 
+/* Where the function that a probed instruction is of returns to. 0 where it cannot be unwound. */
+static int strobe_caller_at_place(const struct strobe_own_memory* memory, const uint64_t* registers, uint64_t* facts) {
+#ifdef STROBE_CATCHES_FAULTS
+    uint32_t status;
+    return strobe_backtrace(memory->recorder, memory->state, 1, registers, NULL, 1, &facts[STROBE_FACT_CALLER],
+                            &status) == 1;
+#else
+    (void)memory, (void)registers, (void)facts;
+    return 0;
+#endif
+}
+
 /* What a recipe of the call may be about. `facts` has room for STROBE_FACTS. */
 static void strobe_moment_of(const struct strobe_recorder* recorder, struct strobe_thread_state* state,
                              const struct strobe_extras* extras, int at_exit, const struct strobe_own_memory* memory,
-                             const uint64_t* slot, uint64_t* facts, struct strobe_moment* moment) {
+                             const uint64_t* registers, const uint64_t* slot, uint64_t* facts,
+                             struct strobe_moment* moment) {
     facts[STROBE_FACT_THREAD] = state->tid;
     facts[STROBE_FACT_DEPTH] = state->depth;
     facts[STROBE_FACT_THREAD_POINTER] = strobe_thread_pointer();
@@ -326,8 +339,12 @@ static void strobe_moment_of(const struct strobe_recorder* recorder, struct stro
     moment->passed = memory->passed;
     moment->gather = memory->may_touch ? strobe_gather_own : NULL;
     moment->facts = facts;
-    moment->fact_count = extras->needs & STROBE_NEEDS_CONTEXT ? STROBE_FACT_CALLER : STROBE_FACTS;
-    if (moment->fact_count == STROBE_FACTS) facts[STROBE_FACT_CALLER] = strobe_caller_of(state, at_exit, slot);
+    facts[STROBE_FACT_PID] = recorder->pid;
+    moment->fact_count = STROBE_FACTS;
+    if (!(extras->needs & STROBE_NEEDS_CONTEXT))
+        facts[STROBE_FACT_CALLER] = strobe_caller_of(state, at_exit, slot);
+    else if (!(extras->needs & STROBE_NEEDS_CALLER) || !strobe_caller_at_place(memory, registers, facts))
+        moment->fact_count = STROBE_FACT_CALLER;
     moment->before = NULL;
     moment->before_words = 0;
     if (at_exit && (extras->needs & STROBE_NEEDS_ENTRY))
@@ -427,7 +444,7 @@ int strobe_condition_holds(struct strobe_recorder* recorder, struct strobe_threa
     output.item_capacity = 1;
     output.item_count = 0;
     output.most_steps = STROBE_ASKED_STEPS;
-    strobe_moment_of(recorder, state, extras, at_exit, &memory, slot, facts, &moment);
+    strobe_moment_of(recorder, state, extras, at_exit, &memory, registers, slot, facts, &moment);
     if (strobe_recipe_run_on(&state->machine, recorder->recipe_steps + recipe->first_step, recipe->step_count, 0,
                              &moment, strobe_read_own, &memory, &output) != STROBE_RECIPE_OK ||
         output.item_count != 1 || state->scratch_items[0].status != STROBE_RECIPE_OK)
@@ -478,7 +495,7 @@ void strobe_keep_entry(struct strobe_recorder* recorder, struct strobe_thread_st
     memory.state = state;
     memory.passed = kept != NULL ? &kept->passed : NULL;
     memory.may_touch = strobe_may_touch_here(recorder, state);
-    strobe_moment_of(recorder, state, extras, 0, &memory, slot, facts, &moment);
+    strobe_moment_of(recorder, state, extras, 0, &memory, registers, slot, facts, &moment);
     for (index = 0; index < extras->enter_count; index++)
         if (captures[index].kind == STROBE_CAPTURE_RECIPE && captures[index].second == STROBE_ROLE_BEFORE)
             strobe_keep_recipe(state, &memory, &captures[index], &moment);
@@ -507,7 +524,7 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
     memory.state = state;
     memory.passed = kept != NULL ? &kept->passed : NULL;
     memory.may_touch = count > stacks && strobe_may_touch_here(recorder, state);
-    strobe_moment_of(recorder, state, extras, at_exit, &memory, slot, facts, &moment);
+    strobe_moment_of(recorder, state, extras, at_exit, &memory, registers, slot, facts, &moment);
     for (index = 0; index < count; index++) {
         const struct strobe_capture* capture = &captures[index];
         uint32_t room = extras->most_words - words - STROBE_LEAST_WORDS * (count - index - 1);

@@ -108,6 +108,9 @@ class _NoCall:
     def place(self, name: str) -> Place | None:
         return None
 
+    def told(self, name: str) -> str | int | None:
+        return None
+
     @property
     def counts_hits(self) -> bool:
         return False

@@ -198,7 +198,8 @@ class LiveSession(Session):
             kept = {text: item for text, item in self.hooks.patterns.items() if text not in remove}
             before = (self.hooks.patterns, self.hooks.extras.conditions)
             heap = [text for text, item in added.items() if item.kind == "heap"]
-            self._prepare_stacks([stack, *(one.stack for one in probe), HEAP_STACK if heap else 0])
+            callers = [1 for one in probe if "$caller" in " ".join((one.where or "", *one.show))]
+            self._prepare_stacks([stack, *(one.stack for one in probe), *callers, HEAP_STACK if heap else 0])
             self.hooks.extras.record_where([*remove, *added], where, self._scope)
             self.hooks.extras.record_stacks([*remove, *added], stack)
             self.hooks.extras.record_stacks(heap, stack or HEAP_STACK)

@@ -42,10 +42,11 @@ class PassedValue:
 
 @dataclass(frozen=True, slots=True)
 class CallValues:
-    """`returned`: None of a function that returns nothing."""
+    """`returned`: None of a function that returns nothing. `function`: whose calls they are."""
 
     parameters: tuple[PassedValue, ...]
     returned: PassedValue | None
+    function: FunctionSymbol | None = None
 
 
 _OTHER_ABI = ("-mlong-double-128", "-mabi=ms")  # options that gcc notes
@@ -113,7 +114,8 @@ class Signatures:
                 places = result_places(result) if is_kept else ()
                 is_address = result is not None and result.is_behind_pointer
                 is_void = isinstance(returned.bare, Void)
-                return CallValues(parameters, None if is_void else PassedValue("", returned, places, is_address))
+                given_back = None if is_void else PassedValue("", returned, places, is_address)
+                return CallValues(parameters, given_back, function)
         except UNREADABLE:  # a Doubt is one, too
             return None
 

@@ -22,7 +22,6 @@ from strobe.values.language import terms
 from strobe.values.language.loading import characters, loaded, size_of
 from strobe.values.language.terms import Float, Literal, Number, Row, Term, Text, constant, joined, steps
 from strobe.values.lookup import expression as paths
-from strobe.values.lookup.call_scope import CallScope
 from strobe.values.lookup.places import Place, place_of
 from strobe.values.lookup.scope import Module, Scope, UnknownName
 from strobe.values.memory.recipes import CONSTANTS, Recipe, decoded_steps
@@ -41,10 +40,11 @@ _TEXT_SIGNS = {
     "endswith": "TEXT_ENDS",
     "contains": "TEXT_CONTAINS",
 }
-_FACTS = {"$thread": _abi.FACT_THREAD, "$depth": _abi.FACT_DEPTH}
+_FACTS = {"$thread": _abi.FACT_THREAD, "$depth": _abi.FACT_DEPTH, "$pid": _abi.FACT_PID}
 CALLER = "$caller"
 HIT, TIME = "$hit", "$time"
-SPECIAL = (RETURN, "$entry", "$changed", "$threadName", CALLER, HIT, TIME, *_FACTS)
+_TOLD = ("$function", "$file", "$line")
+SPECIAL = (RETURN, "$entry", "$changed", "$threadName", CALLER, HIT, TIME, *_FACTS, *_TOLD)
 _MOST_CALLERS = 64
 _NO_FLOATS = "a floating-point number stands where an integer is needed"
 _NOT_KEPT = "<not kept: the call began before this was asked for, or there was no room>"
@@ -81,6 +81,9 @@ class Roots(Protocol):
     @property
     def module(self) -> str:
         """The path of the file whose code it is; "" where there is none."""
+
+    def told(self, name: str) -> str | int | None:
+        """$function, $file, $line, which are always the same there; None where it is not known."""
 
     def is_member(self, name: str) -> bool:
         """Whether the name is short for `this->name`."""
@@ -259,7 +262,9 @@ class Compiler(ABC):
             return Number(steps(("FACT", 0, _abi.FACT_HIT, 0)))
         if name == TIME:
             return _time()
-        if name == CALLER and isinstance(self.roots, CallScope):
+        if name in _TOLD and (told := self.roots.told(name)) is not None:
+            return constant(told) if isinstance(told, int) else Literal(told.encode("utf-8", "surrogateescape"))
+        if name == CALLER:
             return Number(steps(("FACT", 0, _abi.FACT_CALLER, 0)), Kind.UNSIGNED_LONG)
         try:
             if self.roots.place(name) is not None:
@@ -480,6 +485,8 @@ class Compiler(ABC):
 
     def _texts(self, node: syntax.Binary, left: Term, right: Term) -> Number:
         sign = node.sign
+        if isinstance(left, Literal) and isinstance(right, Literal):
+            return _of_literals(sign, left.data, right.data, node.at)
         if sign in ("==", "!=") and isinstance(left, Literal):
             left, right = right, left
         if not isinstance(left, Text) or not isinstance(right, Text | Literal) or sign not in _TEXT_SIGNS:
@@ -532,6 +539,15 @@ def _literal(node: syntax.Literal) -> Term:
                 raise ExpressionError(node.at, reason)
             return Literal(data)
     return constant(0, Kind.UNSIGNED_LONG)  # null
+
+
+def _of_literals(sign: str, left: bytes, right: bytes, at: int) -> Number:
+    """Of texts that are the same each time: `$function == "shop::book"`."""
+    tests = {"==": left == right, "!=": left != right, "contains": right in left}
+    tests |= {"startswith": left.startswith(right), "endswith": left.endswith(right)}
+    if sign not in tests:
+        raise ExpressionError(at, "a text is compared with a text, by ==, !=, contains, startswith, endswith")
+    return replace(constant(int(tests[sign]), Kind.INT), is_truth=True)
 
 
 def thread_name_rows() -> terms.Rows:

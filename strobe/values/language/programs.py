@@ -117,6 +117,8 @@ def value(text: str, scope: Scope, roots: Roots, entry: Roots | None = None) -> 
         found = found.pointer
     if isinstance(found, terms.Text) and isinstance(tree, syntax.Slice):
         return _part(found, compiler, roots, entry)
+    if isinstance(found, terms.Literal):
+        raise ExpressionError(tree.at, "it is a text that is the same each time", '$function == "shop::book"')
     if not isinstance(found, Number | Float):
         raise ExpressionError(tree.at, "a text of the program is watched by its name alone", "name, name[0..8]")
     recipe = _checked(terms.noted(found) if isinstance(found, Float) else found)

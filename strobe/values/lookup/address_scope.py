@@ -120,6 +120,13 @@ class AddressScope:
             own += [f"{_last(calls[outer].name)}::{name}" for name in visible]
         return list(dict.fromkeys(own))
 
+    def told(self, name: str) -> str | int | None:
+        """$function, $file, $line of the instruction; None where that is not known."""
+        function = self._module.symbols.function_at(self._address)
+        if name == "$function":
+            return None if function is None else function.function
+        return {"$file": self._here.file, "$line": self._here.line or None}.get(name)
+
     def place(self, name: str) -> Place | None:
         """Where the value of that name lies at the instruction; None where it has no such name. Raises READ_FAILED
         where it has one that cannot be read."""

@@ -39,6 +39,13 @@ class CallScope:
         """Of all that can be asked for, but members of `this`."""
         return [*self._by_name, *([RETURN] if self._values.returned is not None else [])]
 
+    def told(self, name: str) -> str | int | None:
+        """$function, $file, $line: where the function begins; None where that is not known."""
+        function = self._values.function
+        if function is None:
+            return None
+        return {"$function": function.function, "$file": function.source_file, "$line": function.line}.get(name)
+
     def place(self, name: str) -> Place | None:
         """Where the call's own value of that name lies; None where it has none. Raises READ_FAILED where it has one
         that nobody can read."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from strobe import _abi
 from strobe.symbols.dwarf.registers import NAMES
-from strobe.values.memory.recipes import Recipe, passed_words
+from strobe.values.memory.recipes import Recipe, decoded_steps, passed_words
 
 WORD_BYTES = 8
 _ALIASES = {"pc": "rip", "sp": "rsp", "fp": "rbp"}
@@ -25,7 +25,9 @@ def register_number(name: str) -> int | None:
 def needs_at_probe(recipe: Recipe) -> int:
     """STROBE_NEEDS_* of what the recipe reads of the registers; 0 where it reads none."""
     words = passed_words(recipe)
+    asks = any(name == "FACT" and count == _abi.FACT_CALLER for name, _, count in decoded_steps(recipe))
+    caller = _abi.NEEDS_CONTEXT | _abi.NEEDS_CALLER if asks else 0
     if not words:
-        return 0
+        return caller
     has_vectors = max(words) >= _abi.CONTEXT_XMM0
-    return _abi.NEEDS_CONTEXT | _abi.NEEDS_PASSED | (_abi.NEEDS_VECTORS if has_vectors else 0)
+    return caller | _abi.NEEDS_CONTEXT | _abi.NEEDS_PASSED | (_abi.NEEDS_VECTORS if has_vectors else 0)
