@@ -104,8 +104,8 @@ static struct recipe_word recipe_integer(struct recipe_run* run, uint64_t bits, 
 /* Whether C leaves it undefined: a shift by as many bits as the number has, or more. */
 static int recipe_shifts_too_far(const struct strobe_recipe_step* step, uint64_t right) {
     uint32_t operation = step->width;
-    int is_shift = operation == STROBE_RECIPE_LEFT || operation == STROBE_RECIPE_RIGHT ||
-                   operation == STROBE_RECIPE_SIGNED_RIGHT;
+    int is_shift =
+        operation == STROBE_RECIPE_LEFT || operation == STROBE_RECIPE_RIGHT || operation == STROBE_RECIPE_SIGNED_RIGHT;
     return is_shift && step->operand && right >= (uint64_t)step->operand;
 }
 
@@ -149,8 +149,7 @@ static struct recipe_word recipe_loaded(struct recipe_run* run, const struct str
     struct recipe_word number = run->place;
     if (number.status != STROBE_RECIPE_OK) return number;
     number = strobe_recipe_number_at(run, number.value + (uint64_t)step->operand, step->width);
-    if (number.status == STROBE_RECIPE_OK && step->count)
-        number.value = recipe_extended(number.value, step->width, 1);
+    if (number.status == STROBE_RECIPE_OK && step->count) number.value = recipe_extended(number.value, step->width, 1);
     return number;
 }
 

@@ -85,8 +85,8 @@ enum {
                             key SLOT of the turn's node. Leaves have height 0. operand: offsets in a node of its parent,
                             of its index there and its count of keys, of 2 bytes each, and of its children */
     STROBE_RECIPE_BRANCHES, /* item: how many turns. Each node of a binary tree whose nodes know their children alone:
-                               the one at place, those left of it, those right of it. operand: offsets of left and right,
-                               of 32 bits each */
+                               the one at place, those left of it, those right of it. operand: offsets of left and
+                               right, of 32 bits each */
     STROBE_RECIPE_NEXT,
     STROBE_RECIPE_LEAVE /* takes a number: ends the innermost loop where it is good and not 0 */
 };

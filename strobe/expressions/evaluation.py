@@ -123,7 +123,9 @@ def _compiled(node: Expression) -> Evaluate:
         case PointerCast(at=at):
             raise ExpressionError(at, "recorded values are not read as other structures", "(int)x")
         case Chain(at=at):
-            raise ExpressionError(at, "lists and trees are followed by conditions of traces and by watches", "any(x in v: …)", 5)
+            raise ExpressionError(
+                at, "lists and trees are followed by conditions of traces and by watches", "any(x in v: …)", 5
+            )
         case Call():
             return _call(node)
         case Quantifier():

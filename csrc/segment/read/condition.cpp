@@ -111,7 +111,8 @@ Operand read_text(std::span<const uint64_t> words, size_t place, Form form, bool
     if (is_text && !is_ascii(bytes)) return operands::ask();
     if (form == Form::kMaybeText) is_text = is_text && !is_cut && is_printable(bytes);
     if (is_text) return operands::text(bytes.data(), static_cast<uint32_t>(kept), is_cut);
-    return has_more && pointer != 0 ? operands::ask() : operands::integer(pointer, Type::kUnsignedLong);  // what it leads to may be known
+    return has_more && pointer != 0 ? operands::ask()
+                                    : operands::integer(pointer, Type::kUnsignedLong);  // what it leads to may be known
 }
 
 // The bytes of one item of a block.

@@ -36,9 +36,9 @@ enum class Type : uint8_t { kInt, kUnsigned, kLong, kUnsignedLong, kWide };
 struct Operand {
     enum Kind : uint8_t { kInteger, kReal, kSingle, kText, kUndecided, kAsk, kAbsent };
     Kind kind = kAsk;
-    bool is_cut = false;  // of text: only its beginning was recorded
+    bool is_cut = false;      // of text: only its beginning was recorded
     Type type = Type::kLong;  // of an integer
-    uint32_t bytes = 0;   // of text
+    uint32_t bytes = 0;       // of text
     union {
         Integer integer = 0;
         double real;

@@ -13,7 +13,7 @@ namespace {
 
 using Op = Condition::Op;
 
-constexpr double kSlack = 0x1p-22;            // more than what separates a float from its shortest decimal, relatively
+constexpr double kSlack = 0x1p-22;  // more than what separates a float from its shortest decimal, relatively
 constexpr double kWide = 0x1p126;
 
 enum class Order : uint8_t { kLess, kEqual, kGreater, kUnordered, kAsk };
@@ -315,8 +315,7 @@ Operand calculated(Op op, const Operand& left, const Operand& right) {
     const Operand one = number(left);
     const Operand two = number(right);
     if (is_strange(one, two)) return strange(one, two);
-    if (one.kind == Operand::kInteger && two.kind == Operand::kInteger)
-        return of_integers(op, one, two);
+    if (one.kind == Operand::kInteger && two.kind == Operand::kInteger) return of_integers(op, one, two);
     return of_reals(op, as_real(one), as_real(two));
 }
 
