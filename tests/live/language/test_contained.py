@@ -24,7 +24,7 @@ BUILDS = pytest.mark.parametrize(
 
 def conditions() -> dict[int, str]:
     """Those that the program has, as Strobe takes them."""
-    source = re.sub(r"\s*\\\n\s*", " ", source_of("holds").read_text())
+    source = re.sub(r"\s*\\\n\s*", " ", source_of("contained").read_text())
     source = re.sub(r'"\s+"', "", source)  # one text on two lines
     found = re.findall(r'CONDITION\((\d+), "((?:[^"\\]|\\.)*)",', source)
     return {int(number): one.replace('\\"', '"') for number, one in found}
@@ -32,7 +32,7 @@ def conditions() -> dict[int, str]:
 
 @pytest.fixture
 def ready(launch: Launch, build_program: Build, compiler: str, level: str) -> Iterator[Session]:
-    session = launch(build_program("holds", level, compiler=compiler))
+    session = launch(build_program("contained", level, compiler=compiler))
     wait_until(lambda: "ready" in text(session, "stdout"))
     yield session
 
@@ -60,13 +60,13 @@ def test_each_holds_as_the_compiler_has_it(ready: Session) -> None:
 
 @pytest.mark.parametrize("level", [0, 2])
 def test_options_and_variants_of_rust(launch: Launch, build_program: Build, level: int) -> None:
-    source = source_of("holds_rust").read_text()
+    source = source_of("contained_rust").read_text()
     found = re.findall(r'\$run!\((\d+), "((?:[^"\\]|\\.)*)"', source)
     asked = {int(number): one.replace('\\"', '"') for number, one in found}
     assert len(asked) == 24
-    probes = [Probe("holds_rust::check", where=one, label=str(number), limit=0) for number, one in asked.items()]
+    probes = [Probe("contained_rust::check", where=one, label=str(number), limit=0) for number, one in asked.items()]
     session = launch(
-        build_program("holds_rust", f"-Copt-level={level}"), check=lambda one: one.trace(probe=probes) and None
+        build_program("contained_rust", f"-Copt-level={level}"), check=lambda one: one.trace(probe=probes) and None
     )
     assert status(session) == 0
     held = {int(one): int(count) for one, count in re.findall(r"held (\d+) (\d+)", text(session, "stdout"))}
