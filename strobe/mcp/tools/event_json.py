@@ -15,6 +15,7 @@ from strobe.values.decode import text
 
 _SHORTEST = 40  # characters of a value that is cut
 _FRAME_CHARACTERS = 100
+_UNDECIDED = "what it reads was not there or not readable, a division by zero, or over 100,000 steps in one loop"
 
 
 def event(item: Event, verbose: bool, text_limit: int, values_limit: int = sys.maxsize) -> dict[str, Any]:
@@ -95,7 +96,7 @@ def probe_totals(item: ProbeTotals) -> dict[str, Any]:
     if item.recorded != item.held:
         told["recorded"] = item.recorded
     if item.undecided:
-        told["undecided"] = item.undecided
+        told |= {"undecided": item.undecided, "undecidedWhy": _UNDECIDED}
     return told
 
 

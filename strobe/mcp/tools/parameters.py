@@ -63,7 +63,7 @@ def bounded(warnings: list[str]) -> list[str]:
     """As many as fit, up to WARNINGS, and how many more there are. None is cut: template arguments of a long one go."""
     shown: list[str] = []
     left = WARNING_CHARACTERS
-    for text in map(_shortened, warnings):
+    for text in map(shortened, warnings):
         if len(text) <= left and len(shown) < WARNINGS:
             shown.append(text)
             left -= len(text)
@@ -71,8 +71,9 @@ def bounded(warnings: list[str]) -> list[str]:
     return [*shown, f"… and {left_out} more"] if left_out else shown
 
 
-def _shortened(warning: str) -> str:
-    if len(warning) <= _LONG_CHARACTERS:
+def shortened(warning: str, most: int = _LONG_CHARACTERS) -> str:
+    """`Map<…>::find` for a text that is longer."""
+    if len(warning) <= most:
         return warning
     before = ""
     while before != warning:  # the innermost ones first

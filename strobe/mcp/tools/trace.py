@@ -10,11 +10,12 @@ from strobe.limits import PROBES, RECORDED_DEPTH, STACK_MOST, WATCHES
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
 from strobe.mcp.tools import waiting
-from strobe.mcp.tools.parameters import SESSION_ID, Address, bounded, folder, patterns
+from strobe.mcp.tools.parameters import SESSION_ID, Address, bounded, folder, patterns, shortened
 from strobe.model import Probe, ProbeAnswer, TraceAnswer, Watch
 
 _MAX_PATTERNS_SHOWN = 100
 _MAX_PLACES_SHOWN = 5
+_NAME_CHARACTERS = 80  # of a function, beyond which its template arguments are left out
 _MOST_HITS = 4_000_000_000
 _DEFAULT_DEPTH = 3
 _TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer")
@@ -185,11 +186,11 @@ def probes_json(answers: Sequence[ProbeAnswer]) -> list[dict[str, Any]]:
 
 def _probe_json(answer: ProbeAnswer) -> dict[str, Any]:
     good = [place for place in answer.places if not place.problem]
-    names = [f"{place.function} at {place.address:#x}" for place in good]
+    names = [f"{shortened(place.function, _NAME_CHARACTERS)} at {place.address:#x}" for place in good]
     told: dict[str, Any] = {"label": answer.probe.name, "places": len(good)}
     if names:
         told["in"] = names[:_MAX_PLACES_SHOWN]
-    problems = {place.function: place.problem for place in answer.places if place.problem}
+    problems = {shortened(place.function, _NAME_CHARACTERS): place.problem for place in answer.places if place.problem}
     if problems:
         told["problems"] = dict(list(problems.items())[:_MAX_PLACES_SHOWN])
     return told

@@ -16,7 +16,7 @@ from strobe.mcp.registry import Context
 from strobe.mcp.schema import Integer, Record, Text
 from strobe.mcp.tools import ended_json, event_json
 from strobe.mcp.tools.folding import folded_event
-from strobe.mcp.tools.parameters import bounded
+from strobe.mcp.tools.parameters import bounded, shortened
 from strobe.model import Event, EventFilter, TextMatch, Totals
 
 if TYPE_CHECKING:
@@ -304,7 +304,7 @@ def _total(item: Totals) -> dict[str, Any]:
 
 
 def _name(name: str) -> str:
-    return results.clipped(name, _NAME_CHARACTERS)
+    return results.clipped(shortened(name, _NAME_CHARACTERS), _NAME_CHARACTERS)
 
 
 def _keep(name: str, count: int) -> Callable[[dict[str, Any]], None]:

@@ -32,20 +32,20 @@ class Compiled:
 
 
 def compiled(probe: Probe, scope: Scope, names: AddressScope) -> Compiled | str:
-    """Or why it cannot be: what means nothing there."""
-    text = ""
-    try:
-        where = None
-        if probe.where is not None:
-            text = probe.where
-            where = condition(text, scope, names)
-        values = []
-        for shown in probe.show:
-            label, text = named(shown)
+    """Or why it cannot be: all that means nothing there."""
+    problems, values, where = [], [], None
+    if probe.where is not None:
+        try:
+            where = condition(probe.where, scope, names)
+        except FAILURES as error:
+            problems.append(f"'{probe.where}': {reason(probe.where, error)}")
+    for shown in probe.show:
+        label, text = named(shown)
+        try:
             values.append(_value(label, text, scope, names))
-    except FAILURES as error:
-        return f"'{text}': {reason(text, error)}"
-    return Compiled(tuple(values), where)
+        except FAILURES as error:
+            problems.append(f"'{text}': {reason(text, error)}")
+    return "; ".join(problems) if problems else Compiled(tuple(values), where)
 
 
 def named(shown: str) -> tuple[str, str]:

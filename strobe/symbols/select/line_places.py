@@ -8,7 +8,7 @@ each of these.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from strobe.symbols.details import ModuleDetails
 from strobe.symbols.dwarf.lines import LineCode, LineTable
 from strobe.symbols.frames.model import Call
 from strobe.symbols.module_symbols import ModuleSymbols
+from strobe.symbols.names import components
 from strobe.symbols.objects.code_bytes import code_at
 from strobe.symbols.select.nearest import nearest_names
 
@@ -102,15 +103,28 @@ def line_places(lines: SourceRange, module: ModuleSymbols, details: ModuleDetail
     search = _Search(module, details)
     found = [place for line in sorted({row.line for row in code.rows}) for place in search.places(code.rows, line)]
     if not found:
-        raise no_code(lines, module, module.path, code.files, (code.before, code.after))
+        near = [
+            None if one is None else _near_line(one, lines.file, search, details) for one in (code.before, code.after)
+        ]
+        raise no_code(lines, module, module.path, code.files, near)
     return found
 
 
+def _near_line(line: int, file: str, search: _Search, details: ModuleDetails) -> str:
+    """ "1307 (in insert)"."""
+    rows = details.lines.code_of(file, line, line).rows
+    place = next(iter(search.places(rows, line)), None)
+    if place is None:
+        return f"{line}"
+    name = place.inlined[0] if place.inlined else place.function.name
+    return f"{line} (in {components(name)[-1]})"
+
+
 def no_code(
-    lines: SourceRange, module: ModuleSymbols, named: str, files: list[str], near: tuple[int | None, int | None]
+    lines: SourceRange, module: ModuleSymbols, named: str, files: list[str], near: Sequence[int | str | None]
 ) -> Exception:
     """Why lines have no code. `named`: the module. `files`: the full paths that were meant. `near`: the nearest lines
-    with code, before and after."""
+    with code, before and after, in words."""
     if not files:
         names = nearest_names(Path(lines.file).name, module.source_names)
         hint = f"Names like it: {', '.join(names)}." if names else ""

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from typing import Protocol
 
 from strobe.dataclass import dataclass, field
-from strobe.errors import StrobeError, failure
+from strobe.errors import StrobeError, enumerated, failure
 from strobe.limits import EXPRESSION_DEREFERENCES
 from strobe.symbols.dwarf.locations import AtAddress, ThreadLocal
 from strobe.symbols.later import Later
@@ -49,7 +49,25 @@ from strobe.values.printers.inside import Inside, element_of, value_in
 
 OF_CALLS = "$return, of a watch when the function returns"
 _MAX_NESTING = 32  # anonymous records and base classes within each other
+_SIGNS = {"i": Encoding.SIGNED, "u": Encoding.UNSIGNED}
+_IN_SCOPE = 12  # names that are told
 _SCALARS = {
+    **{f"{sign}{8 * size}": (size, of) for size in (1, 2, 4, 8) for sign, of in _SIGNS.items()},
+    **{
+        f"{'u' if sign == 'u' else ''}int{8 * size}_t": (size, of)
+        for size in (1, 2, 4, 8)
+        for sign, of in _SIGNS.items()
+    },
+    "f32": (4, Encoding.FLOAT),
+    "f64": (8, Encoding.FLOAT),
+    "size_t": (8, Encoding.UNSIGNED),
+    "uintptr_t": (8, Encoding.UNSIGNED),
+    "unsigned": (4, Encoding.UNSIGNED),
+    "long unsigned int": (8, Encoding.UNSIGNED),
+    "long long": (8, Encoding.SIGNED),
+    "unsigned long long": (8, Encoding.UNSIGNED),
+    "unsigned short": (2, Encoding.UNSIGNED),
+    "signed char": (1, Encoding.SIGNED),
     "char": (1, Encoding.SIGNED_CHAR),
     "unsigned char": (1, Encoding.UNSIGNED_CHAR),
     "short": (2, Encoding.SIGNED),
@@ -165,10 +183,12 @@ class _Compiler:
         try:
             return self._variable(name)
         except UnknownVariable as error:
-            near = nearest_names(name, () if self._call is None else self._call.names)
-            if not near:
+            known = [] if self._call is None else list(self._call.names)
+            if not known:
                 raise
-            raise UnknownVariable(name, failure("variable_not_found", what=name, hint=_near(near))) from error
+            near = nearest_names(name, known)
+            hint = _near(near) if near else f"In scope here: {enumerated(known, _IN_SCOPE)}."
+            raise UnknownVariable(name, failure("variable_not_found", what=name, hint=hint)) from error
 
     def _variable(self, name: str) -> Place:
         variable, module = self._scope.variable(name)
