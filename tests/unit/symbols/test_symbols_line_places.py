@@ -113,7 +113,7 @@ def test_a_line_without_code_names_the_nearest_and_does_not_slide(build_program:
         places(program, "line_copies.cpp:1")
     assert refused.value.code == "NO_CODE_AT_LINE" and "The nearest line with code: 10 (in small)." in str(refused.value)
     blank = LINES["BODY"] + 4
-    with pytest.raises(StrobeError, match=f"nearest lines with code: {blank - 1} .in \w+. and {blank + 1}"):
+    with pytest.raises(StrobeError, match=rf"nearest lines with code: {blank - 1} .in \w+. and {blank + 1}"):
         places(program, f"line_copies.cpp:{blank}")
     with pytest.raises(StrobeError, match=r"no code at line_copies.cpp:1-8\."):
         places(program, "line_copies.cpp:1-8")
