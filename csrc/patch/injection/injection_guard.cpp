@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "patch/injection/clock.h"
 #include "patch/injection/imports.h"
 #include "patch/injection/safe_point.h"
 #include "patch/target/task_state.h"
@@ -139,7 +140,8 @@ void await_stop(pid_t thread) {
 
 int reach(pid_t thread, std::chrono::milliseconds limit) {
     try {
-        return reach_safe_point(thread, limit);
+        const int error = reach_safe_point(thread, limit);
+        return error == 0 ? asks_for_clock(thread) : error;  // Frida's threads inherit what this one may
     } catch (const std::system_error&) {
         return ESRCH;
     }

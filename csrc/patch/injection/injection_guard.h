@@ -39,7 +39,7 @@ class InjectionGuard {
     void release_threads();
     // Whether it stands still, after Frida has let go of it.
     bool holds_main_thread() const;
-    // Why Frida was not let in, as of reach_safe_point; 0 where it was, or has not come yet.
+    // Why Frida was not let in, as of reach_safe_point and asks_for_clock; 0 where it was, or has not come yet.
     int refusal() const;
 
   private:

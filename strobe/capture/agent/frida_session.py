@@ -34,6 +34,8 @@ _UNSAFE = (
     f" {_LOOKING_S:g} s"
 )
 _CHANGED = "it was stopped by a signal, or became another program, just then"
+_NO_CLOCK = "its main thread has given up the time stamp counter (PR_SET_TSC), which Strobe reads, and its threads too"
+_NO_CLOCK_HINT = "Start the program under Strobe: it is recorded until then."
 _UNSAFE_HINT = "Try again; if it fails again, start the program under Strobe."
 # Parts of Frida's agent that stand between a program and its handlers of faults, and between exit and what runs then
 _LEFT_OUT = {"exceptor": "off", "exit_monitor": False, "thread_suspend_monitor": False}
@@ -159,6 +161,8 @@ class FridaSession:
                 is_left = is_refused and (task_status.is_traced_here(self._pid) or passed < _LET_GO_S)
                 if is_refused and (not is_left or task_status.tracer(self._pid)):
                     raise refused(self._pid, error, is_permission=True) from error
+                if self._guard.refusal == errno.ENOTSUP:
+                    raise failure("attach_refused", pid=self._pid, reason=_NO_CLOCK, hint=_NO_CLOCK_HINT) from error
                 if self._guard.refusal == errno.EBUSY:
                     raise refused(self._pid, _CHANGED, is_permission=False) from error
                 if self._guard.refusal != errno.ETIMEDOUT and not is_left:

@@ -12,6 +12,7 @@ from support.programs import PROGRAMS
 from support.sessions import Build, totals
 from support.wait import wait_until
 
+from strobe.errors import StrobeError
 from strobe.model import LaunchSpec
 from strobe.session import Session, SessionManager
 
@@ -41,6 +42,21 @@ def test_a_thread_without_clock_goes_on(
             assert not {"hit", "plugin_run"} & totals(session).keys()
             assert any("had given up the time stamp counter" in text for text in session.warnings)
             session.stop()
+        process.send_signal(signal.SIGUSR1)
+        assert (process.communicate(timeout=60)[0], process.returncode) == ("right\n", 0)
+    finally:
+        processes.end(process)
+
+
+def test_where_the_main_thread_gave_it_up_an_attach_is_refused(manager: SessionManager, build_program: Build) -> None:
+    """Frida's threads would inherit that, and end the program."""
+    process = subprocess.Popen([build_program("without_clock", "-O1"), "main"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        for _ in range(10):
+            with pytest.raises(StrobeError, match="given up the time stamp counter"):
+                manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["hit"])
         process.send_signal(signal.SIGUSR1)
         assert (process.communicate(timeout=60)[0], process.returncode) == ("right\n", 0)
     finally:

@@ -1,13 +1,15 @@
 /* A thread has given up reading the time stamp counter, and goes on calling functions, making threads and children,
    loading a library (argument 2), or limiting memory, as argument 1 says: `calls`, `threads`, `forks`, `loads` or
-   `limits`. The main thread calls functions, too. */
+   `limits`. The main thread calls functions, too. `main`: it is the main thread itself, which waits in system calls. */
 #include <dlfcn.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "told.h"
 
@@ -68,11 +70,29 @@ static void* call(void* unused) {
     return unused;
 }
 
+/* Neither call may end before its time, but by the signal. */
+static void wait_in_main(void) {
+    const struct timespec time = {0, 20000000};
+    wrong |= prctl(PR_SET_TSC, PR_TSC_SIGSEGV) != 0;
+    puts("ready");
+    fflush(stdout);
+    while (!told) {
+        wrong |= nanosleep(&time, NULL) != 0 && !told;
+        wrong |= poll(NULL, 0, 20) != 0 && !told;
+        wrong |= hit(1) != 2;
+    }
+    puts(wrong ? "wrong" : "right");
+}
+
 int main(int count, char** arguments) {
     pthread_t thread;
     way = count > 1 ? arguments[1] : "calls";
     library = count > 2 ? arguments[2] : "";
     run_until_told();
+    if (strcmp(way, "main") == 0) {
+        wait_in_main();
+        return 0;
+    }
     if (pthread_create(&thread, NULL, call, NULL) != 0) return 1;
     while (!gave_up) usleep(1000);
     puts("ready");
