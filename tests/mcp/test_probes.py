@@ -53,6 +53,20 @@ def test_a_probe_that_means_nothing_refuses_the_launch(wire: Wire, build_program
     assert wire.good("debug_list_sessions")["sessions"] == []
 
 
+def test_values_that_cannot_be_had_are_left_out_on_request(wire: Wire, build_program: Build) -> None:
+    program = str(build_program("pool", "-O0"))
+    probe = {"at": TAKEN, "where": "used > 13", "show": ["usde", "id", "*(u99*)this"]}
+    said = wire.bad("debug_launch", command=program, projectRoot=ROOT, probes=[probe])
+    assert "'usde'" in said and "'u99'" in said
+    answer = wire.good("debug_launch", command=program, projectRoot=ROOT, probes=[probe], anyway=True, wait=WAIT)
+    told = [text for text in answer["warnings"] if "does not show" in text]
+    assert len(told) == 2 and "'usde'" in told[0] and "'u99'" in told[1]
+    assert answer["probeEvents"]["first"][0]["values"] == {"id": 13}
+    wrong = probe | {"where": "usde > 13"}
+    said = wire.bad("debug_launch", command=program, projectRoot=ROOT, probes=[wrong], anyway=True)
+    assert "'usde > 13'" in said
+
+
 def test_staged_probes_hold_from_main_on(wire: Wire, build_program: Build) -> None:
     staged = wire.good("debug_trace", projectRoot=ROOT, probes={"add": [{"at": TAKEN, "show": ["id"]}, {"at": FREED}]})
     assert [one["label"] for one in staged["probes"]] == [TAKEN, FREED]

@@ -46,7 +46,10 @@ _PARAMETERS = Record(
         "where": Text(description="as of debug_trace, of the functions in trace", min_length=1, max_length=1000),
         "stack": Integer(description="1 to 32, as of debug_trace, of the functions in trace", low=1, high=STACK_MOST),
         "sampling": Text(choices=("auto", "off")),
-        "anyway": Boolean(description="start even if a pattern matches nothing yet, as for libraries loaded later"),
+        "anyway": Boolean(
+            description="start even if a pattern matches nothing yet, as for libraries loaded later, or values "
+            "of probes cannot be had: these are left out"
+        ),
         "wait": waiting.PARAMETERS,
     },
     required=("command", "projectRoot"),

@@ -25,27 +25,32 @@ FAILURES: tuple[type[Exception], ...] = (StrobeError, ExpressionError, *UNREADAB
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What is recorded at one place of a probe."""
+    """What is recorded at one place of a probe. `left_out`: expressions that mean nothing there, each with why."""
 
     values: tuple[ProbeValue, ...]
     condition: Condition | None
+    left_out: tuple[str, ...] = ()
 
 
-def compiled(probe: Probe, scope: Scope, names: AddressScope) -> Compiled | str:
-    """Or why it cannot be: all that means nothing there."""
+def compiled(probe: Probe, scope: Scope, names: AddressScope, *, anyway: bool = False) -> Compiled | str:
+    """Or why it cannot be: all that means nothing there. `anyway`: what it shows may mean nothing there, its condition
+    may not."""
     problems, values, where = [], [], None
     if probe.where is not None:
         try:
             where = condition(probe.where, scope, names)
         except FAILURES as error:
             problems.append(f"'{probe.where}': {reason(probe.where, error)}")
+            anyway = False
     for shown in probe.show:
         label, text = named(shown)
         try:
             values.append(_value(label, text, scope, names))
         except FAILURES as error:
             problems.append(f"'{text}': {reason(text, error)}")
-    return "; ".join(problems) if problems else Compiled(tuple(values), where)
+    if problems and not anyway:
+        return "; ".join(problems)
+    return Compiled(tuple(values), where, tuple(problems))
 
 
 def named(shown: str) -> tuple[str, str]:

@@ -71,7 +71,8 @@ class _Active:
     """`generation`: how many probes have had its label before it, in this session.
     `bases`: of modules that have been looked through. `missing`: why no module has had a place of it so far.
     `is_exact`: each execution of its lines is one event. `limited`: the number of the place that counts for all, where
-    there is a limit. `failure`: why it could not be placed in libraries that came."""
+    there is a limit. `failure`: why it could not be placed in libraries that came. `anyway`: what it shows may mean
+    nothing; `left_out` says what does not, and why."""
 
     probe: Probe
     generation: int = 0
@@ -81,6 +82,8 @@ class _Active:
     failure: StrobeError | None = None
     is_exact: bool = True
     limited: int = 0
+    anyway: bool = False
+    left_out: dict[str, None] = field(default_factory=dict)
 
 
 class LineProbes:
@@ -126,7 +129,8 @@ class LineProbes:
         anyway: bool,
     ) -> list[str]:
         """Places it wherever it means something; one of the same label is replaced. `anyway`: also where it does not
-        yet, as a library that is loaded later may have it. Gives what else is to be said.
+        yet, as a library that is loaded later may have it, and without the values that mean nothing. Gives what else is
+        to be said.
 
         Raises probe_failed, no_code_at_line, unknown_source_file, too_many_probes, bad_value.
         """
@@ -136,7 +140,7 @@ class LineProbes:
             hint = "Trace the function with stack: the event of its entry has the callers."
             raise failure("probe_failed", what=probe.name, reason="at a return no stack is recorded", hint=hint)
         probe = replace(probe, show=(*probe.show, *(one for one in expressions_of(probe.log) if one not in probe.show)))
-        one = _Active(probe, self._generations.get(probe.name, 0))
+        one = _Active(probe, self._generations.get(probe.name, 0), anyway=anyway)
         try:
             self._find(one, modules, scope, project_root)
         except BaseException:
@@ -153,7 +157,7 @@ class LineProbes:
         self._generations[probe.name] = one.generation + 1
         if not one.places:
             return [f"Probe '{probe.name}' has no place so far: {_said(one.missing)}"]
-        return []
+        return [f"Probe '{probe.name}' does not show {text}" for text in one.left_out]
 
     def inexact(self, labels: Sequence[str]) -> str:
         """What is to be said of those of them that are lines of optimized code; empty where none is."""
@@ -352,7 +356,7 @@ class LineProbes:
         self, active: _Active, module: TracedModule, found: Sequence[LinePlace], scope: Scope
     ) -> list[_Installed]:
         own = next((one for one in scope.modules() if one.base == module.module.base), None)
-        made = [(place, self._compiled(active.probe, place, own, scope)) for place in found]
+        made = [(place, self._compiled(active, place, own, scope)) for place in found]
         good = [place for place, what in made if isinstance(what, Compiled)]
         numbers = iter(self._numbered(active, module, good))
         codes = iter(self._codes(module, good))
@@ -444,12 +448,15 @@ class LineProbes:
         # numbers are used again: what has no limit must not have that of another one
         self._target.places.limit(numbers, active.limited, limit if begins else None)
 
-    def _compiled(self, probe: Probe, place: LinePlace, module: Module | None, scope: Scope) -> Compiled | str:
+    def _compiled(self, active: _Active, place: LinePlace, module: Module | None, scope: Scope) -> Compiled | str:
         if module is None:
             return "its module is not known"
         given = self._resolver.call_values([place.function])[0]
         names = scope_of_line(place, module, given) if place.file else scope_of_address(place.address, module, given)
-        return compiled(probe, scope, names)
+        found = compiled(active.probe, scope, names, anyway=active.anyway)
+        if isinstance(found, Compiled):
+            active.left_out |= dict.fromkeys(found.left_out)
+        return found
 
     def _plan(self, what: Compiled, stack: int) -> Plan:
         return _plan_with(self._hooks.extras.set_of_probe(what.values, what.condition, stack))

@@ -111,7 +111,9 @@ def test_a_line_without_code_names_the_nearest_and_does_not_slide(build_program:
     program = build_program("line_copies", "-O0")
     with pytest.raises(StrobeError, match=r"no code at line_copies.cpp:1\.") as refused:
         places(program, "line_copies.cpp:1")
-    assert refused.value.code == "NO_CODE_AT_LINE" and "The nearest line with code: 10 (in small)." in str(refused.value)
+    assert refused.value.code == "NO_CODE_AT_LINE" and "The nearest line with code: 10 (in small)." in str(
+        refused.value
+    )
     blank = LINES["BODY"] + 4
     with pytest.raises(StrobeError, match=rf"nearest lines with code: {blank - 1} .in \w+. and {blank + 1}"):
         places(program, f"line_copies.cpp:{blank}")
@@ -166,7 +168,9 @@ def test_no_place_is_inside_an_instruction(tmp_path: Path) -> None:
     source.write_text(ASSEMBLER)
     subprocess.run([programs.require("gcc"), "-g", source, "-o", program], check=True, timeout=60)
     assert [place.line for place in places(program, "prefixes.s:1-10")] == [4, 6, 8, 9]
-    with pytest.raises(StrobeError, match=r"no code at prefixes.s:5\. The nearest lines with code: 4 \(in main\) and 6"):
+    with pytest.raises(
+        StrobeError, match=r"no code at prefixes.s:5\. The nearest lines with code: 4 \(in main\) and 6"
+    ):
         places(program, "prefixes.s:5")
 
 
