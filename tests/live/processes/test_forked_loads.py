@@ -9,6 +9,8 @@ import shutil
 import signal
 import socket
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -100,21 +102,25 @@ def test_python_pools_import_extension_modules(launch: Launch, tmp_path: Path, p
     assert ended == Outcome(line * POOLS, "", 0)
 
 
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """One that all users may read: the workers run as another one, and pytest's own folders are closed to these."""
+    with tempfile.TemporaryDirectory(prefix="strobe-nginx-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 @scenario
-def test_nginx_workers_answer(launch: Launch, tmp_path: Path) -> None:
+def test_nginx_workers_answer(launch: Launch, open_folder: Path) -> None:
     """Its workers ask for their groups before they answer anything, for which the C library loads libraries."""
     nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
     if nginx is None:
         pytest.skip("nginx is not installed")
-    tmp_path.chmod(0o755)
-    for folder in [tmp_path, *tmp_path.parents]:  # the workers run as another user
-        if not folder.stat().st_mode & 0o001 and os.geteuid() == 0 and folder.stat().st_uid == 0:
-            folder.chmod(folder.stat().st_mode | 0o001)
-    (tmp_path / "page.txt").write_text("it works\n" * 100)
+    (open_folder / "page.txt").write_text("it works\n" * 100)
     port = free_port()
-    configuration = tmp_path / "nginx.conf"
-    configuration.write_text(NGINX.format(folder=tmp_path, port=port))
-    session = launch(nginx, "-p", str(tmp_path), "-c", str(configuration), patterns=["*"])
+    configuration = open_folder / "nginx.conf"
+    configuration.write_text(NGINX.format(folder=open_folder, port=port))
+    session = launch(nginx, "-p", str(open_folder), "-c", str(configuration), patterns=["*"])
     wait_until(lambda: answers(port), "the first answer", 60)
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     for _ in rounds(1):
@@ -127,7 +133,7 @@ def test_nginx_workers_answer(launch: Launch, tmp_path: Path) -> None:
     assert status(session) == 0
     assert session.wait_for_children(30)
     assert len(totals(session)) > 0 or session.warnings
-    assert "alert" not in (tmp_path / "error.log").read_text()
+    assert "alert" not in (open_folder / "error.log").read_text()
 
 
 def free_port() -> int:
