@@ -34,6 +34,7 @@ RECORDER_SOURCES = (
     "capture.c",
     "own_stacks.c",
     "entries.c",
+    "quick.c",
     "extras.c",
     "limits.c",
     "calls.c",

@@ -1,4 +1,5 @@
 /* What the agent calls, in both forms of the recorder. */
+#include "../unwind/table.h"
 #include "recorder.h"
 
 #define STROBE_CACHE_LINE 64u
@@ -316,8 +317,12 @@ uint32_t strobe_agent_add_extras(uint32_t enter_count, uint32_t exit_count, uint
     extras->condition = (uint16_t)condition;
     extras->at_return = (condition & STROBE_CONDITION_AT_RETURN) != 0;
     if (extras->at_return) extras->needs |= STROBE_NEEDS_ENTRY;
+    strobe_quick_find(recorder, extras);
+    extras->is_plain = condition == 0 || extras->quick.is_there;
     for (index = 0; index < wanted; index++) {
         recorder->captures[used + index] = captures[index];
+        if (captures[index].kind != STROBE_CAPTURE_WATCH && captures[index].kind != STROBE_CAPTURE_STACK)
+            extras->is_plain = 0;
         if (captures[index].kind != STROBE_CAPTURE_RECIPE) continue;
         if (captures[index].second == STROBE_ROLE_WATCH || captures[index].second == STROBE_ROLE_BEFORE)
             extras->needs = (uint8_t)strobe_joined_needs(extras->needs, captures[index].source);
@@ -360,6 +365,8 @@ int strobe_agent_set_callers(const uint64_t* callers) {
 
 /* As the last, how frames are unwound from now on. */
 int strobe_agent_set_unwinding(struct strobe_unwind_directory* directory) {
+    if (directory != NULL) directory->generation = ++strobe_recorder.unwinding_generation;
+    STROBE_COMPILER_BARRIER();
     *(struct strobe_unwind_directory* volatile*)&strobe_recorder.unwinding = directory;
     return strobe_threads_have_got_on(&strobe_recorder, STROBE_CALLERS_WAIT_NS);
 }

@@ -8,7 +8,7 @@
 static uint32_t strobe_capture_text(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                                     uint64_t address, uint64_t length, uint32_t most, uint32_t unit, uint64_t* out) {
     uint32_t bytes = length < most ? (uint32_t)length : most;
-    uint32_t kept, index;
+    uint32_t kept;
     int ended = 0;
     if (address == 0 || length == 0) { /* an empty view may have any pointer, null too */
         out[0] = length == 0 ? 0 : STROBE_TEXT_NULL;
@@ -22,7 +22,7 @@ static uint32_t strobe_capture_text(const struct strobe_recorder* recorder, cons
     out[0] = kept;
     if (kept == 0 && bytes > 0 && !ended) out[0] |= STROBE_TEXT_UNREADABLE;
     if (!ended && (unit != 0 || kept < length)) out[0] |= STROBE_TEXT_CUT;
-    for (index = kept; index % 8 != 0; index++) ((uint8_t*)(out + 1))[index] = 0;
+    if (kept % 8 != 0) out[1 + kept / 8] &= (1ull << 8 * (kept % 8)) - 1;
     return 1 + (kept + 7) / 8;
 }
 

@@ -351,75 +351,6 @@ static void strobe_moment_of(const struct strobe_recorder* recorder, struct stro
         moment->before = strobe_entry_blocks(state, &moment->before_words);
 }
 
-/* What a register passes, or a number behind it. Gives the step after it; NULL where that is for the machine to say. */
-static const struct strobe_recipe_step* strobe_quick_number(const struct strobe_recorder* recorder,
-                                                            const struct strobe_thread_state* state,
-                                                            const struct strobe_extras* extras,
-                                                            const struct strobe_recipe_step* step,
-                                                            const uint64_t* registers, uint64_t* number) {
-    uint64_t source = (uint64_t)step->operand;
-    uint64_t at = 0, unused;
-    int is_behind = step[1].op == STROBE_RECIPE_DEREF;
-    if (step->op != STROBE_RECIPE_PASSED || step->count != 1 ||
-        source >= (extras->needs & STROBE_NEEDS_CONTEXT ? STROBE_CONTEXT_PC : STROBE_REGISTERS))
-        return NULL;
-    if (is_behind && step[1].operand != 0) return NULL;
-    for (step += 1 + is_behind; step->op == STROBE_RECIPE_ADD; step++) at += (uint64_t)step->operand;
-    if (step->op != STROBE_RECIPE_NUMBER || step->count > 1) return NULL;
-    if (step->width != 1 && step->width != 2 && step->width != 4 && step->width != 8) return NULL;
-    at += (uint64_t)step->operand;
-    unused = 64 - 8u * step->width;
-    if (is_behind) {
-        if (registers[source] == 0 || !strobe_read_number(recorder, state, strobe_may_touch_here(recorder, state),
-                                                          registers[source] + at, step->width, number))
-            return NULL;
-    } else {
-        if (at + step->width > 8 || at > 8) return NULL;
-        *number = registers[source] >> 8 * at;
-    }
-    *number <<= unused;
-    *number = step->count ? (uint64_t)((int64_t)*number >> unused) : *number >> unused;
-    return step + 1;
-}
-
-/* The usual condition: such a number, and a constant that it is compared with. 1, or 0 where it holds or not; else -1:
-   it is another one, or cannot be read. Without the machine, and what that has to know. */
-static int strobe_quick_condition(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
-                                  const struct strobe_extras* extras, const struct strobe_stored_recipe* recipe,
-                                  const uint64_t* registers) {
-    const struct strobe_recipe_step* step = recorder->recipe_steps + recipe->first_step;
-    int is_swapped = step->op == STROBE_RECIPE_CONSTANT, holds;
-    uint64_t left, right = (uint64_t)step->operand;
-    if (recipe->step_count < 7) return -1; /* steps are there up to END, which nothing else ends with */
-    step = strobe_quick_number(recorder, state, extras, step + is_swapped, registers, &left);
-    if (step == NULL) return -1;
-    if (is_swapped) {
-        uint64_t number = left;
-        left = right;
-        right = number;
-    } else {
-        if (step->op != STROBE_RECIPE_CONSTANT) return -1;
-        right = (uint64_t)step++->operand;
-    }
-    if (step->op != STROBE_RECIPE_CALC) return -1;
-    if (step->width == STROBE_RECIPE_EQUAL)
-        holds = left == right;
-    else if (step->width == STROBE_RECIPE_LESS)
-        holds = left < right;
-    else if (step->width == STROBE_RECIPE_SIGNED_LESS)
-        holds = (int64_t)left < (int64_t)right;
-    else
-        return -1;
-    step++;
-    if (step->op == STROBE_RECIPE_CONSTANT && step->operand == 0 && step[1].op == STROBE_RECIPE_CALC &&
-        step[1].width == STROBE_RECIPE_EQUAL) {
-        holds = !holds;
-        step += 2;
-    }
-    return step->op == STROBE_RECIPE_NOTE && step[1].op == STROBE_RECIPE_DROP && step[2].op == STROBE_RECIPE_END ? holds
-                                                                                                                 : -1;
-}
-
 int strobe_condition_holds(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                            const struct strobe_extras* extras, int at_exit, const uint64_t* registers,
                            const uint64_t* slot) {
@@ -430,13 +361,18 @@ int strobe_condition_holds(struct strobe_recorder* recorder, struct strobe_threa
     struct strobe_moment moment;
     uint64_t facts[STROBE_FACTS];
     uint64_t number = 0;
-    int quick = at_exit ? -1 : strobe_quick_condition(recorder, state, extras, recipe, registers);
-    if (quick >= 0) return quick;
+    int may_touch = -1;
+    if (!at_exit && extras->quick.is_there) {
+        int quick;
+        if (!extras->quick.in_register) may_touch = strobe_may_touch_here(recorder, state);
+        quick = strobe_quick_holds(recorder, state, may_touch, &extras->quick, registers);
+        if (quick >= 0) return quick;
+    }
     kept = strobe_kept_of(recorder, state, extras, at_exit, registers, slot);
     memory.recorder = recorder;
     memory.state = state;
     memory.passed = kept != NULL ? &kept->passed : NULL;
-    memory.may_touch = strobe_may_touch_here(recorder, state);
+    memory.may_touch = may_touch >= 0 ? may_touch : strobe_may_touch_here(recorder, state);
     output.bytes = (uint8_t*)&number;
     output.capacity = sizeof number;
     output.used = 0;

@@ -61,31 +61,43 @@ static uint32_t strobe_load_bytes(uint64_t from, uint8_t* into, uint32_t bytes) 
     return done;
 }
 
-/* Up to the first zero byte, which is not counted. An aligned word lies on one page, so that what is read of it beyond
-   the text's end is there. */
-static uint32_t strobe_load_text(uint64_t from, uint8_t* into, uint32_t bytes, int* ended) {
-    uint32_t done = 0;
-    while (done < bytes) {
-        uint64_t value;
-        if (((from + done) & 7) == 0 && bytes - done >= 8) {
-            if (!strobe_try_load64(from + done, &value)) return done;
-            *(uint64_t*)(into + done) = value;
-            value = (value - STROBE_ONES) & ~value & STROBE_HIGH_BITS;
-            if (value == 0) {
-                done += 8;
-                continue;
-            }
-            *ended = 1;
-            return done + strobe_highest_bit(value & (0 - value)) / 8;
-        }
-        if (!strobe_try_load8(from + done, &value)) return done;
-        if (value == 0) {
-            *ended = 1;
-            return done;
-        }
-        into[done++] = (uint8_t)value;
+/* The lowest byte that is zero has the lowest bit. */
+static inline uint64_t strobe_zero_bytes(uint64_t value) { return (value - STROBE_ONES) & ~value & STROBE_HIGH_BITS; }
+
+static inline uint32_t strobe_lowest_byte(uint64_t zeros) { return strobe_highest_bit(zeros & (0 - zeros)) / 8; }
+
+/* From an aligned word, of which `got` bytes count and the lowest `before` do not: as strobe_load_text. */
+static STROBE_APART uint32_t strobe_load_part(uint64_t word, uint32_t before, uint8_t* into, uint32_t got, int* ended) {
+    uint64_t value, zeros;
+    uint32_t index;
+    if (!strobe_try_load64(word, &value)) return 0;
+    value >>= 8 * before;
+    for (index = 0; index < got; index++) into[index] = (uint8_t)(value >> 8 * index);
+    zeros = strobe_zero_bytes(value);
+    if (zeros == 0 || (index = strobe_lowest_byte(zeros)) >= got) return got;
+    *ended = 1;
+    return index;
+}
+
+/* Up to the first zero byte, which is not counted. Aligned words are read, as one lies on one page: what is read of it
+   beyond the text is there. */
+static inline uint32_t strobe_load_text(uint64_t from, uint8_t* into, uint32_t bytes, int* ended) {
+    uint32_t before = from & 7, done = 0, first = 8 - before;
+    uint64_t value, zeros;
+    if (STROBE_UNLIKELY(before != 0)) {
+        if (first > bytes) first = bytes;
+        done = strobe_load_part(from - before, before, into, first, ended);
+        if (*ended || done < first) return done;
     }
-    return done;
+    for (; bytes - done >= 8; done += 8) {
+        if (STROBE_UNLIKELY(!strobe_try_load64(from + done, &value))) return done;
+        *(uint64_t*)(into + done) = value;
+        zeros = strobe_zero_bytes(value);
+        if (zeros == 0) continue;
+        *ended = 1;
+        return done + strobe_lowest_byte(zeros);
+    }
+    return bytes == done ? done : done + strobe_load_part(from + done, 0, into + done, bytes - done, ended);
 }
 
 static uint32_t strobe_load_word(uint64_t from, uint32_t width, uint64_t* value) {

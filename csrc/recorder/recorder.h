@@ -22,6 +22,7 @@
 #include "../abi/strobe_agent.h"
 #include "../recipe/machine.h"
 #include "arch/cpu.h"
+#include "extras.h"
 
 /* What a call seldom needs is kept apart from what it always needs, or gcc gives that up registers for it. */
 #ifdef __TINYC__
@@ -132,6 +133,7 @@ struct strobe_thread_state {
     struct strobe_recipe_item scratch_items[STROBE_SCRATCH_ITEMS]; /* what it gives */
     uint8_t scratch[STROBE_SCRATCH_BYTES];
     uint64_t entries[STROBE_ENTRY_WORDS];
+    struct strobe_steps steps;                       /* of stacks, as they were last */
     uint32_t totals_index[STROBE_FUNCTION_CAPACITY]; /* function id -> totals entry, 0 for none yet */
 };
 
@@ -148,24 +150,6 @@ struct strobe_control {
     uint32_t is_own;         /* this memory is the process's own: 0 in a child until it is recorded */
     uint64_t loading_thread; /* thread pointer of the one that reports a library to the agent, and is in its code; 12
                                 bytes behind has_agent. Who comes there has the dynamic linker's lock. */
-};
-
-struct strobe_stored_recipe {
-    uint32_t first_step;
-    uint32_t step_count;
-    uint32_t bytes; /* and items that it may give */
-    uint32_t items;
-};
-
-/* What more is recorded of some functions' calls: captures at the entry, then those at the return. */
-struct strobe_extras {
-    uint32_t captures;
-    uint16_t most_words; /* that either of them may give; two for each capture at least */
-    uint8_t enter_count;
-    uint8_t exit_count;
-    uint8_t needs;      /* STROBE_NEEDS_* of all captures, and of the condition */
-    uint8_t at_return;  /* the condition is decided then */
-    uint16_t condition; /* the recipe whose number decides whether a call is recorded; 0: each is */
 };
 
 struct strobe_probe {
@@ -275,7 +259,7 @@ struct strobe_recorder {
     uint64_t library_code[2]; /* and the C library's, which the agent calls */
     uint64_t kept_stack;      /* own_stacks.c; 0 for none yet */
     uint32_t kept_stack_taken;
-    uint32_t reserved2;
+    uint32_t unwinding_generation;        /* of `unwinding`; 0: there was none yet */
     uint64_t unwinders[STROBE_UNWINDERS]; /* that know the return stubs */
 };
 

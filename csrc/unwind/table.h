@@ -74,8 +74,8 @@ struct strobe_unwind_module {
 
 struct strobe_unwind_directory {
     uint64_t module_count; /* by address, none overlaps */
-    uint64_t reserved;
-    uint64_t own_start; /* of the recorder's own code, whose frames are left out */
+    uint64_t generation;   /* the recorder's own: each directory has another one */
+    uint64_t own_start;    /* of the recorder's own code, whose frames are left out */
     uint64_t own_end;
     uint64_t cached[STROBE_UNWIND_CACHED];
     struct strobe_unwind_module modules[];

@@ -27,6 +27,7 @@
 #include "../mappings.c"
 #include "../memory.c"
 #include "../own_stacks.c"
+#include "../quick.c"
 #include "../returns.c"
 #include "../stack.c"
 #include "../threads.c"
@@ -38,6 +39,9 @@
 #include "plain_calls.c"
 #include "vectors.h"
 #include "x86_64/backtrace.c"
+
+// those before are inlined here
+#include "rich_calls.c"
 
 struct strobe_recorder strobe_recorder __attribute__((aligned(4096), visibility("hidden")));
 

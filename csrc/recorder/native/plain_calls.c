@@ -56,6 +56,12 @@ static STROBE_COLD uint64_t strobe_name_and_go_on(struct strobe_recorder* record
     return stub - STROBE_STUB_CALL_BYTES;
 }
 
+/* rich_calls.c */
+STROBE_APART uint64_t strobe_enter_rich(struct strobe_recorder* recorder, uint32_t function, uint64_t* slot,
+                                        const uint64_t* registers, uint64_t resume);
+STROBE_APART uint64_t strobe_exit_rich(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t rax,
+                                       uint64_t rdx, const uint64_t* slot);
+
 /* Takes the place of strobe_enter where the thread's state is found at thread_slot, the clock is the TSC and returns
    are caught. */
 __attribute__((flatten)) uint64_t strobe_enter_plain(struct strobe_recorder* recorder, uint32_t function,
@@ -67,9 +73,11 @@ __attribute__((flatten)) uint64_t strobe_enter_plain(struct strobe_recorder* rec
     struct strobe_totals* totals;
     int skip;
     if (!recorder->control->alive) return 0;
+    if (STROBE_UNLIKELY((plan->flags & wanted) != wanted))
+        return strobe_enter_rich(recorder, function, slot, registers, resume);
     /* a state that is not this thread's has another stack, or is marked (threads.c) */
-    if (STROBE_UNLIKELY(state == NULL || (plan->flags & wanted) != wanted || state->busy_slot != 0 ||
-                        recorder->control->loading_thread != 0 || !STROBE_ON_OWN_STACK(state, slot)))
+    if (STROBE_UNLIKELY(state == NULL || state->busy_slot != 0 || recorder->control->loading_thread != 0 ||
+                        !STROBE_ON_OWN_STACK(state, slot)))
         return strobe_enter(recorder, function, slot, registers, resume);
     state->busy_slot = (uint64_t)slot;
     STROBE_COMPILER_BARRIER();
@@ -118,11 +126,13 @@ __attribute__((flatten)) uint64_t strobe_exit_plain(struct strobe_recorder* reco
     const struct strobe_function_plan* plan = &recorder->plans[frame->function];
     struct strobe_record* record;
     uint64_t duration, return_address;
+    if (STROBE_UNLIKELY(!(plan->flags & STROBE_PLAN_WORDS)))
+        return strobe_exit_rich(recorder, frame_index, rax, rdx, slot);
     if (STROBE_UNLIKELY(state->busy_slot != 0)) return strobe_exit(recorder, frame_index, rax, rdx, slot);
     state->busy_slot = (uint64_t)slot;
     STROBE_COMPILER_BARRIER();
-    if (STROBE_UNLIKELY(!strobe_is_plain_return(state, depth, frame, slot) || !(plan->flags & STROBE_PLAN_WORDS) ||
-                        plan->exit_count > 1 || (record = strobe_plain_record(state, plan)) == NULL)) {
+    if (STROBE_UNLIKELY(!strobe_is_plain_return(state, depth, frame, slot) || plan->exit_count > 1 ||
+                        (record = strobe_plain_record(state, plan)) == NULL)) {
         state->busy_slot = state->idle;
         return strobe_exit(recorder, frame_index, rax, rdx, slot);
     }

@@ -83,3 +83,22 @@ def test_of_a_trace(
     session = launch(program, check=lambda one: one.trace(add=patterns, stack=32))
     assert outcome(session) == untraced(program)
     check(stacks(program, "leaf"), events_of(session, "function_enter"))
+
+
+@FRAME_POINTERS
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("patterns", [["leaf"], ["leaf", "by_b", "by_c"], ["*"]])
+def test_stacks_that_differ_in_a_frame(
+    launch: Launch, build_program: Build, compiler: str, pointers: str, patterns: list[str]
+) -> None:
+    program = build_program("stack_paths", "-O2", pointers, compiler=compiler)
+    session = launch(program, sampling="off", check=lambda one: one.trace(add=patterns, stack=32))
+    assert outcome(session) == untraced(program)
+    events = events_of(session, "function_enter")
+    assert len(events) == 1000
+    for event in events:
+        (path,) = (argument.value for argument in event.arguments or ())
+        assert isinstance(path, int)
+        ways = [f"by_{'abcd'[path >> 2 * at & 3]}" for at in range(6)]
+        found = [name for name, _, _ in recorded(event) if name != "down"]  # which is inlined
+        assert found == [*ways, "main"], hex(path)

@@ -100,3 +100,20 @@ def test_optimized_rust_shows_nothing_wrong(launch: Launch, build_program: Build
 def test_pointers_that_lead_to_no_text(launch: Launch, build_program: Build, compiler: str, flag: str) -> None:
     session = run(launch, build_program("bad_texts", flag, compiler=compiler), "bad::*")
     assert unknown(told(session), seen(session)) == 0
+
+
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize("bound", [40, 256])
+def test_texts_of_all_lengths_at_all_places(
+    launch: Launch, build_program: Build, settings: Callable[[dict[str, object]], None], bound: int
+) -> None:
+    settings({"events.textBytes": bound})
+    session = run(launch, build_program("text_places", "-O2"), "terminated", "endless")
+    expected = []
+    for length in range(73):
+        letters = "".join(chr(ord("a") + (place + length) % 26) for place in range(length))
+        shown = letters[:bound] + ("…" if length >= bound else "")
+        expected += [f'> terminated(s="{shown}", length={length}, gap={gap})' for gap in range(8)]
+        if length > 0:
+            expected.append(f'> endless(s="{letters[:bound]}…", length={length})')
+    assert [line for line in seen(session) if line.startswith(">")] == expected

@@ -194,33 +194,139 @@ static void strobe_walk_from_place(struct strobe_walk* walk, const uint64_t* reg
     walk->is_exact = 1;
 }
 
+static inline uint64_t strobe_step_place(uint64_t pc, uint64_t rsp) {
+    return (pc ^ pc >> 8 ^ rsp >> 3) % STROBE_STEP_PLACES;
+}
+
+static inline int strobe_step_is_of(const struct strobe_step* step, uint64_t pc, uint64_t rsp, uint64_t rbp) {
+    return step->pc == pc && step->rsp == rsp && step->rbp == rbp;
+}
+
+/* NULL where the thread is not on its own stack. */
+static inline struct strobe_steps* strobe_steps_of(const struct strobe_walk* walk) {
+    struct strobe_steps* steps = (struct strobe_steps*)&walk->state->steps; /* of the thread that is here */
+    uint32_t index;
+    if (walk->bytes == 0) return NULL;
+    if (STROBE_UNLIKELY(steps->generation != walk->directory->generation)) {
+        for (index = 0; index < STROBE_STEPS; index++) steps->steps[index].rsp = 0;
+        STROBE_COMPILER_BARRIER();
+        steps->generation = walk->directory->generation;
+    }
+    return steps;
+}
+
+/* Whether what was read to find the frame's caller is still there. All of it lies between the frame and the end of the
+   thread's own stack. */
+static inline int strobe_step_still_holds(const struct strobe_walk* walk, const struct strobe_step* step) {
+    uint64_t place = step->callers_rsp - 8;
+    return place - walk->low < walk->bytes && *(const volatile uint64_t*)place == step->above &&
+           (step->rbp_place == 0 || *(const volatile uint64_t*)step->rbp_place == step->callers_rbp);
+}
+
+/* Puts down how the caller was found. A handler that comes meanwhile, and may jump away, has steps of its own. */
+static inline struct strobe_step* strobe_step_put(struct strobe_steps* steps, struct strobe_step* step,
+                                                  const struct strobe_step* found) {
+    if (step == NULL) step = &steps->steps[steps->used++ % STROBE_STEPS];
+    step->rsp = 0;
+    STROBE_COMPILER_BARRIER();
+    step->pc = found->pc;
+    step->rbp = found->rbp;
+    step->above = found->above;
+    step->callers_rsp = found->callers_rsp;
+    step->callers_rbp = found->callers_rbp;
+    step->rbp_place = found->rbp_place;
+    STROBE_COMPILER_BARRIER();
+    step->rsp = found->rsp;
+    steps->places[strobe_step_place(found->pc, found->rsp)] = (uint8_t)(step - steps->steps);
+    return step;
+}
+
+/* From the frame that `found` has: the rest of it, by the rule of its instruction. 0 where that is not of the usual
+   kind. */
+static inline int strobe_step_find(struct strobe_walk* walk, struct strobe_step* found) {
+    const struct strobe_unwind_directory* directory = walk->directory;
+    uint64_t rule = strobe_unwind_known(directory, found->pc - 1);
+    uint64_t cfa = (rule & STROBE_UNWIND_FROM_RBP ? found->rbp : found->rsp) +
+                   8 * (rule >> STROBE_UNWIND_CFA_SHIFT & STROBE_UNWIND_CFA_MASK);
+    uint64_t saved = rule & STROBE_UNWIND_RBP_MASK;
+    if (!(rule & STROBE_UNWIND_PLAIN) || cfa <= found->rsp || cfa >= 1ull << 47) return 0;
+    if (found->pc - directory->own_start < directory->own_end - directory->own_start) return 0;
+    found->callers_rsp = cfa;
+    found->callers_rbp = found->rbp;
+    found->rbp_place = saved == 0 ? 0 : cfa - 8 * saved;
+    return strobe_walk_load(walk, cfa - 8, &found->above) &&
+           (saved == 0 || strobe_walk_load(walk, found->rbp_place, &found->callers_rbp));
+}
+
+/* As many frames, from that of `step` on, as still stand on the stack and lead from one to the next by what is there
+   alone. Gives the last of these steps; NULL where there is none. */
+static inline struct strobe_step* strobe_steps_follow(const struct strobe_walk* walk, struct strobe_steps* steps,
+                                                      struct strobe_step* step, uint32_t* count, uint32_t most,
+                                                      uint64_t* out) {
+    struct strobe_step* last = NULL;
+    uint32_t done = *count;
+    while (strobe_step_still_holds(walk, step)) {
+        const uint64_t above = step->above, rsp = step->callers_rsp, rbp = step->callers_rbp;
+        out[done++] = step->pc;
+        last = step;
+        step = &steps->steps[step->next % STROBE_STEPS];
+        if (done == most || !strobe_step_is_of(step, above, rsp, rbp)) break;
+    }
+    *count = done;
+    return last;
+}
+
+/* From the frame that `at` has, by its rule. 0 where that is not of the usual kind. Puts down what can be used again:
+   gives it in `step`, else NULL there. */
+static STROBE_APART int strobe_walk_by_rule(struct strobe_walk* walk, struct strobe_steps* steps,
+                                            struct strobe_step* at, struct strobe_step** step) {
+    if (!strobe_step_find(walk, at)) return 0;
+    if (steps != NULL && at->callers_rsp - 8 - walk->low < walk->bytes &&
+        (at->rbp_place == 0 || at->rbp_place - at->rsp < at->callers_rsp - at->rsp))
+        *step = strobe_step_put(steps, *step, at);
+    else
+        *step = NULL;
+    return 1;
+}
+
 /* As many frames as rules of the usual kind lead through; gives how many there are then. What is not usual is left to
    strobe_walk_step. */
 static inline uint32_t strobe_walk_quickly(struct strobe_walk* walk, uint32_t count, uint32_t most, uint64_t* out) {
-    const struct strobe_unwind_directory* directory = walk->directory;
-    uint64_t stubs = (uint64_t)walk->recorder->stubs;
-    uint64_t pc = walk->pc, rsp = walk->registers[STROBE_UNWIND_RSP], rbp = walk->registers[STROBE_UNWIND_RBP];
+    const uint64_t stubs = (uint64_t)walk->recorder->stubs;
+    struct strobe_step at, *step, *last = NULL;
+    struct strobe_steps* steps;
     if (walk->is_exact || (walk->known & STROBE_KNOWN_STACK) != STROBE_KNOWN_STACK) return count;
+    steps = strobe_steps_of(walk);
+    at.pc = walk->pc;
+    at.rsp = walk->registers[STROBE_UNWIND_RSP];
+    at.rbp = walk->registers[STROBE_UNWIND_RBP];
     while (count < most) {
-        uint64_t rule = strobe_unwind_known(directory, pc - 1);
-        uint64_t cfa = (rule & STROBE_UNWIND_FROM_RBP ? rbp : rsp) +
-                       8 * (rule >> STROBE_UNWIND_CFA_SHIFT & STROBE_UNWIND_CFA_MASK);
-        uint64_t saved = rule & STROBE_UNWIND_RBP_MASK, above, callers = rbp;
-        if (!(rule & STROBE_UNWIND_PLAIN) || cfa <= rsp || cfa >= 1ull << 47) break;
-        if (pc - directory->own_start < directory->own_end - directory->own_start) break;
-        if (!strobe_walk_load(walk, cfa - 8, &above) ||
-            (saved != 0 && !strobe_walk_load(walk, cfa - 8 * saved, &callers)))
-            break;
-        if (above - stubs < (uint64_t)STROBE_THREAD_STATES * STROBE_FRAMES * STROBE_STUB_BYTES)
-            above = strobe_walk_behind_stub(walk->recorder, above, cfa - 8);
-        out[count++] = pc;
-        pc = above;
-        rsp = cfa;
-        rbp = callers;
+        struct strobe_step* followed = NULL;
+        const struct strobe_step* found = &at;
+        step = NULL;
+        if (steps != NULL) {
+            step = &steps->steps[steps->places[strobe_step_place(at.pc, at.rsp)] % STROBE_STEPS];
+            if (!strobe_step_is_of(step, at.pc, at.rsp, at.rbp)) step = NULL;
+            if (step != NULL && last != NULL) last->next = (uint64_t)(step - steps->steps);
+            if (step != NULL) followed = strobe_steps_follow(walk, steps, step, &count, most, out);
+        }
+        if (followed != NULL) {
+            found = last = followed;
+        } else {
+            if (!strobe_walk_by_rule(walk, steps, &at, &step)) break;
+            if (step != NULL && last != NULL) last->next = (uint64_t)(step - steps->steps);
+            last = step;
+            out[count++] = at.pc;
+        }
+        at.pc = found->above;
+        at.rsp = found->callers_rsp;
+        at.rbp = found->callers_rbp;
+        if (at.pc - stubs < (uint64_t)STROBE_THREAD_STATES * STROBE_FRAMES * STROBE_STUB_BYTES)
+            at.pc = strobe_walk_behind_stub(walk->recorder, at.pc, at.rsp - 8);
     }
-    walk->pc = pc;
-    walk->registers[STROBE_UNWIND_RSP] = rsp;
-    walk->registers[STROBE_UNWIND_RBP] = rbp;
+    walk->pc = at.pc;
+    walk->registers[STROBE_UNWIND_RSP] = at.rsp;
+    walk->registers[STROBE_UNWIND_RBP] = at.rbp;
     walk->known = STROBE_KNOWN_STACK;
     return count;
 }
