@@ -1,4 +1,7 @@
-"""Quantifiers whose body is one comparison of an integer of each element: one step of the recipe does it all (SCAN)."""
+"""Quantifiers whose body is one comparison of an integer of each element: one step of the recipe does it all (SCAN).
+
+So does one step for each of several such comparisons, where all have to hold for all elements, or any for any.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,7 @@ _WAYS = {
 }
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 _ALL_BITS = (1 << 64) - 1
+_PARTS = {("all", "&&"): "AND", ("any", "||"): "OR"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +60,26 @@ class _Comparison:
 
 
 def scanned(compiler: Compiler, node: syntax.Quantifier, over: Elements, own: range) -> Number | None:
-    """None where it is more than one comparison, or what is wrong with it is for the loop to say."""
-    found = _comparison(node, over)
-    if found is None:
-        return None
+    """None where there is more to it than comparisons, or what is wrong with it is for the loop to say."""
     kept = len(compiler.kept.numbers)
     try:
-        number = _scan(compiler, node, over, found, own)
+        number = _scanned(compiler, node, over, own)
     except (StrobeError, ExpressionError):
         number = None
     if number is None:
         del compiler.kept.numbers[kept:]
     return number
+
+
+def _scanned(compiler: Compiler, node: syntax.Quantifier, over: Elements, own: range) -> Number | None:
+    body = node.body
+    operation = _PARTS.get((node.name, body.sign)) if isinstance(body, syntax.Binary) else None
+    if operation is None or not isinstance(body, syntax.Binary):
+        found = _comparison(node, over)
+        return None if found is None else _scan(compiler, node, over, found, own)
+    left = _scanned(compiler, replace(node, body=body.left), over, own)
+    right = None if left is None else _scanned(compiler, replace(node, body=body.right), over, own)
+    return None if left is None or right is None else joined(operation, left, right, is_truth=True)
 
 
 def _comparison(node: syntax.Quantifier, over: Elements) -> _Comparison | None:

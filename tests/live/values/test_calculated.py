@@ -43,7 +43,7 @@ def test_each_holds_as_the_compiler_has_it(
     session = launch(build_program("calculated", level, compiler=compiler))
     wait_until(lambda: "ready" in text(session, "stdout"))
     wanted = conditions()
-    assert len(wanted) == 100
+    assert len(wanted) == 105
     for number, where in wanted.items():
         answer = session.trace(add=[f"check{number}"], where=where)
         assert answer.hooked_functions == answer.matched_functions, (where, answer.warnings)

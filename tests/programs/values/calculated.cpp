@@ -230,7 +230,16 @@ static long in_chain(const Item* node, Test test) {
     AT_ENTRY(80, "any(x in pool->m_named: x.first == \"k2\") && pool->m_named[\"k2\"].id == 200",                      \
              p.m_named.count("k2") > 0)                                                                                \
     AT_ENTRY(81, "size(pool->m_named) == 3 && pool->m_named[\"k1\"].height == pool->m_items[1].height",                \
-             p.m_named.size() == 3)
+             p.m_named.size() == 3)                                                                                    \
+    AT_ENTRY(82, "all(i in 0..20: pool->m_items[i].height < 9 && pool->m_items[i].letter < 9)",                        \
+             below(0, 20, I(p.m_items[i].height < 9 && p.m_items[i].letter < 9)) == 20)                                \
+    AT_ENTRY(83, "any(x in pool->m_items: x.height == 8 || x.letter == -9 || 1 == x.height)",                          \
+             any_of(p.m_items, IS(x.height == 8 || x.letter == -9 || x.height == 1)))                                  \
+    AT_ENTRY(84, "all(x in pool->m_vector: x.height < 9 && x.letter != index && (x.mode == IDLE || x.height > -6))",   \
+             all_of(p.m_vector, IS(x.height < 9 && x.letter != index && (x.mode == IDLE || x.height > -6))))           \
+    AT_ENTRY(85, "any(i in 5..3: pool->m_items[i].height == 999 || pool->m_items[i].letter == 1)", false)              \
+    AT_ENTRY(86, "all(i in 0..10: pool->m_items[i].height < 9 && pool->m_items[i].id >= i)",                           \
+             below(0, 10, I(p.m_items[i].height < 9 && p.m_items[i].id >= i)) == 10)
 
 // AT_RETURN(number, as Strobe takes it, as the compiler does)
 #define RETURNS                                                                                                    \
