@@ -44,6 +44,7 @@ TRACED int heap(const char* name) { __asm__ volatile("" : "+r"(name)); return na
 struct node { int value; const char* name; struct node* next; };
 TRACED int linked(const struct node* node) { __asm__ volatile("" : "+r"(node)); return node->value; }
 volatile int gWatched = 7;
+volatile int gNumbers[700];
 volatile int gStored;
 TRACED int passes(int a, int b) {
     gStored = 1234567; /* long */

@@ -18,14 +18,14 @@ from .harness import Figure, compile_c
 ROUNDS = 3
 RUN_SECONDS = 60
 FRAMES = 32
-BATCHES, CALLS = 20, 20_000  # as the program has them
+BATCHES, CALLS = 60, 20_000  # as the program has them: more than the segment keeps, so its memory is used again
 BAR_NS = 100.0
 PAIR_BAR_NS = 150.0  # over an untraced pair
 SOURCE = """
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#define BATCHES 20
+#define BATCHES 60
 #define CALLS 20000
 
 static volatile int total;

@@ -19,10 +19,12 @@ from .harness import Figure
 ROUNDS = 3
 CALLS = 1_000_000
 SLOW_CALLS = 50_000
+FEW_CALLS = 4_000
 WATCHES = 8
 BAR_NS = 30.0
 CONDITION_BAR_NS = 50.0  # over an untraced call
 PROBE_BAR_NS = 100.0
+SCAN_BAR_NS = 5000.0
 
 
 def measure(folder: Path) -> list[Figure]:
@@ -51,11 +53,19 @@ def _conditions(program: Path, home: Path, plain: Timing) -> list[Figure]:
     """Calls for which the condition does not hold, so that only totals are kept; above an untraced call."""
     untraced = min((callers.untraced(program, "two", CALLS) for _ in range(ROUNDS)), key=lambda one: one.best)
     found = []
-    for name, where, bar in (
-        ("an argument", "b < 0", CONDITION_BAR_NS),
-        ("a global behind a pointer", "gWatchedNode->value == -7", None),
+    for name, where, calls, bar in (
+        ("an argument", "b < 0", CALLS, CONDITION_BAR_NS),
+        ("a global behind a pointer", "gWatchedNode->value == -7", CALLS, None),
+        ("all of 700 elements", "!all(i in 0..700: gNumbers[i] >= 0)", SLOW_CALLS, SCAN_BAR_NS),
+        (
+            "all of 700 elements, 2 comparisons",
+            "!all(i in 0..700: gNumbers[i] >= 0 && gNumbers[i] < 9)",
+            SLOW_CALLS,
+            SCAN_BAR_NS,
+        ),
+        ("all of 700 elements, with arithmetic", "!all(i in 0..700: gNumbers[i] + i >= 0)", FEW_CALLS, None),
     ):
-        runs = [callers.traced(program, home, "two", CALLS, where=where) for _ in range(ROUNDS)]
+        runs = [callers.traced(program, home, "two", calls, where=where) for _ in range(ROUNDS)]
         best = min(timing.best for timing in runs) - untraced.best
         figure = Figure(f"a call with a false condition on {name}", best, "ns", "a recorded call", plain.best, bar=bar)
         found.append(figure)
