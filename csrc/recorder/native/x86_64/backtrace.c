@@ -202,11 +202,12 @@ static inline int strobe_step_is_of(const struct strobe_step* step, uint64_t pc,
     return step->pc == pc && step->rsp == rsp && step->rbp == rbp;
 }
 
-/* NULL where the thread is not on its own stack. */
-static inline struct strobe_steps* strobe_steps_of(const struct strobe_walk* walk) {
+/* NULL where the frame does not lie in what the thread has in use of its own stack: from there on, up the stack, steps
+   are read without asking. */
+static inline struct strobe_steps* strobe_steps_of(const struct strobe_walk* walk, uint64_t rsp) {
     struct strobe_steps* steps = (struct strobe_steps*)&walk->state->steps; /* of the thread that is here */
     uint32_t index;
-    if (walk->bytes == 0) return NULL;
+    if (rsp - walk->low >= walk->bytes) return NULL;
     if (STROBE_UNLIKELY(steps->generation != walk->directory->generation)) {
         for (index = 0; index < STROBE_STEPS; index++) steps->steps[index].rsp = 0;
         STROBE_COMPILER_BARRIER();
@@ -296,10 +297,10 @@ static inline uint32_t strobe_walk_quickly(struct strobe_walk* walk, uint32_t co
     struct strobe_step at, *step, *last = NULL;
     struct strobe_steps* steps;
     if (walk->is_exact || (walk->known & STROBE_KNOWN_STACK) != STROBE_KNOWN_STACK) return count;
-    steps = strobe_steps_of(walk);
     at.pc = walk->pc;
     at.rsp = walk->registers[STROBE_UNWIND_RSP];
     at.rbp = walk->registers[STROBE_UNWIND_RBP];
+    steps = strobe_steps_of(walk, at.rsp);
     while (count < most) {
         struct strobe_step* followed = NULL;
         const struct strobe_step* found = &at;
