@@ -48,7 +48,7 @@ def test_header_is_read_whole() -> None:
     segment = {
         "capture": 8,
         "chunk": 320,
-        "crash": 504,
+        "crash": 512,
         "crash_call": 16,
         "function_plan": 8,
         "header": 4096,
