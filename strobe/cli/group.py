@@ -26,6 +26,7 @@ COMMANDS = {
     "symbols": "What is in a binary: functions, lines, types, variables; what lies at an address.",
     "demo": "A guided tour: find a bug that no print statement shows.",
     "bench": "Measure what tracing costs on this machine.",
+    "doctor": "Check what works on this machine.",
     "install": "Make Strobe known to coding agents.",
     "uninstall": "Take Strobe out of the lists of coding agents.",
     "mcp": "Serve a language model over MCP on standard input and output.",

@@ -45,6 +45,15 @@ def found(clients: Mapping[str, Client], home: Path) -> list[Client]:
     ]
 
 
+def entry_in(client: Client, file: Path) -> dict[str, Any] | None:
+    """The entry that is there; None where there is none. Raises as `adding`."""
+    text = _read(file) or ""
+    with _told(file):
+        at = toml_text.table_at if client.is_toml else jsonc.value_at
+        found = at(text, (*client.path, SERVER))
+    return found if isinstance(found, dict) else None
+
+
 def adding(client: Client, file: Path, executable: str) -> Change:
     """Raises cannot_edit where the file cannot be read, or is not what the client reads."""
     before = _read(file)

@@ -211,3 +211,26 @@ def test_toml_as_text(text: str) -> None:
         toml_text.with_table("m = { s = { k = 'v' } }\n", ("m", "s"), {"k": []})
     with pytest.raises(toml_text.NotToml):
         toml_text.with_table("m = ", ("m", "s"), {})
+
+
+def test_the_doctor_tries_what_works(home: Path) -> None:
+    (home / ".codex").mkdir()
+    own = {"HOME": str(home), "STROBE_HOME": str(home / "strobe")}
+    found = subprocess.run(
+        [STROBE, "doctor", "--json"], env={**os.environ, **own}, capture_output=True, text=True, timeout=120
+    )
+    told = {one["what"]: one for one in json.loads(found.stdout)["findings"]}
+    assert told["record a program"]["state"] == "ok" and "exit status 1 as alone" in told["record a program"]["said"]
+    assert told["Codex"] == {
+        "what": "Codex",
+        "state": "limited",
+        "said": "does not know strobe",
+        "hint": "strobe install codex",
+    }
+    assert found.returncode == 0
+    strobe(home, "install", "codex")
+    assert f"starts {STROBE}" in strobe(home, "doctor")
+    closed = {**os.environ, "HOME": str(home), "STROBE_HOME": "/proc/nowhere"}
+    found = subprocess.run([STROBE, "doctor"], env=closed, capture_output=True, text=True, timeout=120)
+    assert found.returncode == 1
+    assert "NO       home" in found.stdout and "ok       record a program" in found.stdout
