@@ -106,6 +106,10 @@
 #define STROBE_CRASH_IN_THE_MAKING 1u
 #define STROBE_CRASH_WHOLE 2u
 #define STROBE_CRASH_CALLS 26u
+/* strobe_crash.access of SIGABRT: a failed assertion, abort, raise. The others of its bits are the recorder's own. */
+#define STROBE_CRASH_BY_ASSERTION 1u
+#define STROBE_CRASH_BY_ABORT 2u
+#define STROBE_CRASH_BY_RAISE 4u
 
 /* A call that a thread was in. `flags`: 1 where its entry was not recorded. */
 struct strobe_crash_call {
@@ -121,7 +125,7 @@ struct strobe_crash {
     uint32_t tid;
     uint32_t signal;
     int32_t code;   /* si_code: 0 or less where a process has sent it */
-    uint32_t depth; /* traced calls that were open */
+    uint32_t depth; /* traced calls that were open, those included that have no room in `calls` */
     uint32_t lane;  /* of their events */
     uint32_t call_count;
     uint64_t ticks;
@@ -130,7 +134,8 @@ struct strobe_crash {
     uint64_t sp;
     uint64_t caller; /* what lies at `sp`; 0 where it cannot be read. A return address where pc is at a function's
                         beginning, or leads to no code */
-    uint64_t access; /* the CPU's error code: of a page fault 2 for a write, 16 for an instruction; 1 of an assertion */
+    uint64_t access; /* the CPU's error code: of a page fault 2 for a write, 16 for an instruction; of SIGABRT
+                        STROBE_CRASH_BY_* */
     uint64_t thread_pointer; /* recorder's own */
     uint64_t frame; /* of HANDLED the context that its handler was given; of the others the same one while that handler
                        still runs, or has just returned to where the fault was; else 0 */

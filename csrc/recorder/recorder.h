@@ -328,9 +328,12 @@ STROBE_APART uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t fra
 /* A thread comes to the instruction whose first probe is `function`, with these registers (STROBE_CONTEXT_*), vector
    registers being as the program left them. */
 STROBE_APART void strobe_place(struct strobe_recorder* recorder, uint32_t function, const uint64_t* registers);
-/* Where a thread goes on that has run into the breakpoint instruction at `address`; 0: it is none of ours. */
 /* Zeroed memory of the recorder's own; NULL where there is none. A system call. */
 void* strobe_map(uint64_t bytes);
+/* Of a thread that stands in the trampoline of a probed instruction: makes of these registers what they would be at the
+   instruction itself. 0 where it is in none, or the instruction has run. */
+int strobe_leave_trampoline(const struct strobe_recorder* recorder, uint64_t* pc, uint64_t* sp);
+/* Where a thread goes on that has run into the breakpoint instruction at `address`; 0: it is none of ours. */
 uint64_t strobe_trap_find(const struct strobe_recorder* recorder, uint64_t address);
 
 /* Room for a record of `function` with at most `words` words of payload, until it is written whole; NULL: there is
@@ -405,57 +408,7 @@ const uint64_t* strobe_entry_blocks(struct strobe_thread_state* state, uint32_t*
 uint64_t strobe_call_script(strobe_script_function* script, uint64_t number, const uint64_t* registers,
                             const uint64_t* slot, void* out);
 
-/* own_stacks.c */
-void strobe_call_uncancelled(const struct strobe_recorder* recorder, void (*function)(void*), void* argument);
-/* With signals blocked, as a handler needs the program's own stack. 0, and nothing is called, where there is none. */
-int strobe_call_on_own_stack(struct strobe_recorder* recorder, void (*function)(void*), void* argument);
-/* Nobody will be there any more. */
-void strobe_own_stack_release(struct strobe_recorder* recorder);
-void strobe_tell_agent(struct strobe_recorder* recorder, void (*hook)(void*));
-
-/* threads.c */
-/* Finds thread_slot, once the key is known. */
-void strobe_thread_slot_find(struct strobe_recorder* recorder);
-/* Finds tid_offset. */
-void strobe_tid_offset_find(struct strobe_recorder* recorder);
-uint32_t strobe_own_tid(const struct strobe_recorder* recorder);
-/* The state of this thread; NULL where it has none. For what happens outside traced calls. */
-struct strobe_thread_state* strobe_thread_known(const struct strobe_recorder* recorder);
-/* Prepares up to `count` states, so that a thread can begin with one of them without a system call. */
-void strobe_states_prepare(struct strobe_recorder* recorder, uint32_t count);
-/* Signals of this thread that wait until something is done. */
-struct strobe_held_signals {
-    uint64_t before; /* the mask */
-    int are_held;
-};
-void strobe_signals_hold(const struct strobe_recorder* recorder, struct strobe_held_signals* held);
-void strobe_signals_release(struct strobe_held_signals* held);
-/* The state of this thread where it can be used at once, else NULL. */
-struct strobe_thread_state* strobe_thread_open(const struct strobe_recorder* recorder);
-/* The state of this thread, begun where it has none; the caller releases what is held then. NULL where the call is not
-   recorded, which is counted, and where it is the agent's. */
-struct strobe_thread_state* strobe_thread_begin(struct strobe_recorder* recorder, struct strobe_held_signals* held);
-struct strobe_thread_state* strobe_thread_current(struct strobe_recorder* recorder);
-/* This thread is about to make a task that has its memory and its control block. */
-void strobe_thread_shares_block(struct strobe_recorder* recorder);
-/* The state that records while `state` is busy; NULL where there is none to be had. As strobe_thread_begin. */
-struct strobe_thread_state* strobe_thread_nested(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                                                 struct strobe_held_signals* held);
-/* Whether this thread may read the clock: where it has given up the time stamp counter (PR_SET_TSC), that would end it.
-   Yes where that cannot be found out: under a filter of system calls, with signals blocked. */
-int strobe_may_read_clock(const struct strobe_recorder* recorder);
-void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_state* state);
-/* The session has ended: threads begin anew in the next one. */
-void strobe_states_retire(struct strobe_recorder* recorder);
-/* Whether every thread has left the record that it was in; waits for that as long. What a record looks up is then what
-   was there before the call. */
-int strobe_threads_have_got_on(const struct strobe_recorder* recorder, uint64_t limit_ns);
-/* Its session has ended; what it has open may still return. */
-int strobe_state_is_retired(const struct strobe_thread_state* state);
-void strobe_thread_read_name(struct strobe_recorder* recorder, struct strobe_thread_state* state);
-/* native/observed.c: whether the kernel still has our handler of faults. At a thread's first event, then ever less
- * often. */
-void strobe_handlers_check(void);
+#include "threads.h"
 
 /* chunks.c: room for a record with `words` payload words, or NULL (counted by the caller) */
 int strobe_populate(const struct strobe_recorder* recorder, void* start, uint64_t bytes);
@@ -493,17 +446,6 @@ int strobe_call_is_agents(const struct strobe_recorder* recorder, const uint64_t
 int strobe_mapping_find(uint64_t address, uint64_t* low, uint64_t* high);
 /* From where to where code of the same file lies without a gap, with `address` in it. */
 int strobe_code_find(uint64_t address, uint64_t* range);
-
-/* stack.c */
-void strobe_stack_bounds(struct strobe_recorder* recorder, struct strobe_thread_state* state);
-int strobe_stack_is_alternate(const struct strobe_recorder* recorder);
-/* Whether the process has lost what /proc shows of its main thread, which has ended: Frida cannot do without. */
-int strobe_main_thread_has_ended(void);
-/* While the kernel may be called. */
-void strobe_own_stack_prepare(struct strobe_recorder* recorder);
-/* On the agent's thread, once. */
-void strobe_stack_offset_find(struct strobe_recorder* recorder);
-void strobe_main_stack_find(struct strobe_recorder* recorder);
 
 /* arch: return stubs and their unwind information */
 /* 0: calls are recorded without their returns, and none of the stubs is used. */

@@ -6,7 +6,7 @@ it has not seen (no stack for a handler, a signal that is blocked) is said, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from signal import SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV
 from typing import Any
 
@@ -33,6 +33,18 @@ _UNSEEN = (
     "where it happened was not seen: the stack was full (endless recursion), the signal was blocked or ignored, the "
     "program sets its handlers by system calls of its own, or it had become another one (exec)"
 )
+_ABORTS = {
+    _abi.CRASH_BY_ASSERTION: "an assertion failed",
+    _abi.CRASH_BY_ABORT: "abort was called",
+    _abi.CRASH_BY_RAISE: "raise(SIGABRT) was called",
+}
+_NEVER_SEEN = {
+    "SIGABRT": "where is not known: no assertion failed and neither abort nor raise was called, so it was sent (kill, "
+    "another process)",
+    "SIGTRAP": "where is not known: a breakpoint instruction of the program's own (__builtin_debugtrap), or the signal "
+    "was sent",
+    "SIGSYS": "where is not known: a system call that a filter of the program forbids (seccomp), or it was sent",
+}
 CALLS = 8  # innermost traced ones that are told
 _VALUE, _CALL = 100, 400  # characters
 _RSP, _WORD = 7, 8
@@ -82,18 +94,28 @@ class Crash:
 
 
 def crash_of(
-    segment: Segment, pid: int, signal: int, modules: Sequence[LoadedModule], resolver: SymbolResolver
+    segment: Segment,
+    pid: int,
+    signal: int,
+    modules: Sequence[LoadedModule],
+    resolver: SymbolResolver,
+    went_on: Callable[[int, int, int], bool],
 ) -> Crash | None:
-    """None where a signal has ended the program that is no fault of its own (SIGTERM)."""
+    """None where a signal has ended the program that is no fault of its own (SIGTERM). `went_on`: whether this thread
+    has done something outside its innermost open call since these ticks, of so many open ones: it had outlived that."""
     name = signal_name(signal)
     if name not in CRASHES:
         return None
     notes = {place: note for place in _NOTES if (note := _of_process(segment, place, pid)) is not None}
+    aborted = notes.get(_abi.CRASH_ABORTED)
+    if aborted is not None and went_on(aborted["tid"], aborted["ticks"], aborted["depth"]):
+        del notes[_abi.CRASH_ABORTED]
     note = _origin(notes, signal)
     if note is not None:
         return _told(note, name, modules, resolver)
-    values: dict[str, Any] = {"signal": name, "unknown": _UNSEEN}
-    text = f"{name}; {_UNSEEN}"
+    unseen = _NEVER_SEEN.get(name, _UNSEEN)
+    values: dict[str, Any] = {"signal": name, "unknown": unseen}
+    text = f"{name}; {unseen}"
     if (handled := notes.get(_abi.CRASH_HANDLED)) is not None:
         before = _told(handled, signal_name(handled["signal"]), modules, resolver)
         values["handledBefore"] = before.values
@@ -143,7 +165,7 @@ def _told(note: dict[str, Any], name: str, modules: Sequence[LoadedModule], reso
 def _reason(note: dict[str, Any]) -> str:
     signal, code = note["signal"], note["code"]
     if signal == SIGABRT:
-        return "an assertion failed" if note["access"] else "abort was called"
+        return next(reason for bit, reason in _ABORTS.items() if note["access"] & bit)
     if code <= 0:
         sender = note["address"] & 0xFFFFFFFF
         return "sent by the program itself" if sender == note["pid"] else f"sent by process {sender}"

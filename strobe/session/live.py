@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_SINCE_A_CRASH = 100  # events that its handlers may have
 _LOOK_S = 0.05  # whether a stopped program goes on
 _STOPPED = "The program is stopped (SIGSTOP, or a debugger)."
 _LEAVES_LATER = {
@@ -546,7 +547,13 @@ class LiveSession(Session):
         from strobe.session.crash import CALLS, crash_of
 
         segment = _core.Segment(str(self.record().segment_path))
-        found = crash_of(segment, self._target.pid, status.signal, self._libraries.known, self._resolver)
+
+        def went_on(thread_id: int, ticks: int, depth: int) -> bool:
+            after = event_id(self.id, host_number(segment.moment(ticks)))
+            since = self.query(EventFilter(thread_id=thread_id, after_event_id=after, limit=_SINCE_A_CRASH))
+            return any((event.depth or 0) < depth for event in since.events if event.depth is not None)
+
+        found = crash_of(segment, self._target.pid, status.signal, self._libraries.known, self._resolver, went_on)
         if found is None:
             return
         calls = [self._crashed_call(function, number) for function, number in found.calls[:CALLS]]

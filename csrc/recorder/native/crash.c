@@ -13,29 +13,13 @@
 
 #define STROBE_CRASH_ASSERT_BYTES 4096u
 #define STROBE_CRASH_HANDLER_BYTES 65536u /* of a handler's frames, on a stack whose bounds are not known */
+/* strobe_crash.access of SIGABRT: who has asked for it, and what that one is about to call */
+#define STROBE_CRASH_CALLS_ABORT 16u
+#define STROBE_CRASH_CALLS_RAISE 32u
 
 static uint32_t strobe_crash_pid; /* of the process that the agent was loaded into */
 
 void strobe_crash_prepare(void) { strobe_crash_pid = strobe_recorder.pid; }
-
-uint64_t strobe_program_pc(uint64_t pc, uint64_t* sp) {
-    const struct strobe_recorder* recorder = &strobe_recorder;
-    uint64_t index;
-    for (index = 0; index < recorder->place_count; index++) {
-        const struct strobe_places* places = &recorder->places[index];
-        uint64_t at = pc - places->start - STROBE_TRAMPOLINES_HEADER;
-        uint64_t offset = at % STROBE_TRAMPOLINE_BYTES;
-        uint32_t number = 0;
-        if (pc < places->start + STROBE_TRAMPOLINES_HEADER || pc >= places->end) continue;
-        if (offset != STROBE_PLACE_CALL && offset != STROBE_PLACE_INSTRUCTION && offset != STROBE_PLACE_CALLED) break;
-        if (strobe_load_bytes(pc - offset, (uint8_t*)&number, sizeof number) != sizeof number) break;
-        if (number >= STROBE_FUNCTION_CAPACITY || recorder->probes[number].address == 0) break;
-        if (offset == STROBE_PLACE_CALL) *sp += STROBE_PLACE_STACK;
-        if (offset == STROBE_PLACE_CALLED) *sp += 8; /* the return address is there already */
-        return recorder->probes[number].address;
-    }
-    return pc;
-}
 
 /* Whether the signal ends the session's own process. */
 static int strobe_crash_is_own(const struct strobe_recorder* recorder) {
@@ -44,23 +28,31 @@ static int strobe_crash_is_own(const struct strobe_recorder* recorder) {
            (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0) == strobe_crash_pid;
 }
 
-/* Calls that the thread is in, the innermost first. A frame whose slot lies below the stack pointer was left by an
-   exception or longjmp; on another stack that cannot be told. */
+/* Whether a frame was left by an exception or longjmp: its slot lies below the stack pointer, or has something else
+   than its stub, if not that of a call which jumped there (`above`). On another stack that cannot be told. */
+static int strobe_crash_is_left(const struct strobe_thread_state* state, uint64_t sp, uint32_t depth, uint64_t above) {
+    uint64_t slot = state->frames[depth].slot;
+    if (sp < state->stack_low || sp >= state->stack_high) return 0;
+    return slot < sp || (slot != above && *(const volatile uint64_t*)slot != STROBE_STUB_OF(state, depth));
+}
+
+/* Calls that the thread is in, the innermost first. */
 static void strobe_crash_calls(const struct strobe_thread_state* state, struct strobe_crash* crash) {
-    int is_on_own_stack = crash->sp >= state->stack_low && crash->sp < state->stack_high;
     uint32_t depth = state->frames == NULL ? 0 : state->depth;
+    uint64_t above = 0;
     for (; depth > 0; depth--) {
         const struct strobe_frame* frame = &state->frames[depth - 1];
         struct strobe_crash_call* call = &crash->calls[crash->call_count];
-        if (is_on_own_stack && frame->slot < crash->sp) continue;
+        if (strobe_crash_is_left(state, crash->sp, depth - 1, above)) continue;
+        above = frame->slot;
         if (frame->slot == crash->sp) crash->caller = frame->return_address; /* a stub lies there */
-        if (crash->call_count == STROBE_CRASH_CALLS) break;
+        crash->depth++;
+        if (crash->call_count == STROBE_CRASH_CALLS) continue;
         call->enter_ticks = frame->enter_ticks;
         call->function = frame->function;
         call->flags = (frame->flags & STROBE_FRAME_SKIP) != 0;
         crash->call_count++;
     }
-    crash->depth = state->depth;
 }
 
 static int strobe_crash_load(uint64_t context, uint32_t word, uint64_t* value) {
@@ -128,7 +120,8 @@ void strobe_crash_note_fault(uint64_t signal, const int32_t* information, const 
     crash->code = information[2];
     crash->address = *(const uint64_t*)(information + 4);
     crash->sp = context[STROBE_REGISTER_RSP];
-    crash->pc = strobe_program_pc(context[STROBE_REGISTER_RIP], &crash->sp);
+    crash->pc = context[STROBE_REGISTER_RIP];
+    strobe_leave_trampoline(&strobe_recorder, &crash->pc, &crash->sp);
     crash->access = context[STROBE_REGISTER_ERR];
     crash->frame = (uint64_t)context; /* of one without handler: strobe_crash_write */
     /* read by the kernel: a fault here would be one within the handler */
@@ -138,19 +131,27 @@ void strobe_crash_note_fault(uint64_t signal, const int32_t* information, const 
     crash->state = STROBE_CRASH_WHOLE;
 }
 
-void strobe_crash_note_abort(const uint64_t* slot, int is_assertion) {
+void strobe_crash_note_abort(const uint64_t* slot, uint64_t by) {
+    uint64_t expected = by == STROBE_CRASH_BY_ABORT   ? STROBE_CRASH_CALLS_ABORT
+                        : by == STROBE_CRASH_BY_RAISE ? STROBE_CRASH_CALLS_RAISE
+                                                      : 0;
     struct strobe_crash* crash = &strobe_recorder.header->crashes[STROBE_CRASH_ABORTED];
     uint64_t thread = strobe_thread_pointer();
-    /* assert calls abort from a frame or two further down, which is no news */
-    if (crash->state == STROBE_CRASH_WHOLE && crash->thread_pointer == thread &&
-        crash->sp - (uint64_t)slot < STROBE_CRASH_ASSERT_BYTES)
+    /* assert calls abort, and that raise, from a frame or two further down, which is no news; but the program may have
+       outlived it, and call one of them later on */
+    if (crash->state == STROBE_CRASH_WHOLE && crash->thread_pointer == thread && crash->access & expected &&
+        crash->sp - (uint64_t)slot < STROBE_CRASH_ASSERT_BYTES) {
+        crash->access &= ~expected;
         return;
+    }
     if (!strobe_crash_is_own(&strobe_recorder)) return;
     crash = strobe_crash_begin(STROBE_CRASH_ABORTED);
     if (crash == NULL) return;
     crash->code = STROBE_CRASH_SENT_BY_THREAD;
     crash->address = 0;
-    crash->access = (uint64_t)is_assertion;
+    crash->access = by;
+    if (by == STROBE_CRASH_BY_ASSERTION) crash->access |= STROBE_CRASH_CALLS_ABORT | STROBE_CRASH_CALLS_RAISE;
+    if (by == STROBE_CRASH_BY_ABORT) crash->access |= STROBE_CRASH_CALLS_RAISE;
     crash->sp = (uint64_t)slot;
     crash->caller = *slot;
     crash->pc = 0;

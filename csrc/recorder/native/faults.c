@@ -158,7 +158,7 @@ static int strobe_leave_trap(int32_t* information, uint64_t* context) {
 
 /* A fault of a probed instruction, in its trampoline, is one of the program's own code. */
 static void strobe_leave_place(uint64_t* context) {
-    context[STROBE_REGISTER_RIP] = strobe_program_pc(context[STROBE_REGISTER_RIP], &context[STROBE_REGISTER_RSP]);
+    strobe_leave_trampoline(&strobe_recorder, &context[STROBE_REGISTER_RIP], &context[STROBE_REGISTER_RSP]);
 }
 
 /* By a process, not by a fault: si_code. */

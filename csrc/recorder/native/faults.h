@@ -6,7 +6,7 @@
 #include "../recorder.h"
 
 /* struct ucontext on x86-64 */
-#define STROBE_CONTEXT_STACK 2 /* of the alternate one: where it begins; two words further its size */
+#define STROBE_CONTEXT_STACK 2     /* of the alternate one: where it begins; two words further its size */
 #define STROBE_CONTEXT_REGISTERS 5 /* words before them */
 #define STROBE_CONTEXT_MASK 37
 #define STROBE_REGISTER_RCX (STROBE_CONTEXT_REGISTERS + 14)
@@ -41,11 +41,9 @@ void strobe_observe_context(uint64_t address);
 /* Notes for the host where the program is as it gets a signal that may end it (native/crash.c): as the handler gets it;
    `is_handled`: the program has a handler of its own. */
 void strobe_crash_note_fault(uint64_t signal, const int32_t* information, const uint64_t* context, int is_handled);
-/* The same where abort, or what calls it for a failed assertion, is about to be called; `slot`: of its return address.
- */
-void strobe_crash_note_abort(const uint64_t* slot, int is_assertion);
-/* The instruction that a probed one's trampoline stands for; `sp`: the stack pointer, as it would be there. */
-uint64_t strobe_program_pc(uint64_t pc, uint64_t* sp);
+/* The same where SIGABRT is about to be raised; `slot`: of the return address of who was called for that, `by`:
+   STROBE_CRASH_BY_*. */
+void strobe_crash_note_abort(const uint64_t* slot, uint64_t by);
 /* Once, in the process that the agent was loaded into. */
 void strobe_crash_prepare(void);
 /* Ticks of now, also where the thread has given up the clock before: not as exactly then. */

@@ -39,6 +39,7 @@
 #include "plain_calls.c"
 #include "vectors.h"
 #include "x86_64/backtrace.c"
+#include "x86_64/leave_trampoline.c"
 
 // those before are inlined here
 #include "rich_calls.c"

@@ -225,9 +225,15 @@ static void strobe_observe_caller(uint64_t* registers) {
 }
 
 /* SIGABRT itself is left alone: abort sets its action, and raises it, past any observer. */
-static void strobe_observe_abort(uint64_t* registers) { strobe_crash_note_abort(registers + STROBE_RETURN_ADDRESS, 0); }
+static void strobe_observe_abort(uint64_t* registers) {
+    strobe_crash_note_abort(registers + STROBE_RETURN_ADDRESS, STROBE_CRASH_BY_ABORT);
+}
 static void strobe_observe_assertion(uint64_t* registers) {
-    strobe_crash_note_abort(registers + STROBE_RETURN_ADDRESS, 1);
+    strobe_crash_note_abort(registers + STROBE_RETURN_ADDRESS, STROBE_CRASH_BY_ASSERTION);
+}
+static void strobe_observe_raise(uint64_t* registers) {
+    if ((uint32_t)registers[STROBE_RDI] == STROBE_SIGABRT)
+        strobe_crash_note_abort(registers + STROBE_RETURN_ADDRESS, STROBE_CRASH_BY_RAISE);
 }
 
 struct strobe_observed {
@@ -260,6 +266,7 @@ static const struct strobe_observed strobe_observed[] = {
     {"dlmopen", strobe_observe_caller},
     {"abort", strobe_observe_abort},
     {"__assert_fail", strobe_observe_assertion}, /* calls abort */
+    {"raise", strobe_observe_raise},             /* abort calls it, depending on the C library */
 };
 
 #define STROBE_OBSERVED (sizeof strobe_observed / sizeof *strobe_observed)

@@ -20,8 +20,9 @@ FAULTS = {
     "divide": ("SIGFPE", "integer division by zero, or its result is too large", "visit"),
     "abort": ("SIGABRT", "abort was called", "visit"),
     "assert": ("SIGABRT", "an assertion failed", "visit"),
+    "raise": ("SIGABRT", "raise(SIGABRT) was called", "visit"),
 }
-HANDLERS = ("", "hands-on", "gives-up", "goes-back", "thread", "ignores")
+HANDLERS = ("", "hands-on", "gives-up", "goes-back", "thread", "ignores", "outlives")
 
 
 @pytest.fixture(params=["-O0", "-O2"])
@@ -117,6 +118,30 @@ def test_a_handler_that_ends_the_program_is_told_by_the_fault(build_program: Bui
     assert told["line"] == line_of("read") and "read of 0x8" in told["reason"]
 
 
+@pytest.mark.parametrize("how", ["abort", "assert", "raise", "read"])
+def test_an_assertion_that_was_outlived_is_not_the_end(crashes: Path, how: str) -> None:
+    """Also where the stack is no deeper at the end than it was then."""
+    told = crashed(crashes, how, "outlives").values
+    assert (told["signal"], told["reason"], told["line"]) == (*FAULTS[how][:2], line_of(how))
+    assert [one["call"].partition("(")[0] for one in told["calls"]] in (
+        ["visit", *["walk"] * 4],
+        ["visit", "walk"],  # -O2
+    )
+    assert told["openCalls"] == len(told["calls"])
+
+
+def test_signals_that_are_not_seen_are_told_as_such(build_program: Build) -> None:
+    program = build_program("crashes", "-g", "-O0", "-pthread", "-D_GNU_SOURCE", "-Wno-infinite-recursion")
+    for args, said in (
+        (("watchdog",), "SIGABRT; where is not known: no assertion failed"),
+        (("watchdog", "outlives"), "SIGABRT; where is not known: no assertion failed"),
+        (("debugger",), "SIGTRAP; where is not known: a breakpoint instruction"),
+    ):
+        crash = crashed(program, *args)
+        assert crash.text.startswith(said), args
+        assert "stack was full" not in crash.text and "function" not in crash.values
+
+
 def test_what_was_not_seen_is_said(build_program: Build) -> None:
     program = build_program("crashes", "-g", "-O0", "-pthread", "-D_GNU_SOURCE", "-Wno-infinite-recursion")
     for args in (("overflow",), ("divide", "ignores")):
@@ -126,7 +151,7 @@ def test_what_was_not_seen_is_said(build_program: Build) -> None:
     assert crashed(program, "none") is None
 
 
-@pytest.mark.parametrize("how", [*FAULTS, "trap", "call", "sent", "overflow", "none"])
+@pytest.mark.parametrize("how", [*FAULTS, "trap", "call", "sent", "overflow", "none", "watchdog", "debugger"])
 def test_it_ends_as_it_does_alone(build_program: Build, how: str) -> None:
     program = build_program("crashes", "-g", "-O0", "-pthread", "-D_GNU_SOURCE", "-Wno-infinite-recursion")
     for handler in HANDLERS:

@@ -41,6 +41,9 @@ __attribute__((noinline)) int visit(struct node* at, int depth) {
     if (!strcmp(how, "assert")) assert(at->key == 5);                        /* assert */
     if (!strcmp(how, "library")) return (int)strlen((char*)at->next + zero); /* library */
     if (!strcmp(how, "sent")) raise(SIGSEGV);                                /* sent */
+    if (!strcmp(how, "raise")) raise(SIGABRT);                               /* raise */
+    if (!strcmp(how, "watchdog")) kill(getpid(), SIGABRT);
+    if (!strcmp(how, "debugger")) __asm__("int3");
     if (!strcmp(how, "killed")) kill(getpid(), SIGKILL);
     return at->key;
 }
@@ -104,6 +107,15 @@ int main(int argc, char** argv) {
         if (!strcmp(how, "exec")) execl(argv[0], argv[0], "overflow", (char*)NULL);
         if (!strcmp(how, "blocked")) block();
         if (!strcmp(how, "sent")) signal(SIGSEGV, SIG_DFL);
+    }
+    if (!strcmp(handler, "outlives")) {
+        signal(SIGABRT, go_back);
+        if (!sigsetjmp(back, 1)) {
+            how = "assert";
+            run(NULL);
+        }
+        signal(SIGABRT, SIG_DFL);
+        how = argv[1];
     }
     if (!strcmp(handler, "ignores")) signal(SIGFPE, SIG_IGN);
     puts(how);

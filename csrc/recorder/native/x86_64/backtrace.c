@@ -74,24 +74,8 @@ static uint32_t strobe_walk_signal(struct strobe_walk* walk) {
 }
 
 /* No module has the instruction: it may be one of ours, which stands for one of the program's. */
-static int strobe_walk_out_of_place(struct strobe_walk* walk) {
-    const struct strobe_recorder* recorder = walk->recorder;
-    uint64_t index;
-    for (index = 0; index < recorder->place_count; index++) {
-        const struct strobe_places* places = &recorder->places[index];
-        uint64_t offset = (walk->pc - places->start - STROBE_TRAMPOLINES_HEADER) % STROBE_TRAMPOLINE_BYTES;
-        uint32_t number;
-        if (walk->pc < places->start + STROBE_TRAMPOLINES_HEADER || walk->pc >= places->end) continue;
-        if (offset > STROBE_PLACE_INSTRUCTION) return 0; /* it has run, in part or whole: no rule is for that */
-        number = *(const uint32_t*)(walk->pc - offset);
-        if (number >= STROBE_FUNCTION_CAPACITY || recorder->probes[number].address == 0) return 0;
-        /* between the call and the instruction rsp is 128 further down, or the call is still to come */
-        if (offset > 4 && offset < STROBE_PLACE_INSTRUCTION) walk->registers[STROBE_UNWIND_RSP] += STROBE_PLACE_STACK;
-        walk->pc = recorder->probes[number].address;
-        walk->is_exact = 1;
-        return 1;
-    }
-    return 0;
+static int strobe_walk_out_of_trampoline(struct strobe_walk* walk) {
+    return strobe_leave_trampoline(walk->recorder, &walk->pc, &walk->registers[STROBE_UNWIND_RSP]);
 }
 
 static int strobe_walk_is_sigreturn(struct strobe_walk* walk) {
@@ -172,7 +156,7 @@ static inline uint32_t strobe_walk_up(struct strobe_walk* walk, const struct str
 /* From the frame that `walk` is at; `out`: what it was reached by, to be marked where that is a signal's. */
 static inline uint32_t strobe_walk_step(struct strobe_walk* walk, uint64_t* out) {
     const struct strobe_unwind_rule* rule = strobe_unwind_find(walk->directory, walk->pc - !walk->is_exact);
-    if (STROBE_UNLIKELY(rule == NULL) && walk->is_exact && strobe_walk_out_of_place(walk))
+    if (STROBE_UNLIKELY(rule == NULL) && walk->is_exact && strobe_walk_out_of_trampoline(walk))
         rule = strobe_unwind_find(walk->directory, walk->pc);
     if (STROBE_UNLIKELY(rule == NULL || rule->cfa_kind == STROBE_UNWIND_UNKNOWN))
         return strobe_walk_without_rule(walk, out);
