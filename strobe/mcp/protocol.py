@@ -12,6 +12,7 @@ from typing import Any
 import strobe
 from strobe.mcp.instructions import INSTRUCTIONS
 from strobe.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Message, ProtocolError
+from strobe.mcp.prompts import PROMPTS
 from strobe.mcp.registry import Registry, Tool
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -24,8 +25,8 @@ _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 _SERVER_INFO = {"name": "strobe", "title": "Strobe debugger", "version": strobe.__version__}
-_CAPABILITIES: dict[str, Any] = {"tools": {}}
-# The list of tools is the same for everybody until another version of Strobe runs.
+_CAPABILITIES: dict[str, Any] = {"tools": {}, "prompts": {}}
+# The lists of tools and prompts are the same for everybody until another version of Strobe runs.
 _CACHEABLE = {"ttlMs": 300_000, "cacheScope": "public"}
 
 
@@ -50,6 +51,11 @@ def answer(request: Message, registry: Registry) -> dict[str, Any]:
     if request.method == "tools/list":
         result: dict[str, Any] = {"tools": registry.listing}
         return complete({**result, **_CACHEABLE}) if modern else result
+    if request.method == "prompts/list":
+        result = {"prompts": [prompt.listing() for prompt in PROMPTS.values()]}
+        return complete({**result, **_CACHEABLE}) if modern else result
+    if request.method == "prompts/get":
+        return complete(_prompt(request)) if modern else _prompt(request)
     if modern and request.method == "server/discover":
         return complete({**_introduction(), "supportedVersions": list(SUPPORTED_VERSIONS), **_CACHEABLE})
     if not modern and request.method == "initialize":
@@ -67,6 +73,19 @@ def tool_of(request: Message, registry: Registry) -> tuple[Tool, Any]:
         raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {request.params.get('name')}. Tools: {known}", request.id)
     arguments = request.params.get("arguments")
     return tool, {} if arguments is None else arguments
+
+
+def _prompt(request: Message) -> dict[str, Any]:
+    """Raises ProtocolError for one that is not there, and where a required argument is missing."""
+    name, given = request.params.get("name"), request.params.get("arguments") or {}
+    prompt = PROMPTS.get(name) if isinstance(name, str) else None
+    if prompt is None:
+        raise ProtocolError(INVALID_PARAMS, f"Unknown prompt: {name}. Prompts: {', '.join(PROMPTS)}", request.id)
+    if not isinstance(given, dict) or not all(isinstance(one, str) for one in given.values()):
+        raise ProtocolError(INVALID_PARAMS, "Arguments of a prompt are texts", request.id)
+    if missing := prompt.missing(given):
+        raise ProtocolError(INVALID_PARAMS, f"Missing arguments: {', '.join(missing)}", request.id)
+    return prompt.message(given)
 
 
 def complete(result: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from mcp import MCPError
 from mcp.client.client import Client
 from support.official import FORMS, strobe_client
 
@@ -33,6 +34,32 @@ def test_it_connects_lists_and_calls(mode: str, version: str, strobe_home: Path)
         result = await client.call_tool("debug_query", {"sessionId": "x", "limit": 501})
         assert result.is_error
         assert result.content[0].text.startswith("VALIDATION_ERROR: 'limit' is 501")  # type: ignore[union-attr]
+
+    run(mode, strobe_home, visit)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_prompts_are_listed_and_filled_in(mode: str, strobe_home: Path) -> None:
+    async def visit(client: Client) -> None:
+        prompts = (await client.list_prompts()).prompts
+        assert [one.name for one in prompts] == [
+            "why-crash",
+            "why-slow",
+            "why-wrong-value",
+            "why-hang",
+            "why-memory",
+            "trace-test",
+        ]
+        for one in prompts:
+            given = {item.name: f"the {item.name} {{of}} mine" for item in one.arguments or ()}
+            found = await client.get_prompt(one.name, given)
+            text = found.messages[0].content.text  # type: ignore[union-attr]
+            assert all(value in text for value in given.values())
+            assert "debug_launch" in text or "probe" in text
+        with pytest.raises(MCPError, match="Missing arguments: program"):
+            await client.get_prompt("why-crash", {})
+        with pytest.raises(MCPError, match="Unknown prompt: why"):
+            await client.get_prompt("why", {})
 
     run(mode, strobe_home, visit)
 
@@ -64,6 +91,9 @@ def test_every_wire_message_is_valid_to_the_letter(strobe_home: Path) -> None:
     with Wire.to(strobe_home) as wire:
         for version, meta in (("2025-11-25", {}), ("2026-07-28", {"_meta": MODERN})):
             form = FORMS[version]
+            form.ListPromptsResult.model_validate(wire.request("prompts/list", dict(meta))["result"])
+            prompt = {"name": "why-crash", "arguments": {"program": "a"}, **meta}
+            form.GetPromptResult.model_validate(wire.request("prompts/get", prompt)["result"])
             form.ListToolsResult.model_validate(wire.request("tools/list", dict(meta))["result"])
             call = {"name": LIST, "arguments": {"no": 1}, **meta}
             form.CallToolResult.model_validate(wire.request("tools/call", call)["result"])
