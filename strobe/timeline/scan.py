@@ -20,7 +20,8 @@ from strobe.timeline.reader import SessionReader
 from strobe.timeline.selection import Conditions, select, text_test
 
 BATCH_ROWS = 20_000
-LOOKED_AT = 2_000  # rows between two looks at the clock
+LOOKED_AT = 2_000  # rows that are looked at in any case, if that takes no longer than
+LEAST_S = 1.0  # for which a look goes on even if it should be over
 _NUMBER, _TIME, _KIND, _FUNCTION, _THREAD, _DEPTH, _DURATION, _WORDS, _FLAGS, _PARENT = 0, 1, 2, 3, 4, 6, 7, 9, 10, 11
 Row = Sequence[Any]
 Fails = Callable[[int, bytes], bool]
@@ -214,17 +215,18 @@ def _test(reader: SessionReader, wanted: EventFilter) -> Callable[[Row, bool], b
 
 def _batches(reader: SessionReader, statement: str, conditions: Conditions, tally: Tally) -> Iterator[Row]:
     after = -1
+    latest = max(tally.deadline, time.monotonic() + LEAST_S)  # what is asked of a single row may take a second
     while True:
         terms = f"{conditions.sql()} and number > ?"
         values = (*conditions.values, after, BATCH_ROWS)
         rows = reader.rows(f"{statement} where {terms} order by number limit ?", values)
-        for place in range(0, len(rows), LOOKED_AT):
-            some = rows[place : place + LOOKED_AT]
-            yield from some
-            after = int(str(some[-1][_NUMBER]))
-            is_last = len(rows) < BATCH_ROWS and place + LOOKED_AT >= len(rows)
-            if not is_last and time.monotonic() > tally.deadline:
+        for place, row in enumerate(rows, 1):
+            yield row
+            is_last = len(rows) < BATCH_ROWS and place == len(rows)
+            if not is_last and time.monotonic() > (tally.deadline if place % LOOKED_AT == 0 else latest):
+                after = int(str(row[_NUMBER]))
                 tally.stopped_at = min(after, after if tally.stopped_at is None else tally.stopped_at)
                 return
         if len(rows) < BATCH_ROWS:
             return
+        after = int(str(rows[-1][_NUMBER]))

@@ -20,7 +20,8 @@ from strobe.timeline.scan import Row, Seen, Sight
 from strobe.timeline.selection import Selection, id_blob, number_bounds, return_tests, select
 
 EVERY = NUMBER_MAX
-LOOKED_AT = 2_000  # rows between two looks at the clock
+LOOKED_AT = 2_000  # rows between two looks at the clock; those that are evaluated, at least
+LEAST_S = 1.0  # for which these go on even if a look should be over: one may take a second
 _BOTH = 1 << _abi.RECORD_ENTER | 1 << _abi.RECORD_EXIT
 _KINDS = {
     None: _BOTH,
@@ -100,9 +101,11 @@ class Sieving:
     def _of_window(
         self, sifted: Sifted, window: _core.Window, hosts: list[Row], low: int, high: int
     ) -> Iterator[Candidate]:
+        latest = max(sifted.deadline, time.monotonic() + LEAST_S)
         for looked, one in enumerate(self._rows(window, hosts), 1):
             yield one
-            if looked % LOOKED_AT == 0 and time.monotonic() > sifted.deadline:
+            is_due = looked % LOOKED_AT == 0
+            if (is_due or one.holds is None) and time.monotonic() > (sifted.deadline if is_due else latest):
                 number = sifted.stopped_at = one.seen.number
                 low, high = (number, high) if self._backwards else (low, number)
                 part = self._sieve.look(low, high, 0, newest=self._backwards, reason=False)

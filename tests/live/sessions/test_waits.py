@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -182,3 +183,18 @@ def test_the_command_line_says_it_first(session: Session, hurry: Hurry) -> None:
         assert result.stdout.startswith("There was no time to look at the events behind"), result.output
         result = CliRunner().invoke(query_command.query, [session.id, *options, "--json"], catch_exceptions=False)
         assert next(iter(json.loads(result.stdout))) == "uncheckedAfter"
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+@pytest.mark.parametrize("before", ["", "$caller == 'nobody' || "])
+def test_a_question_of_which_each_event_takes_long_ends_in_time(
+    session: Session, monkeypatch: pytest.MonkeyPatch, newest_first: bool, before: str
+) -> None:
+    """Though less than a block of events was looked at; and what was not looked at is said."""
+    monkeypatch.setattr(question, "SECONDS", 2.0)
+    began = time.monotonic()
+    wanted = EventFilter(where=f"{before}sum(i in 0..90000: i + cents) == 1", newest_first=newest_first)
+    page = session.query(wanted)
+    assert time.monotonic() - began < 20
+    assert 0 < page.checked < CALLS
+    assert "There was no time" in str(page.unchecked(wanted))
