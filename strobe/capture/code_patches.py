@@ -83,9 +83,13 @@ class CodePatches:
         refused = self._add(trampolines, codes)
         return refused | self.place(item for item in trampolines if item not in refused)
 
-    def covering(self, address: int) -> bool:
-        """Whether a jump stands over the instruction at this address."""
-        return any(patch.placed and patch.covers(address) for _, patch in self._all())
+    def covering(self, address: int, function_ids: Collection[int] | None = None) -> bool:
+        """Whether a jump stands over the instruction at this address, one of these; None: any."""
+        return any(
+            patch.placed and patch.covers(address)
+            for item, patch in self._all()
+            if function_ids is None or item in function_ids
+        )
 
     def around(self, first: int, last: int) -> list[tuple[int, CodePatch]]:
         """Patches over some of these bytes, placed or not, with their numbers."""

@@ -11,7 +11,7 @@ import contextlib
 import logging
 import struct
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from io import FileIO
 
 from strobe import _abi
@@ -236,16 +236,20 @@ class Places:
             place.recorded.clear()
         return not self._write(places)
 
-    def missing(self, memory: FileIO) -> set[int]:
-        """Probes whose change is not there any more. `memory`: /proc/PID/mem."""
-        return {
-            probe
+    def missing(self, memory: FileIO, hooks: Collection[int]) -> set[int]:
+        """Probes whose change is not there any more, be it the jump of one of these `hooks`, whose own are not: what is
+        under it, or hangs on its returns, is not reached either. `memory`: /proc/PID/mem."""
+        gone = {
+            place.address
             for place in self._all()
             if place.is_placed
             and not self._patches.covering(place.address)
             and bytes_at(memory, place.address, len(place.changed)) not in (place.changed, b"")
-            for probe in place.recorded
         }
+        if hooks:
+            gone |= {place.address for place in self._all() if self._patches.covering(place.address, hooks)}
+        of_returns = {probe for probe, function in list(self._returns_of.items()) if function in hooks}
+        return of_returns | {probe for place in self._all() if place.address in gone for probe in list(place.recorded)}
 
     def forget(self, start: int, size: int) -> None:
         """The library there was unloaded."""

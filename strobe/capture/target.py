@@ -236,7 +236,8 @@ class Target:
         except FileNotFoundError as error:
             raise ProcessLookupError(str(error)) from error
         with memory:
-            missing = self._patches.missing(memory) | self.places.missing(memory)
+            missing = self._patches.missing(memory)
+            missing |= self.places.missing(memory, missing)
             if is_recording(memory, self.setup.recorder, start_ticks):
                 return missing
         if self._is_gone():

@@ -118,26 +118,32 @@ class SessionManager:
                         session.check_watches([one])
             for added in staged.probes if staged else ():
                 with _as_warning(warnings, True):
-                    session.launch_answer = session.trace(probe=[added], anyway=True)
+                    self._probe(session, added, True)
             for added in probe:
                 with refusals.collecting():
-                    session.launch_answer = session.trace(probe=[added], anyway=probes_ok)
-            if session.launch_answer is not None:
-                self._store.add_warnings(record.id, session.launch_answer.warnings)
+                    self._probe(session, added, probes_ok)
             self._store.add_warnings(record.id, warnings)
             if check is not None and not refusals.found:  # what is waited for may be what could not be traced
                 check(session)
             refusals.check()
             self._store.add_notes(record.id, {RESUMED: True})
+            if staged:
+                session.pending_patterns_applied = list(staged.patterns)
+            with self._lock:
+                self._live[session.id] = session
+            session.resume()
         except BaseException:
             session.abort()
             raise
-        if staged:
-            session.pending_patterns_applied = list(staged.patterns)
-        with self._lock:
-            self._live[session.id] = session
-        session.resume()
         return session
+
+    def _probe(self, session: LiveSession, probe: Probe, anyway: bool) -> None:
+        """What is to be said of this one stays, whatever the answer to the next one says. Raises as Session.trace."""
+        before = session.launch_answer
+        answer = session.trace(probe=[probe], anyway=anyway)
+        self._store.add_warnings(session.id, answer.warnings)
+        said = [] if before is None else before.warnings
+        session.launch_answer = replace(answer, warnings=list(dict.fromkeys([*said, *answer.warnings])))
 
     def _trace(
         self,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from strobe.dataclass import dataclass, field
+from strobe.dataclass import dataclass, field, replace
 from strobe.model import RECORDED_EVENTS, EventFilter, Loss
 from strobe.timeline.coverage import Coverage, Window, coverage_of, window_of
 from strobe.timeline.host_absence import host_absence, is_asked, is_narrowed, listed
@@ -35,6 +35,8 @@ class _Counts:
     lost: int = 0
     unheld: int = 0
     undecided: int = 0
+    beyond: int = 0  # of probes: what their limits have left out
+    probes: int = 0  # 1: they are of probes
 
 
 @dataclass(slots=True)
@@ -193,9 +195,7 @@ def _add_calls(found: _Findings, reader: SessionReader, wanted: EventFilter, cou
     every = reader.scalar("select sum(calls) from strobe_totals where path = ?", (reader.path(),))
     if counts.calls:
         others = " that the other conditions select" if _has_other_conditions(wanted) else ""
-        found.facts.append(
-            f"The exact totals count {counts.calls} calls of them in all, but no event{others} was kept."
-        )
+        found.facts.append(f"The exact totals count {_reached(counts)} in all, but no event{others} was kept.")
         if wanted.event_type == "function_exit" or wanted.return_value or wanted.min_duration_ns is not None:
             _add_returns(found, counts)
         return
@@ -206,6 +206,14 @@ def _add_calls(found: _Findings, reader: SessionReader, wanted: EventFilter, cou
             "No call was recorded since Strobe attached, so it is not certain that the program's threads are "
             "recorded: also trace a function that is surely called."
         )
+
+
+def _reached(counts: _Counts) -> str:
+    return f"that they were reached {_times(counts.calls)}" if counts.probes else f"{counts.calls} calls of them"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _add_returns(found: _Findings, counts: _Counts) -> None:
@@ -220,7 +228,8 @@ def _add_returns(found: _Findings, counts: _Counts) -> None:
 
 
 def _has_other_conditions(wanted: EventFilter) -> bool:
-    others = (wanted.event_type, wanted.return_value, wanted.min_duration_ns)
+    kind = None if wanted.event_type == "probe" else wanted.event_type
+    others = (kind, wanted.return_value, wanted.min_duration_ns)
     return is_narrowed(wanted) or is_asked(wanted) or any(condition is not None for condition in others)
 
 
@@ -244,7 +253,12 @@ def _add_missing(found: _Findings, reader: SessionReader, selection: Selection, 
         parts.append(f"{counts.lost} events found no room")
     if counts.unheld:
         undecided = f", {counts.undecided} of them as it could not be read" if counts.undecided else ""
-        parts.append(f"{counts.unheld} calls for which the condition of their trace did not hold{undecided}")
+        if counts.probes:
+            parts.append(f"{_times(counts.unheld)} the condition of a probe did not hold{undecided}")
+        else:
+            parts.append(f"{counts.unheld} calls for which the condition of their trace did not hold{undecided}")
+    if counts.beyond:
+        parts.append(f"{_times(counts.beyond)} the limit of a probe left out what was reached")
     if parts:
         found.doubts.append(f"Missing from the events: {'; '.join(parts)}.")
     else:
@@ -256,11 +270,16 @@ def _counts(reader: SessionReader, ids: Sequence[int]) -> _Counts:
         return _Counts()
     rows = reader.rows(
         "select sum(calls), sum(exits), sum(unwound), sum(exits_missed), sum(sampled_out_enters + sampled_out_exits),"
-        " sum(lost_enters + lost_exits), sum(unheld_enters), sum(undecided)"
+        " sum(lost_enters + lost_exits), sum(unheld_enters), sum(undecided), sum(unheld_exits)"
         " from strobe_totals where path = ? and functions = ?",
         (reader.path(), id_blob(ids)),
     )
-    return _Counts(*(int(str(item or 0)) for item in rows[0]))
+    *numbers, beyond = (int(str(item or 0)) for item in rows[0])
+    found = _Counts(*numbers)
+    symbol = reader.functions().get(ids[0])
+    if symbol is None or not symbol.is_probe:
+        return found
+    return replace(found, unheld=found.unheld - beyond, beyond=beyond, probes=1)
 
 
 def _without_debug_information(reader: SessionReader, hooked: Sequence[int]) -> list[str]:

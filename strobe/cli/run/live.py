@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
 from strobe.cli.output.progress import announced
 from strobe.cli.run.forwarding import Forwarding
@@ -52,8 +51,10 @@ class LiveRun:
             with announced("printing the rest of the events (Ctrl-C to stop)"):
                 self._attempt(self._report_rest)
         ending = RunEnd(status, session_id=self.session.id, kept=keep)
-        with suppress(StrobeError):
+        try:
             ending = self._ending(status, show_calls, keep)
+        except StrobeError as error:
+            self._failures.append(error.message)
         try:
             self.session.stop(retain=keep)
         except StrobeError as error:
