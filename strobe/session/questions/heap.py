@@ -71,19 +71,18 @@ class HeapReport:
 def heap_report(session: Session, from_ns: int | None = None, to_ns: int | None = None) -> HeapReport:
     """Live blocks at `to_ns` since session start, or now, by stack; with `from_ns` what has grown since then. Raises as
     Session.query."""
+    followed = _Followed(session.pid)
+    earlier: list[Block] | None = None
+    for event in _events(session, to_ns):
+        if earlier is None and from_ns is not None and event.timestamp_ns > from_ns:
+            earlier = list(followed.live.values())
+        followed.add(event)
+    # not before: while they were read the program has gone on, and events were evicted that free what was read of
     doubts = _doubts(session, to_ns)
     since = doubts.since_ns
-    followed = _Followed(session.pid)
-    before: dict[Stack, tuple[int, int]] = {}
-    is_before = from_ns is not None
-    for event in _events(session, to_ns):
-        if is_before and from_ns is not None and event.timestamp_ns > from_ns:
-            before, is_before = followed.by_stack(since), False
-        followed.add(event)
-    if is_before:
-        before = followed.by_stack(since)
+    before = _by_stack(followed.live.values() if earlier is None else earlier, since)
     groups: dict[Stack, Group] = {}
-    for block in followed.certain(since):
+    for block in _certain(followed.live.values(), since):
         group = groups.setdefault(block.stack, Group(block.stack))
         group.blocks += 1
         group.size += block.size
@@ -98,6 +97,19 @@ def heap_report(session: Session, from_ns: int | None = None, to_ns: int | None 
     )[::-1]
     blocks, size = sum(one.blocks for one in ordered), sum(one.size for one in ordered)
     return HeapReport(from_ns, to_ns, blocks, size, ordered, followed.notes(doubts, from_ns))
+
+
+def _certain(blocks: Iterable[Block], since: int | None) -> list[Block]:
+    """In the order in which they were allocated."""
+    return [one for one in blocks if since is None or one.time_ns >= since]
+
+
+def _by_stack(blocks: Iterable[Block], since: int | None) -> dict[Stack, tuple[int, int]]:
+    found: dict[Stack, tuple[int, int]] = {}
+    for block in _certain(blocks, since):
+        count, size = found.get(block.stack, (0, 0))
+        found[block.stack] = count + 1, size + block.size
+    return found
 
 
 def shown_stack(stack: Sequence[str], most: int = 8) -> list[str]:
@@ -228,17 +240,6 @@ class _Followed:
             del self.live[before.address]
         if address:
             self.live[address] = Block(address, size, leave.timestamp_ns, entry.stack or (), leave.id)
-
-    def certain(self, since: int | None) -> list[Block]:
-        """In the order in which they were allocated."""
-        return [one for one in self.live.values() if since is None or one.time_ns >= since]
-
-    def by_stack(self, since: int | None) -> dict[Stack, tuple[int, int]]:
-        found: dict[Stack, tuple[int, int]] = {}
-        for block in self.certain(since):
-            blocks, size = found.get(block.stack, (0, 0))
-            found[block.stack] = blocks + 1, size + block.size
-        return found
 
     def notes(self, doubts: _Doubts, from_ns: int | None) -> list[str]:
         found = []
