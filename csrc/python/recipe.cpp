@@ -127,6 +127,7 @@ py::dict named_steps() {
 
 py::dict named_operations() {
     py::dict operations;
+    operations["FROM_EXTENDED"] = static_cast<int>(STROBE_RECIPE_FROM_EXTENDED);
     operations["PLUS"] = static_cast<int>(STROBE_RECIPE_PLUS);
     operations["MINUS"] = static_cast<int>(STROBE_RECIPE_MINUS);
     operations["TIMES"] = static_cast<int>(STROBE_RECIPE_TIMES);

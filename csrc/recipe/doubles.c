@@ -242,3 +242,13 @@ int strobe_recipe_to_integer(uint64_t bits, uint64_t to, uint64_t* number) {
     if (is_negative) *number = ~*number + 1;
     return 1;
 }
+
+/* What the CPU's own conversion gives in its usual rounding; of a form that it takes for none, no number. */
+uint64_t strobe_recipe_from_extended(uint64_t significand, uint64_t sign_and_exponent) {
+    uint64_t sign = (sign_and_exponent >> 15 & 1) << 63;
+    int exponent = (int)(sign_and_exponent & 0x7fff);
+    if (exponent == 0) return sign; /* 0, or below the least double */
+    if (!(significand >> 63)) return DOUBLE_INVALID;
+    if (exponent == 0x7fff) return sign | DOUBLE_INFINITY | (significand << 1 ? DOUBLE_QUIET : 0);
+    return sign | recipe_scaled(significand, exponent - 16383 - 63);
+}

@@ -75,6 +75,7 @@ int strobe_recipe_double_equal(uint64_t left, uint64_t right);
 int strobe_recipe_double_less(uint64_t left, uint64_t right);
 uint64_t strobe_recipe_double_calculated(uint32_t operation, uint64_t left, uint64_t right);
 uint64_t strobe_recipe_to_single(uint64_t bits, uint64_t as);
+uint64_t strobe_recipe_from_extended(uint64_t significand, uint64_t sign_and_exponent);
 /* 0 where it is none, or has more than 64 bits. */
 int strobe_recipe_to_integer(uint64_t bits, uint64_t to, uint64_t* number);
 uint32_t strobe_recipe_turn(struct recipe_run* run, const struct strobe_recipe_step* step);

@@ -85,6 +85,8 @@ static uint64_t recipe_combined(uint32_t operation, uint64_t left, uint64_t righ
             return strobe_recipe_double_calculated(operation, left, right);
         case STROBE_RECIPE_TO_SINGLE:
             return strobe_recipe_to_single(left, right);
+        case STROBE_RECIPE_FROM_EXTENDED:
+            return strobe_recipe_from_extended(left, right);
         default: /* AND, OR: the first one has not said it all */
             return right != 0;
     }

@@ -132,6 +132,8 @@ enum {
                                  STROBE_RECIPE_AS_* */
     STROBE_RECIPE_TO_INTEGER, /* likewise, towards zero; the second says of which kind: STROBE_RECIPE_FROM_SIGNED or
                                  _UNSIGNED. Bad where it is none of that */
+    STROBE_RECIPE_FROM_EXTENDED, /* the bits of the nearest double of an x87 number: its significand, and the 16 bits
+                                    with its sign and exponent */
     STROBE_RECIPE_AND,
     STROBE_RECIPE_OR,
     STROBE_RECIPE_SELECT

@@ -119,6 +119,24 @@ void truncate(double number) {
 
 }  // namespace
 
+void check_extended() {
+    std::mt19937_64 random(9);
+    for (int round = 0; round < kRounds; ++round) {
+        long double number =
+            static_cast<long double>(any_double(random)) * (1 + static_cast<long double>(random()) / 3e25L);
+        if (round % 5 == 0) number = std::ldexp(number, static_cast<int>(random() % 3000) - 1500);
+        std::uint64_t words[2] = {0, 0};
+        std::memcpy(words, &number, 10);
+        const double expected = static_cast<double>(number);
+        const std::uint64_t found = strobe_recipe_from_extended(words[0], words[1]);
+        if (std::isnan(expected)) {
+            CHECK(std::isnan(double_of(found)));
+        } else {
+            CHECK_EQUAL(found, bits_of(expected));
+        }
+    }
+}
+
 int main() {
     std::mt19937_64 random(7);
     for (int round = 0; round < kRounds; round++) {
@@ -129,6 +147,7 @@ int main() {
         convert(left, random() >> random() % 64);
         truncate(left);
     }
+    check_extended();
     for (const Difference& one : differences)
         std::cerr << std::hexfloat << one.left << ' ' << one.of << ' ' << one.right << " is " << one.expected
                   << ", not " << double_of(one.found) << '\n';

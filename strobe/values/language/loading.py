@@ -192,6 +192,9 @@ def _as_integer(load: Rows, type_: Type, at: int) -> Number:
 
 
 def _float(before: Rows, plain: Scalar, at: int) -> Float:
+    if plain.size == 16 and plain.own_name == "long double":  # of x87
+        both = steps(("NUMBER", 8, 0, 0), ("NUMBER", 2, 0, 8), ("FROM_EXTENDED", 0, 0, 0))
+        return Float((*before, *both), height=2)
     return _as_float((*before, *steps(("NUMBER", plain.size or 0, 0, 0))), plain, at)
 
 

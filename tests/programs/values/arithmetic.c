@@ -33,10 +33,12 @@ struct Sample {
     double series[6];
     float points[3];
     struct Sample* next;
+    long double exact;
 };
 
 double gFactor = 0.25;
 float gSingle = 1.1F;
+long double gExact = -0.125L; /* all are doubles, too */
 int gOffset = -3;
 
 // SAME(number, condition): in C and in Strobe the same text.
@@ -147,7 +149,13 @@ int gOffset = -3;
     SAME(102, (long)(ratio * 4) << 2 == 40)                                    \
     SAME(103, (unsigned)(ratio * ratio) % 4 == 2)                              \
     SAME(104, (ratio > single) * small == small)                               \
-    SAME(105, sample->series[0] <= sample->series[1] && sample->series[1] <= sample->series[2])
+    SAME(105, sample->series[0] <= sample->series[1] && sample->series[1] <= sample->series[2]) \
+    SAME(106, sample->exact > 1)                                               \
+    SAME(107, sample->exact * 4 == 9)                                          \
+    SAME(108, sample->exact + small < ratio)                                   \
+    SAME(109, -sample->exact < sample->next->exact && (int)sample->exact == 2) \
+    SAME(110, gExact == -0.125)                                                \
+    SAME(111, (double)gExact * small > 0.5)
 
 // clang-format on
 
@@ -181,8 +189,8 @@ TRACED double whole(PARAMETERS) {
 }
 
 int main(void) {
-    struct Sample other = {1.5F, 3.25, -7, 50000, 5, 3, SALE, true, {1, 2, 3, 4, 5, 6}, {3, 2, 1}, NULL};
-    struct Sample one = {0.1F, 0.1, -7, 129, 3, -4, REFUND, false, {0.5, 1, 2, -4, 8, 16}, {1, 4, 0.5F}, &other};
+    struct Sample other = {1.5F, 3.25, -7, 50000, 5, 3, SALE, true, {1, 2, 3, 4, 5, 6}, {3, 2, 1}, NULL, 2.25L};
+    struct Sample one = {0.1F, 0.1, -7, 129, 3, -4, REFUND, false, {0.5, 1, 2, -4, 8, 16}, {1, 4, 0.5F}, &other, -1.5L};
     double numbers[4];
     other.next = &one;
     run_until_told();
