@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,14 @@ class ModuleDetails:
     def lines(self) -> SourceLines:
         """Line tables; read when asked for."""
         return self.debug_info.lines
+
+    @cached_property
+    def macros(self) -> Mapping[str, frozenset[str]]:
+        """What macros without parameters stand for, by name; empty without -g3. Read when asked for."""
+        from strobe.symbols.dwarf.macros import macros
+
+        names = (".debug_macro", ".debug_str", ".debug_str_offsets")
+        return macros(*(self.debug_info.section(name) for name in names))
 
     @cached_property
     def types(self) -> Types:

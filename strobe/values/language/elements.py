@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from strobe.errors import StrobeError
 from strobe.expressions import syntax
+from strobe.expressions.parser import parse
 from strobe.expressions.syntax import ExpressionError
 from strobe.symbols.types.model import Array, Pointer, Record
 from strobe.symbols.types.texts import points_to_text, text_object
 from strobe.values.decode.shaping import character_width
 from strobe.values.language import terms
+from strobe.values.language.compiler import Roots
 from strobe.values.language.loading import characters, rows_of, size_of
 from strobe.values.language.loops import WithLoops, nodes_of, parts_of_entry
 from strobe.values.language.terms import Float, Literal, Number, Row, Term, Text, constant, joined, set_variable, steps
 from strobe.values.lookup import expression as paths
 from strobe.values.lookup.places import Place
+from strobe.values.lookup.scope import Scope, UnknownName
 from strobe.values.memory.recipes import Recipe
 from strobe.values.printers.inside import Walk, walk_of
 
@@ -25,9 +28,15 @@ _SPARE = 0  # as the compiler has it
 class Complete(WithLoops):
     """All that there is."""
 
+    def __init__(self, scope: Scope, roots: Roots, entry: Roots | None = None) -> None:
+        super().__init__(scope, roots, entry)
+        self._expanding: list[str] = []  # macros
+
     def value(self, node: syntax.Expression) -> Term:
         """As Compiler.value."""
         match node:
+            case syntax.Name(name=name) if not name.startswith("$"):
+                return self._named(node)
             case syntax.Call(name="has", of=of):
                 return self._has(of)
             case syntax.Call(name=name) if name in _ENDS:
@@ -36,6 +45,30 @@ class Complete(WithLoops):
                 membership = self._membership(node)
                 return super().value(node) if membership is None else self.quantified(membership)
         return super().value(node)
+
+    def _named(self, node: syntax.Name) -> Term:
+        """A name that nothing else has may be a macro's."""
+        try:
+            return super().value(node)
+        except UnknownName:
+            texts = self.scope.macro(node.name)
+            if not texts:
+                raise
+        if len(texts) > 1:
+            shown = " and as ".join(f"'{one}'" for one in sorted(texts)[:3])
+            raise ExpressionError(node.at, f"the macro {node.name} is defined as {shown}", length=len(node.name))
+        (text,) = texts
+        if node.name in self._expanding:
+            raise ExpressionError(node.at, f"the macro {node.name} stands for itself", length=len(node.name))
+        self._expanding.append(node.name)
+        try:
+            return self.value(parse(text))
+        except (ExpressionError, UnknownName) as error:
+            why = error.reason if isinstance(error, ExpressionError) else error.message.rstrip(".")
+            reason = f"the macro {node.name} stands for '{text[:60]}', which is no value here: {why}"
+            raise ExpressionError(node.at, reason, length=len(node.name)) from error
+        finally:
+            self._expanding.pop()
 
     def path(self, node: syntax.Expression) -> paths.Expression:
         """The first or the last element of a container as well."""

@@ -14,6 +14,7 @@ from strobe.errors import StrobeError, enumerated, failure
 from strobe.symbols import ModuleSymbols
 from strobe.symbols.details import ModuleDetails
 from strobe.symbols.dwarf.locations import AtAddress
+from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.select.nearest import nearest_names
 from strobe.symbols.types.model import Record, Type
 from strobe.symbols.variables import Variable
@@ -125,6 +126,19 @@ class Scope:
                     return visible[0], module
                 raise _several(name, chosen)
         raise self._unknown(name)
+
+    def macro(self, name: str) -> frozenset[str]:
+        """What a macro of that name stands for, in the first module that has one; empty where none has."""
+        for module in self.modules():
+            if module.details is None:
+                continue
+            try:
+                found = module.details.macros.get(name)
+            except UNREADABLE:
+                continue
+            if found:
+                return found
+        return frozenset()
 
     def thread_local(self, variable: Variable, offset: int, module: Module, thread: int | None) -> int:
         """Where a thread has its own, `offset` bytes into its block of the module's. Raises READ_FAILED."""
