@@ -66,6 +66,28 @@ void trees_are_walked_in_order() {
     CHECK_EQUAL(walk(0x1040, 9), "1c90 2 2: 1 0 0 0 0 0 0 0;1040 0 3:;");
 }
 
+void trees_without_parents_are_walked() {
+    Memory memory;
+    link(memory, 1, 2, 3, -1);
+    link(memory, 2, -1, 4, -1);
+    link(memory, 3, 5, -1, -1);
+    link(memory, 4, -1, -1, -1);
+    link(memory, 5, -1, -1, -1);
+    const auto walk = [&](std::int64_t first, std::uint32_t most) {
+        const strobe_recipe_step branches = step(STROBE_RECIPE_BRANCHES, most, std::int64_t{8} << 32);
+        return run(memory, {base(first), branches, bytes(0), kNext, kEnd}).items;
+    };
+    CHECK_EQUAL(walk(0x1020, 9), "0 0 1: 5 0 0 0 0 0 0 0;1020 0 2:;1040 0 2:;1080 0 2:;1060 0 2:;10a0 0 2:;");
+    CHECK_EQUAL(walk(0x1020, 2), "0 4 1: 2 0 0 0 0 0 0 0;1020 0 2:;1040 0 2:;");
+    CHECK_EQUAL(walk(0x1080, 9), "0 0 1: 1 0 0 0 0 0 0 0;1080 0 2:;");
+    link(memory, 4, 100, -1, -1);  // leads nowhere
+    CHECK_EQUAL(walk(0x1020, 9), "1c80 2 1: 4 0 0 0 0 0 0 0;1020 0 2:;1040 0 2:;1080 0 2:;1c80 0 2:;");
+    link(memory, 4, 4, 4, -1);  // itself, twice: more wait than there is room for
+    CHECK_EQUAL(
+        run(memory, {base(0x1020), step(STROBE_RECIPE_BRANCHES, 500, std::int64_t{8} << 32), kNext, kEnd}).items,
+        "1080 3 1: 82 0 0 0 0 0 0 0;");
+}
+
 // A node of 32 bytes: parent, its index there and its count of keys, two children. Node n lies at 0x1000 + 32 n.
 void put_keys(Memory& memory, int node, int parent, int index, int keys, int first, int second) {
     const std::uint64_t place = kStart + 32 * static_cast<std::uint64_t>(node);
@@ -167,6 +189,7 @@ void what_ends_within_loops_says_so() {
 int main() {
     chains_are_followed();
     trees_are_walked_in_order();
+    trees_without_parents_are_walked();
     keys_of_nodes_are_walked_in_order();
     slots_in_use_are_found();
     what_ends_within_loops_says_so();

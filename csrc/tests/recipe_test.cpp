@@ -96,6 +96,22 @@ void numbers_are_calculated() {
     CHECK_EQUAL(result(6, 3, STROBE_RECIPE_BIT_XOR), "0 0 3: 5 0 0 0 0 0 0 0;");
     CHECK_EQUAL(result(1, 9, STROBE_RECIPE_LEFT), "0 0 3: 0 2 0 0 0 0 0 0;");
     CHECK_EQUAL(result(1, 64, STROBE_RECIPE_LEFT), "0 0 3: 0 0 0 0 0 0 0 0;");
+    const auto shifted = [&](std::int64_t by, std::int64_t bits) {
+        strobe_recipe_step shift = calc(STROBE_RECIPE_LEFT);
+        shift.operand = bits;
+        return run(memory, {constant(1), constant(by), shift, kNote, kDrop, kEnd}).items;
+    };
+    CHECK_EQUAL(shifted(31, 32), "0 0 3: 0 0 0 80 0 0 0 0;");
+    CHECK_EQUAL(shifted(32, 32), "1 5 2:;");
+    CHECK_EQUAL(shifted(-1, 64), "1 5 2:;");
+    const auto extended = [&](std::int64_t number, int width, std::uint32_t is_signed) {
+        return run(memory, {constant(number), step(STROBE_RECIPE_EXTEND, is_signed, 0, width), kNote, kDrop, kEnd})
+            .items;
+    };
+    CHECK_EQUAL(extended(0x1ff, 1, 0), "0 0 2: ff 0 0 0 0 0 0 0;");
+    CHECK_EQUAL(extended(0x1ff, 1, 1), "0 0 2: ff ff ff ff ff ff ff ff;");
+    CHECK_EQUAL(extended(-1, 4, 0), "0 0 2: ff ff ff ff 0 0 0 0;");
+    CHECK_EQUAL(extended(-2, 8, 1), "0 0 2: fe ff ff ff ff ff ff ff;");
     CHECK_EQUAL(result(-1, 60, STROBE_RECIPE_RIGHT), "0 0 3: f 0 0 0 0 0 0 0;");
     CHECK_EQUAL(result(5, 5, STROBE_RECIPE_EQUAL), "0 0 3: 1 0 0 0 0 0 0 0;");
     CHECK_EQUAL(result(5, -1, STROBE_RECIPE_LESS), "0 0 3: 1 0 0 0 0 0 0 0;");
