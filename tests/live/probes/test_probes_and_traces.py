@@ -75,7 +75,8 @@ def test_a_probe_that_comes_after_a_trace_is_a_jump(launch: Launch, build_progra
     counted = hits(session, "add")
     session.trace(remove=["add"])
     assert first_byte_of(session, "add") not in (JUMP, BREAKPOINT)
-    assert end(session) > hits(session, "add") == counted
+    assert hits(session, "add") - counted <= 1  # the thread may have been in the middle of it
+    assert end(session) > hits(session, "add")
 
 
 def first_byte_of(session: Session, function: str) -> int:
@@ -105,7 +106,7 @@ def test_a_debugger_that_has_the_program_refuses_a_probe_whole(
     counted = hits(session, place)
     session.trace(probe=[Probe(place, label="later")])
     is_counting(session, "later")
-    assert hits(session, place) == counted
+    assert hits(session, place) - counted <= 1  # the thread may have been in the middle of it
     with traced(session.pid), suppress(StrobeError):  # where returns are probed the jump stands already
         session.trace(add=["add"])
     is_counting(session, "later")
