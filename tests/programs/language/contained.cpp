@@ -140,10 +140,10 @@ static bool among(const List& list, const Value& value) {
 
 static long held[100];
 static volatile long kept;
-#define CONDITION(index, text_of_it, of_compiler)                            \
-    TRACED void check##index(Shop* shop, int number, const char* text) {     \
-        if (of_compiler) held[index]++;                                      \
-        kept = kept + number + text[0] + static_cast<long>(shop->title[0]);  \
+#define CONDITION(index, text_of_it, of_compiler)                           \
+    TRACED void check##index(Shop* shop, int number, const char* text) {    \
+        if (of_compiler) held[index]++;                                     \
+        kept = kept + number + text[0] + static_cast<long>(shop->title[0]); \
     }
 CONDITIONS
 #undef CONDITION

@@ -219,7 +219,7 @@ size_t gSize = 3;
 
 // clang-format on
 
-#define PARAMETERS                                                                                                   \
+#define PARAMETERS                                                                                                  \
     int number, unsigned count, unsigned other, long wide, unsigned long big, unsigned char byte, signed char tiny, \
         bool flag, char letter, struct Fields *fields
 #define ARGUMENTS number, count, other, wide, big, byte, tiny, flag, letter, fields
@@ -238,12 +238,12 @@ TRACED void use(PARAMETERS) {
     *(volatile long*)&kept = (long)(number + count + other + big) + wide + byte + tiny + flag + letter + fields->low;
 }
 
-#define SAME(index, condition)              \
-    TRACED long check##index(PARAMETERS);   \
-    TRACED long check##index(PARAMETERS) {  \
-        if (condition) held[index]++;       \
-        use(ARGUMENTS);                     \
-        return number;                      \
+#define SAME(index, condition)             \
+    TRACED long check##index(PARAMETERS);  \
+    TRACED long check##index(PARAMETERS) { \
+        if (condition) held[index]++;      \
+        use(ARGUMENTS);                    \
+        return number;                     \
     }
 CONDITIONS
 #undef SAME
@@ -257,14 +257,44 @@ TRACED long whole(PARAMETERS) {
 
 int main(void) {
     unsigned short ports[2] = {65535 / 2, 50000};
-    struct Fields one = {.three = 5, .five = -9, .whole = 1, .twelve = 4095, .flag = true, .byte = 200, .tiny = -128,
-                         .port = 50000, .low = -3, .mask = 0xffffffff, .number = -7, .big = ~0UL, .deep = -1,
-                         .plain = FIRST, .sign = BELOW, .bytes = {1, 2, 4, 1, 0, 255},
-                         .counts = {1, 0x80000001, 3, 4, 5}, .longs = {-1, 2, 3, 4}, .ports = ports};
-    struct Fields two = {.three = 0, .five = 9, .whole = 0x80000000, .twelve = 3, .flag = false, .byte = 3, .tiny = 4,
-                         .port = 7, .low = 8, .mask = 0, .number = 6, .big = 7, .deep = 1L << 62,
-                         .plain = THIRD, .sign = ABOVE, .bytes = {200, 100, 4, 50, 0, 255},
-                         .counts = {9, 2, 5, 3, 5}, .longs = {1L << 40, 2, 3, 4}, .ports = ports};
+    struct Fields one = {.three = 5,
+                         .five = -9,
+                         .whole = 1,
+                         .twelve = 4095,
+                         .flag = true,
+                         .byte = 200,
+                         .tiny = -128,
+                         .port = 50000,
+                         .low = -3,
+                         .mask = 0xffffffff,
+                         .number = -7,
+                         .big = ~0UL,
+                         .deep = -1,
+                         .plain = FIRST,
+                         .sign = BELOW,
+                         .bytes = {1, 2, 4, 1, 0, 255},
+                         .counts = {1, 0x80000001, 3, 4, 5},
+                         .longs = {-1, 2, 3, 4},
+                         .ports = ports};
+    struct Fields two = {.three = 0,
+                         .five = 9,
+                         .whole = 0x80000000,
+                         .twelve = 3,
+                         .flag = false,
+                         .byte = 3,
+                         .tiny = 4,
+                         .port = 7,
+                         .low = 8,
+                         .mask = 0,
+                         .number = 6,
+                         .big = 7,
+                         .deep = 1L << 62,
+                         .plain = THIRD,
+                         .sign = ABOVE,
+                         .bytes = {200, 100, 4, 50, 0, 255},
+                         .counts = {9, 2, 5, 3, 5},
+                         .longs = {1L << 40, 2, 3, 4},
+                         .ports = ports};
     run_until_told();
     puts("ready");
     fflush(stdout);

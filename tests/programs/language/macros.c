@@ -49,10 +49,10 @@ static const int first = AGAIN;
 static long held[10];
 static volatile long kept;
 
-#define SAME(index, condition)                                                \
+#define SAME(index, condition)                                               \
     TRACED void check##index(int number, struct State* state, char letter) { \
-        if (condition) held[index]++;                                         \
-        kept = kept + number + state->level + letter;                         \
+        if (condition) held[index]++;                                        \
+        kept = kept + number + state->level + letter;                        \
     }
 CONDITIONS
 #undef SAME

@@ -1,5 +1,5 @@
-/* Adds without end until SIGTERM; then it says how often. Built with -O2 the function begins with an instruction that is
-   longer than a jump. */
+/* Adds without end until SIGTERM; then it says how often. Built with -O2 the function begins with an instruction that
+   is longer than a jump. */
 #include <stdio.h>
 
 #include "told.h"
