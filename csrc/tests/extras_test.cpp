@@ -52,7 +52,9 @@ class Recorder {
 
     // The words that one capture gives where there is room for `most`; fails where it writes behind them.
     std::vector<uint64_t> captured(const strobe_capture& capture, uint16_t most = kMostWords, uint64_t argument = 0) {
-        const strobe_extras extras{0, most, 1, 0, 0, 0, 0};
+        strobe_extras extras{};
+        extras.most_words = most;
+        extras.enter_count = 1;
         recorder_.captures[0] = capture;
         const uint64_t registers[STROBE_REGISTERS] = {argument};
         uint64_t slot = 0;

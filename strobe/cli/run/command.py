@@ -65,7 +65,8 @@ _AT_RETURN_HELP = (
 _ON_HELP = "Show what -w and --watch-js name only in these functions; may be repeated."
 
 _STACK_HELP = (
-    "With each call and each probe its callers, N of them, 1 to 32: 'from post till.cpp:12 < main till.cpp:30'."
+    "With each call and each probe, but those of returns, its callers, N of them, 1 to 32: 'from post till.cpp:12 < "
+    "main till.cpp:30'."
 )
 
 
@@ -196,7 +197,7 @@ def _start(
                 depth=depth,
                 where=where,
                 stack=stack,
-                probe=[replace(one, stack=stack) for one in _probes(probes, at_return)],
+                probe=[_with_stack(one, stack) for one in _probes(probes, at_return)],
                 use_staged=False,
             )
     except StrobeError as error:
@@ -213,6 +214,11 @@ def _probes(texts: Sequence[str], at_return: Sequence[str]) -> list[Probe]:
     from strobe.session.probes.text_form import of_return, probes_of
 
     return probes_of([*texts, *map(of_return, at_return)])
+
+
+def _with_stack(probe: Probe, count: int) -> Probe:
+    """At a return there are no callers to record."""
+    return probe if probe.at.endswith(":return") else replace(probe, stack=count)
 
 
 def failed_start(command: str, error: StrobeError) -> int:
