@@ -199,6 +199,7 @@ def _start(
                 stack=stack,
                 probe=[_with_stack(one, stack) for one in _probes(probes, at_return)],
                 use_staged=False,
+                check=lambda session: signals.know(session.pid),
             )
     except StrobeError as error:
         click.echo(f"strobe: {error}", err=True)

@@ -48,6 +48,7 @@ class Forwarding:
         self._last_interrupt_s = 0.0
         self._interrupts_before = 0  # while the program was being started, as the main thread sees them
         self._pid: int | None = None
+        self._suspended: int | None = None  # what Ctrl-Z is for: known a moment before it runs
         self._process: int | None = None  # its pidfd
         self._lock = threading.Lock()
         self._early: list[int] = []
@@ -77,12 +78,19 @@ class Forwarding:
                 os.close(self._process)
             self._process = self._pid = None
 
-    def begin(self, pid: int) -> None:
-        """What came while the program was being started is passed on now."""
+    def know(self, pid: int) -> None:
+        """The program is about to run: from now on Ctrl-Z stops it, too."""
         with self._lock:
-            self._pid = pid
+            self._suspended = pid
             with contextlib.suppress(OSError):
                 self._process = os.pidfd_open(pid)
+
+    def begin(self, pid: int) -> None:
+        """What came while the program was being started is passed on now."""
+        if self._suspended != pid:
+            self.know(pid)
+        with self._lock:
+            self._pid = pid
             early, self._early = self._early, []
         for number in early:
             self._send(number)
@@ -131,7 +139,7 @@ class Forwarding:
 
         The program is in a session of its own, where the kernel lets SIGTSTP stop nobody who does not handle it.
         """
-        pid = self._pid
+        pid = self._suspended
         if not _is_under_job_control():
             return
         if pid is not None:

@@ -88,7 +88,7 @@ def test_a_probe_that_is_not_reached(launch: Launch, build_program: Build) -> No
     page = session.query(EventFilter(event_type="probe"))
     assert page.total_count == 0
     assert page.absence is not None
-    assert "21 calls for which the condition" in page.absence
+    assert "21 times the condition of a probe did not hold" in page.absence
 
 
 @pytest.mark.parametrize(
