@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from strobe.dataclass import dataclass, replace
 from strobe.model import Text, ValueType
 from strobe.values.decode.shapes import Decoding, Part, Scalar, Shape, add_read, problem, read_value
@@ -104,14 +106,7 @@ class Tagged(Shape):
     size: int
 
     def add_steps(self, recipe: Recipe) -> None:
-        recipe.numbers(self.tag)
-        recipe.note()
-        for number, member in self.members:
-            recipe.pick(0)
-            recipe.numbers((("CONSTANT", 0, 0, number), ("EQUAL", 0, 0, 0)))
-            with recipe.when():
-                add_apart(recipe, member.shape, member.offset or 0)
-        recipe.drop()
+        add_chosen(recipe, self.tag, self.members)
 
     def value(self, part: Part, decoding: Decoding) -> Shown:
         tag = decoding.next()
@@ -256,6 +251,18 @@ def add_apart(recipe: Recipe, shape: Shape, offset: int) -> None:
         recipe.add(offset)
         shape.add_steps(recipe)
         recipe.restore()
+
+
+def add_chosen(recipe: Recipe, tag: Steps, members: Iterable[tuple[int, Member]]) -> None:
+    """Notes the tag, then the steps of the member that has its number."""
+    recipe.numbers(tag)
+    recipe.note()
+    for number, member in members:
+        recipe.pick(0)
+        recipe.numbers((("CONSTANT", 0, 0, number), ("EQUAL", 0, 0, 0)))
+        with recipe.when():
+            add_apart(recipe, member.shape, member.offset or 0)
+    recipe.drop()
 
 
 def of_bits(of: ValueType, bit_offset: int, bits: int) -> Scalar:

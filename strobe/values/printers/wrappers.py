@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from strobe.dataclass import dataclass
 from strobe.values.decode.shapes import Decoding, Part, Shape, add_read, pointed, problem, read_value
-from strobe.values.decode.structures import Member, add_apart
+from strobe.values.decode.structures import Member, add_apart, add_chosen
 from strobe.values.memory.recipes import NULL, Recipe, Steps
 from strobe.values.model import PointerTo, Quantity, Record, Shown, Tuple
 from strobe.values.printers.conditions import add_if, none_of
@@ -123,14 +123,7 @@ class OneOf(Shape):
     size: int
 
     def add_steps(self, recipe: Recipe) -> None:
-        recipe.numbers(self.index)
-        recipe.note()
-        for number, member in enumerate(self.members):
-            recipe.pick(0)
-            recipe.numbers((("CONSTANT", 0, 0, number), ("EQUAL", 0, 0, 0)))
-            with recipe.when():
-                add_apart(recipe, member.shape, member.offset or 0)
-        recipe.drop()
+        add_chosen(recipe, self.index, enumerate(self.members))
 
     def value(self, part: Part, decoding: Decoding) -> Shown:
         index = decoding.next()
