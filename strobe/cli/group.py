@@ -17,6 +17,7 @@ COMMANDS = {
     "run": "Run a program and print its calls while it runs.",
     "query": "Read the events of a session, or their totals.",
     "history": "Events that an address is found in: who had it, and what led to it.",
+    "compare": "In what two runs differ: counts, the first call, values.",
     "heap": "What a program holds of what it has allocated, by stack.",
     "sql": "Read the events of a session with SQL.",
     "read": "Read variables of a running program.",

@@ -21,6 +21,7 @@ from strobe.report import snapshots, wording
 from strobe.report.palette import Palette
 from strobe.session import Session, SessionManager
 from strobe.session.answers import Ending
+from strobe.session.probes.text_form import expressions_of
 from strobe.session.questions import is_one
 
 _TYPES: tuple[EventType, ...] = get_args(EventType)
@@ -151,8 +152,7 @@ def query(
 def _grouped(session: Session, wanted: EventFilter, group_by: str, ended: Ending | None, as_json: bool) -> list[str]:
     if group_by in _GROUPS and not is_one(wanted):
         return _totals(session, wanted, group_by, ended, as_json)
-    expression = {"function": "$function", "thread": "$thread", "file": "$file", "caller": "$caller"}
-    counted, found = session.counts(wanted, expression.get(group_by, group_by))
+    counted, found = session.counts(wanted, *expressions_of(group_by))
     shown = counted[: wanted.limit]
     if as_json:
         groups = [{"value": item.value, "count": item.count, "first": item.first, "last": item.last} for item in shown]

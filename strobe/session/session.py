@@ -41,6 +41,7 @@ from strobe.timeline.store import Store
 
 if TYPE_CHECKING:  # most runs ask for no variable, and these take longer to import than such a run
     from strobe.session.questions import Counted, Found, Touched
+    from strobe.session.questions.compare import Compared
     from strobe.session.stacks import StackNames
     from strobe.session.variables.reader import VariableReader
     from strobe.session.variables.session_memory import Inside
@@ -207,15 +208,28 @@ class Session:
             inside=None if found.inside is None else found.inside.facts(),
         )
 
-    def counts(self, wanted: EventFilter, expression: str) -> tuple[list[Counted], Found]:
-        """How many of the events that the filter selects have which value, most first; of the events that were kept.
-        Raises expression_wrong, and as Timeline.query."""
-        from strobe.session.questions import Question
+    def counts(self, wanted: EventFilter, *expressions: str) -> tuple[list[Counted], Found]:
+        """How many of the events that the filter selects have which values, most first; of the events that were kept.
+        `expressions`: as questions.group_expression has them. Raises expression_wrong, bad_value, and as
+        Timeline.query."""
+        from strobe.session.questions import Question, group_expression
 
         reader, until = self._timeline.reading()
-        asked = replace(wanted, select=(expression,), limit=1, offset=0)
+        asked = replace(wanted, select=tuple(map(group_expression, expressions)), limit=1, offset=0)
         found = Question(reader, asked, self._filled, self._labels()).groups(until)
         reader.check_whole()
+        return found
+
+    def compare(self, other: Session, wanted: EventFilter, of_other: EventFilter) -> Compared:
+        """In what the calls that the filter selects differ from those that `of_other` selects of another session, or of
+        this one. Raises as `query`."""
+        from strobe.session.questions.compare import Side, compare
+
+        (reader, until), (others, until_there) = self._timeline.reading(), other._timeline.reading()
+        here = Side(reader, until, wanted, self._filled)
+        found = compare(here, Side(others, until_there, of_other, other._filled))
+        reader.check_whole()
+        others.check_whole()
         return found
 
     def history(self, wanted: EventFilter) -> tuple[list[Touched], Found]:

@@ -100,7 +100,9 @@ def test_events_of_probes_are_told_once(folds: dict[str, Any]) -> None:
 def test_why_a_selected_value_is_not_there_is_said_once(ask: Ask) -> None:
     page = ask(function={"equals": "look"}, eventType="function_enter", select=["times"], limit=100)
     assert not any("noValue" in event for event in page["events"]) and "errors" not in page
-    page = ask(function={"equals": "look"}, eventType="function_enter", select=["at->chosen->key"], limit=100)
+    page = ask(
+        function={"equals": "look"}, eventType="function_enter", select=["at->chosen->key"], limit=100, maxTokens=3000
+    )
     without = [event for event in page["events"] if event.get("noValue") == ["at->chosen->key"]]
     assert len(without) == 100
     assert page["errors"]["at->chosen->key"].endswith("(of 100 of these events)")

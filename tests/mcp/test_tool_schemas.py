@@ -85,7 +85,7 @@ REQUIRED_AND_OPTIONAL = {
         "sessionId",
         "where select heap eventType function caller sourceFile returnValue threadName threadId depth pid "
         "timeFrom timeTo minDurationNs order last around address from to limit offset afterEventId verbose "
-        "groupBy format inside",
+        "groupBy format inside compare compareFrom compareTo maxTokens",
     ),
     "debug_read": ("sessionId targets", "depth poll"),
     "debug_write": ("sessionId targets", ""),

@@ -7,10 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+from strobe.dataclass import dataclass
 from strobe.errors import failure
 from strobe.limits import PATTERNS, WARNING_CHARACTERS, WARNINGS
 from strobe.mcp.registry import Client
 from strobe.mcp.schema import Array, Field, Integer, Text
+from strobe.session.probes.text_form import expressions_of
 
 _LONG_CHARACTERS = 400
 _TEMPLATE_ARGUMENTS = re.compile(r"(?<!operator)<[^<>]*(?<!-)>")
@@ -31,6 +33,16 @@ class Address(Field):
             valid = '"0x7ffd1234" or a number below 2 to the power of 64'
             raise failure("bad_value", field=path, value=repr(value)[:80], reason="it is not an address", valid=valid)
         return number
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expressions(Text):
+    """Expressions with commas between them, or a list of them; `check` returns the list."""
+
+    def check(self, value: Any, path: str) -> Any:
+        given = value if isinstance(value, list) else [value]
+        checked = [super(Expressions, self).check(one, path) for one in given]
+        return checked if isinstance(value, list) and checked else expressions_of(checked[0] if checked else "")
 
 
 SESSION_ID = Text(description="from debug_launch or debug_list_sessions", min_length=1)

@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from strobe.dataclass import replace
 from strobe.errors import failure
-from strobe.limits import ANSWER_BYTES
 from strobe.mcp import results
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
-from strobe.mcp.tools import ended_json, event_json, folding, heap_json, history_json, page_json, poll_json, tree_json
-from strobe.mcp.tools.parameters import SESSION_ID, Address, bounded
+from strobe.mcp.tools import (
+    compare_json,
+    ended_json,
+    event_json,
+    folding,
+    heap_json,
+    history_json,
+    page_json,
+    poll_json,
+    tree_json,
+)
+from strobe.mcp.tools.parameters import SESSION_ID, Address, Expressions, bounded
 from strobe.model import (
     Event,
     EventFilter,
@@ -35,6 +44,8 @@ _HEAP_STACKS = 5
 _TREE_EVENTS = 5_000  # that are folded to lines, at most
 _AROUND = 5  # events on each side, of the thread and of others
 _ENVELOPE_BYTES = 1500  # everything of an answer but its events or groups
+_MAX_TOKENS = 2_000
+_TOKEN_BYTES = 4
 _EVENT_BYTES = page_json.EVENT_BYTES
 _ASKED_FOR = frozenset(
     ("limit", "offset", "afterEventId", "order", "last", "verbose", "select", "format")
@@ -104,11 +115,24 @@ _PARAMETERS = Record(
             "result and time, loops folded",
         ),
         "verbose": Boolean(description="adds arguments, thread, depth, parentEventId …", default=False),
-        "groupBy": Text(
-            description="instead of events: function, thread, file: exact totals; or an expression: how many "
-            "events have which value",
+        "groupBy": Expressions(
+            description="instead of events: function, thread, file: exact totals; or expressions, with commas between "
+            "them (cents < 0, $caller): how many events have which values",
             min_length=1,
             max_length=1000,
+        ),
+        "compare": Text(
+            description="instead of events: another session; the same filter is asked of both. Functions that were "
+            "called more often here or there, the first call that differs in each thread, values that differ",
+            min_length=1,
+        ),
+        "compareFrom": Text(description="with compare: from this time or event id on, there", numbers=True),
+        "compareTo": Text(description="up to this one", numbers=True),
+        "maxTokens": Integer(
+            description="500 to 12000 of 4 characters: the size of the answer",
+            low=500,
+            high=12_000,
+            default=_MAX_TOKENS,
         ),
     },
     required=("sessionId",),
@@ -120,7 +144,7 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     wanted = event_filter(arguments)
     if "inside" in arguments:
         wanted = replace(wanted, inside=_inside(session, arguments["inside"]))
-    budget = ANSWER_BYTES - _ENVELOPE_BYTES
+    budget = arguments.get("maxTokens", _MAX_TOKENS) * _TOKEN_BYTES - _ENVELOPE_BYTES
     going_on = session.going_on()
     note = ended_json.of(session.ended())  # before the query: where it had ended then, the answer is complete
     note |= {} if going_on is None else {"note": going_on}
@@ -131,6 +155,10 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         return _with_note(
             heap_json.of(session, asked.get("from"), asked.get("to"), asked.get("top", _HEAP_STACKS)), note
         )
+    if "compare" in arguments:
+        other = context.sessions().get(arguments["compare"])
+        of_other = _of_other(wanted, session, other, arguments.get("compareFrom"), arguments.get("compareTo"))
+        return _with_note(compare_json.of(session, other, wanted, of_other), note)
     if "groupBy" in arguments:
         return _with_note(_grouped(session, wanted, arguments["groupBy"], budget), note)
     if "around" in arguments:
@@ -196,6 +224,21 @@ def event_filter(arguments: dict[str, Any]) -> EventFilter:
         limit=last or arguments.get("limit", _DEFAULT_LIMIT),
         offset=arguments.get("offset", 0),
     )
+
+
+def _of_other(wanted: EventFilter, session: Session, other: Session, begin: str | None, end: str | None) -> EventFilter:
+    """The filter for what is compared with: its interval is its own, and event ids are of one session."""
+    if session.id != other.id:
+        wanted = replace(wanted, from_event=None, to_event=None)
+    if begin is not None or end is not None:
+        wanted = replace(wanted, time_from=None, time_to=None, from_event=None, to_event=None)
+    if begin is not None:
+        is_event = begin.startswith(f"{other.id}-")
+        wanted = replace(wanted, from_event=begin) if is_event else replace(wanted, time_from=_time(begin))
+    if end is not None:
+        is_event = end.startswith(f"{other.id}-")
+        wanted = replace(wanted, to_event=end) if is_event else replace(wanted, time_to=_time(end))
+    return wanted
 
 
 def _inside(session: Session, given: dict[str, Any]) -> Inside:
@@ -286,17 +329,16 @@ def _with_threads(shown: list[dict[str, Any]], events: list[Event]) -> None:
             one["thread"] = f"{event.thread_name} {event.thread_id}"
 
 
-def _grouped(session: Session, wanted: EventFilter, group_by: str, budget: int) -> dict[str, Any]:
+def _grouped(session: Session, wanted: EventFilter, group_by: list[str], budget: int) -> dict[str, Any]:
     from strobe.session.questions import is_one
 
     is_exact = not is_one(wanted)
-    if group_by in _TOTALS and is_exact:
-        kind = cast("GroupBy", group_by)
+    if len(group_by) == 1 and group_by[0] in _TOTALS and is_exact:
+        kind = cast("GroupBy", group_by[0])
         totals = session.totals(wanted, kind)
         answer = _groups([event_json.group(item, kind) for item in totals], session.loss(), wanted, budget)
         return answer if totals else answer | {"absence": session.absence(wanted)}
-    expression = {"function": "$function", "thread": "$thread", "file": "$file", "caller": "$caller"}
-    counted, found = session.counts(wanted, expression.get(group_by, group_by))
+    counted, found = session.counts(wanted, *group_by)
     groups = [_count(item) for item in counted]
     answer = {} if found.unchecked_after is None else {"note": not_looked_at(found.unchecked_after)}
     if found.inside is not None:
@@ -313,7 +355,7 @@ def _clipped(value: Any, most: int) -> Any:
 
 
 def _count(item: Counted) -> dict[str, Any]:
-    times = {"totalNs": item.total_ns, "maxNs": item.max_ns} if item.total_ns else {}
+    times = {"totalNs": item.total_ns, "p99Ns": item.p99_ns, "maxNs": item.max_ns} if item.total_ns else {}
     return {
         "value": _clipped(item.value, _EVENT_BYTES),
         "count": item.count,

@@ -84,6 +84,11 @@ def probes_of(texts: Sequence[str]) -> list[Probe]:
     return list(found.values())
 
 
+def expressions_of(text: str) -> list[str]:
+    """Those of a list with commas between them. Raises VALIDATION_ERROR where one is empty."""
+    return [part.text for part in _expressions(text, 0)]
+
+
 def of_return(text: str) -> str:
     """The probe of a function's returns, from one of the function: `ns::f if …` -> `ns::f:return if …`.
 

@@ -1,5 +1,5 @@
 """Questions about what was recorded that only the values answer: `where`, `select`, and counts by an expression."""
 
-from strobe.session.questions.question import Counted, Found, Question, Touched, is_one, why_none
+from strobe.session.questions.question import Counted, Found, Question, Touched, group_expression, is_one, why_none
 
-__all__ = ["Counted", "Found", "Question", "Touched", "is_one", "why_none"]
+__all__ = ["Counted", "Found", "Question", "Touched", "group_expression", "is_one", "why_none"]
