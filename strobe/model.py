@@ -400,7 +400,8 @@ class Event:
     takes more than twice as long to make.
 
     `timestamp_ns` and `duration_ns` are ns, the first since session start. `depth` counts from 0 in each thread.
-    `function_raw`: the mangled name. `sampled`: kept while the function was sampled.
+    `function_raw`: the mangled name. `sampled`: kept while the function was sampled. `return_missed`: of an enter whose
+    return could not be recorded, and of whose callees depths know nothing.
     """
 
     id: str
@@ -420,6 +421,7 @@ class Event:
     return_type: str | None = None
     duration_ns: int | None = None
     sampled: bool = False
+    return_missed: bool = False
     text: str | None = None
     # of a variable_snapshot, by target: plain values (values.text.plain), messages, and what Strobe has written over;
     # `values` of a crash by name

@@ -7,7 +7,8 @@ A call whose return is the next event is one line, `f(1) = 2  80 ns`; any other 
     } parse = true  1.20 us
 
 The order of lines is the order of events, across threads too; once a second thread shows up, each line begins with its
-thread. A frame that an exception, longjmp or the end of its thread left is closed as `} parse left without return`.
+thread. A frame that an exception, longjmp or the end of its thread left is closed as `} parse left without return`,
+where the events are whole; a call whose return could not be recorded is one line, `f(1)  return not recorded`.
 """
 
 from __future__ import annotations
@@ -25,13 +26,17 @@ _THREAD_WIDTH = 26
 class CallTree:
     """Feed it events in time order; it holds back at most one enter, to see whether its return comes next."""
 
-    def __init__(self, palette: Palette, with_output: bool = False) -> None:
-        """`with_output`: lines of output, and crashes, have lines of their own, too."""
+    def __init__(
+        self, palette: Palette, with_output: bool = False, is_whole: bool = True, names_threads: bool = False
+    ) -> None:
+        """`with_output`: lines of output, and crashes, have lines of their own, too. `is_whole`: a return that is not
+        among the events has not happened. `names_threads`: from the first line on."""
         self._palette = palette
         self._with_output = with_output
+        self._is_whole = is_whole
         self._pending: Event | None = None
         self._open: dict[int, list[Event]] = {}
-        self._several_threads = False
+        self._several_threads = names_threads
         self._width = 0
         self._in_gap = False
 
@@ -95,7 +100,11 @@ class CallTree:
             self._add_stack(pending, lines)
             return
         self._open_pending(lines)
-        if event.event_type == "function_enter":
+        if event.return_missed:
+            self._unwind(event, lines)
+            lines.append(self._line(event, f"{self._call(event)}  {self._palette.note('return not recorded')}"))
+            self._add_stack(event, lines)
+        elif event.event_type == "function_enter":
             self._pending = event
         else:
             self._close(event, lines)
@@ -123,6 +132,8 @@ class CallTree:
             self._leave(stack.pop(), lines)
 
     def _leave(self, event: Event, lines: list[str]) -> None:
+        if not self._is_whole:
+            return
         lines.append(self._line(event, f"}} {self._name(event)} {self._palette.note('left without return')}"))
 
     def _add_stack(self, event: Event, lines: list[str]) -> None:
@@ -173,6 +184,7 @@ def _returns(entered: Event, event: Event) -> bool:
         and event.thread_id == entered.thread_id
         and event.depth == entered.depth
         and event.function == entered.function
+        and event.parent_event_id in (entered.id, None)
     )
 
 

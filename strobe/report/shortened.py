@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from strobe.values.decode import text
-from strobe.values.model import Char, PointerTo, Problem, Record, Rows, Shown, Variant
+from strobe.values.model import Char, Pairs, PointerTo, Problem, Record, Rows, Shown, Variant
 
 _RUN = 4  # equal elements, from which on they stand once
 _LEAST_FIELDS = 3  # of a structure that is told as empty
@@ -14,7 +14,7 @@ _LEAST_FIELDS = 3  # of a structure that is told as empty
 def shortened(value: Shown, is_outermost: bool = True) -> Shown:
     """`[0 x 40]` for equal elements, `{all 0}` for an empty structure within another."""
     match value:
-        case Variant():
+        case Variant() | Pairs():
             return value
         case Record():
             fields = dict(value.written())
@@ -24,9 +24,13 @@ def shortened(value: Shown, is_outermost: bool = True) -> Shown:
         case PointerTo() if value.to is not None:
             return PointerTo(value.address, value.symbol, shortened(value.to))
         case list():
-            found = Rows(_runs(list(value)), 0)
-            found.total = getattr(value, "total", len(value)) if len(found) == len(value) else len(found)
-            return found
+            elements = list(value)
+            found = _runs(elements)
+            if not isinstance(value, Rows) or not _is_cut(value) or isinstance(elements[-1], Problem):
+                return Rows(found, len(found))
+            if len(found) == len(elements):
+                return Rows(found, value.total)
+            return Rows([*found, Problem(f"… {value.total} in all")], len(found) + 1)
     return value
 
 
@@ -44,12 +48,18 @@ def _runs(elements: list[Any]) -> list[Any]:
     return found
 
 
+def _is_cut(value: list[Any]) -> bool:
+    return isinstance(value, Rows) and value.total > len(value)
+
+
 def _is_empty(value: Shown) -> bool:
     match value:
+        case Variant():  # Some(0) is not None
+            return False
         case Record():
             return all(_is_empty(one) for _, one in value.written())
         case list():
-            return all(map(_is_empty, value))
+            return not _is_cut(value) and all(map(_is_empty, value))
         case PointerTo():
             return value.address == 0
         case Char():

@@ -96,6 +96,7 @@ class EventDecoder:
             return_type=returns.name if returns and not is_enter else None,
             duration_ns=duration_ns,
             sampled=bool(flags & _abi.FLAG_SAMPLED),
+            return_missed=is_enter and bool(flags & _abi.FLAG_NO_EXIT),
             extras=extras,
         )
 

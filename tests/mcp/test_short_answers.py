@@ -223,3 +223,25 @@ def test_what_all_calls_have_alike_and_the_odd_one(wire: Wire, build_program: Bu
     assert odd.startswith("  add(cents=-300) = 0  ")
     assert after.startswith("  add(cents=5) = 1  ") and after.endswith("(x 299)")
     assert end.startswith("} main = 0  ")
+
+
+def test_a_tree_says_nothing_untrue_of_returns(wire: Wire, build_program: Build) -> None:
+    """No function of that program is left without return: 1,024 are followed, and the others' returns are not seen."""
+    program = str(build_program("recursion", "-g", "-O0"))
+    launched = wire.good(
+        "debug_launch", command=program, projectRoot=ROOT, trace=["down"], wait={"until": "exit", "timeoutMs": 40_000}
+    )
+
+    def tree(**asked: Any) -> list[str]:
+        page = wire.good("debug_query", sessionId=launched["sessionId"], format="tree", **asked)
+        assert len(orjson.dumps(page)) <= PAGE_BYTES
+        found: list[str] = page["tree"]
+        assert not any("left without return" in line for line in found)
+        assert all(line.startswith(("[recursion ", "stdout: ")) for line in found), "it has threads"
+        return found
+
+    # C leaves it open which argument of a call comes first: gcc begins with the last one
+    assert tree(offset=1_034, limit=20)[0].endswith("  down(levels=3966)  return not recorded")
+    assert tree(eventType="function_enter", limit=150)[0].endswith("] down(levels=5000) {")
+    assert len(tree(where="$return == 0")) >= 1
+    assert tree(last=30)[-1].startswith("stdout: other: ")

@@ -218,3 +218,22 @@ def test_the_odd_call_of_many_is_told_at_once(wire: Wire, build_program: Build) 
     asked = {"from": negative["event"], "to": negative["event"], "verbose": True}
     (event,) = wire.good("debug_query", sessionId=answer["sessionId"], **asked)["events"]
     assert {one["name"]: one["value"] for one in event["arguments"]}["cents"] == -300
+
+
+def test_null_texts_and_slow_calls_are_odd(wire: Wire, build_program: Build) -> None:
+    answer = wire.good(
+        "debug_launch",
+        command=str(build_program("odd_kinds", "-g", "-O0")),
+        projectRoot=ROOT,
+        trace=["name_of", "say", "place_of", "work"],
+        wait={"until": "exit", "timeoutMs": 40_000},
+    )
+    odd = {one["what"]: one for one in answer["odd"]}
+    for what, first in {
+        "name_of: $return == null": "name_of(number=77) = 0x0",
+        "say: words == null": "say(words=0x0)",
+        "place_of: $return == null": "place_of(number=300) = 0x0",
+    }.items():
+        assert (odd[what]["calls"], odd[what]["first"]) == ("1 of 1000", first)
+    (slow,) = (one for what, one in odd.items() if what.startswith("work: $duration >= "))
+    assert slow["first"] == "work(number=400)", "a function without a result has none"

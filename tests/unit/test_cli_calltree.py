@@ -110,6 +110,22 @@ def test_frames_open_at_the_end_are_reported() -> None:
     assert lines(story)[-1] == "still open at the end in main 1: main > crash"
 
 
+def test_a_call_whose_return_could_not_be_recorded_is_one_line() -> None:
+    """As on the stack of a coroutine: nothing says that it was left."""
+    story = Story()
+    story.enter("main", 0)
+    story.enter("resumed", 1)
+    story.enter("resumed", 1)
+    story.exit("main", 0)
+    story.events[1:3] = [replace(event, return_missed=True) for event in story.events[1:3]]
+    assert lines(story) == [
+        "main() {",
+        "  resumed()  return not recorded",
+        "  resumed()  return not recorded",
+        "} main  1.50 us",
+    ]
+
+
 def test_a_return_whose_call_was_not_seen_stands_alone() -> None:
     story = Story()
     story.exit("f", 2, result=1)

@@ -23,6 +23,7 @@ from strobe.mcp.tools import (
 )
 from strobe.mcp.tools.parameters import SESSION_ID, Address, Expressions, bounded
 from strobe.model import (
+    CALL_EVENTS,
     Event,
     EventFilter,
     EventPage,
@@ -176,11 +177,7 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         wanted = replace(wanted, limit=arguments.get("last") or arguments.get("limit", _TREE_EVENTS))
     page = session.query(wanted)
     if is_tree:
-        is_last = "last" in arguments
-        told, same = tree_json.lines(page.events[::-1] if is_last else page.events)
-        said = {"same": same} if same else {}
-        budget -= len(results.encode(said))
-        return _with_note(_events(page, wanted, told[::-1] if is_last else told, said, is_last, budget, "tree"), note)
+        return _with_note(_tree(session, page, wanted, "last" in arguments, budget), note)
     if wanted.select:
         shown, said = page_json.selected(page, len(wanted.select), budget)
     else:
@@ -191,6 +188,23 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         # as they are shown: by time where the newest are asked for
         entries = folding.repeats(shown[::-1])[::-1] if "last" in arguments else folding.repeats(shown)
     return _with_note(_events(page, wanted, entries, said, "last" in arguments, budget), note)
+
+
+def _tree(session: Session, page: EventPage, wanted: EventFilter, is_last: bool, budget: int) -> dict[str, Any]:
+    several = len({event.thread_id for event in page.events if event.event_type in CALL_EVENTS}) > 1
+    several = several or len(session.totals(EventFilter(), "thread")) > 1
+    told, same = tree_json.blocks(page.events[::-1] if is_last else page.events, _has_returns(page, wanted), several)
+    said = {"same": same} if same else {}
+    budget -= len(results.encode(results.plain(said)))
+    answer = _events(page, wanted, told[::-1] if is_last else told, said, is_last, budget, "tree")
+    answer["tree"] = [line for block in answer["tree"] for line in block]
+    return answer
+
+
+def _has_returns(page: EventPage, wanted: EventFilter) -> bool:
+    """Whether the return of each call that is there is there, too, unless it comes later, or it has not returned."""
+    asked = (wanted.event_type, wanted.where, wanted.return_value, wanted.min_duration_ns, wanted.address)
+    return all(one is None for one in asked) and not page.loss.lost
 
 
 def _with_note(answer: dict[str, Any], note: dict[str, Any]) -> dict[str, Any]:

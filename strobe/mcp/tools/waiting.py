@@ -186,7 +186,7 @@ def _odd(session: Session, totals: Sequence[Totals]) -> dict[str, Any]:
     shown = [
         {
             "what": f"{_name(one.function)}: {one.what}",
-            "calls": f"{one.count} of {one.of}",
+            "calls": f"{one.count} of {one.of}" + ("" if one.is_all else " that are known"),
             "event": one.event.id,
             "first": _whole_call(session, one.event),
         }
@@ -204,7 +204,7 @@ def _whole_call(session: Session, event: Event) -> str:
         entry, _ = session.first(ANY_CALL, int(event.parent_event_id.rpartition("-")[2]) - 1)
     known = entry is not None and entry.id == event.parent_event_id
     call = _call(entry) if known and entry is not None else f"{event.function}(…)"
-    return f"{call} = {_shown(event.return_value)}"
+    return call if event.return_value is None else f"{call} = {_shown(event.return_value)}"
 
 
 def _shown(value: Any) -> str:

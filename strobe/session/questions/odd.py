@@ -14,6 +14,7 @@ from strobe.values.model import PointerTo
 
 _LEAST_CALLS = 50  # of a function, from which on one of them can be unlike the others
 _RARE = 200  # one of so many at most
+_EVENT_S = 1e-6  # that a condition takes for each event of a function
 _SLOW_TIMES, _SLOW_NS = 50, 100_000  # of the time that half of the calls take, and at least
 _ENTER: EventType = "function_enter"
 _EXIT: EventType = "function_exit"
@@ -21,13 +22,15 @@ _EXIT: EventType = "function_exit"
 
 @dataclass(frozen=True, slots=True)
 class Odd:
-    """Of `of` calls of a function `count` are so (`what`: an expression, or how long it took); `event` is the first."""
+    """Of `of` calls of a function `count` are so (`what`: an expression, or how long it took); `event` is the first.
+    `is_all`: these are all of its calls; else others were not recorded, or have not returned."""
 
     function: str
     what: str
     count: int
     of: int
     event: Event
+    is_all: bool
 
 
 def odd_calls(session: Session, totals: Sequence[Totals], most: int, seconds: float) -> list[Odd]:
@@ -54,12 +57,12 @@ def _of_function(session: Session, total: Totals, end: float) -> Iterator[Odd]:
     values += [("$return", event.return_value, _EXIT) for event in returned]
     for name, value, kind in values:
         for what in _kinds_of(name, value):
-            if time.monotonic() > end:
+            if time.monotonic() + total.count * _EVENT_S > end:
                 return
             page = _such(session, EventFilter(event_type=kind, function=named, where=what, limit=1))
             known = 0 if page is None else (page.checked or 0) - page.undecided
             if page is not None and known >= _LEAST_CALLS and 0 < page.total_count <= max(1, known // _RARE):
-                yield Odd(total.key, what, page.total_count, known, page.events[0])
+                yield Odd(total.key, what, page.total_count, known, page.events[0], known == total.count)
                 break
 
 
@@ -68,9 +71,9 @@ def _kinds_of(name: str, value: Value) -> tuple[str, ...]:
     is_result = name == "$return"
     if isinstance(value, bool):
         return f"{name} == 0", f"{name} == 1"
-    if isinstance(value, PointerTo) or (isinstance(value, str) and value.startswith("0x")):
-        return f"{name} == 0", f"{name} != 0"
-    if isinstance(value, (Enumerator, Text)) or not isinstance(value, (int, float)):
+    if isinstance(value, (PointerTo, Text)) or (isinstance(value, str) and value.startswith("0x")):
+        return f"{name} == null", f"{name} != null"
+    if isinstance(value, Enumerator) or not isinstance(value, (int, float)):
         return ()
     return (f"{name} < 0", f"{name} == 0", f"{name} > 0") if is_result else (f"{name} < 0", f"{name} >= 0")
 
@@ -93,5 +96,5 @@ def _slowest(session: Session, total: Totals, named: TextMatch) -> Odd | None:
     events = session.query(wanted).events
     if not events:
         return None
-    what = f"$duration >= {total.max_ns} (half of the calls: {total.p50_ns} ns or less)"
-    return Odd(total.key, what, 1, total.completed, events[0])
+    what = f"$duration >= {total.max_ns} (half of the calls take about {total.p50_ns} ns or less)"
+    return Odd(total.key, what, 1, total.completed, events[0], total.completed == total.count)
