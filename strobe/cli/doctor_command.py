@@ -163,6 +163,9 @@ def _clients() -> Iterator[Finding]:
         if entry is None:
             yield Finding(client.title, "limited", f"does not know {SERVER}", hint)
             continue
+        if not installing.is_ours(entry):
+            yield Finding(client.title, "limited", f"has another server that is called {SERVER}, in {file}")
+            continue
         command = entry.get("command")
         program = command[0] if isinstance(command, list) and command else command
         if isinstance(program, str) and shutil.which(program) is not None:

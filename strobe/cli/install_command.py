@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
+import pwd
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -43,17 +45,16 @@ def install(clients: Sequence[str], project: str | None, dry_run: bool, prints: 
 
     def adding(client: Client, file: Path) -> Change:
         change = installing.adding(client, file, executable)
-        is_new = change.is_needed and not dry_run and project is None and SERVER not in (change.before or "")
-        if is_new and installing.add_by_command(client, executable):
+        is_new = change.is_needed and project is None and installing.entry_in(client, file) is None
+        if is_new and not dry_run and installing.add_by_command(client, executable):
             click.echo(f"{client.title}: added by {client.name}'s own command")
             return installing.adding(client, file, executable)
         return change
 
     changes = _changes(chosen, project, adding)
     failed = _apply(changes, dry_run, "added to", "already there")
-    if not no_skill and not dry_run:
-        for file in skill.write(_folder(project) or _home()):
-            click.echo(f"skill: {file}")
+    if not no_skill:
+        failed += _tell_skill(skill.write(_folder(project) or _home(), dry_run))
     _end(failed)
 
 
@@ -62,15 +63,17 @@ def install(clients: Sequence[str], project: str | None, dry_run: bool, prints: 
 @click.option("--project", type=click.Path(exists=True, file_okay=False), metavar="DIR", help="For this project alone.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 def uninstall(clients: Sequence[str], project: str | None, dry_run: bool) -> None:
-    """Take Strobe out of the lists of coding agents; without CLIENT of all of them."""
+    """Take Strobe out of the lists of coding agents; without CLIENT of all of them, and its page of advice, too.
+
+    A server of that name that is not Strobe, and a page that you have changed, stay.
+    """
     every = [one for one in CLIENTS.values() if one.place(_home(), _folder(project)) is not None]
     chosen = [CLIENTS[name] for name in clients] or every
     changes = _changes(chosen, project, installing.removing)
-    failed = _apply(
-        [one for one in changes if not isinstance(one, Change) or one.is_needed], dry_run, "taken out of", ""
-    )
-    if not clients and not dry_run:
-        skill.remove(_folder(project) or _home())
+    told = [one for one in changes if clients or not isinstance(one, Change) or one.is_needed]
+    failed = _apply(told, dry_run, "taken out of", "there is no Strobe in")
+    if not clients:
+        failed += _tell_skill(skill.remove(_folder(project) or _home(), dry_run))
     _end(failed)
 
 
@@ -127,6 +130,16 @@ def _apply(
     return failed
 
 
+def _tell_skill(pages: Iterator[tuple[Path, str]]) -> int:
+    try:
+        for file, done in pages:
+            click.echo(f"skill: {file} {done}")
+    except StrobeError as error:
+        click.echo(f"skill: {error}", err=True)
+        return 1
+    return 0
+
+
 def _difference(change: Change) -> Iterator[str]:
     before, after = (change.before or "").splitlines(True), change.after.splitlines(True)
     for line in difflib.unified_diff(before, after, str(change.file), str(change.file)):
@@ -154,7 +167,9 @@ def _executable() -> str:
 
 
 def _home() -> Path:
-    return Path("~").expanduser()
+    """Of this user, whatever HOME is not."""
+    named = os.environ.get("HOME", "")
+    return Path(named) if Path(named).is_absolute() else Path(pwd.getpwuid(os.getuid()).pw_dir)
 
 
 def _folder(project: str | None) -> Path | None:

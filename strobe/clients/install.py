@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,19 @@ from strobe.errors import StrobeError, failure
 
 BACKUP = ".before-strobe"
 _COMMAND_S = 30
+_BOM = "\ufeff"
+_LINE_FEED = re.compile(r"(?<!\r)\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of one file. `before` None: there is none yet."""
+    """What becomes of one file. `before` None: there is none yet. `keeps`: what it was is put beside it."""
 
     client: Client
     file: Path
     before: str | None
     after: str
+    keeps: bool = True
 
     @property
     def is_needed(self) -> bool:
@@ -41,37 +45,46 @@ def found(clients: Mapping[str, Client], home: Path) -> list[Client]:
     return [
         client
         for client in clients.values()
-        if any((home / mark).is_dir() or shutil.which(mark) is not None for mark in client.found_by)
+        if any(client.below(home, mark).is_dir() or shutil.which(mark) is not None for mark in client.found_by)
     ]
 
 
 def entry_in(client: Client, file: Path) -> dict[str, Any] | None:
     """The entry that is there; None where there is none. Raises as `adding`."""
-    text = _read(file) or ""
-    with _told(file):
-        at = toml_text.table_at if client.is_toml else jsonc.value_at
-        found = at(text, (*client.path, SERVER))
+    found = _known(client, file, _read(file) or "")
     return found if isinstance(found, dict) else None
 
 
+def is_ours(entry: Any) -> bool:
+    """Whether it starts Strobe, this one or another; an entry that starts nothing, as one of settings alone, may."""
+    if not isinstance(entry, dict):
+        return entry is None
+    command, arguments = entry.get("command"), entry.get("args")
+    words = [command] if isinstance(command, str) else command if isinstance(command, list) else []
+    words = [*words, *(arguments if isinstance(arguments, list) else [])]
+    if not words:
+        return not any(name.lower().endswith("url") for name in entry)
+    names = [Path(word).name for word in words if isinstance(word, str)]
+    return SERVER in names and names[-1:] == [*ARGUMENTS]
+
+
 def adding(client: Client, file: Path, executable: str) -> Change:
-    """Raises cannot_edit where the file cannot be read, or is not what the client reads."""
+    """Raises cannot_edit where the file cannot be read, is not what the client reads, or has another server of that
+    name."""
     before = _read(file)
+    known = _known(client, file, before or "")
+    if not is_ours(known):
+        raise _cannot(file, f"it has a server '{SERVER}' that is another one")
     entry = client.entry(executable)
-    with _told(file):
-        if client.is_toml:
-            known = toml_text.table_at(before or "", (*client.path, SERVER))
-            kept = _merged(known, entry)
-            after = before or ""
-            if kept != known:
-                after = toml_text.with_table(after, (*client.path, SERVER), kept)
-        else:
-            known = jsonc.value_at(before or "", (*client.path, SERVER))
-            kept = _merged(known, entry)
-            after = before or ""
-            if kept != known:
-                after = jsonc.with_member(after, (*client.path, SERVER), kept)
-    return Change(client, file, before, after)
+
+    def changed(text: str) -> str:
+        wanted = {**(known or {}), **entry}  # what a user has added, as an environment, stays
+        if wanted == known:
+            return text
+        change = toml_text.with_table if client.is_toml else jsonc.with_member
+        return change(text, (*client.path, SERVER), entry if client.is_toml else wanted)
+
+    return Change(client, file, before, _changed(file, before or "", changed), keeps=known is None)
 
 
 def add_by_command(client: Client, executable: str) -> bool:
@@ -87,41 +100,70 @@ def add_by_command(client: Client, executable: str) -> bool:
 
 
 def removing(client: Client, file: Path) -> Change:
-    """Raises as `adding`."""
+    """Nothing where the server of that name is another one. Raises cannot_edit as `adding`."""
     before = _read(file)
-    with _told(file):
+    if not is_ours(_known(client, file, before or "")):
+        return Change(client, file, before, before or "")
+
+    def changed(text: str) -> str:
         change = toml_text.without_table if client.is_toml else jsonc.without_member
-        after = change(before or "", (*client.path, SERVER))
-    return Change(client, file, before, after)
+        return change(text, (*client.path, SERVER))
+
+    return Change(client, file, before, _changed(file, before or "", changed), keeps=False)
 
 
 def apply(change: Change) -> None:
-    """The file is replaced at once, with its mode; what it was stays beside it. Raises cannot_edit."""
+    """The file is replaced at once, with its mode and owner; what it was before Strobe stays beside it. Raises
+    cannot_edit, also where it has changed meanwhile."""
     # a link stays one: dotfiles are often kept elsewhere
     file = Path(os.path.realpath(change.file))
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        mode = stat.S_IMODE(file.stat().st_mode) if change.before is not None else 0o600
-        if change.before is not None:
-            shutil.copy2(file, file.with_name(file.name + BACKUP))
-        descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
-                stream.write(change.after)
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(name).chmod(mode)
-            Path(name).replace(file)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        if _read(file) != change.before:
+            raise _cannot(change.file, "it was changed in this moment; do it again")
+        like = file.stat() if change.before is not None else file.parent.stat()
+        mode = stat.S_IMODE(like.st_mode) if change.before is not None else 0o600
+        backup = file.with_name(file.name + BACKUP)
+        if change.before is not None and (change.keeps or not backup.exists()):
+            _replace(backup, change.before, mode, like)
+        _replace(file, change.after, mode, like)
     except OSError as error:
         raise _cannot(change.file, error.strerror or str(error)) from error
+    except UnicodeEncodeError as error:
+        raise _cannot(change.file, "the path of Strobe's program is not UTF-8") from error
 
 
-def _merged(known: Any, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """What a user has added, as an environment, stays."""
-    return {**(known if isinstance(known, dict) else {}), **entry}
+def _replace(file: Path, text: str, mode: int, like: os.stat_result) -> None:
+    """At once: never through a link that is there, never half."""
+    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if os.geteuid() == 0:  # as by sudo, which may keep the home
+            os.chown(name, like.st_uid, like.st_gid)
+        Path(name).chmod(mode)
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _known(client: Client, file: Path, text: str) -> Any:
+    with _told(file):
+        at = toml_text.table_at if client.is_toml else jsonc.value_at
+        return at(text.removeprefix(_BOM), (*client.path, SERVER))
+
+
+def _changed(file: Path, before: str, change: Callable[[str], str]) -> str:
+    """With the mark at its beginning, and the ends of lines, that it has."""
+    mark = _BOM if before.startswith(_BOM) else ""
+    with _told(file):
+        after = change(before.removeprefix(_BOM))
+    if "\r\n" in before and not _LINE_FEED.search(before):
+        after = _LINE_FEED.sub("\r\n", after)
+    return mark + after
 
 
 def _read(file: Path) -> str | None:

@@ -15,6 +15,7 @@ from strobe.dataclass import dataclass
 _BLANK = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
 _PLAIN = re.compile(r"[-+.\w]+")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|\s+|[,{}\[\]]|[^"/,\s{}\[\]]+|.', re.S)
 _INDENT = "  "
 _DEEPEST = 100
 
@@ -51,16 +52,17 @@ def with_member(text: str, path: Sequence[str], value: Any) -> str:
     NotJson, also where something else than an object is on the way."""
     if not text[_blank(text, 0) :].strip():
         text = text + ("" if not text or text.endswith("\n") else "\n") + "{}\n"
-    around = _root(text)
+    around, asked = _root(text), value
     for depth, key in enumerate(path):
         found = around.member(key)
         is_last = depth == len(path) - 1
         if found is None:
             for name in reversed(path[depth + 1 :]):
                 value = {name: value}
-            return _added(text, around, key, value, depth + 1)
+            return _checked(text, _added(text, around, key, value, depth + 1), path, asked)
         if is_last:
-            return text[: found.value] + _written(value, depth + 1) + text[found.end :]
+            after = text[: found.value] + _written(value, depth + 1) + text[found.end :]
+            return _checked(text, after, path, asked)
         around = _object(text, found)
     raise ValueError("an empty path")
 
@@ -80,14 +82,14 @@ def without_member(text: str, path: Sequence[str]) -> str:
         return text
     place = around.members.index(last)
     if place + 1 < len(around.members):  # up to the next one, with the comma
-        return text[: last.start] + text[around.members[place + 1].start :]
+        return _checked(text, text[: last.start] + text[around.members[place + 1].start :], path, None)
     start = around.members[place - 1].end if place else around.start + 1
     end = last.end
     behind = _blank(text, end)
     if text[behind] == ",":  # as behind each member of that file
         end = behind + 1
         start = _blank(text, start) + 1 if place else start
-    return text[:start] + text[end:]
+    return _checked(text, text[:start] + text[end:], path, None)
 
 
 def value_at(text: str, path: Sequence[str]) -> Any:
@@ -100,7 +102,7 @@ def value_at(text: str, path: Sequence[str]) -> Any:
         if found is None:
             return None
         if depth == len(path) - 1:
-            return json.loads(_bare(text[found.value : found.end]))
+            return _parsed(text[found.value : found.end])
         around = _object(text, found)
     return None
 
@@ -120,7 +122,7 @@ def _added(text: str, around: _Object, key: str, value: Any, depth: int) -> str:
 
 
 def _written(value: Any, depth: int) -> str:
-    return json.dumps(value, indent=len(_INDENT)).replace("\n", "\n" + _INDENT * depth)
+    return json.dumps(value, indent=len(_INDENT), ensure_ascii=False).replace("\n", "\n" + _INDENT * depth)
 
 
 def _root(text: str) -> _Object:
@@ -192,22 +194,35 @@ def _blank(text: str, at: int) -> int:
 
 def _bare(text: str) -> str:
     """Without comments, and commas before closing brackets."""
-    parts, at = [], 0
-    while at < len(text):
-        found = _STRING.match(text, at)
-        if found is not None:
-            parts.append(found[0])
-            at = found.end()
+    parts: list[str] = []
+    for found in _TOKEN.finditer(text):
+        token = found[0]
+        if token.isspace() or token.startswith(("//", "/*")):
             continue
-        behind = _blank(text, at)
-        if behind > at:
-            at = behind
-        elif text[at] == "," and text[_blank(text, at + 1) : _blank(text, at + 1) + 1] in ("}", "]"):
-            at += 1
-        else:
-            parts.append(text[at])
-            at += 1
+        if token[0] in "}]" and parts and parts[-1] == ",":
+            parts.pop()
+        parts.append(token)
     return "".join(parts)
+
+
+def _checked(before: str, after: str, path: Sequence[str], value: Any) -> str:
+    """`after`, if all else in it means what it did, and `value` (None: nothing) is at the path."""
+    expected, found = _parsed(before), _parsed(after)
+    for one in (expected, found):
+        for key in path[:-1]:
+            one = one.setdefault(key, {})
+        own = one.pop(path[-1], None)
+    if expected != found or own != value:
+        raise NotJson(f"'{path[-1]}' is written in a way that is not changed here")
+    return after
+
+
+def _parsed(text: str) -> Any:
+    bare = _bare(text)
+    try:
+        return json.loads(bare, strict=False) if bare else {}
+    except json.JSONDecodeError as error:
+        raise NotJson(f"it is no JSON: {error.msg}") from error
 
 
 def _wrong(text: str, at: int, reason: str) -> NotJson:

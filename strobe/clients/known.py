@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ class Client:
     """`name`: as `strobe install NAME` has it. `file`: from the home on, None where there is none for all projects;
     `project_file`: from a project's folder on. `path`: of the list of servers in it. `form` of the entry: "plain"
     {command, args}, "typed" with type stdio, "local" as opencode has it. `found_by`: a folder of the home, or a
-    command, that is there where the client is. `command`: with which it adds a server for all projects itself."""
+    command, that is there where the client is. `command`: with which it adds a server for all projects itself.
+    `moved_by`: a variable of the environment that names another folder, and the one of the home that it stands for."""
 
     name: str
     title: str
@@ -27,6 +29,7 @@ class Client:
     form: str = "plain"
     found_by: tuple[str, ...] = ()
     command: tuple[str, ...] | None = None
+    moved_by: tuple[str, str] | None = None
 
     @property
     def is_toml(self) -> bool:
@@ -44,10 +47,20 @@ class Client:
         """The file that is changed; None where the client has none such."""
         if project is not None:
             return None if self.project_file is None else project / self.project_file
-        return None if self.file is None else home / self.file
+        return None if self.file is None else self.below(home, self.file)
+
+    def below(self, home: Path, name: str) -> Path:
+        """A file or folder of the home, where the environment does not say that it is elsewhere."""
+        if self.moved_by is not None:
+            variable, folder = self.moved_by
+            moved = Path(os.environ.get(variable, ""))
+            if moved.is_absolute() and Path(name).is_relative_to(folder):
+                return moved / Path(name).relative_to(folder)
+        return home / name
 
 
 _SERVERS = ("mcpServers",)
+_CONFIG = ("XDG_CONFIG_HOME", ".config")
 CLIENTS: Mapping[str, Client] = {
     client.name: client
     for client in (
@@ -60,6 +73,7 @@ CLIENTS: Mapping[str, Client] = {
             "typed",
             (".claude", "claude"),
             ("claude", "mcp", "add", "-s", "user"),
+            ("CLAUDE_CONFIG_DIR", ""),
         ),
         Client(
             "codex",
@@ -69,6 +83,7 @@ CLIENTS: Mapping[str, Client] = {
             ("mcp_servers",),
             found_by=(".codex", "codex"),
             command=("codex", "mcp", "add"),
+            moved_by=("CODEX_HOME", ".codex"),
         ),
         Client(
             "gemini",
@@ -86,6 +101,7 @@ CLIENTS: Mapping[str, Client] = {
             ("mcp",),
             "local",
             (".config/opencode", "opencode"),
+            moved_by=_CONFIG,
         ),
         Client("vscode", "VS Code", None, ".vscode/mcp.json", ("servers",), "typed", ("code",)),
         Client("cursor", "Cursor", ".cursor/mcp.json", ".cursor/mcp.json", _SERVERS, found_by=(".cursor", "cursor")),
@@ -104,6 +120,7 @@ CLIENTS: Mapping[str, Client] = {
             ".zed/settings.json",
             ("context_servers",),
             found_by=(".config/zed", "zed"),
+            moved_by=_CONFIG,
         ),
         Client(
             "claude-desktop",
@@ -112,6 +129,7 @@ CLIENTS: Mapping[str, Client] = {
             None,
             _SERVERS,
             found_by=(".config/Claude",),
+            moved_by=_CONFIG,
         ),
     )
 }

@@ -109,15 +109,16 @@ def test_what_a_user_has_added_to_the_entry_stays(home: Path) -> None:
     file = home / ".codex" / "config.toml"
     file.parent.mkdir()
     file.write_text(
-        '# mine\nmodel = "x"\n\n[mcp_servers.strobe]\ncommand = "old"\n\n'
-        '[mcp_servers.strobe.env]\nA = "b"\n\n[tui]\nk = 1\n'
+        '# mine\nmodel = "x"\n\n[mcp_servers.strobe]\ncommand = "/old/strobe" # there\nargs = ["mcp"]\n# of mine\n\n'
+        '[mcp_servers.strobe.env]\nA = "b"\n\n# of the next\n[tui]\nk = 1\n'
     )
     strobe(home, "install", "codex")
     found = tomllib.loads(file.read_text())
     assert found["mcp_servers"]["strobe"] == {"command": STROBE, "args": ["mcp"], "env": {"A": "b"}}
     assert (found["model"], found["tui"]) == ("x", {"k": 1})
-    assert file.read_text().startswith("# mine\n")
+    assert file.read_text().startswith("# mine\n") and "# of mine\n" in file.read_text()
     strobe(home, "uninstall", "codex")
+    assert "# of the next\n[tui]" in file.read_text()
     assert tomllib.loads(file.read_text()) == {"model": "x", "tui": {"k": 1}}
 
 
