@@ -106,6 +106,7 @@
 #define STROBE_CRASH_IN_THE_MAKING 1u
 #define STROBE_CRASH_WHOLE 2u
 #define STROBE_CRASH_CALLS 26u
+#define STROBE_CRASH_STACK_BYTES 65536u /* of each: struct strobe_crash_stack, then what the stack holds */
 /* strobe_crash.access of SIGABRT: a failed assertion, abort, raise. The others of its bits are the recorder's own. */
 #define STROBE_CRASH_BY_ASSERTION 1u
 #define STROBE_CRASH_BY_ABORT 2u
@@ -142,6 +143,17 @@ struct strobe_crash {
     struct strobe_crash_call calls[STROBE_CRASH_CALLS]; /* innermost first */
 };
 
+/* How the stack was at that moment, for unwinding on the host; not of HANDLED. `registers` by DWARF's numbers, those
+   whose bits are set in `known`. `bytes` from `start` on follow, which is the stack pointer or less; return addresses
+   are the program's own. */
+struct strobe_crash_stack {
+    uint64_t registers[16];
+    uint64_t pc;
+    uint64_t known;
+    uint64_t start;
+    uint64_t bytes;
+};
+
 /* One page. Fields above the dashed line are written once, by the host, before the target maps the file. */
 struct strobe_header {
     uint64_t magic;
@@ -159,10 +171,11 @@ struct strobe_header {
     uint32_t function_capacity; /* function ids are 1 .. function_capacity - 1; 0 means none */
     uint32_t totals_capacity;   /* entries, 1 .. totals_capacity - 1; entry 0 is never used */
     uint32_t chunk_count;
-    uint32_t reads_make_pages; /* 1: on a tmpfs, where reading from a hole takes the space for it as writing does */
-    uint32_t number_shift;     /* ticks >> number_shift is an event's moment; see STROBE_EVENT_NUMBER */
-    uint64_t lane_offset;      /* STROBE_LANES words of 32 bits: the process that has the lane, 0 for none */
-    uint8_t reserved0[144];    /* zero */
+    uint32_t reads_make_pages;   /* 1: on a tmpfs, where reading from a hole takes the space for it as writing does */
+    uint32_t number_shift;       /* ticks >> number_shift is an event's moment; see STROBE_EVENT_NUMBER */
+    uint64_t lane_offset;        /* STROBE_LANES words of 32 bits: the process that has the lane, 0 for none */
+    uint64_t crash_stack_offset; /* STROBE_CRASHES times STROBE_CRASH_STACK_BYTES; 0: there are none */
+    uint8_t reserved0[136];      /* zero */
     /* ---------------------------------------------------------------- offset 256: written by the recorder */
     uint64_t next_ticket; /* atomic add; chunks claimed so far, passed-over ones included */
     uint8_t reserved1[56];

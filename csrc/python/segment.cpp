@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -80,6 +81,26 @@ py::list threads(const Segment& segment) {
     return rows;
 }
 
+// `registers`: of those that are known, by DWARF's number; `stack`: from which address on, and the bytes.
+void add_stack(const Segment& segment, uint32_t place, py::dict& facts) {
+    std::vector<uint8_t> content(STROBE_CRASH_STACK_BYTES);
+    const strobe_header& header = segment.header();
+    if (header.crash_stack_offset == 0 || place == STROBE_CRASH_HANDLED) return;
+    const uint64_t offset = header.crash_stack_offset + uint64_t{place} * STROBE_CRASH_STACK_BYTES;
+    if (segment.read_at(offset, content.data(), content.size()) != content.size()) return;
+    strobe_crash_stack stack;
+    std::memcpy(&stack, content.data(), sizeof stack);
+    const uint64_t bytes = std::min<uint64_t>(stack.bytes, content.size() - sizeof stack);
+    py::dict registers;
+    for (int number = 0; number < 16; ++number) {
+        if (stack.known >> number & 1) registers[py::int_(number)] = stack.registers[number];
+    }
+    facts["registers"] = registers;
+    facts["stack_pc"] = stack.pc;
+    facts["stack_start"] = stack.start;
+    facts["stack"] = py::bytes(reinterpret_cast<const char*>(content.data() + sizeof stack), bytes);
+}
+
 py::object crash_at(const Segment& segment, uint32_t place) {
     const strobe_crash crash = segment.read_header().crashes[place];
     if (crash.state != STROBE_CRASH_WHOLE) return py::none();
@@ -103,6 +124,7 @@ py::object crash_at(const Segment& segment, uint32_t place) {
         calls.append(py::make_tuple(call.function, call.flags ? 0 : number));
     }
     facts["calls"] = calls;
+    add_stack(segment, place, facts);
     return facts;
 }
 

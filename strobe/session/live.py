@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from strobe import _core, threads
+from strobe import _abi, _core, threads
 from strobe.capture.agent.agent_link import BUSY_ANSWER_S, Unresponsive
 from strobe.capture.children import RecordedChildren
 from strobe.capture.limits import limits_memory
@@ -47,12 +47,14 @@ from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
 
 if TYPE_CHECKING:
+    from strobe.session.crashes.stack import CrashStack
     from strobe.session.variables.session_memory import Inside
     from strobe.values.lookup.scope import Scope
 
 log = logging.getLogger(__name__)
 
 _SINCE_A_CRASH = 100  # events that its handlers may have
+_CRASH_FRAMES, _OUTERMOST = 24, 3  # of a crashed thread that are told
 _LOOK_S = 0.05  # whether a stopped program goes on
 _STOPPED = "The program is stopped (SIGSTOP, or a debugger)."
 _LEAVES_LATER = {
@@ -544,7 +546,7 @@ class LiveSession(Session):
     def _note_crash(self, status: ExitStatus | None) -> None:
         if status is None or status.signal is None or self._stopping:
             return
-        from strobe.session.crash import CALLS, crash_of
+        from strobe.session.crashes.crash import CALLS, crash_of
 
         segment = _core.Segment(str(self.record().segment_path))
 
@@ -558,6 +560,8 @@ class LiveSession(Session):
             return
         calls = [self._crashed_call(function, number) for function, number in found.calls[:CALLS]]
         values = found.values | ({"calls": calls, "openCalls": found.depth} if calls else {})
+        if found.stack is not None:
+            values["stack"] = self._crashed_stack(found.stack, segment.to_ns(found.ticks))
         number = host_number(segment.moment(found.ticks))
         names = {tid: name for _, _, tid, name in segment.threads()}
         event = (self.record().key, number, crashes.EVENT_TYPE, crashes.dump(found.text, values).encode())
@@ -565,9 +569,17 @@ class LiveSession(Session):
         self._store.host_events.put([HostEvent(*event, *thread)])
         self._store.add_notes(self.id, {"crash": found.text})
 
+    def _crashed_stack(self, stack: CrashStack, timestamp_ns: int) -> list[str]:
+        """Its frames, the innermost first, without those in the middle of many."""
+        from strobe.values.decode.recorded import Block
+
+        frames = list(self._stack(Block(_abi.EXTRA_STACK, stack.status, 0, 0, stack.words), timestamp_ns))
+        left_out = len(frames) - _CRASH_FRAMES - _OUTERMOST
+        return frames if left_out <= 1 else [*frames[:_CRASH_FRAMES], f"… {left_out} more", *frames[-_OUTERMOST:]]
+
     def _crashed_call(self, function_id: int, number: int) -> dict[str, str]:
         """With its arguments, where its entry is still there."""
-        from strobe.session.crash import call_text
+        from strobe.session.crashes.crash import call_text
 
         if number:
             event, _ = self.first(EventFilter(function=TextMatch(contains="")), number - 1)

@@ -50,6 +50,7 @@ def test_header_is_read_whole() -> None:
         "chunk": 320,
         "crash": 512,
         "crash_call": 16,
+        "crash_stack": 160,
         "function_plan": 8,
         "header": 4096,
         "record": 16,

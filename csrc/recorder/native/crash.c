@@ -84,6 +84,69 @@ static uint64_t strobe_crash_frame(const struct strobe_crash* crash, const struc
     return handled->frame;
 }
 
+static struct strobe_crash_stack* strobe_crash_stack_of(const struct strobe_crash* crash) {
+    struct strobe_header* header = strobe_recorder.header;
+    uint64_t place = (uint64_t)(crash - header->crashes) * STROBE_CRASH_STACK_BYTES;
+    return (struct strobe_crash_stack*)((uint8_t*)header + header->crash_stack_offset + place);
+}
+
+/* Where a context has the registers that DWARF numbers so. */
+static const uint8_t strobe_crash_registers[16] = {13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7};
+
+static void strobe_crash_note_context(struct strobe_crash_stack* stack, const uint64_t* context) {
+    uint32_t number;
+    for (number = 0; number < 16; number++)
+        stack->registers[number] = context[STROBE_CONTEXT_REGISTERS + strobe_crash_registers[number]];
+    stack->pc = context[STROBE_REGISTER_RIP];
+    stack->known = 0xffff;
+}
+
+/* Of the fault whose handler has led to this: what is below is the handler's. */
+static int strobe_crash_note_frame(struct strobe_crash_stack* stack, uint64_t frame) {
+    uint64_t context[STROBE_REGISTER_RIP + 1];
+    if (strobe_read_bytes(&strobe_recorder, NULL, 0, frame, (uint8_t*)context, sizeof context) != sizeof context)
+        return 0;
+    strobe_crash_note_context(stack, context);
+    return 1;
+}
+
+/* What an observed function keeps for its caller lies below its arguments (x86_64/observe.c). */
+static void strobe_crash_note_kept(struct strobe_crash_stack* stack, const uint64_t* registers, const uint64_t* slot) {
+    stack->registers[3] = registers[-1];
+    stack->registers[6] = registers[-2];
+    stack->registers[12] = registers[-3];
+    stack->registers[13] = registers[-4];
+    stack->registers[14] = registers[-5];
+    stack->registers[15] = registers[-6];
+    stack->registers[7] = (uint64_t)(slot + 1);
+    stack->known = 1u << 3 | 1u << 6 | 1u << 7 | 0xfu << 12;
+}
+
+/* The stack from its pointer on, as far as it goes. Where a return stub lies, what it stands for. */
+static void strobe_crash_save_stack(const struct strobe_crash* crash, const struct strobe_thread_state* state,
+                                    struct strobe_crash_stack* stack) {
+    uint8_t* into = (uint8_t*)(stack + 1);
+    uint64_t start = stack->registers[7] & ~7ull, depth;
+    uint32_t most = STROBE_CRASH_STACK_BYTES - sizeof *stack, done = 0;
+    if (crash->frame != 0 && strobe_crash_note_frame(stack, crash->frame)) start = stack->registers[7] & ~7ull;
+    while (done < most) {
+        uint32_t wanted = STROBE_PAGE_BYTES - (uint32_t)((start + done) % STROBE_PAGE_BYTES);
+        uint32_t piece;
+        if (wanted > most - done) wanted = most - done;
+        piece = strobe_read_bytes(&strobe_recorder, state, 0, start + done, into + done, wanted);
+        done += piece;
+        if (piece < wanted) break;
+    }
+    stack->start = start;
+    stack->bytes = done & ~7u;
+    for (depth = state == NULL || state->frames == NULL ? 0 : state->depth; depth > 0; depth--) {
+        const struct strobe_frame* frame = &state->frames[depth - 1];
+        uint64_t* slot = (uint64_t*)(into + (frame->slot - start));
+        if (frame->slot < start || frame->slot - start >= stack->bytes || frame->slot % 8 != 0) continue;
+        if (*slot == STROBE_STUB_OF(state, depth - 1)) *slot = frame->return_address;
+    }
+}
+
 static struct strobe_crash* strobe_crash_begin(uint32_t place) {
     struct strobe_crash* crash = &strobe_recorder.header->crashes[place];
     uint32_t known = crash->state;
@@ -106,7 +169,10 @@ static void strobe_crash_write(struct strobe_crash* crash, uint64_t signal) {
         crash->tid = (uint32_t)strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0);
     else
         crash->tid = state == NULL ? 0 : state->tid;
-    if (crash != &recorder->header->crashes[STROBE_CRASH_HANDLED]) crash->frame = strobe_crash_frame(crash, state);
+    if (crash != &recorder->header->crashes[STROBE_CRASH_HANDLED]) {
+        crash->frame = strobe_crash_frame(crash, state);
+        strobe_crash_save_stack(crash, state, strobe_crash_stack_of(crash));
+    }
     if (state == NULL) return;
     crash->lane = state->lane;
     strobe_crash_calls(state, crash);
@@ -123,6 +189,9 @@ void strobe_crash_note_fault(uint64_t signal, const int32_t* information, const 
     crash->pc = context[STROBE_REGISTER_RIP];
     strobe_leave_trampoline(&strobe_recorder, &crash->pc, &crash->sp);
     crash->access = context[STROBE_REGISTER_ERR];
+    strobe_crash_note_context(strobe_crash_stack_of(crash), context);
+    strobe_crash_stack_of(crash)->pc = crash->pc; /* of the program, as is the stack pointer */
+    strobe_crash_stack_of(crash)->registers[7] = crash->sp;
     crash->frame = (uint64_t)context; /* of one without handler: strobe_crash_write */
     /* read by the kernel: a fault here would be one within the handler */
     strobe_read_number(&strobe_recorder, NULL, 0, crash->sp, 8, &crash->caller);
@@ -131,7 +200,7 @@ void strobe_crash_note_fault(uint64_t signal, const int32_t* information, const 
     crash->state = STROBE_CRASH_WHOLE;
 }
 
-void strobe_crash_note_abort(const uint64_t* slot, uint64_t by) {
+void strobe_crash_note_abort(const uint64_t* registers, const uint64_t* slot, uint64_t by) {
     uint64_t expected = by == STROBE_CRASH_BY_ABORT   ? STROBE_CRASH_CALLS_ABORT
                         : by == STROBE_CRASH_BY_RAISE ? STROBE_CRASH_CALLS_RAISE
                                                       : 0;
@@ -155,8 +224,10 @@ void strobe_crash_note_abort(const uint64_t* slot, uint64_t by) {
     crash->sp = (uint64_t)slot;
     crash->caller = *slot;
     crash->pc = 0;
+    strobe_crash_note_kept(strobe_crash_stack_of(crash), registers, slot);
     strobe_crash_write(crash, STROBE_SIGABRT);
     crash->pc = crash->caller; /* the program's, where one of our stubs lies in the slot */
+    if (crash->frame == 0) strobe_crash_stack_of(crash)->pc = crash->pc;
     STROBE_COMPILER_BARRIER();
     crash->state = STROBE_CRASH_WHOLE;
 }

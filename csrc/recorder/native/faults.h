@@ -41,9 +41,9 @@ void strobe_observe_context(uint64_t address);
 /* Notes for the host where the program is as it gets a signal that may end it (native/crash.c): as the handler gets it;
    `is_handled`: the program has a handler of its own. */
 void strobe_crash_note_fault(uint64_t signal, const int32_t* information, const uint64_t* context, int is_handled);
-/* The same where SIGABRT is about to be raised; `slot`: of the return address of who was called for that, `by`:
-   STROBE_CRASH_BY_*. */
-void strobe_crash_note_abort(const uint64_t* slot, uint64_t by);
+/* The same where SIGABRT is about to be raised; `registers`: as an observer has them, `slot`: of the return address of
+   who was called for that, `by`: STROBE_CRASH_BY_*. */
+void strobe_crash_note_abort(const uint64_t* registers, const uint64_t* slot, uint64_t by);
 /* Once, in the process that the agent was loaded into. */
 void strobe_crash_prepare(void);
 /* Ticks of now, also where the thread has given up the clock before: not as exactly then. */

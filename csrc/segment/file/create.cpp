@@ -49,7 +49,8 @@ strobe_header lay_out(uint32_t chunk_count, uint32_t totals_capacity) {
     header.totals_used = 1;  // entry 0 is never used
     header.thread_offset = aligned(STROBE_HEADER_BYTES);
     header.lane_offset = header.thread_offset + aligned(uint64_t{STROBE_THREAD_CAPACITY} * sizeof(strobe_thread));
-    header.plan_offset = header.lane_offset + aligned(STROBE_LANES * sizeof(uint32_t));
+    header.crash_stack_offset = header.lane_offset + aligned(STROBE_LANES * sizeof(uint32_t));
+    header.plan_offset = header.crash_stack_offset + aligned(uint64_t{STROBE_CRASHES} * STROBE_CRASH_STACK_BYTES);
     header.totals_offset = header.plan_offset + aligned(uint64_t{kFunctionCapacity} * sizeof(strobe_function_plan));
     header.chunk_offset = header.totals_offset + aligned(uint64_t{totals_capacity} * sizeof(strobe_totals));
     header.total_bytes = header.chunk_offset + uint64_t{chunk_count} * STROBE_CHUNK_BYTES;

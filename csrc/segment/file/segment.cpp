@@ -60,6 +60,8 @@ const char* fault_of(const strobe_header& h) {
     const bool regions_fit =
         region_fits(h.thread_offset, h.thread_capacity, sizeof(strobe_thread), h.total_bytes) &&
         region_fits(h.plan_offset, h.function_capacity, sizeof(strobe_function_plan), h.total_bytes) &&
+        (h.crash_stack_offset == 0 ||
+         region_fits(h.crash_stack_offset, STROBE_CRASHES, STROBE_CRASH_STACK_BYTES, h.total_bytes)) &&
         region_fits(h.totals_offset, h.totals_capacity, sizeof(strobe_totals), h.total_bytes) &&
         region_fits(h.chunk_offset, h.chunk_count, STROBE_CHUNK_BYTES, h.total_bytes);
     return regions_fit ? nullptr : "its regions do not fit its size";

@@ -180,12 +180,13 @@ def ending_lines(ending: RunEnd) -> list[str]:
 
 
 def crash_lines(crash: Event | None) -> list[str]:
-    """Where it was, and the traced calls that its thread was in, innermost first."""
+    """Where it was, its stack, and the traced calls that its thread was in, innermost first."""
     if crash is None:
         return []
     calls = (crash.values or {}).get("calls", ())
     thread = f" (thread {crash.thread_name})" if crash.thread_name else ""
-    return [f"{crash.text}{thread}", *(f"  in call of {one['call']}" for one in calls)]
+    stack = (f"  #{place} {frame}" for place, frame in enumerate((crash.values or {}).get("stack", ())))
+    return [f"{crash.text}{thread}", *stack, *(f"  in call of {one['call']}" for one in calls)]
 
 
 def signal_name(number: int) -> str:

@@ -64,15 +64,15 @@ def bounded_event(item: Event, verbose: bool, most: int) -> dict[str, Any]:
     if watches:
         shown["watchValues"] = {name: _cut(value, share) for name, value in watches.items()}
     if "stack" in shown:
-        shown["stack"] = _frames(shown["stack"], max(share, most // 2))
+        shown["stack"] = frames(shown["stack"], max(share, most // 2))
     for name in ("function", "functionRaw", "text"):
         if name in shown:
             shown[name] = clipped(shown[name], max(share, most // 4))
     return shown
 
 
-def _frames(stack: list[str], most: int) -> list[str]:
-    """The innermost ones, each shortened, as far as there is room; how many more there are."""
+def frames(stack: list[str], most: int) -> list[str]:
+    """Of a stack the innermost frames, each shortened, as far as `most` characters go, and how many more there are."""
     shown: list[str] = []
     for whole in stack:
         frame = clipped(whole, _FRAME_CHARACTERS)

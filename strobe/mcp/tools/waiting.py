@@ -56,6 +56,7 @@ _VALUE_CHARACTERS = 120
 _EVENT_CHARACTERS = 600
 _NAME_CHARACTERS = 160
 _STACK = 16
+_CRASH_STACK = 1_500  # characters
 
 
 def check(asked: dict[str, Any] | None, anyway: bool = False) -> Callable[[Session], None]:
@@ -233,6 +234,8 @@ def _crash(session: Session, event: Event) -> dict[str, Any]:
     values = dict(event.values or {})
     if event.thread_name:
         values["threadName"] = event.thread_name
+    if "stack" in values:
+        values["stack"] = event_json.frames(values["stack"], _CRASH_STACK)
     return values if "threadId" in values else values | {"openCalls": _open_calls(session)}
 
 

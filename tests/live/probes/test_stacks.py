@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
-from support.oracles.backtraces import SIGNAL, stacks
+from support.oracles.backtraces import Frame, frames_of, same, stacks
 from support.sessions import Build, Launch, all_events, outcome, untraced
 
 from strobe.model import Event, EventFilter, Probe
@@ -14,39 +12,10 @@ from strobe.session import Session
 COMPILERS = pytest.mark.parametrize("compiler", ["g++", "clang++"])
 LEVELS = pytest.mark.parametrize("level", ["-O0", "-O2"])
 FRAME_POINTERS = pytest.mark.parametrize("pointers", ["-fomit-frame-pointer", "-fno-omit-frame-pointer"])
-_FRAME = re.compile(r"(?P<function>.+?)(?: (?P<file>[^ ]+):(?P<line>\d+))?\Z")
-Frame = tuple[str, str | None, int | None]
-
-
-def recorded(event: Event) -> list[Frame]:
-    """The frames up to main; names without what is in brackets, as gdb and Strobe differ there."""
-    found: list[Frame] = []
-    for text in event.stack or ():
-        if text == SIGNAL:
-            found.append((SIGNAL, None, None))
-            continue
-        frame = _FRAME.match(text)
-        assert frame is not None
-        line = frame["line"]
-        found.append((plain(frame["function"]), frame["file"], None if line is None else int(line)))
-        if found[-1][0] == "main":
-            break
-    return found
-
-
-def plain(name: str) -> str:
-    """The C library has several names for one function."""
-    return name if name == SIGNAL else re.sub(r"^(__GI_)?_*", "", re.sub(r"\(.*\)", "", name).split("@")[0])
-
-
-def same(expected: Frame, found: Frame) -> bool:
-    """Lines where both have them."""
-    has_both = expected[2] is not None and found[2] is not None
-    return plain(expected[0]) == found[0] and (not has_both or expected[1:] == found[1:])
 
 
 def check(program_stacks: list[list[Frame]], events: list[Event]) -> None:
-    found = [recorded(event) for event in events]
+    found = [frames_of(event.stack) for event in events]
     assert len(found) == len(program_stacks)
     for expected, own in zip(program_stacks, found, strict=True):
         assert len(expected) == len(own), (expected, own)
@@ -100,5 +69,5 @@ def test_stacks_that_differ_in_a_frame(
         (path,) = (argument.value for argument in event.arguments or ())
         assert isinstance(path, int)
         ways = [f"by_{'abcd'[path >> 2 * at & 3]}" for at in range(6)]
-        found = [name for name, _, _ in recorded(event) if name != "down"]  # which is inlined
+        found = [name for name, _, _ in frames_of(event.stack) if name != "down"]  # which is inlined
         assert found == [*ways, "main"], hex(path)

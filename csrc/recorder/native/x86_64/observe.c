@@ -13,7 +13,12 @@ __asm__(
     "    .cfi_startproc\n"
     "    .cfi_def_cfa %rsp, 16\n" STROBE_SAVE_REGISTERS
     "    movl -18(%rax), %edi\n" /* its number */
-    "    leaq 8(%rsp), %rsi\n"   /* rdi, rsi, rdx, rcx, r8, r9 */
+    "    leaq 8(%rsp), %rsi\n"   /* rdi, rsi, rdx, rcx, r8, r9; a word below them rbx */
+    "    pushq %rbp\n"           /* below that what a function keeps, for crash.c */
+    "    pushq %r12\n"
+    "    pushq %r13\n"
+    "    pushq %r14\n"
+    "    pushq %r15\n"
     "    andq $-16, %rsp\n"
     "    call strobe_observe\n"
     "    movq %rbx, %rsp\n"

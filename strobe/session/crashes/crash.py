@@ -12,9 +12,10 @@ from typing import Any
 
 from strobe import _abi
 from strobe._core import Segment
-from strobe.dataclass import dataclass
+from strobe.dataclass import dataclass, replace
 from strobe.errors import StrobeError
 from strobe.model import Event, LoadedModule
+from strobe.session.crashes.stack import CrashStack, stack_of
 from strobe.session.endings import signal_name
 from strobe.symbols import SymbolResolver
 from strobe.symbols.objects.damage import UNREADABLE
@@ -83,7 +84,7 @@ class CodePlace:
 @dataclass(frozen=True, slots=True)
 class Crash:
     """`ticks`: when. `calls`: traced ones that the thread was in, innermost first: (function id, number of the entry's
-    event or 0); `depth`: how many there were."""
+    event or 0); `depth`: how many there were. `stack`: None where it was not seen."""
 
     ticks: int
     thread_id: int
@@ -91,6 +92,7 @@ class Crash:
     values: dict[str, Any]
     calls: tuple[tuple[int, int], ...] = ()
     depth: int = 0
+    stack: CrashStack | None = None
 
 
 def crash_of(
@@ -112,7 +114,8 @@ def crash_of(
         del notes[_abi.CRASH_ABORTED]
     note = _origin(notes, signal)
     if note is not None:
-        return _told(note, name, modules, resolver)
+        stack = _stack(notes, signal, modules, resolver)
+        return _with_stack(_told(note, name, modules, resolver), stack, modules, resolver)
     unseen = _NEVER_SEEN.get(name, _UNSEEN)
     values: dict[str, Any] = {"signal": name, "unknown": unseen}
     text = f"{name}; {unseen}"
@@ -137,6 +140,30 @@ def _origin(notes: dict[int, dict[str, Any]], signal: int) -> dict[str, Any] | N
     handled = notes.get(_abi.CRASH_HANDLED)
     was_in_handler = handled is not None and last["code"] <= 0 and last["frame"] != 0
     return handled if was_in_handler and handled is not None and handled["frame"] == last["frame"] else last
+
+
+def _with_stack(
+    crash: Crash, stack: CrashStack | None, modules: Sequence[LoadedModule], resolver: SymbolResolver
+) -> Crash:
+    """Of one in a library the innermost frame of the program itself is told, where its caller is not known."""
+    if stack is None:
+        return crash
+    own = modules[0]
+    callers = (word for word in stack.words[1:] if own.base <= word < own.base + own.size)
+    returns_to = None if "calledFrom" in crash.values or crash.values.get("file") else next(callers, None)
+    if returns_to is None or _module_at(int(crash.values["pc"], 16), modules) == own:
+        return replace(crash, stack=stack)
+    place = _place(returns_to - 1, modules, resolver)
+    values = crash.values | {"reachedFrom": place.json()}
+    return replace(crash, stack=stack, values=values, text=f"{crash.text}, reached from {place.text}")
+
+
+def _stack(
+    notes: dict[int, dict[str, Any]], signal: int, modules: Sequence[LoadedModule], resolver: SymbolResolver
+) -> CrashStack | None:
+    """Of the last note: where a handler of the program's has led there, it has the stack of the fault."""
+    last = notes[_abi.CRASH_ABORTED if signal == SIGABRT else _abi.CRASH_ENDED]
+    return stack_of(last, last["frame"] != 0 or signal != SIGABRT, modules, resolver)
 
 
 def _told(note: dict[str, Any], name: str, modules: Sequence[LoadedModule], resolver: SymbolResolver) -> Crash:
