@@ -111,6 +111,7 @@
 #define STROBE_CRASH_BY_ASSERTION 1u
 #define STROBE_CRASH_BY_ABORT 2u
 #define STROBE_CRASH_BY_RAISE 4u
+#define STROBE_CRASH_OUTLIVED 8u /* its thread has come back from it: it is not how the program has ended */
 
 /* A call that a thread was in. `flags`: 1 where its entry was not recorded. */
 struct strobe_crash_call {
@@ -136,7 +137,7 @@ struct strobe_crash {
     uint64_t caller; /* what lies at `sp`; 0 where it cannot be read. A return address where pc is at a function's
                         beginning, or leads to no code */
     uint64_t access; /* the CPU's error code: of a page fault 2 for a write, 16 for an instruction; of SIGABRT
-                        STROBE_CRASH_BY_* */
+                        STROBE_CRASH_BY_*, OUTLIVED */
     uint64_t thread_pointer; /* recorder's own */
     uint64_t frame; /* of HANDLED the context that its handler was given; of the others the same one while that handler
                        still runs, or has just returned to where the fault was; else 0 */

@@ -17,7 +17,12 @@
 #define STROBE_CRASH_CALLS_ABORT 16u
 #define STROBE_CRASH_CALLS_RAISE 32u
 
-static uint32_t strobe_crash_pid; /* of the process that the agent was loaded into */
+#define STROBE_CRASH_JUMP_STACK 6u  /* word of glibc's jmp_buf */
+#define STROBE_CRASH_JUMP_GUARD 48u /* from the thread pointer: what such words are made unreadable with */
+#define STROBE_CRASH_JUMP_TURN 17u
+
+static uint64_t strobe_crash_raised_at; /* slot of the first raise within the abort that was noted; 0: none yet */
+static uint32_t strobe_crash_pid;       /* of the process that the agent was loaded into */
 
 void strobe_crash_prepare(void) { strobe_crash_pid = strobe_recorder.pid; }
 
@@ -208,14 +213,20 @@ void strobe_crash_note_abort(const uint64_t* registers, const uint64_t* slot, ui
     uint64_t thread = strobe_thread_pointer();
     /* assert calls abort, and that raise, from a frame or two further down, which is no news; but the program may have
        outlived it, and call one of them later on */
-    if (crash->state == STROBE_CRASH_WHOLE && crash->thread_pointer == thread && crash->access & expected &&
-        crash->sp - (uint64_t)slot < STROBE_CRASH_ASSERT_BYTES) {
-        crash->access &= ~expected;
-        return;
+    if (crash->state == STROBE_CRASH_WHOLE && crash->thread_pointer == thread &&
+        !(crash->access & STROBE_CRASH_OUTLIVED) && crash->sp - (uint64_t)slot < STROBE_CRASH_ASSERT_BYTES) {
+        /* abort raises it once more where a handler of the program's has returned */
+        if (by == STROBE_CRASH_BY_RAISE && strobe_crash_raised_at == (uint64_t)slot) return;
+        if (crash->access & expected) {
+            if (by == STROBE_CRASH_BY_RAISE) strobe_crash_raised_at = (uint64_t)slot;
+            crash->access &= ~expected;
+            return;
+        }
     }
     if (!strobe_crash_is_own(&strobe_recorder)) return;
     crash = strobe_crash_begin(STROBE_CRASH_ABORTED);
     if (crash == NULL) return;
+    strobe_crash_raised_at = 0;
     crash->code = STROBE_CRASH_SENT_BY_THREAD;
     crash->address = 0;
     crash->access = by;
@@ -230,4 +241,34 @@ void strobe_crash_note_abort(const uint64_t* registers, const uint64_t* slot, ui
     if (crash->frame == 0) strobe_crash_stack_of(crash)->pc = crash->pc;
     STROBE_COMPILER_BARRIER();
     crash->state = STROBE_CRASH_WHOLE;
+}
+
+/* Whether they are places of one stack; where its bounds are not known, near one another. */
+static int strobe_crash_same_stack(uint64_t one, uint64_t other) {
+    const struct strobe_thread_state* state = strobe_thread_known(&strobe_recorder);
+    if (state == NULL || (!STROBE_ON_OWN_STACK(state, one) && !STROBE_ON_OWN_STACK(state, other)))
+        return one - other < STROBE_CRASH_HANDLER_BYTES || other - one < STROBE_CRASH_HANDLER_BYTES;
+    return STROBE_ON_OWN_STACK(state, one) && STROBE_ON_OWN_STACK(state, other);
+}
+
+void strobe_crash_note_place(uint64_t sp) {
+    struct strobe_crash* crash = &strobe_recorder.header->crashes[STROBE_CRASH_ABORTED];
+    if (crash->state != STROBE_CRASH_WHOLE || crash->thread_pointer != strobe_thread_pointer() || sp < crash->sp ||
+        crash->access & STROBE_CRASH_OUTLIVED || !strobe_crash_same_stack(sp, crash->sp) ||
+        !strobe_crash_is_own(&strobe_recorder))
+        return;
+    if (!strobe_compare_exchange32(&crash->state, STROBE_CRASH_WHOLE, STROBE_CRASH_IN_THE_MAKING)) return;
+    if (crash->thread_pointer == strobe_thread_pointer()) crash->access |= STROBE_CRASH_OUTLIVED;
+    STROBE_COMPILER_BARRIER();
+    crash->state = STROBE_CRASH_WHOLE;
+}
+
+void strobe_crash_note_jump(uint64_t buffer) {
+    const struct strobe_crash* crash = &strobe_recorder.header->crashes[STROBE_CRASH_ABORTED];
+    uint64_t sp;
+    if (crash->state != STROBE_CRASH_WHOLE || crash->thread_pointer != strobe_thread_pointer() ||
+        !strobe_crash_load(buffer, STROBE_CRASH_JUMP_STACK, &sp))
+        return;
+    sp = sp >> STROBE_CRASH_JUMP_TURN | sp << (64 - STROBE_CRASH_JUMP_TURN);
+    strobe_crash_note_place(sp ^ strobe_thread_word(STROBE_CRASH_JUMP_GUARD));
 }

@@ -235,6 +235,7 @@ static void strobe_observe_raise(uint64_t* registers) {
     if ((uint32_t)registers[STROBE_RDI] == STROBE_SIGABRT)
         strobe_crash_note_abort(registers, registers + STROBE_RETURN_ADDRESS, STROBE_CRASH_BY_RAISE);
 }
+static void strobe_observe_jump(uint64_t* registers) { strobe_crash_note_jump(registers[STROBE_RDI]); }
 
 struct strobe_observed {
     const char* name;
@@ -267,6 +268,8 @@ static const struct strobe_observed strobe_observed[] = {
     {"abort", strobe_observe_abort},
     {"__assert_fail", strobe_observe_assertion}, /* calls abort */
     {"raise", strobe_observe_raise},             /* abort calls it, depending on the C library */
+    {"longjmp", strobe_observe_jump},            /* which is siglongjmp, too */
+    {"__longjmp_chk", strobe_observe_jump},
 };
 
 #define STROBE_OBSERVED (sizeof strobe_observed / sizeof *strobe_observed)
@@ -278,4 +281,7 @@ const char* strobe_native_observed_name(uint32_t number) {
 
 /* Called by strobe_native_observe; also where nothing is recorded, as our handler is there nevertheless: in a child
    that fork did not make, and once the recording has ended, until the jumps are taken out. */
-void strobe_observe(uint32_t number, uint64_t* registers) { strobe_observed[number].observe(registers); }
+void strobe_observe(uint32_t number, uint64_t* registers) {
+    strobe_crash_note_place((uint64_t)(registers + STROBE_RETURN_ADDRESS));
+    strobe_observed[number].observe(registers);
+}

@@ -39,6 +39,10 @@ _ABORTS = {
     _abi.CRASH_BY_ABORT: "abort was called",
     _abi.CRASH_BY_RAISE: "raise(SIGABRT) was called",
 }
+_OUTLIVED = (
+    "where is not known: no assertion failed and neither abort nor raise was called since the one that the program had "
+    "outlived, so it was sent (kill, another process)"
+)
 _NEVER_SEEN = {
     "SIGABRT": "where is not known: no assertion failed and neither abort nor raise was called, so it was sent (kill, "
     "another process)",
@@ -109,21 +113,33 @@ def crash_of(
     if name not in CRASHES:
         return None
     notes = {place: note for place in _NOTES if (note := _of_process(segment, place, pid)) is not None}
-    aborted = notes.get(_abi.CRASH_ABORTED)
-    if aborted is not None and went_on(aborted["tid"], aborted["ticks"], aborted["depth"]):
+    outlived = notes.get(_abi.CRASH_ABORTED)
+    if outlived is not None and not _was_outlived(outlived, went_on):
+        outlived = None
+    if outlived is not None:
         del notes[_abi.CRASH_ABORTED]
     note = _origin(notes, signal)
     if note is not None:
         stack = _stack(notes, signal, modules, resolver)
         return _with_stack(_told(note, name, modules, resolver), stack, modules, resolver)
-    unseen = _NEVER_SEEN.get(name, _UNSEEN)
+    unseen = _OUTLIVED if outlived is not None and signal == SIGABRT else _NEVER_SEEN.get(name, _UNSEEN)
     values: dict[str, Any] = {"signal": name, "unknown": unseen}
     text = f"{name}; {unseen}"
     if (handled := notes.get(_abi.CRASH_HANDLED)) is not None:
         before = _told(handled, signal_name(handled["signal"]), modules, resolver)
         values["handledBefore"] = before.values
         text += f". Before, a handler of the program's got {before.text}"
+    if outlived is not None and signal == SIGABRT:
+        before = _told(outlived, name, modules, resolver)
+        values["outlivedBefore"] = before.values
+        text += f". It had outlived {before.text}"
     return Crash(segment.now_ticks(), 0, text, values)
+
+
+def _was_outlived(aborted: dict[str, Any], went_on: Callable[[int, int, int], bool]) -> bool:
+    if aborted["access"] & _abi.CRASH_OUTLIVED:
+        return True
+    return went_on(aborted["tid"], aborted["ticks"], aborted["depth"])
 
 
 def _of_process(segment: Segment, place: int, pid: int) -> dict[str, Any] | None:

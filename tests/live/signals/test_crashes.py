@@ -22,7 +22,7 @@ FAULTS = {
     "assert": ("SIGABRT", "an assertion failed", "visit"),
     "raise": ("SIGABRT", "raise(SIGABRT) was called", "visit"),
 }
-HANDLERS = ("", "hands-on", "gives-up", "goes-back", "thread", "ignores", "outlives")
+HANDLERS = ("", "hands-on", "gives-up", "goes-back", "thread", "ignores", "outlives", "outlives-once", "comes-back")
 
 
 @pytest.fixture(params=["-O0", "-O2"])
@@ -128,6 +128,23 @@ def test_an_assertion_that_was_outlived_is_not_the_end(crashes: Path, how: str) 
         ["visit", "walk"],  # -O2
     )
     assert told["openCalls"] == len(told["calls"])
+
+
+@pytest.mark.parametrize("how", ["abort", "assert"])
+def test_an_abort_whose_handler_has_jumped_back_is_not_the_end(crashes: Path, how: str) -> None:
+    """Where nothing that is traced is called before another process sends the signal."""
+    crash = crashed(crashes, how, "outlives-once")
+    assert crash.text.startswith("SIGABRT; where is not known: no assertion failed and neither abort nor raise")
+    assert "line" not in crash.values and "reason" not in crash.values
+    before = crash.values["outlivedBefore"]
+    assert (before["reason"], before["line"]) == (FAULTS[how][1], line_of(how))
+
+
+@pytest.mark.parametrize("how", ["abort", "assert"])
+def test_an_abort_whose_handler_returns_is_where_it_was_called(crashes: Path, how: str) -> None:
+    """abort raises the signal once more then."""
+    told = crashed(crashes, how, "comes-back").values
+    assert (told["signal"], told["reason"], told["line"]) == (*FAULTS[how][:2], line_of(how))
 
 
 def test_signals_that_are_not_seen_are_told_as_such(build_program: Build) -> None:

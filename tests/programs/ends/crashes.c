@@ -30,6 +30,7 @@ static void give_up(int number) {
     abort();
 }
 static void go_back(int number) { siglongjmp(back, number); }
+static void come_back(int number) { (void)number; }
 
 __attribute__((noinline)) int visit(struct node* at, int depth) {
     if (!strcmp(how, "read")) return at->next->next->key;                    /* read */
@@ -117,6 +118,15 @@ int main(int argc, char** argv) {
         signal(SIGABRT, SIG_DFL);
         how = argv[1];
     }
+    if (!strcmp(handler, "outlives-once")) {
+        struct sigaction action = {0};
+        action.sa_handler = go_back;
+        action.sa_flags = (int)(SA_RESETHAND | SA_NODEFER);
+        sigaction(SIGABRT, &action, NULL);
+        if (!sigsetjmp(back, 0)) run(NULL);
+        kill(getpid(), SIGABRT);
+    }
+    if (!strcmp(handler, "comes-back")) signal(SIGABRT, come_back);
     if (!strcmp(handler, "ignores")) signal(SIGFPE, SIG_IGN);
     puts(how);
     fflush(stdout);
