@@ -143,7 +143,8 @@ static uint64_t strobe_hold_enter(struct strobe_recorder* recorder, struct strob
     return strobe_call_begins(recorder, state, extras);
 }
 
-/* Gives when the call began: extras take longer than many a call, and are none of its time. */
+/* Gives when the call began: extras take longer than many a call, and are none of its time. What has no return has no
+   time either, and was when its limit was asked (limits.c). */
 static uint64_t strobe_write_enter(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                    struct strobe_totals* totals, uint32_t function, uint32_t flags, uint64_t ticks,
                                    const uint64_t* slot, const uint64_t* registers) {
@@ -173,7 +174,7 @@ static uint64_t strobe_write_enter(struct strobe_recorder* recorder, struct stro
         words += strobe_capture_extras(recorder, state, extras, totals, 0, registers, slot, payload + words);
         if ((extras->needs & STROBE_NEEDS_ENTRY) && strobe_entry_begin(state))
             strobe_keep_entry(recorder, state, extras, registers, slot);
-        record->ticks = strobe_call_begins(recorder, state, extras);
+        if (!(flags & STROBE_FLAG_NO_EXIT)) record->ticks = strobe_call_begins(recorder, state, extras);
     }
     if (must_hold) strobe_reads_release(state, &held);
     strobe_record_end(state, record, words);

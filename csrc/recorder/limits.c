@@ -6,14 +6,14 @@ void strobe_hit_count(struct strobe_recorder* recorder, struct strobe_thread_sta
     if (limit->is_counted) state->hit = strobe_fetch_add64(&limit->hits, 1) + 1;
 }
 
-/* Whether there were as many in this second already; else it is one more. */
+/* Whether there were as many in this second already; else it is one more. Once a thread has come to the next second,
+   nobody knows any more how many there were in the one before: then it was enough. */
 static int strobe_is_beyond_rate(const struct strobe_recorder* recorder, struct strobe_limit* limit, uint64_t ticks) {
     uint64_t second = ticks / (10 * recorder->sampling_window_ticks) << 32;
     for (;;) {
         uint64_t before = *(const volatile uint64_t*)&limit->second;
         uint64_t after = before >> 32 == second >> 32 ? before + 1 : second + 1;
-        if (before >> 32 > second >> 32) after = before + 1; /* of another thread, which came later */
-        if ((uint32_t)after > limit->rate) return 1;
+        if (before >> 32 > second >> 32 || (uint32_t)after > limit->rate) return 1;
         if (strobe_compare_exchange64(&limit->second, before, after)) return 0;
     }
 }

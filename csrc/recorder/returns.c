@@ -67,14 +67,14 @@ void strobe_returns_begin(struct strobe_recorder* recorder, struct strobe_thread
     if (must_hold) strobe_reads_release(state, &held);
 }
 
+/* At the moment that the thread's last ticks are. */
 static void strobe_return_write(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                 struct strobe_totals* totals, uint32_t probe, const struct strobe_frame* frame,
                                 const uint64_t* returned) {
     const struct strobe_extras* extras = strobe_extras_of(recorder, probe);
     uint32_t flags = STROBE_FLAG_NO_EXIT | (extras != NULL ? STROBE_FLAG_HAS_EXTRAS : 0u);
-    struct strobe_record* record =
-        strobe_record_begin(recorder, state, probe, STROBE_RECORD_ENTER | flags << 4,
-                            strobe_next_ticks(recorder, state), extras != NULL ? extras->most_words : 0u);
+    struct strobe_record* record = strobe_record_begin(recorder, state, probe, STROBE_RECORD_ENTER | flags << 4,
+                                                       state->last_ticks, extras != NULL ? extras->most_words : 0u);
     struct strobe_held_signals held;
     int must_hold = STROBE_MUST_HOLD(recorder) && extras != NULL;
     uint32_t words = 0;
@@ -102,7 +102,10 @@ void strobe_returns_record(struct strobe_recorder* recorder, struct strobe_threa
         if (extras != NULL && extras->condition != 0)
             holds = strobe_call_is_wanted(recorder, state, extras, 1, returned - STROBE_SOURCE_RAX,
                                           (const uint64_t*)frame->slot);
-        if (holds > 0) is_beyond = strobe_is_beyond_limit(recorder, state, probe);
+        if (holds > 0) {
+            strobe_next_ticks(recorder, state);
+            is_beyond = strobe_is_beyond_limit(recorder, state, probe);
+        }
         if (holds > 0 && !is_beyond) {
             strobe_return_write(recorder, state, totals, probe, frame, returned);
         } else if (totals != NULL) {

@@ -158,6 +158,28 @@ void scripts(Recorder& recorder) {
     CHECK_EQUAL(status_of(cramped[0]), static_cast<uint32_t>(STROBE_RECIPE_FULL));
 }
 
+// Threads come to the end of a second in any order: no second has more than its rate.
+void rates(Recorder& recorder) {
+    struct strobe_recorder& run = recorder.recorder();
+    constexpr uint32_t kProbe = 3, kLimit = 1, kRate = 2;
+    const uint64_t second_ticks = 10 * run.sampling_window_ticks;
+    auto state = std::make_unique<strobe_thread_state>();
+    run.probes[kProbe].limit = kLimit;
+    run.limits[kLimit] = {};
+    run.limits[kLimit].most = STROBE_NO_LIMIT;
+    run.limits[kLimit].rate = kRate;
+    std::vector<uint32_t> recorded(10);
+    for (const uint64_t second : {4, 4, 5, 4, 5, 4, 5, 8, 5, 8, 5, 8, 9}) {
+        state->last_ticks = second * second_ticks + 17;
+        if (!strobe_is_beyond_limit(&run, state.get(), kProbe)) recorded[second]++;
+    }
+    for (const uint32_t count : recorded) CHECK(count <= kRate);
+    CHECK_EQUAL(recorded[4], kRate);
+    CHECK_EQUAL(recorded[5], kRate);
+    CHECK_EQUAL(recorded[8], kRate);
+    CHECK_EQUAL(recorded[9], 1u);
+}
+
 }  // namespace
 
 int main() {
@@ -168,5 +190,6 @@ int main() {
     at_the_end_of_memory(recorder);
     recipes(recorder);
     scripts(recorder);
+    rates(recorder);
     return failures != 0;
 }
