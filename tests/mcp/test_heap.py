@@ -126,6 +126,17 @@ def test_what_is_freed_within_an_allocation(build_program: Build) -> None:
         assert (own(run.heap()), run.heap().notes) == ([], [])
 
 
+def test_an_operator_new_that_an_exception_has_left(build_program: Build) -> None:
+    """The block that it does not free is held, and what is allocated after it is not within it."""
+    with strobe.launch([build_program("holds", "-O0"), "throws"], trace=["@heap", "allocate*"]) as run:
+        run.wait(timeout=30)
+        report = run.heap()
+        assert sorted(own(report)) == [(1, 4712), (10, 22220)]
+        (left,) = [one for one in report.groups if one.size == 4712]
+        assert left.stack[0].startswith("operator new") or "operator new" in left.stack[1], left.stack
+        assert report.notes == []
+
+
 def test_returns_that_were_not_seen_are_said(build_program: Build) -> None:
     with strobe.launch([build_program("holds", "-O0"), "coroutine"], trace=["@heap"]) as run:
         run.wait(timeout=30)

@@ -1,9 +1,10 @@
 """What the program holds of what it has allocated, by the stacks that allocated it: of the recorded calls of @heap.
 
-A block is allocated when the outermost of these calls returns it (`new` calls malloc: one block), and freed when a call
-that is given it begins, be it within another one (`new` calls a handler that frees a reserve). Nothing is guessed: what
-was evicted, or not recorded, may have freed what is older, so only blocks count that were allocated since; how many
-others there are is said.
+A block is allocated when one of these calls returns it, and is the outermost one's once that has returned (`new` calls
+malloc: one block): of a `new` that an exception has left, what malloc gave is still held. It is freed when a call that
+is given it begins, be it within another one (`new` calls a handler that frees a reserve). Nothing is guessed: what was
+evicted, or not recorded, may have freed what is older, so only blocks count that were allocated since; how many others
+there are is said.
 """
 
 from __future__ import annotations
@@ -41,6 +42,16 @@ class Block:
     time_ns: int
     stack: Stack
     event: str
+
+
+@dataclass(slots=True)
+class _Call:
+    """One that has not returned yet. `given`: blocks that calls within it have returned; `moves`: what it is given to
+    make larger or smaller."""
+
+    entry: Event
+    given: list[Block] = field(default_factory=list)
+    moves: Block | None = None
 
 
 @dataclass(slots=True)
@@ -189,8 +200,7 @@ class _Followed:
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._open: dict[int, list[Event]] = {}  # by thread, the outermost first
-        self._moving: dict[str, Block] = {}  # by the id of a realloc's entry
+        self._open: dict[int, list[_Call]] = {}  # by thread, the outermost first; also those left without return
         self.live: dict[int, Block] = {}
         self._calls = 0
         self._of_others = 0
@@ -204,42 +214,49 @@ class _Followed:
         calls = self._open.setdefault(event.thread_id, [])
         depth = event.depth or 0
         if event.event_type == "function_enter":
-            while calls and (calls[-1].depth or 0) >= depth:  # it was left without return
+            while calls and (calls[-1].entry.depth or 0) >= depth:  # it was left without return
                 calls.pop()
-            calls.append(event)
-            self._begin(event, is_outermost=len(calls) == 1)
+            calls.append(self._begun(event))
             return
-        while calls and (calls[-1].depth or 0) > depth:
+        while calls and (calls[-1].entry.depth or 0) > depth:
             calls.pop()
-        if not calls or calls[-1].depth != depth or calls[-1].function != event.function:
+        if not calls or calls[-1].entry.depth != depth or calls[-1].entry.function != event.function:
             self._without_entry += _kind(event) in _SIZES
             return
-        entry = calls.pop()
-        if not calls:
-            self._end(entry, event)
+        call = calls.pop()
+        given = self._ended(call, event)
+        if calls:
+            calls[-1].given += given
 
-    def _begin(self, entry: Event, *, is_outermost: bool) -> None:
+    def _begun(self, entry: Event) -> _Call:
         self._calls += 1
         kind = _kind(entry)
         if kind in _FREES:
             self.live.pop(_number(entry, 0) or 0, None)
-        elif is_outermost and kind in _MOVES and (block := self.live.get(_number(entry, 0) or 0)) is not None:
-            self._moving[entry.id] = block
+        return _Call(entry, moves=self.live.get(_number(entry, 0) or 0) if kind in _MOVES else None)
 
-    def _end(self, entry: Event, leave: Event) -> None:
+    def _ended(self, call: _Call, leave: Event) -> list[Block]:
+        """What it has given to its caller."""
+        entry = call.entry
         kind = _kind(entry)
         if kind == _UNKNOWN_PLACE:
             self._unplaced += 1
-        if kind not in _SIZES:
-            return
+        elif kind not in _SIZES:  # what it has allocated, as its own lists, is held
+            return call.given
+        for one in call.given:
+            if self.live.get(one.address) is one:
+                del self.live[one.address]
+        if kind == _UNKNOWN_PLACE:
+            return []
         address, size = _value(leave.return_value), 1
         for place in _SIZES[kind]:
             size *= _number(entry, place) or 0
-        before = self._moving.pop(entry.id, None)
-        if before is not None and (address or not size) and self.live.get(before.address) is before:
-            del self.live[before.address]
-        if address:
-            self.live[address] = Block(address, size, leave.timestamp_ns, entry.stack or (), leave.id)
+        if call.moves is not None and (address or not size) and self.live.get(call.moves.address) is call.moves:
+            del self.live[call.moves.address]
+        if not address:
+            return []
+        block = self.live[address] = Block(address, size, leave.timestamp_ns, entry.stack or (), leave.id)
+        return [block]
 
     def notes(self, doubts: _Doubts, from_ns: int | None) -> list[str]:
         found = []
