@@ -50,7 +50,6 @@ export class CodeChanges {
         this.entries = found.readPointer();
         this.count = found.add(8).readPointer();
         this.left = this.takeOver();
-        this.setCount(0);
     }
 
     /** For strobe_agent_write_trampolines: where the list lies. */
@@ -119,13 +118,20 @@ export class CodeChanges {
         this.keep(stays);
     }
 
-    /** Of jumps above one another, one change. */
+    /**
+     * Of jumps above one another, one change. What stands stays in the list until the host has taken it back: it may be killed before, and then
+     * nobody else would know of it.
+     */
     private takeOver(): LeftChange[] {
         const count = this.count.readU32();
         const found = new Map<number, LeftChange>();
         if (count === 0) return [];
         const code = new PresentCode();
-        for (let index = 0; index < count; index++) this.add(Number(this.entry(index).readPointer()), index);
+        for (let index = 0; index < count; index++) {
+            const address = Number(this.entry(index).readPointer());
+            this.add(address, index);
+            this.addresses.push(address);
+        }
         for (let index = count - 1; index >= 0; index--) {
             const entry = this.entry(index);
             const address = entry.readPointer();
@@ -137,7 +143,7 @@ export class CodeChanges {
             const original = hexadecimal(entry.add(JUMP.original), size);
             found.set(Number(address), { address: address.toString(), present: change?.present ?? present, original });
         }
-        this.places = new Map();
+        this.keep(this.addresses.map(address => found.has(address)));
         return [...found.values()];
     }
 

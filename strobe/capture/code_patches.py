@@ -137,9 +137,14 @@ class CodePatches:
         self._write([item for item, _ in self._all() if item < 0], False)
 
     def take_back(self, left: Sequence[LeftChange]) -> None:
-        """What an agent before this one has left; where other code stands now, or a thread does not stop, it stays."""
-        if left:
-            self.change([(change.address, change.original, change.present, None) for change in left])
+        """What an agent before this one has left; where other code stands now it stays. Raises attach_refused where a
+        thread does not stop: calls would be recorded by the numbers of functions that another session had."""
+        changes: list[Change] = [(change.address, change.original, change.present, None) for change in left]
+        if Refusal.THREAD_BLOCKED in self.change(changes):
+            reason = (
+                "an earlier session has left jumps in its code, and one of its threads does not stop for their removal"
+            )
+            raise refused(self._pid, reason, False)
 
     def missing(self, memory: FileIO) -> set[int]:
         """Function ids of jumps that were placed and whose bytes are others now. `memory`: /proc/PID/mem.
@@ -148,6 +153,16 @@ class CodePatches:
         """
         placed = [(item, patch) for item, patch in self._all() if patch.placed and item >= 0]
         return {item for item, patch in placed if bytes_at(memory, patch.address, JUMP_BYTES) not in (patch.jump, b"")}
+
+    def overwritten(self, memory: FileIO) -> set[int]:
+        """As `missing`, of a forked child: those whose bytes are neither the jump's nor the function's own, which stand
+        there where the hook was placed after the fork."""
+        placed = [(item, patch) for item, patch in self._all() if patch.placed and item >= 0]
+        return {
+            item
+            for item, patch in placed
+            if bytes_at(memory, patch.address, JUMP_BYTES) not in (patch.jump, patch.original, b"")
+        }
 
     def forget(self, start: int, size: int) -> None:
         """The library there was unloaded."""

@@ -21,7 +21,7 @@ SENTENCES = {
     Refusal.ALREADY_RUNNING: "on this CPU functions are hooked only before the program runs, because threads cannot be "
     "stopped",
     Refusal.INTERCEPTOR: "Frida could not hook them",
-    Refusal.IN_USE: "Frida's agent has hooked them itself",
+    Refusal.IN_USE: "another tool has hooked them, or Frida's agent itself",
     Refusal.TOO_FAR: "no memory near them was free for a trampoline",
     Refusal.NO_NUMBER: f"a session has no room for more than {_abi.FUNCTION_CAPACITY - 1:,} functions; start a new "
     "one to trace others",

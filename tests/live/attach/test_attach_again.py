@@ -32,6 +32,13 @@ print(session.id, flush=True)
 time.sleep(600)
 """
 
+# is killed when its agent is there, and nothing has been written yet
+KILLED = """
+import os
+from strobe.capture.code_patches import CodePatches
+CodePatches.take_back = lambda patches, left: os.kill(os.getpid(), 9)
+"""
+
 
 @pytest.fixture
 def running(build_program: Build) -> Iterator[subprocess.Popen[str]]:
@@ -212,6 +219,53 @@ def test_jumps_across_the_end_of_a_line_are_taken_out_when_the_observer_dies(
             wait_until(lambda: "frida" not in maps(process.pid), "the agent to leave", 60)
             manager.recover()
             manager.delete(session.id)
+        ends_well(process)
+
+
+def test_jumps_that_were_left_are_known_to_all_later_observers(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is killed before it has taken them back forgets none."""
+    monkeypatch.setenv("STROBE_RECORDER", "native")
+    with attached_program(build_program("line_ends")) as process:
+        arguments = [str(process.pid), str(PROGRAMS)]
+        with subprocess.Popen([sys.executable, "-c", OTHER, *arguments], stdout=subprocess.PIPE, text=True) as other:
+            assert other.stdout is not None
+            session = manager.get(other.stdout.readline().strip())
+            wait_until(partial(is_called, session, "at_63"), "calls of at_63", 60)
+            other.kill()
+        wait_until(lambda: "frida" not in maps(process.pid), "the agent to leave", 60)
+        killed = subprocess.run([sys.executable, "-c", KILLED + OTHER, *arguments], timeout=60, check=False)
+        assert killed.returncode == -signal.SIGKILL
+        wait_until(lambda: "frida" not in maps(process.pid), "the second agent to leave", 60)
+        session = attach(manager, process.pid)
+        assert [one for one in session.warnings if "at_63" in one] == []
+        wait_until(partial(is_called, session, "at_63"), "calls of at_63 again", 60)
+        session.stop()
+        manager.recover()
+        ends_well(process)
+
+
+def test_jumps_that_were_left_and_cannot_be_taken_out(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They lead to the recorder with numbers of another session's functions."""
+    monkeypatch.setenv("STROBE_RECORDER", "native")
+    with attached_program(build_program("line_ends")) as process:
+        command = [sys.executable, "-c", OTHER, str(process.pid), str(PROGRAMS)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+            assert other.stdout is not None
+            session = manager.get(other.stdout.readline().strip())
+            wait_until(partial(is_called, session, "at_63"), "calls of at_63", 60)
+            other.kill()
+        wait_until(lambda: "frida" not in maps(process.pid), "the agent to leave", 60)
+        before = len(tasks(process.pid))
+        process.send_signal(signal.SIGUSR2)
+        wait_until(lambda: len(tasks(process.pid)) > before, "the thread that does not stop")
+        with pytest.raises(StrobeError, match="one of its threads does not stop") as caught:
+            attach(manager, process.pid)
+        assert caught.value.code is Code.ATTACH_FAILED
+        manager.recover()
         ends_well(process)
 
 

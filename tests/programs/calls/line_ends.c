@@ -1,5 +1,6 @@
 /* Two threads that call functions whose first bytes lie across the end of a cache line, at every place where a jump
- * there would; until SIGUSR1, then says whether all results were right. */
+ * there would; until SIGUSR1, then says whether all results were right. At SIGUSR2 one more thread is vfork's parent, and
+ * stops for nobody; its child, which has the same memory, ends as the others. */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -33,9 +34,26 @@ static void* call_on(void* unused) {
     return unused;
 }
 
+static void* wait_for_child(void* unused) {
+    const pid_t child = vfork();
+    if (child == 0) {
+        while (!told) usleep(1000);
+        _exit(0);
+    }
+    return unused;
+}
+
+static void begin_waiting(int number) {
+    pthread_t thread;
+    (void)number;
+    pthread_create(&thread, NULL, wait_for_child, NULL);
+    pthread_detach(thread);
+}
+
 int main(void) {
     pthread_t thread;
     run_until_told();
+    signal(SIGUSR2, begin_waiting);
     prctl(PR_SET_NAME, "line \xff"); /* a name is any bytes */
     pthread_create(&thread, NULL, call_on, NULL);
     puts("ready");
