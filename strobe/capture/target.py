@@ -244,6 +244,14 @@ class Target:
             raise ProcessLookupError("it has ended")
         return None
 
+    def look_at_child(self, pid: int, start_ticks: int) -> set[int]:
+        """As `look`, of a forked child that is recorded as well; empty where it has ended, or is another program."""
+        with contextlib.suppress(OSError), FileIO(f"/proc/{pid}/mem") as memory:
+            overwritten = self._patches.overwritten(memory)
+            if overwritten and is_recording(memory, self.setup.recorder, start_ticks):
+                return overwritten & self._patches.overwritten(memory)
+        return set()
+
     def written_until(self, moment: int, children: Sequence[int] = ()) -> int:
         """As recorder_state.written_until, of the process and of forked `children` that are recorded as well."""
         deadline = time.monotonic() + _WRITTEN_S

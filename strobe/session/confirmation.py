@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from strobe import _core
 from strobe.capture.target import Target
@@ -23,6 +24,7 @@ _INTERVAL_S = 1.0
 _SHARE = 200  # no more than this part of one core's time goes into looking
 _LOCK_S = 1.0
 _SECOND_LOOK_S = 0.1  # a library that is being unloaded, or a program that is ending, looks the same at first
+_CHILDREN_AT_ONCE = 8  # looked at each time, all of them in turn
 _SHOWN = 5
 _CUT_OFF = (
     "The program has closed the descriptors of Strobe's agent, or its main thread has ended. It is still recorded, "
@@ -43,8 +45,10 @@ class Confirmation:
         start_ticks: int,
         segment_path: str,
         is_over: Callable[[], bool],
+        children: Callable[[], Sequence[int]],
     ) -> None:
-        """`is_over`: whether the program has ended or is let go; asked under the lock."""
+        """`is_over`: whether the program has ended or is let go; asked under the lock. `children`: process ids of its
+        forked children that are recorded."""
         self._store = store
         self._session_id = session_id
         self._target = target
@@ -53,9 +57,12 @@ class Confirmation:
         self._start_ticks = start_ticks
         self._segment_path = segment_path
         self._is_over = is_over
+        self._children = children
         self.last_ticks = 0  # when all was seen to be well
         self._is_off = False
         self._is_cut_off = False
+        self._next_child = 0
+        self._overwritten_by: set[tuple[int, str]] = set()  # by forked children: process id, function
 
     def follow(self, ended: threading.Event) -> None:
         """Looks until the event is set."""
@@ -110,6 +117,7 @@ class Confirmation:
             self._note_off(now_ticks)
             return None
         self._note_overwritten(missing, now_ticks)
+        self._look_at_children(now_ticks)
         return None if self._is_off else now_ticks
 
     def _note_well(self, moment: int) -> None:
@@ -137,6 +145,27 @@ class Confirmation:
         shown = enumerated(names, _SHOWN)
         text = f"Something has written over the entry of {shown}: calls of it are no longer recorded."
         self._store.add_warnings(self._session_id, [text])
+
+    def _look_at_children(self, now_ticks: int) -> None:
+        children = self._children()
+        first = self._next_child % max(len(children), 1)
+        self._next_child = first + _CHILDREN_AT_ONCE
+        for pid in [*children[first:], *children[:first]][:_CHILDREN_AT_ONCE]:
+            names = self._hooks.names_of(self._target.look_at_child(pid, self._start_ticks))
+            fresh = [name for name in names if (pid, name) not in self._overwritten_by]
+            self._overwritten_by.update((pid, name) for name in fresh)
+            if not fresh:
+                continue
+            self._store.change_notes(self._session_id, partial(_with_children, names=fresh, pid=pid, ticks=now_ticks))
+            shown = enumerated(fresh, _SHOWN)
+            text = f"Process {pid}, a forked child, has written over the entry of {shown}: its calls are not recorded."
+            self._store.add_warnings(self._session_id, [text])
+
+
+def _with_children(notes: dict[str, object], names: Sequence[str], pid: int, ticks: int) -> dict[str, object]:
+    known = notes.get("overwritten_by")
+    found = dict(known) if isinstance(known, dict) else {}
+    return notes | {"overwritten_by": found | {name: [*found.get(name, []), [pid, ticks]] for name in names}}
 
 
 def _with_overwritten(notes: dict[str, object], names: list[str], seen: int, found: int) -> dict[str, object]:

@@ -175,6 +175,13 @@ class Hooks:
         self._overwritten = gone
         return [enabled[item] for item in sorted(fresh)]
 
+    def names_of(self, function_ids: Collection[int]) -> list[str]:
+        """Of hooks that record, in order."""
+        if not function_ids:
+            return []
+        hooked = [hook for hook in self._hooks.values() if hook.function_id in function_ids]
+        return sorted({hook.function.name for hook in hooked if hook.enabled or hook.probed})
+
     def probe_returns(
         self, modules: Sequence[LoadedModule], module: TracedModule, functions: Sequence[FunctionSymbol]
     ) -> list[int | str]:

@@ -110,7 +110,7 @@ class LiveSession(Session):
         self._store.add_notes(self.id, {"form": target.setup.form})
         watched = (target, self.hooks, self._lock, self._start_ticks, str(record.segment_path))
         self._confirmation = Confirmation(
-            self._store, self.id, *watched, lambda: self._stopping or self._exited.is_set()
+            self._store, self.id, *watched, lambda: self._stopping or self._exited.is_set(), self._recorded_children
         )
         if target.setup.form == "native":
             self._children = RecordedChildren(target.pid, str(record.segment_path))
@@ -172,8 +172,10 @@ class LiveSession(Session):
     def written_until(self, moment: int) -> int:
         if self._source is None:  # not begun
             return moment
-        forked = self._children.known(self._timeline.forked_children) if self._children is not None else ()
-        return self._target.written_until(moment, forked)
+        return self._target.written_until(moment, self._recorded_children())
+
+    def _recorded_children(self) -> Sequence[int]:
+        return self._children.known(self._timeline.forked_children) if self._children is not None else ()
 
     def trace(
         self,

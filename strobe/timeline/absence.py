@@ -352,10 +352,33 @@ def _add_processes(
         found.facts.append(
             f"Process {record.pid} is recorded, and children of fork(), but not those of vfork, clone or _Fork."
         )
+    if children and wanted.pid != record.pid:
+        _add_changed_children(found, record, wanted, window)
     if children and wanted.pid in (None, *(known - {record.pid})) and _is_hooked_late(reader, window, coverage):
         found.doubts.append(
             f"The program has forked {children} {'child' if children == 1 else 'children'}, which a hook that was"
             " placed after the fork does not reach."
+        )
+
+
+def _add_changed_children(found: _Findings, record: SessionRecord, wanted: EventFilter, window: Window) -> None:
+    """Forked children whose own code is not as the hooks were placed: they are looked at once a second."""
+    changed = [
+        (name, pid)
+        for name, seen in _noted(record, "overwritten_by", wanted).items()
+        for pid, _ in seen
+        if wanted.pid in (None, pid)
+    ]
+    if changed and not window.is_empty:
+        pids = listed([str(pid) for pid in dict.fromkeys(pid for _, pid in changed)])
+        names = listed(list(dict.fromkeys(name for name, _ in changed)))
+        found.doubts.append(
+            f"Forked children ({pids}) have written over the entry of {names}: their calls were not recorded any more."
+        )
+    elif not found.doubts:
+        found.facts.append(
+            "Of forked children it is not known that the hooks stood all the time: one that changes its own code, and"
+            " ends within a second, may have called it."
         )
 
 

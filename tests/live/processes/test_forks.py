@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from support import namespaces
 from support.programs import PROGRAMS
-from support.sessions import Build, Launch, all_events, counts, outcome, status, totals, untraced
+from support.sessions import Build, Launch, all_events, counts, outcome, status, text, totals, untraced
 from support.wait import wait_until
 
 from strobe.model import EventFilter, LaunchSpec, TextMatch
@@ -134,3 +134,22 @@ def test_a_child_that_may_not_read_the_clock(launch: Launch, build_program: Buil
 
 def _enters(name: str) -> EventFilter:
     return EventFilter(event_type="function_enter", function=TextMatch(equals=name))
+
+
+def test_a_child_that_writes_over_a_hook(launch: Launch, build_program: Build) -> None:
+    """Its calls are not recorded, so that they were not made is not said; of what it has left alone it is."""
+    session = launch(build_program("patches_itself", "-O0"), patterns=["changed", "kept", "write_over"])
+    wait_until(lambda: "ready" in text(session, "stdout"), "the child")
+
+    def absence(name: str, pid: int | None = None) -> str:
+        found = session.query(EventFilter(function=TextMatch(equals=name), pid=pid, thread_name="nobody"))
+        assert found.total_count == 0
+        return found.absence or ""
+
+    wait_until(lambda: "written over the entry of changed" in absence("changed"), "a look at the child", 20)
+    assert absence("changed").startswith("This does not prove that it did not happen.")
+    assert absence("changed", session.pid).startswith("It did not happen.")
+    assert "written over" not in absence("kept")
+    assert any("a forked child, has written over the entry of changed" in one for one in session.warnings)
+    os.kill(session.pid, signal.SIGUSR1)
+    assert status(session) == 0
