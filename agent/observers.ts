@@ -1,5 +1,5 @@
 /**
- * Functions of the C library whose calls the native recorder must know of (csrc/recorder/native/observed.c): the trampolines
+ * Functions of the C library and the C++ one whose calls the native recorder must know of (csrc/recorder/native/observed.c): the trampolines
  * for them, and what begins once the host has written the jumps.
  */
 
@@ -9,6 +9,7 @@ import type { Recorder } from "./recorder.js";
 import { jumpsOf, makeTrampolines, type Trampoline } from "./trampolines.js";
 
 const ANCHOR = "gnu_get_libc_version"; // nobody interposes it, as sanitizers do sigaction
+const OF_CPP = "__cxa_"; // of whichever library has them
 const C_LIBRARY = /^(ld|libc|libpthread|librt|libanl)[-.]/;
 
 export interface ObservedFunction extends Trampoline {
@@ -37,7 +38,7 @@ export class Observers {
         const library = anchor === null ? null : Process.findModuleByAddress(anchor);
         if (library === null) return [];
         const found = this.names
-            .map((name, id) => ({ name, id, entry: library.findExportByName(name) }))
+            .map((name, id) => ({ name, id, entry: name.startsWith(OF_CPP) ? Module.findGlobalExportByName(name) : library.findExportByName(name) }))
             .filter((item): item is { name: string; id: number; entry: NativePointer } => item.entry !== null);
         const specs = {
             ids: found.map(item => item.id),

@@ -27,6 +27,14 @@ void strobe_frame_drop(struct strobe_thread_state* state) {
     left->return_address = frame->return_address;
 }
 
+void strobe_frames_leave(struct strobe_thread_state* state, uint64_t sp) {
+    state->busy_slot = sp;
+    STROBE_COMPILER_BARRIER();
+    while (state->depth > 0 && state->frames[state->depth - 1].slot < sp) strobe_frame_drop(state);
+    STROBE_COMPILER_BARRIER();
+    state->busy_slot = state->idle;
+}
+
 /* Where a return leads through the stub of a frame that is not open: one of the process that forked this one, or one
    that was dropped and whose place may have been taken. */
 static STROBE_COLD uint64_t strobe_return_of_dropped(struct strobe_thread_state* state, uint32_t depth, uint64_t slot) {

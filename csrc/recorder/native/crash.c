@@ -17,10 +17,6 @@
 #define STROBE_CRASH_CALLS_ABORT 16u
 #define STROBE_CRASH_CALLS_RAISE 32u
 
-#define STROBE_CRASH_JUMP_STACK 6u  /* word of glibc's jmp_buf */
-#define STROBE_CRASH_JUMP_GUARD 48u /* from the thread pointer: what such words are made unreadable with */
-#define STROBE_CRASH_JUMP_TURN 17u
-
 static uint64_t strobe_crash_raised_at; /* slot of the first raise within the abort that was noted; 0: none yet */
 static uint32_t strobe_crash_pid;       /* of the process that the agent was loaded into */
 
@@ -261,14 +257,4 @@ void strobe_crash_note_place(uint64_t sp) {
     if (crash->thread_pointer == strobe_thread_pointer()) crash->access |= STROBE_CRASH_OUTLIVED;
     STROBE_COMPILER_BARRIER();
     crash->state = STROBE_CRASH_WHOLE;
-}
-
-void strobe_crash_note_jump(uint64_t buffer) {
-    const struct strobe_crash* crash = &strobe_recorder.header->crashes[STROBE_CRASH_ABORTED];
-    uint64_t sp;
-    if (crash->state != STROBE_CRASH_WHOLE || crash->thread_pointer != strobe_thread_pointer() ||
-        !strobe_crash_load(buffer, STROBE_CRASH_JUMP_STACK, &sp))
-        return;
-    sp = sp >> STROBE_CRASH_JUMP_TURN | sp << (64 - STROBE_CRASH_JUMP_TURN);
-    strobe_crash_note_place(sp ^ strobe_thread_word(STROBE_CRASH_JUMP_GUARD));
 }

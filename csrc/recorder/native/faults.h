@@ -44,10 +44,9 @@ void strobe_crash_note_fault(uint64_t signal, const int32_t* information, const 
 /* The same where SIGABRT is about to be raised; `registers`: as an observer has them, `slot`: of the return address of
    who was called for that, `by`: STROBE_CRASH_BY_*. */
 void strobe_crash_note_abort(const uint64_t* registers, const uint64_t* slot, uint64_t by);
-/* This thread is at `sp`, in no deeper call; or jumps out of those that are: `buffer` is glibc's jmp_buf. Whether it
-   has outlived the abort that was noted. */
+/* This thread is at `sp`, in no deeper call, or about to go on there: whether it has outlived the abort that was noted.
+ */
 void strobe_crash_note_place(uint64_t sp);
-void strobe_crash_note_jump(uint64_t buffer);
 /* Once, in the process that the agent was loaded into. */
 void strobe_crash_prepare(void);
 /* Ticks of now, also where the thread has given up the clock before: not as exactly then. */

@@ -1,6 +1,7 @@
 /*
- * Functions of the C library whose calls the recorder must know of, whatever is traced: those that set handlers and
- * block signals (native/faults.c), that begin to filter system calls, limit memory, or make a task. Each begins with a
+ * Functions of the C library, and of the C++ one, whose calls the recorder must know of, whatever is traced: those that
+ * set handlers and block signals (native/faults.c), that begin to filter system calls, limit memory, make a task, or
+ * leave calls without their return. Each begins with a
  * jump to a trampoline as traced functions do, which leads to strobe_native_observe (x86_64/observe.c) instead of
  * strobe_native_enter. Nothing is recorded; the function goes on with the registers that are left here.
  *
@@ -31,6 +32,9 @@
 #define STROBE_CLONE_VFORK 0x4000u /* the maker waits until the child is another program, or gone */
 #define STROBE_CLONE_SETTLS 0x80000u
 #define STROBE_STATES_AHEAD 256u
+#define STROBE_JUMP_STACK 6u  /* word of a jmp_buf */
+#define STROBE_JUMP_GUARD 48u /* from the thread pointer: what such words are made unreadable with */
+#define STROBE_JUMP_TURN 17u
 
 enum strobe_register { STROBE_RDI, STROBE_RSI, STROBE_RDX, STROBE_RCX, STROBE_R8, STROBE_R9 };
 enum { STROBE_RETURN_ADDRESS = 10 }; /* as x86_64/registers.h has it on the stack */
@@ -235,7 +239,27 @@ static void strobe_observe_raise(uint64_t* registers) {
     if ((uint32_t)registers[STROBE_RDI] == STROBE_SIGABRT)
         strobe_crash_note_abort(registers, registers + STROBE_RETURN_ADDRESS, STROBE_CRASH_BY_RAISE);
 }
-static void strobe_observe_jump(uint64_t* registers) { strobe_crash_note_jump(registers[STROBE_RDI]); }
+/* The thread goes on at `sp`, and has left what lies below: the next call of a traced function may be too far down to
+   show that. */
+static void strobe_go_on_at(uint64_t sp) {
+    struct strobe_thread_state* state = strobe_recorder.control->alive ? strobe_thread_known(&strobe_recorder) : NULL;
+    if (state == NULL || state->busy_slot != 0 || state->idle != 0 || !STROBE_ON_OWN_STACK(state, sp)) return;
+    strobe_frames_leave(state, sp);
+}
+
+/* glibc's jmp_buf. Of another C library it leads to no stack. */
+static void strobe_observe_jump(uint64_t* registers) {
+    uint64_t sp;
+    if (!strobe_try_load64(registers[STROBE_RDI] + 8 * STROBE_JUMP_STACK, &sp)) return;
+    sp = (sp >> STROBE_JUMP_TURN | sp << (64 - STROBE_JUMP_TURN)) ^ strobe_thread_word(STROBE_JUMP_GUARD);
+    strobe_crash_note_place(sp);
+    strobe_go_on_at(sp);
+}
+
+/* Called by the function that has caught an exception. */
+static void strobe_observe_catch(uint64_t* registers) {
+    strobe_go_on_at((uint64_t)(registers + STROBE_RETURN_ADDRESS) + 8);
+}
 
 struct strobe_observed {
     const char* name;
@@ -270,6 +294,7 @@ static const struct strobe_observed strobe_observed[] = {
     {"raise", strobe_observe_raise},             /* abort calls it, depending on the C library */
     {"longjmp", strobe_observe_jump},            /* which is siglongjmp, too */
     {"__longjmp_chk", strobe_observe_jump},
+    {"__cxa_begin_catch", strobe_observe_catch}, /* of the C++ library */
 };
 
 #define STROBE_OBSERVED (sizeof strobe_observed / sizeof *strobe_observed)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support.sessions import Build, Launch, counts, outcome, status, totals, untraced
+from support.sessions import Build, Launch, all_events, counts, outcome, status, totals, untraced
+
+from strobe.model import EventFilter
 
 HANDLED = 600  # calls of the handler that tests/programs/signals/signals.c waits for
 
@@ -75,11 +77,11 @@ def test_rust_panics(launch: Launch, build_program: Build, arguments: tuple[str,
 def test_exceptions_leave_frames_that_are_counted_as_unwound(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("throws", "-O0"), patterns=["flow::*"], sampling="off")
     assert status(session) == 0
-    # 5,003 exceptions; the last one is caught in main, and no traced call came later to show that its frames are gone
+    # 5,003 exceptions; the last one is caught in main, and no traced call comes later
     assert counts(session) == {
-        "flow::deepest": (10005, 5002, 5002),
-        "flow::middle": (10005, 5002, 5002),
-        "flow::upper": (10005, 5002, 5002),
+        "flow::deepest": (10005, 5002, 5003),
+        "flow::middle": (10005, 5002, 5003),
+        "flow::upper": (10005, 5002, 5003),
         "flow::catches": (10003, 10003, 0),
         "flow::rethrows": (1, 0, 1),
         "flow::translates": (1, 1, 0),
@@ -98,6 +100,22 @@ def test_longjmp_leaves_frames_that_are_counted_as_unwound(launch: Launch, build
     found = counts(session)
     assert found["lands"] == (10002, 10002, 0)
     assert found["begins"] == found["passes"] == found["jumps"] == (10002, 6667, 3335)
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
+@pytest.mark.parametrize("how", ["throws", "jumps"])
+def test_what_is_called_after_it_is_not_within_what_was_left(
+    launch: Launch, build_program: Build, how: str, level: str
+) -> None:
+    """Also where the next call is too far down on the stack to show it."""
+    session = launch(build_program("comes_back", level), how, patterns=["comes_back", "leaves", "called_next"])
+    assert outcome(session).stdout == "sum 9900\n"
+    found = list(all_events(session, EventFilter(event_type="function_enter")))
+    by_id = {event.id: event.function for event in found}
+    after = [event for event in found if event.function == "called_next"]
+    assert len(after) == 100
+    assert {(event.depth, by_id.get(event.parent_event_id or "")) for event in after} == {(1, "comes_back")}
+    assert counts(session)["leaves"] == (400, 0, 400)
 
 
 def test_deep_recursion_is_counted(launch: Launch, build_program: Build) -> None:

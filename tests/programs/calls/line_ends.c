@@ -1,6 +1,6 @@
 /* Two threads that call functions whose first bytes lie across the end of a cache line, at every place where a jump
- * there would; until SIGUSR1, then says whether all results were right. At SIGUSR2 one more thread is vfork's parent, and
- * stops for nobody; its child, which has the same memory, ends as the others. */
+ * there would; until SIGUSR1, then says whether all results were right. At SIGUSR2 one more thread is vfork's parent,
+ * and stops for nobody; its child, which has the same memory, ends as the others. */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/prctl.h>
