@@ -22,10 +22,10 @@ export const TRAMPOLINES_HEADER = 16;
 export const CAPTURE = { source: 0, kind: 1, second: 2, textWords: 3, offset: 4, other: 6, bytes: 8 };
 /** struct strobe_jump: the offsets of its fields, and its size. */
 export const JUMP = { address: 0, leadsTo: 8, original: 16, written: 24, isProbe: 28, bytes: 32 };
-/** struct strobe_place: the offsets of its fields, and its size. */
-export const PLACE = { address: 0, function: 8, result: 12, leadsTo: 16, back: 24, size: 32, original: 40, bytes: 56 };
 /** struct strobe_recipe_step: the offsets of its fields, and its size. */
 export const RECIPE_STEP = { op: 0, width: 1, zero: 2, count: 4, operand: 8, bytes: 16 };
+/** struct strobe_site: the offsets of its fields, and its size. */
+export const SITE = { address: 0, function: 8, result: 12, leadsTo: 16, back: 24, size: 32, original: 40, bytes: 56 };
 /** struct strobe_trampoline: the offsets of its fields, and its size. */
 export const TRAMPOLINE = { entry: 0, size: 8, function: 16, result: 20, address: 24, leadsTo: 32, skip: 40, displaced: 44, copies: 48, original: 56, bytes: 64 };
 /** struct strobe_watch: the offsets of its fields, and its size. */

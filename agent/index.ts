@@ -8,7 +8,7 @@ import { type AgentSocket, announce, connectedBy, describe, isCutOff, leave, typ
 import { type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
 import { prepareForks } from "./libc_locks.js";
-import { type Limit, type PlaceSpecs, type PlaceTrampoline, type ProbeChange } from "./places.js";
+import { type Limit, type SiteSpecs, type SiteTrampoline, type ProbeChange } from "./probe_sites.js";
 import { guardLoaderAtOnce } from "./process_hooks.js";
 import { forgetTrampolines, Hooks, type ProbeSpecs, type Trampoline } from "./trampolines.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest, STANDARD_UNWINDER } from "./recorder.js";
@@ -125,29 +125,29 @@ rpc.exports = {
         recorder?.setPlans(ids, plans);
     },
 
-    /** As Places.make; there are places in the native form alone. */
-    makePlaces(specs: PlaceSpecs): PlaceTrampoline[] {
-        return recorder?.places?.make(specs) ?? [];
+    /** As ProbeSites.make; there are sites in the native form alone. */
+    makeSites(specs: SiteSpecs): SiteTrampoline[] {
+        return recorder?.sites?.make(specs) ?? [];
     },
 
-    /** As Places.note. */
+    /** As ProbeSites.note. */
     noteProbes(changes: ProbeChange[]): boolean {
-        return recorder?.places?.note(changes) ?? false;
+        return recorder?.sites?.note(changes) ?? false;
     },
 
-    /** As Places.limit. */
+    /** As ProbeSites.limit. */
     limitProbes(probes: number[], first: number, limit: Limit | null): void {
-        recorder?.places?.limit(probes, first, limit);
+        recorder?.sites?.limit(probes, first, limit);
     },
 
-    /** As Places.add. */
+    /** As ProbeSites.add. */
     addProbes(probes: [first: number, probe: number][]): void {
-        recorder?.places?.add(probes);
+        recorder?.sites?.add(probes);
     },
 
-    /** As Places.remove. */
+    /** As ProbeSites.remove. */
     removeProbes(probes: [first: number, probe: number][]): void {
-        recorder?.places?.remove(probes);
+        recorder?.sites?.remove(probes);
     },
 
     /** `data`: as Extras.prepare takes it. */

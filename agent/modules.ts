@@ -1,6 +1,6 @@
 /**
  * The libraries of the target. One that is loaded while the program runs waits, in the thread that called dlopen, until the host
- * has placed its hooks: its constructors and first calls are recorded as well.
+ * has installed its hooks: its constructors and first calls are recorded as well.
  */
 
 import { isInode } from "./libc.js";

@@ -12,7 +12,7 @@ import { cpuRoutines } from "./aarch64_routines.js";
 import {
     createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, makeExecutable, mapAnonymous, mapMark, mapShared, unmap,
 } from "./libc.js";
-import { Places } from "./places.js";
+import { ProbeSites } from "./probe_sites.js";
 import { ProcessHooks } from "./process_hooks.js";
 import { Unwinding } from "./unwinding.js";
 
@@ -70,7 +70,7 @@ export class Recorder {
         count: number, trampolines: NativePointer, memory: NativePointer, enter: UInt64, copy: NativePointer,
         changes: NativePointer, changeCount: number) => number) | null;
     /** Null in the portable form. */
-    readonly places: Places | null;
+    readonly sites: ProbeSites | null;
     /** Where trampolines lead: to the library, or to a guard that calls the compiled recorder; null where Interceptor writes the jumps. */
     readonly enter: NativePointer | null;
     private readonly letLeave_: () => NativeFunctionReturnValue;
@@ -117,7 +117,7 @@ export class Recorder {
         const writeTrampolines = tools.strobe_agent_write_trampolines as NativePointer | undefined;
         this.writeTrampolines_ = writeTrampolines === undefined ? null : new NativeFunction(
             writeTrampolines, "int", ["uint32", "pointer", "pointer", "uint64", "pointer", "pointer", "uint64"]);
-        this.places = library === null ? null : new Places(this, form, tools);
+        this.sites = library === null ? null : new ProbeSites(this, form, tools);
         this.replaceCode_ = new NativeFunction(tools.strobe_agent_replace_code, "int", ["pointer", "pointer", "uint32"]);
         this.store = new NativeFunction(form.strobe_agent_store, "int", ["pointer", "pointer", "uint32"]);
         this.storeBits = new NativeFunction(
@@ -328,7 +328,7 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
         "strobe_agent_set_libraries_changed", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
         "strobe_agent_guard", "strobe_agent_loader_guard", "strobe_agent_let_leave", "strobe_agent_note_unreported", "strobe_agent_ticks", "strobe_on_thread_end",
-        "strobe_native_begin", "strobe_native_places", "strobe_native_catch_traps", "strobe_agent_set_trap", "strobe_agent_add_probe", "strobe_agent_remove_probe", "strobe_agent_add_places", "strobe_agent_forget_code", "strobe_agent_set_place", "strobe_agent_limit_probe", "strobe_agent_begin_limit", "strobe_native_observe", "strobe_native_observed_name",
+        "strobe_native_begin", "strobe_native_sites", "strobe_native_catch_traps", "strobe_agent_set_trap", "strobe_agent_add_probe", "strobe_agent_remove_probe", "strobe_agent_add_site_range", "strobe_agent_forget_code", "strobe_agent_set_site", "strobe_agent_limit_probe", "strobe_agent_begin_limit", "strobe_native_observe", "strobe_native_observed_name",
         "strobe_native_catch_faults", "strobe_native_leave_faults", "strobe_native_traces_library",
         "strobe_agent_recorder"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));

@@ -323,7 +323,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "Wait for one of them, then try again.",
     ),
     "watch_failed": (Code.WATCH_FAILED, "'{what}' cannot be watched: {reason}.", "{hint}"),
-    "probe_failed": (Code.PROBE_FAILED, "Probe '{what}' cannot be placed: {reason}.", "{hint}"),
+    "probe_failed": (Code.PROBE_FAILED, "Probe '{what}' cannot be installed: {reason}.", "{hint}"),
     "stacks_impossible": (
         Code.PROBE_FAILED,
         "Stacks cannot be recorded: the program is observed by the portable form of the recorder.",

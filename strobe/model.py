@@ -249,7 +249,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class ProbePlace:
+class ProbeSite:
     """One of the instructions where a probe records, in one copy of its line. `inlined`: names of the inlined functions
     around it, the innermost first. `problem`: why nothing is recorded there; empty where it is."""
 
@@ -266,7 +266,7 @@ class ProbeAnswer:
     """A probe and the places that it has."""
 
     probe: Probe
-    places: tuple[ProbePlace, ...]
+    places: tuple[ProbeSite, ...]
 
 
 @dataclass(frozen=True, slots=True)

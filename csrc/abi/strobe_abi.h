@@ -92,7 +92,7 @@
 #define STROBE_PLAN_LOOPS_TO_ENTRY 8u /* its own code jumps to its first byte: a repeated entry may be no call */
 #define STROBE_PLAN_EXTRAS 16u        /* more is recorded of its calls; never beside WORDS */
 #define STROBE_PLAN_ENTRY_ONLY 32u    /* its return address stays as it is; never beside WORDS */
-#define STROBE_PLAN_PLACE                                                                                            \
+#define STROBE_PLAN_SITE                                                                                             \
     128u /* no function but an instruction: each time that a thread comes by; of a hooked function: only its returns \
             are probed; never beside WORDS */
 #define STROBE_PLAN_CALLER 64u /* the same, where it leads to code that nobody can unwind; never beside WORDS */
@@ -213,7 +213,7 @@ struct strobe_thread {
     uint8_t reserved[24];
 };
 
-/* What the recorder does for one function; indexed by function id. Written by the agent before the hook is placed. */
+/* What the recorder does for one function; by function id. Written by the agent before the hook is installed. */
 struct strobe_function_plan {
     uint8_t flags;       /* STROBE_PLAN_* */
     uint8_t enter_count; /* captures at the entry */

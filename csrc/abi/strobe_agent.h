@@ -74,14 +74,14 @@ struct strobe_trampoline {
 
 /* Of an instruction's trampoline, from its number on: where it calls the recorder, 128 bytes further down the stack,
    and where the instruction lies. */
-#define STROBE_PLACE_CALL 9u
-#define STROBE_PLACE_INSTRUCTION 23u
-#define STROBE_PLACE_CALLED 36u /* of an indirect call: its return address was pushed before */
-#define STROBE_PLACE_STACK 128u
+#define STROBE_SITE_CALL 9u
+#define STROBE_SITE_INSTRUCTION 23u
+#define STROBE_SITE_CALLED 36u /* of an indirect call: its return address was pushed before */
+#define STROBE_SITE_STACK 128u
 #define STROBE_TRAMPOLINES_HEADER 16u /* bytes before the first one of a memory */
 
 /* An instruction that is to be probed, and the trampoline that is made for it. */
-struct strobe_place {
+struct strobe_site {
     uint64_t address;
     uint32_t function; /* the number of its first probe */
     uint32_t result;   /* out: STROBE_REFUSED_*; where nothing is refused: */

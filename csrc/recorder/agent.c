@@ -144,35 +144,35 @@ int strobe_agent_set_trap(uint64_t address, uint64_t leads_to) {
     return 0;
 }
 
-/* What was written by strobe_agent_write_places is about to be used. Beyond STROBE_PLACES a fault is seen there. */
-void strobe_agent_add_places(uint64_t start, uint64_t bytes) {
+/* What was written by strobe_agent_write_sites is about to be used. Beyond STROBE_SITE_RANGES a fault is seen there. */
+void strobe_agent_add_site_range(uint64_t start, uint64_t bytes) {
     struct strobe_recorder* recorder = &strobe_recorder;
     uint64_t index = 0;
-    while (index < recorder->place_count && recorder->places[index].end != 0) index++;
-    if (index >= STROBE_PLACES) return;
-    recorder->places[index].start = start;
+    while (index < recorder->site_range_count && recorder->site_ranges[index].end != 0) index++;
+    if (index >= STROBE_SITE_RANGES) return;
+    recorder->site_ranges[index].start = start;
     STROBE_COMPILER_BARRIER();
-    recorder->places[index].end = start + bytes;
+    recorder->site_ranges[index].end = start + bytes;
     STROBE_COMPILER_BARRIER();
-    if (index == recorder->place_count) recorder->place_count = index + 1;
+    if (index == recorder->site_range_count) recorder->site_range_count = index + 1;
 }
 
 /* A library was unloaded, or trampolines of its code are about to be: what lies there afterwards is somebody else's. */
 void strobe_agent_forget_code(uint64_t start, uint64_t bytes) {
     struct strobe_recorder* recorder = &strobe_recorder;
     uint64_t index;
-    if (recorder->place_count == 0) return;
+    if (recorder->site_range_count == 0) return;
     for (index = 0; index < STROBE_TRAPS; index++) {
         volatile struct strobe_trap* trap = &recorder->traps[index];
         if (trap->address - start < bytes || trap->leads_to - start < bytes) trap->leads_to = 0;
     }
-    for (index = 0; index < recorder->place_count; index++)
-        if (recorder->places[index].start - start < bytes) recorder->places[index].end = 0;
+    for (index = 0; index < recorder->site_range_count; index++)
+        if (recorder->site_ranges[index].start - start < bytes) recorder->site_ranges[index].end = 0;
 }
 
 /* The instruction whose first probe is `first`, and so far the only one: numbers of a library that has gone are used
    again. */
-void strobe_agent_set_place(uint32_t first, uint64_t address) {
+void strobe_agent_set_site(uint32_t first, uint64_t address) {
     strobe_recorder.probes[first].next = 0;
     strobe_recorder.probes[first].address = address;
 }
@@ -195,7 +195,7 @@ void strobe_agent_remove_probe(uint32_t first, uint32_t function) {
     if (probes[first].next == function) probes[first].next = probes[function].next;
 }
 
-/* A limit that begins to count, of a probe whose first place is `first`. Before it is recorded anywhere. */
+/* A limit that begins to count, of a probe whose first site is `first`. Before it is recorded anywhere. */
 void strobe_agent_begin_limit(uint32_t first, uint32_t after, uint32_t most, uint32_t rate, uint32_t is_counted) {
     struct strobe_limit* limit = &strobe_recorder.limits[first];
     limit->held = limit->hits = limit->recorded = limit->second = 0;
@@ -205,7 +205,7 @@ void strobe_agent_begin_limit(uint32_t first, uint32_t after, uint32_t most, uin
     limit->most = most;
 }
 
-/* Of a place of a probe: the limit that counts for it, 0 for none. Before it is recorded there. */
+/* Of a site of a probe: the limit that counts for it, 0 for none. Before it is recorded there. */
 void strobe_agent_limit_probe(uint32_t function, uint32_t first) { strobe_recorder.probes[function].limit = first; }
 
 /* A library that is loaded again brings the same functions, whose captures are there already. */

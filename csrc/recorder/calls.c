@@ -301,8 +301,8 @@ static uint32_t strobe_leave_out(struct strobe_recorder* recorder, struct strobe
 }
 
 /* A thread has come to a probed instruction: as a call without a return. */
-static STROBE_COLD void strobe_record_place(struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                                            uint32_t function, uint64_t* slot, const uint64_t* registers) {
+static STROBE_COLD void strobe_record_site(struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                           uint32_t function, uint64_t* slot, const uint64_t* registers) {
     struct strobe_totals* totals;
     uint64_t ticks;
     if (recorder->catch_returns && STROBE_ON_OWN_STACK(state, slot)) strobe_drop_dead_frames(recorder, state, slot);
@@ -342,7 +342,7 @@ static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct stro
         catchable = catchable && strobe_may_replace(recorder, plan, jumped ? 0 : *slot);
     flags = (catchable ? 0 : STROBE_FLAG_NO_EXIT) | (jumped ? STROBE_FLAG_TAIL : 0);
     ticks = strobe_next_ticks(recorder, state);
-    if (STROBE_UNLIKELY(plan->flags & STROBE_PLAN_PLACE)) { /* only its returns are probed */
+    if (STROBE_UNLIKELY(plan->flags & STROBE_PLAN_SITE)) { /* only its returns are probed */
         totals = NULL;
         skip = STROBE_FRAME_SKIP;
     } else {
@@ -377,8 +377,8 @@ static uint64_t strobe_enter_with(struct strobe_recorder* recorder, struct strob
     uint64_t stub = 0;
     state->busy_slot = (uint64_t)slot;
     STROBE_COMPILER_BARRIER();
-    if (STROBE_UNLIKELY(resume == 0 && recorder->plans[function].flags & STROBE_PLAN_PLACE))
-        strobe_record_place(recorder, state, function, slot, registers);
+    if (STROBE_UNLIKELY(resume == 0 && recorder->plans[function].flags & STROBE_PLAN_SITE))
+        strobe_record_site(recorder, state, function, slot, registers);
     else
         stub = strobe_record_call(recorder, state, function, slot, registers, resume);
     if (--state->name_countdown == 0) strobe_thread_read_name(recorder, state);
@@ -421,7 +421,7 @@ uint64_t strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint6
     return strobe_enter_with(recorder, state, function, slot, registers, resume);
 }
 
-void strobe_place(struct strobe_recorder* recorder, uint32_t function, const uint64_t* registers) {
+void strobe_site(struct strobe_recorder* recorder, uint32_t function, const uint64_t* registers) {
     uint64_t* slot = (uint64_t*)registers[STROBE_CONTEXT_RSP];
     for (; function != 0; function = ((const volatile struct strobe_probe*)recorder->probes)[function].next) {
         struct strobe_thread_state* state;

@@ -131,11 +131,11 @@ static uint32_t strobe_capture_recipe(struct strobe_thread_state* state, struct 
 #ifdef STROBE_CATCHES_FAULTS
 static uint32_t strobe_capture_stack(const struct strobe_own_memory* memory, const struct strobe_capture* capture,
                                      const uint64_t* registers, const uint64_t* slot, uint32_t room, uint64_t* out) {
-    int is_place = (capture->source & STROBE_NEEDS_CONTEXT) != 0;
+    int is_site = (capture->source & STROBE_NEEDS_CONTEXT) != 0;
     uint32_t most = capture->offset < room ? capture->offset : room - 1;
     uint32_t status = STROBE_STACK_UNKNOWN;
     uint32_t count =
-        strobe_backtrace(memory->recorder, memory->state, is_place, registers, slot, most, out + 1, &status);
+        strobe_backtrace(memory->recorder, memory->state, is_site, registers, slot, most, out + 1, &status);
     out[0] = strobe_extra_header(capture, STROBE_EXTRA_STACK, status, 1 + count);
     return 1 + count;
 }
@@ -269,7 +269,7 @@ static void strobe_passed_at_return(struct strobe_passed* passed, uint32_t needs
 }
 
 /* At a probed instruction: the registers, by their DWARF numbers. */
-static void strobe_passed_at_place(struct strobe_passed* passed, uint32_t needs, const uint64_t* registers) {
+static void strobe_passed_at_site(struct strobe_passed* passed, uint32_t needs, const uint64_t* registers) {
     uint64_t vector[2];
     uint32_t index;
     for (index = 0; index < STROBE_CONTEXT_PC; index++) passed->words[index] = registers[index];
@@ -290,7 +290,7 @@ static struct strobe_kept* strobe_kept_of(const struct strobe_recorder* recorder
     if (!(extras->needs & STROBE_NEEDS_PASSED)) return NULL;
     kept = STROBE_KEPT_OF(recorder, state);
     if (extras->needs & STROBE_NEEDS_CONTEXT)
-        strobe_passed_at_place(&kept->passed, extras->needs, registers);
+        strobe_passed_at_site(&kept->passed, extras->needs, registers);
     else if (at_exit)
         strobe_passed_at_return(&kept->passed, extras->needs, registers,
                                 kept->enter_ticks == state->frames[state->depth].enter_ticks);
@@ -313,7 +313,7 @@ static uint64_t strobe_caller_of(const struct strobe_thread_state* state, int at
 }
 
 /* Where the function that a probed instruction is of returns to. 0 where it cannot be unwound. */
-static int strobe_caller_at_place(const struct strobe_own_memory* memory, const uint64_t* registers, uint64_t* facts) {
+static int strobe_caller_at_site(const struct strobe_own_memory* memory, const uint64_t* registers, uint64_t* facts) {
 #ifdef STROBE_CATCHES_FAULTS
     uint32_t status;
     return strobe_backtrace(memory->recorder, memory->state, 1, registers, NULL, 1, &facts[STROBE_FACT_CALLER],
@@ -343,7 +343,7 @@ static void strobe_moment_of(const struct strobe_recorder* recorder, struct stro
     moment->fact_count = STROBE_FACTS;
     if (!(extras->needs & STROBE_NEEDS_CONTEXT))
         facts[STROBE_FACT_CALLER] = strobe_caller_of(state, at_exit, slot);
-    else if (!(extras->needs & STROBE_NEEDS_CALLER) || !strobe_caller_at_place(memory, registers, facts))
+    else if (!(extras->needs & STROBE_NEEDS_CALLER) || !strobe_caller_at_site(memory, registers, facts))
         moment->fact_count = STROBE_FACT_CALLER;
     moment->before = NULL;
     moment->before_words = 0;

@@ -58,17 +58,17 @@ struct strobe_step {
     uint64_t above; /* what stood in the place of the return address */
     uint64_t callers_rsp;
     uint64_t callers_rbp;
-    uint64_t rbp_place; /* where that was saved; 0: rbp is the same */
-    uint64_t next;      /* the step that came next the last time */
+    uint64_t rbp_address; /* where that was saved; 0: rbp is the same */
+    uint64_t next;        /* the step that came next the last time */
 };
 
 #define STROBE_STEPS 128u
-#define STROBE_STEP_PLACES 256u
+#define STROBE_STEP_SLOTS 256u
 
 struct strobe_steps {
-    uint64_t generation;                /* of the directory that they were found by */
-    uint64_t used;                      /* of those ever taken */
-    uint8_t places[STROBE_STEP_PLACES]; /* by a hash of the frame: which step it may be */
+    uint64_t generation;              /* of the directory that they were found by */
+    uint64_t used;                    /* of those ever taken */
+    uint8_t slots[STROBE_STEP_SLOTS]; /* by a hash of the frame: which step it may be */
     struct strobe_step steps[STROBE_STEPS];
 };
 

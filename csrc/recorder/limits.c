@@ -1,4 +1,4 @@
-/* How often a probe is recorded, of all its places and threads together. */
+/* How often a probe is recorded, of all its sites and threads together. */
 #include "recorder.h"
 
 void strobe_hit_count(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t probe) {

@@ -48,9 +48,9 @@ void strobe_copy(uint8_t* into, const uint8_t* from, uint32_t bytes);
 
 #ifdef STROBE_CATCHES_FAULTS
 /* native/x86_64/backtrace.c: up to `most` return addresses, the innermost first; gives how many, and why there are no
-   more, STROBE_STACK_*. At a function's entry, whose return address lies at `slot`, or with `is_place` at an
-   instruction: `registers` as strobe_enter and strobe_place have them. */
-uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, int is_place,
+   more, STROBE_STACK_*. At a function's entry, whose return address lies at `slot`, or with `is_site` at an
+   instruction: `registers` as strobe_enter and strobe_site have them. */
+uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, int is_site,
                           const uint64_t* registers, const uint64_t* slot, uint32_t most, uint64_t* out,
                           uint32_t* status);
 #endif

@@ -85,11 +85,11 @@ void strobe_agent_release(void) {
     strobe_unmap(recorder->recipes, (uint64_t)STROBE_EXTRAS * sizeof *recorder->recipes);
     strobe_unmap(recorder->recipe_steps, (uint64_t)STROBE_RECIPE_STEPS * sizeof *recorder->recipe_steps);
     strobe_unmap(recorder->extras, (uint64_t)STROBE_EXTRAS * sizeof *recorder->extras);
-    strobe_unmap(recorder->kept, (uint64_t)STROBE_THREAD_STATES * STROBE_KEPT_PLACES * sizeof *recorder->kept);
+    strobe_unmap(recorder->kept, (uint64_t)STROBE_THREAD_STATES * STROBE_KEPT_SLOTS * sizeof *recorder->kept);
     strobe_unmap(recorder->extras_of, (uint64_t)STROBE_FUNCTION_CAPACITY * sizeof *recorder->extras_of);
     strobe_unmap(recorder->jumps, (uint64_t)STROBE_JUMPS * sizeof *recorder->jumps);
     strobe_unmap(recorder->traps, (uint64_t)STROBE_TRAPS * sizeof *recorder->traps);
     strobe_unmap(recorder->probes, (uint64_t)STROBE_FUNCTION_CAPACITY * sizeof *recorder->probes);
-    strobe_unmap(recorder->places, (uint64_t)STROBE_PLACES * sizeof *recorder->places);
+    strobe_unmap(recorder->site_ranges, (uint64_t)STROBE_SITE_RANGES * sizeof *recorder->site_ranges);
     strobe_unmap(recorder->limits, (uint64_t)STROBE_FUNCTION_CAPACITY * sizeof *recorder->limits);
 }

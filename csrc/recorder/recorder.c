@@ -29,7 +29,7 @@ static int strobe_map_state(struct strobe_recorder* recorder) {
     recorder->recipe_steps =
         (struct strobe_recipe_step*)strobe_map((uint64_t)STROBE_RECIPE_STEPS * sizeof(struct strobe_recipe_step));
     recorder->extras = (struct strobe_extras*)strobe_map((uint64_t)STROBE_EXTRAS * sizeof(struct strobe_extras));
-    recorder->kept = (struct strobe_kept*)strobe_map((uint64_t)STROBE_THREAD_STATES * STROBE_KEPT_PLACES *
+    recorder->kept = (struct strobe_kept*)strobe_map((uint64_t)STROBE_THREAD_STATES * STROBE_KEPT_SLOTS *
                                                      sizeof(struct strobe_kept));
     recorder->extras_of = (uint16_t*)strobe_map((uint64_t)STROBE_FUNCTION_CAPACITY * sizeof(uint16_t));
     /* in one mapping: a stub finds its frame by the distance */
@@ -48,8 +48,9 @@ static int strobe_map_state(struct strobe_recorder* recorder) {
         (struct strobe_probe*)strobe_map((uint64_t)STROBE_FUNCTION_CAPACITY * sizeof(struct strobe_probe));
     recorder->limits =
         (struct strobe_limit*)strobe_map((uint64_t)STROBE_FUNCTION_CAPACITY * sizeof(struct strobe_limit));
-    recorder->places = (struct strobe_places*)strobe_map((uint64_t)STROBE_PLACES * sizeof(struct strobe_places));
-    if (recorder->places == NULL) return 0;
+    recorder->site_ranges =
+        (struct strobe_site_range*)strobe_map((uint64_t)STROBE_SITE_RANGES * sizeof(struct strobe_site_range));
+    if (recorder->site_ranges == NULL) return 0;
     if (recorder->traps == NULL || recorder->probes == NULL || recorder->limits == NULL) return 0;
     if (recorder->watches == NULL || recorder->recipes == NULL || recorder->recipe_steps == NULL ||
         recorder->extras == NULL || recorder->extras_of == NULL || recorder->kept == NULL || recorder->jumps == NULL)

@@ -158,19 +158,19 @@ struct strobe_probe {
     uint64_t address; /* of the instruction, where it is its first probe */
 };
 
-/* Memory with trampolines of probed instructions, as strobe_agent_write_places has made them. */
-struct strobe_places {
+/* Memory with trampolines of probed instructions, as strobe_agent_write_sites has made them. */
+struct strobe_site_range {
     uint64_t start;
     uint64_t end;
 };
-#define STROBE_PLACES 4096u
+#define STROBE_SITE_RANGES 4096u
 
-/* What was passed to the call of a frame: once a thread's STROBE_FRAMES are open, the next call has a place as well. */
+/* What was passed to the call of a frame: once a thread's STROBE_FRAMES are open, the next call has a slot as well. */
 struct strobe_kept {
     uint64_t enter_ticks; /* of the call; another's are not its */
     struct strobe_passed passed;
 };
-#define STROBE_KEPT_PLACES (STROBE_FRAMES + 1)
+#define STROBE_KEPT_SLOTS (STROBE_FRAMES + 1)
 
 /* Runs script `number & 0xffff` at the entry, with STROBE_SCRIPT_AT_EXIT at the return: `registers` as
    strobe_capture_values has them. Writes JSON, up to STROBE_SCRIPT_BYTES, and returns how many bytes; with
@@ -227,7 +227,7 @@ struct strobe_recorder {
     struct strobe_recipe_step* recipe_steps;
     struct strobe_extras* extras; /* sets; never changed once they are there */
     uint16_t* extras_of;          /* by function, for those with STROBE_PLAN_EXTRAS */
-    struct strobe_kept* kept;     /* STROBE_THREAD_STATES * STROBE_KEPT_PLACES */
+    struct strobe_kept* kept;     /* STROBE_THREAD_STATES * STROBE_KEPT_SLOTS */
     uint32_t recipe_steps_used;
     uint32_t extras_used;
     strobe_script_function* script;
@@ -245,10 +245,10 @@ struct strobe_recorder {
     uint64_t jump_count;
     struct strobe_trap*
         traps; /* STROBE_TRAPS, by strobe_trap_index; of a library that has gone they lead nowhere (0) */
-    struct strobe_probe* probes;  /* by function, of those that are probes */
-    struct strobe_limit* limits;  /* likewise, of the first place of each probe */
-    struct strobe_places* places; /* STROBE_PLACES; end 0: of a library that has gone */
-    uint64_t place_count;
+    struct strobe_probe* probes;           /* by function, of those that are probes */
+    struct strobe_limit* limits;           /* likewise, of the first site of each probe */
+    struct strobe_site_range* site_ranges; /* STROBE_SITE_RANGES; end 0: of a library that has gone */
+    uint64_t site_range_count;
     uint64_t segment_bytes; /* 0: its memory is somebody else's business */
     uint32_t has_key;
     uint32_t agent_tid; /* the thread of the agent whose session this is */
@@ -327,7 +327,7 @@ STROBE_APART uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t fra
 
 /* A thread comes to the instruction whose first probe is `function`, with these registers (STROBE_CONTEXT_*), vector
    registers being as the program left them. */
-STROBE_APART void strobe_place(struct strobe_recorder* recorder, uint32_t function, const uint64_t* registers);
+STROBE_APART void strobe_site(struct strobe_recorder* recorder, uint32_t function, const uint64_t* registers);
 /* Zeroed memory of the recorder's own; NULL where there is none. A system call. */
 void* strobe_map(uint64_t bytes);
 /* Of a thread that stands in the trampoline of a probed instruction: makes of these registers what they would be at the
@@ -469,7 +469,7 @@ void strobe_unwind_table_write(struct strobe_recorder* recorder);
 
 /* Macros, because TinyCC does not inline functions. */
 #define STROBE_KEPT_OF(recorder, state) \
-    (&(recorder)->kept[(uint64_t)((state) - (recorder)->states) * STROBE_KEPT_PLACES + (state)->depth])
+    (&(recorder)->kept[(uint64_t)((state) - (recorder)->states) * STROBE_KEPT_SLOTS + (state)->depth])
 #define STROBE_STUB_OF(state, depth) ((state)->first_stub + (uint64_t)(depth) * STROBE_STUB_BYTES)
 #define STROBE_ON_OWN_STACK(state, slot) \
     ((uint64_t)(slot) >= (state)->stack_low && (uint64_t)(slot) < (state)->stack_high)

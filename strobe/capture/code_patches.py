@@ -40,7 +40,7 @@ class CodePatch:
     resume: int
     copies: tuple[int, int, int, int]
     mark: tuple[int, int]
-    placed: bool = False
+    installed: bool = False
 
     def covers(self, address: int) -> bool:
         """Whether the instruction that begins there is run as a copy while the jump stands."""
@@ -52,7 +52,7 @@ class CodePatch:
 
 
 class ProbedCode(Protocol):
-    """Instructions that are changed one by one, beneath the jumps (places.py)."""
+    """Instructions that are changed one by one, beneath the jumps (probe_sites.py)."""
 
     def without(self, address: int, code: bytes) -> bytes:
         """`code`, which stands at `address`, with the probed instructions as they are without probes."""
@@ -69,30 +69,30 @@ class ProbedCode(Protocol):
 
 class CodePatches:
     """The patches of one process, by function id; by negative numbers those of observed functions, over which hooks may
-    lie: they are placed before these and taken out after them."""
+    lie: they are installed before these and taken out after them."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._patches: dict[int, CodePatch] = {}
-        self.places: ProbedCode | None = None
+        self.sites: ProbedCode | None = None
         self.running = False  # not before it was resumed: until then Frida holds its thread
 
     def install(self, trampolines: Mapping[int, Trampoline], codes: Mapping[int, bytes] = _NONE) -> dict[int, Refusal]:
         """Writes the jumps to new trampolines, by function id. `codes`: what must stand at an entry, as far as that is
-        known. Returns those that were not placed, and why."""
+        known. Returns those that were not installed, and why."""
         refused = self._add(trampolines, codes)
-        return refused | self.place(item for item in trampolines if item not in refused)
+        return refused | self.reinstall(item for item in trampolines if item not in refused)
 
     def covering(self, address: int, function_ids: Collection[int] | None = None) -> bool:
         """Whether a jump stands over the instruction at this address, one of these; None: any."""
         return any(
-            patch.placed and patch.covers(address)
+            patch.installed and patch.covers(address)
             for item, patch in self._all()
             if function_ids is None or item in function_ids
         )
 
     def around(self, first: int, last: int) -> list[tuple[int, CodePatch]]:
-        """Patches over some of these bytes, placed or not, with their numbers."""
+        """Patches over some of these bytes, installed or not, with their numbers."""
         return [
             (item, patch) for item, patch in self._all() if patch.address <= last and patch.address + JUMP_BYTES > first
         ]
@@ -104,21 +104,22 @@ class CodePatches:
 
     def _add(self, trampolines: Mapping[int, Trampoline], codes: Mapping[int, bytes]) -> dict[int, Refusal]:
         refused = {}
-        placed = ((item, patch) for item, patch in self._all() if patch.placed)
-        observed = {patch.address: patch.original for item, patch in placed if item < 0}
+        installed = ((item, patch) for item, patch in self._all() if patch.installed)
+        observed = {patch.address: patch.original for item, patch in installed if item < 0}
         with self._memory() as memory:
             for function_id, trampoline in trampolines.items():
-                made = _patch(trampoline, codes.get(function_id, b""), memory, observed, self.places)
+                made = _patch(trampoline, codes.get(function_id, b""), memory, observed, self.sites)
                 if isinstance(made, Refusal):
                     refused[function_id] = made
                 else:
                     self._patches[function_id] = made
         return refused
 
-    def place(self, function_ids: Iterable[int]) -> dict[int, Refusal]:
-        """Returns those that were not placed, and why; a later call tries them again."""
-        coming = {item: patch for item, patch in self._known(function_ids) if not patch.placed}
-        refused = {} if self.places is None else self.places.cover(coming)
+    def reinstall(self, function_ids: Iterable[int]) -> dict[int, Refusal]:
+        """Writes the jumps that do not stand there. Returns those that were not installed, and why; a later call tries
+        them again."""
+        coming = {item: patch for item, patch in self._known(function_ids) if not patch.installed}
+        refused = {} if self.sites is None else self.sites.cover(coming)
         return refused | self._write([item for item in coming if item not in refused], True)
 
     def take_out(self, function_ids: Iterable[int] | None = None) -> bool:
@@ -126,10 +127,10 @@ class CodePatches:
         later call tries it again."""
         if function_ids is None:
             return not self._write([item for item, _ in self._all() if item >= 0], False)
-        going = {item: patch for item, patch in self._known(function_ids) if patch.placed}
+        going = {item: patch for item, patch in self._known(function_ids) if patch.installed}
         refused = self._write(going, False)
-        if self.places is not None:
-            self.places.uncover(patch for item, patch in going.items() if item not in refused)
+        if self.sites is not None:
+            self.sites.uncover(patch for item, patch in going.items() if item not in refused)
         return not refused
 
     def take_out_observers(self) -> None:
@@ -147,12 +148,14 @@ class CodePatches:
             raise refused(self._pid, reason, False)
 
     def missing(self, memory: FileIO) -> set[int]:
-        """Function ids of jumps that were placed and whose bytes are others now. `memory`: /proc/PID/mem.
+        """Function ids of jumps that were installed and whose bytes are others now. `memory`: /proc/PID/mem.
 
         Raises ProcessLookupError when the process is gone. Where nothing is mapped a library was unloaded.
         """
-        placed = [(item, patch) for item, patch in self._all() if patch.placed and item >= 0]
-        return {item for item, patch in placed if bytes_at(memory, patch.address, JUMP_BYTES) not in (patch.jump, b"")}
+        installed = [(item, patch) for item, patch in self._all() if patch.installed and item >= 0]
+        return {
+            item for item, patch in installed if bytes_at(memory, patch.address, JUMP_BYTES) not in (patch.jump, b"")
+        }
 
     def overwritten(self, memory: FileIO) -> set[int]:
         """As `missing`, of a forked child: those whose bytes are neither the jump's nor the function's own, which stand
@@ -170,20 +173,20 @@ class CodePatches:
             if start <= patch.address < start + size:
                 self._patches.pop(item, None)
 
-    def _write(self, function_ids: Iterable[int], placed: bool) -> dict[int, Refusal]:
+    def _write(self, function_ids: Iterable[int], installed: bool) -> dict[int, Refusal]:
         """Raises ProcessLookupError when the process is gone, attach_refused when another debugger holds it."""
-        changed = {item: patch for item, patch in self._known(function_ids) if patch.placed != placed}
+        changed = {item: patch for item, patch in self._known(function_ids) if patch.installed != installed}
         if not changed:
             return {}
         # the trampolines of a library that is unloaded go with it, before it can be loaded again
-        marks = [patch.mark if placed else None for patch in changed.values()]
-        results = self.change([_change_of(patch, placed, self.places) for patch in changed.values()], marks)
+        marks = [patch.mark if installed else None for patch in changed.values()]
+        results = self.change([_change_of(patch, installed, self.sites) for patch in changed.values()], marks)
         refused = {}
         for (function_id, patch), why in zip(changed.items(), results, strict=True):
             if why:
                 refused[function_id] = why
             else:
-                patch.placed = placed
+                patch.installed = installed
         return refused
 
     def change(
@@ -233,8 +236,8 @@ class Probes:
         self._interceptor_writes = interceptor_writes
 
     def install(self, specs: Sequence[ProbeSpec]) -> list[Refusal]:
-        """Places hooks in one batch; for each why it was not placed: UNLOADED where its library has gone since the last
-        that `note_removal` was told of, whatever lies there now. Raises as AgentLink and CodePatches do."""
+        """Installs hooks in one batch; for each why it was not installed: UNLOADED where its library has gone since the
+        last that `note_removal` was told of, whatever lies there now. Raises as AgentLink and CodePatches do."""
         if self._interceptor_writes and self._patches.running:
             return [Refusal.ALREADY_RUNNING] * len(specs)
         self._agent.assign_extras({spec.function_id: spec.plan for spec in specs})
@@ -246,40 +249,40 @@ class Probes:
         return [refused.get(spec.function_id, Refusal.NOTHING) for spec in specs]
 
     def change(self, plans: dict[int, Plan]) -> dict[int, Refusal]:
-        """Changes what placed hooks record; one whose plan is not enabled is taken out of the code. Returns those that
-        could not be placed again, and why. Raises as `install`."""
+        """Changes what installed hooks record; one whose plan is not enabled is taken out of the code. Returns those
+        that could not be installed again, and why. Raises as `install`."""
         self._agent.assign_extras(plans)
         self._agent.set_flags(plans)
-        refused = self._patches.place(item for item, plan in plans.items() if plan.is_enabled)
+        refused = self._patches.reinstall(item for item, plan in plans.items() if plan.is_enabled)
         self._patches.take_out([item for item, plan in plans.items() if not plan.is_enabled])
         return refused
 
 
 def _patch(
-    trampoline: Trampoline, code: bytes, memory: FileIO, originals: dict[int, bytes], places: ProbedCode | None
+    trampoline: Trampoline, code: bytes, memory: FileIO, originals: dict[int, bytes], sites: ProbedCode | None
 ) -> CodePatch | Refusal:
     """`originals`: what stood where patches beneath this one are."""
-    place = trampoline.start
-    distance = trampoline.address - (place + JUMP_BYTES)
+    start = trampoline.start
+    distance = trampoline.address - (start + JUMP_BYTES)
     if not -(1 << 31) <= distance < 1 << 31:
         return Refusal.TOO_FAR
     here = bytes_at(memory, trampoline.entry, trampoline.skip + max(JUMP_BYTES, trampoline.displaced))
-    here = here if places is None else places.without(trampoline.entry, here)
+    here = here if sites is None else sites.without(trampoline.entry, here)
     own = here[trampoline.skip :]
     before = here
-    if place in originals:
-        before = here[: trampoline.skip] + originals[place] + here[trampoline.skip + JUMP_BYTES :]
+    if start in originals:
+        before = here[: trampoline.skip] + originals[start] + here[trampoline.skip + JUMP_BYTES :]
     if len(own) < JUMP_BYTES or any(found != wanted for found, wanted in zip(before, code, strict=False)):
         return Refusal.OTHER_CODE
     jump = struct.pack("<Bi", JUMP, distance)
-    return CodePatch(place, own[:JUMP_BYTES], jump, trampoline.resume, trampoline.copies, trampoline.mark)
+    return CodePatch(start, own[:JUMP_BYTES], jump, trampoline.resume, trampoline.copies, trampoline.mark)
 
 
-def _change_of(patch: CodePatch, placed: bool, places: ProbedCode | None) -> Change:
+def _change_of(patch: CodePatch, installed: bool, sites: ProbedCode | None) -> Change:
     """Written only over what was last seen or written there, not over what came since, such as another library at the
     place of one that was unloaded."""
-    beneath = patch.original if places is None else places.over(patch.address, patch.original)
-    if placed:
+    beneath = patch.original if sites is None else sites.over(patch.address, patch.original)
+    if installed:
         return patch.address, patch.jump, beneath, patch.copies
     return patch.address, beneath, patch.jump, None
 

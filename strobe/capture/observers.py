@@ -25,11 +25,11 @@ def observe(pid: int, agent: AgentLink, patches: CodePatches) -> None:
     found = agent.observer_trampolines()
     made = {_FIRST - number: item for number, (_, item) in enumerate(found) if isinstance(item, Trampoline)}
     refused = patches.install(made)
-    placed = made.keys() - refused.keys()
+    installed = made.keys() - refused.keys()
     if sets_handlers_itself(pid):  # it would get the faults of the recorder's loads
         log.info("process %d sets signal handlers by system calls of its own: memory is read by the kernel", pid)
-    elif _FIRST in placed:  # sigaction
-        agent.begin_observing(len(placed) < len(found) or _has_faults_blocked(pid, agent, patches.running))
+    elif _FIRST in installed:  # sigaction
+        agent.begin_observing(len(installed) < len(found) or _has_faults_blocked(pid, agent, patches.running))
     elif found:
         log.warning("process %d: faults are not caught: %s", pid, repr(refused.get(_FIRST, found[0][1])))
 

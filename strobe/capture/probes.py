@@ -124,7 +124,7 @@ def with_returns(plan: Plan) -> Plan:
 
 def returns_only(plan: Plan, returns: Returns) -> Plan:
     """The same of a function of which only probes of its returns are recorded."""
-    return replace(plan, flags=_abi.PLAN_ENABLED | _abi.PLAN_PLACE | returns, extras=0)
+    return replace(plan, flags=_abi.PLAN_ENABLED | _abi.PLAN_SITE | returns, extras=0)
 
 
 @lru_cache(maxsize=1 << 12)  # of thousands of functions many have the same

@@ -12,7 +12,7 @@ SENTENCES = {
     Refusal.BRANCH_INTO_ENTRY: "their own code jumps into their first 5 bytes",
     Refusal.TOO_SHORT: "they are shorter than the 5 bytes that a hook takes, and another function follows",
     Refusal.NOT_CODE: "their first bytes cannot be decoded",
-    Refusal.JUMP_AT_ENTRY: "they begin with a jump, and the hook would be placed in the function that it leads to",
+    Refusal.JUMP_AT_ENTRY: "they begin with a jump, and the hook would be installed in the function that it leads to",
     Refusal.SYSTEM_CALL_IN_ENTRY: "they make a system call in their first 5 bytes, in which a thread may be waiting",
     Refusal.THREAD_INSIDE: "a thread was executing their first 5 bytes and did not leave",
     Refusal.THREAD_BLOCKED: "a thread of the program did not stop, so its code could not be changed; add the pattern "

@@ -30,7 +30,7 @@ from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.leaving import leave
 from strobe.capture.limits import check_room
 from strobe.capture.observers import observe
-from strobe.capture.places import Places
+from strobe.capture.probe_sites import ProbeSites
 from strobe.capture.recorder_state import is_recording, written_until
 from strobe.capture.spawning import ended_early, killed_on_failure, spawn_hint
 from strobe.capture.target_events import TargetEvents
@@ -167,7 +167,7 @@ class Target:
         self._session = FridaSession(device, self.pid, self._pidfd, self.attached)
         if self.attached:
             self._session.wait_for_beginning()
-        # They do not fork while there is a hook without its guard, which Frida places at any moment from here on, nor
+        # They do not fork while there is a hook without its guard, which Frida installs at any moment from here on, nor
         # while the agent loads libraries. Those of one that was running stand still already.
         with held([self.pid] if self.attached and not self._session.holds_main_thread else []):
             self._agent = AgentLink(
@@ -183,7 +183,7 @@ class Target:
         if self.attached:
             keep_signals_from(self._agent, self.pid)
         self.probes = Probes(self._agent, self._patches, self.setup.interceptor_writes)
-        self.places = Places(self.pid, self._agent, self._patches, self.setup.form == "native")
+        self.sites = ProbeSites(self.pid, self._agent, self._patches, self.setup.form == "native")
         self._patches.take_back(self.setup.left)
         self._agent.change_process()
         observe(self.pid, self._agent, self._patches)
@@ -237,7 +237,7 @@ class Target:
             raise ProcessLookupError(str(error)) from error
         with memory:
             missing = self._patches.missing(memory)
-            missing |= self.places.missing(memory, missing)
+            missing |= self.sites.missing(memory, missing)
             if is_recording(memory, self.setup.recorder, start_ticks):
                 return missing
         if self._is_gone():
@@ -266,8 +266,8 @@ class Target:
         return sorted(_STREAMS[number] for number in self._open_streams.copy())
 
     def is_cut_off(self) -> bool:
-        """The program has closed the agent's descriptors: hooks stay as they are, and are not placed in libraries that
-        come."""
+        """The program has closed the agent's descriptors: hooks stay as they are, and are not installed in libraries
+        that come."""
         return self._session is not None and self._session.is_cut_off() and not self._is_gone()
 
     def _is_gone(self) -> bool:
@@ -341,7 +341,7 @@ class Target:
     def _take_out(self) -> bool:
         """The jumps over functions' entries first, which lie over probed instructions. Whether all are out."""
         are_out = self._patches.take_out()
-        return self.places.take_out() and are_out
+        return self.sites.take_out() and are_out
 
     def _is_stopped(self) -> bool:
         return not self._is_gone() and is_stopped(self.pid)
@@ -396,7 +396,7 @@ class Target:
     def forget(self, module: LoadedModule) -> None:
         """It was unloaded, and its hooks with it."""
         self._patches.forget(module.base, module.size)
-        self.places.forget(module.base, module.size)
+        self.sites.forget(module.base, module.size)
 
     def _remove_module(self, removal: Removal) -> None:
         self.forget(removal.module)

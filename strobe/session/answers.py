@@ -88,7 +88,7 @@ def going_on(record: SessionRecord) -> str | None:
 
 
 def _status(hooks: Hooks) -> str:
-    if not hooks.patterns and hooks.probes is not None and (count := hooks.probes.placed):
+    if not hooks.patterns and hooks.probes is not None and (count := hooks.probes.recording):
         return f"Recording at {_count(count, 'place')} of probes; no patterns are active."
     if not hooks.patterns:
         return "No patterns are active: only output is recorded."

@@ -28,7 +28,7 @@ class Callers:
         self._tables: dict[int, tuple[ModuleSymbols, UnwindTables | None]] = {}  # by id of the former, which is kept
 
     def update(self, modules: Sequence[LoadedModule], traced: Sequence[TracedModule]) -> None:
-        """To be called whenever modules have come or gone, before hooks are placed in them."""
+        """To be called whenever modules have come or gone, before hooks are installed in them."""
         present = {id(item.symbols) for item in traced}
         self._tables = {key: known for key, known in self._tables.items() if key in present}
         for item in traced:

@@ -1,4 +1,4 @@
-"""The hooks of one running session: active patterns, function ids, what is placed, and what to say about it."""
+"""The hooks of one running session: active patterns, function ids, what is installed, and what to say about it."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Hooks:
         self.modules.check(modules[0])
 
     def apply(self, modules: Sequence[LoadedModule], arrived: Mapping[int, int] = _NONE) -> None:
-        """Brings the target in line with `patterns` and `sampling`: places what is missing, takes out what is too much.
+        """Brings the target in line with `patterns` and `sampling`: installs what is missing, takes out the others.
 
         `modules`: those that are loaded, the main program first. `arrived`: of those whose code has not run yet, by
         base, when they came; none of their calls is missed.
@@ -131,7 +131,7 @@ class Hooks:
                 fresh.setdefault(key[0], []).append(item)
         for module in traced:
             if module.module.base in fresh and not module.stale:
-                self._place(module, fresh[module.module.base], arrived.get(module.module.base))
+                self._install(module, fresh[module.module.base], arrived.get(module.module.base))
 
     def forget(self, module: LoadedModule, gone_ticks: int) -> None:
         """A library was unloaded; where it is loaded again its functions are hooked anew."""
@@ -194,9 +194,9 @@ class Hooks:
         for key in keys:
             self._refused.pop(key, None)
         if fresh := [one for key, one in zip(keys, functions, strict=True) if key not in self._hooks]:
-            self._place(module, fresh, None, probed=1)
-        placed = {(base, one.address) for one in fresh}
-        known = [key for key in keys if key in self._hooks and key not in placed]
+            self._install(module, fresh, None, probed=1)
+        installed = {(base, one.address) for one in fresh}
+        known = [key for key in keys if key in self._hooks and key not in installed]
         for key in known:
             self._hooks[key].probed += 1
         try:
@@ -331,7 +331,7 @@ class Hooks:
         self.selection = select(patterns, _symbols(traced))
         return traced
 
-    def _place(
+    def _install(
         self,
         module: TracedModule,
         functions: Sequence[FunctionSymbol],
@@ -354,13 +354,13 @@ class Hooks:
             hooks = self._planned(module, detailed)
             if probed:
                 hooks = [replace(hook, probed=probed, plan=returns_only(hook.plan, hook.returns)) for hook in hooks]
-            answers = self._install(module, hooks, codes)
+            answers = self._write(module, hooks, codes)
         except BaseException:
             self.ids.give_back(base, numbered)
             raise
-        self._note_placed(base, hooks, answers, arrived_ticks)
+        self._note_installed(base, hooks, answers, arrived_ticks)
 
-    def _install(self, module: TracedModule, hooks: Sequence[_Hook], codes: Sequence[bytes]) -> list[Refusal]:
+    def _write(self, module: TracedModule, hooks: Sequence[_Hook], codes: Sequence[bytes]) -> list[Refusal]:
         """Where another function begins in the bytes of the jump, nothing is written."""
         specs = [_spec(module, *one) for one in zip(hooks, codes, strict=True)]
         crowded = [
@@ -397,7 +397,7 @@ class Hooks:
         return codes, dict(zip(numbered, found, strict=True)) if known is not None else {}
 
     def _planned(self, module: TracedModule, functions: Mapping[int, FunctionSymbol]) -> list[_Hook]:
-        """A hook for each, which is not placed yet."""
+        """A hook for each, which is not installed yet."""
         found = list(functions.values())
         numbers = self._extras_of(module.module.base, found, [0] * len(found))
         returns = self._callers.returns(module, found)
@@ -410,15 +410,15 @@ class Hooks:
     def _sampling_of(self, function: FunctionSymbol) -> Sampling:
         return "off" if self.extras.has_condition(function) else self.sampling
 
-    def _note_placed(
+    def _note_installed(
         self, base: int, hooks: Sequence[_Hook], answers: Sequence[Refusal], arrived_ticks: int | None
     ) -> None:
-        placed = []
+        installed = []
         refused: dict[Key, Refusal] = {}
         for hook, answer in zip(hooks, answers, strict=True):
             key = (base, hook.function.address)
             if not answer and not hook.probed:
-                placed.append(hook.function_id)
+                installed.append(hook.function_id)
             elif answer and answer is not Refusal.UNLOADED:  # of which `forget` follows
                 refused[key] = answer
             if not answer or answer in PASSING:
@@ -426,11 +426,11 @@ class Hooks:
                 self._hooks[key] = hook
         # not before it stands: until then calls were missed
         since = self._now_ticks() if arrived_ticks is None else arrived_ticks
-        self._store.open_spans(self._session_id, placed, since)
+        self._store.open_spans(self._session_id, installed, since)
         self._refuse(refused)
 
     def _refuse(self, refused: Mapping[Key, Refusal]) -> None:
-        """Nothing is said of a library that has been unloaded meanwhile: what is in its place is not its code."""
+        """Nothing is said of a library that has been unloaded meanwhile: what is there now is not its code."""
         going = {base for base in {base for base, _ in refused} if not self.modules.is_there(base)}
         self._refused |= {key: why for key, why in refused.items() if key[0] not in going}
 

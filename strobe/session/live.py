@@ -162,7 +162,7 @@ class LiveSession(Session):
     def resume(self) -> None:
         """Lets a started program run, and notes when; does nothing for one that was attached to."""
         if not self._target.attached:
-            self._confirmation.look()  # the hooks that were placed before the program runs
+            self._confirmation.look()  # the hooks that were installed before the program runs
             self._store.add_notes(self.id, {"resumed_ticks": self._now_ticks()})
         self._target.resume()
 

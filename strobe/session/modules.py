@@ -2,7 +2,7 @@
 
 A file that was rebuilt or replaced while the program runs has other functions at other addresses. A hook placed by its
 symbols would write into the middle of whatever the running code has there. So a module is compared with its file before
-its symbols are used, each function's first bytes once more when its hook is placed (`ProbeSpec.code`), and what was
+its symbols are used, each function's first bytes once more when its hook is installed (`ProbeSpec.code`), and what was
 replaced later gets no more hooks.
 """
 

@@ -307,7 +307,7 @@ def test_hooks_that_come_after_a_fork_do_not_reach_the_child(launch: Callable[..
     asked.trace("unused")
     traced = asked.next_call_of("used")
     found = asked.absence("unused", timeFrom=traced)
-    assert found.startswith(NOT_PROVEN + "The program has forked 1 child, which a hook that was placed after"), found
+    assert found.startswith(NOT_PROVEN + "The program has forked 1 child, which a hook that was installed after"), found
     assert asked.absence("unused", timeFrom=traced, pid=asked.pid).startswith("It did not happen. ")
     other = asked.absence("unused", timeFrom=traced, pid=1)
     assert other.startswith(NOT_PROVEN + f"Nothing was recorded of process 1; this session is of {asked.pid}.")

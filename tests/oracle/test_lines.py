@@ -12,7 +12,7 @@ from support import programs
 
 from strobe.symbols import ElfResolver
 from strobe.symbols.dwarf.lines import SourceLines
-from strobe.symbols.select.line_places import SourceRange, line_places
+from strobe.symbols.select.line_sites import SourceRange, line_sites
 
 BuildProgram = Callable[..., Path]
 VARIANTS = [
@@ -126,7 +126,7 @@ def test_probes_on_lines_go_where_gdb_stops(
     module, details = resolver.module(str(program)), resolver.details(str(program))
     assert details is not None
     count = len(source.read_text().splitlines())
-    places = line_places(SourceRange(source.name, 1, count), module, details)
+    places = line_sites(SourceRange(source.name, 1, count), module, details)
     assert len({(place.address, place.line) for place in places}) == len(places)
     answer = gdb_oracle.ask("gdb_decode_line.py", program, [source.name, list(range(1, count + 1))], tmp_path)
     compared = 0

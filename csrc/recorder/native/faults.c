@@ -157,7 +157,7 @@ static int strobe_leave_trap(int32_t* information, uint64_t* context) {
 }
 
 /* A fault of a probed instruction, in its trampoline, is one of the program's own code. */
-static void strobe_leave_place(uint64_t* context) {
+static void strobe_leave_site(uint64_t* context) {
     strobe_leave_trampoline(&strobe_recorder, &context[STROBE_REGISTER_RIP], &context[STROBE_REGISTER_RSP]);
 }
 
@@ -200,7 +200,7 @@ uint64_t strobe_fault_route(uint64_t signal, int32_t* information, uint64_t* con
         if (handler == STROBE_SIG_DFL || !strobe_was_sent(information)) strobe_end_by(signal, information, context);
         return 0;
     }
-    if (!strobe_was_sent(information)) strobe_leave_place(context); /* a handler that returns comes there again */
+    if (!strobe_was_sent(information)) strobe_leave_site(context); /* a handler that returns comes there again */
     if (action->flags & STROBE_SA_RESETHAND) action->handler = STROBE_SIG_DFL;
     return handler;
 }

@@ -68,7 +68,7 @@ static int strobe_is_plain_recorder(const struct strobe_recorder* recorder) {
 }
 
 /* Gives what trampolines of probed instructions call. */
-void* strobe_native_places(void) { return (void*)strobe_native_place; }
+void* strobe_native_sites(void) { return (void*)strobe_native_site; }
 
 /* After strobe_agent_init. Gives what trampolines jump to. */
 void* strobe_native_begin(void) {

@@ -116,7 +116,7 @@ __attribute__((flatten)) uint64_t strobe_enter_rich(struct strobe_recorder* reco
                                                     const uint64_t* registers, uint64_t resume) {
     const struct strobe_function_plan* plan = &recorder->plans[function];
     struct strobe_thread_state* state = (struct strobe_thread_state*)strobe_thread_word(recorder->thread_slot);
-    const uint32_t looked_at = STROBE_PLAN_ENABLED | STROBE_PLAN_PLACE | STROBE_PLAN_ENTRY_ONLY | STROBE_PLAN_CALLER;
+    const uint32_t looked_at = STROBE_PLAN_ENABLED | STROBE_PLAN_SITE | STROBE_PLAN_ENTRY_ONLY | STROBE_PLAN_CALLER;
     const struct strobe_extras* extras;
     struct strobe_record* record = NULL;
     struct strobe_totals* totals;

@@ -53,7 +53,7 @@ class LeftChange:
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceTrampoline:
+class SiteTrampoline:
     """Made by the agent for an instruction. `address`: where it begins; `back`: where its last jump lies, 0 where
     nothing follows the instruction; `original`: its bytes; `mark`: as Trampoline has it."""
 
@@ -173,7 +173,7 @@ class AgentLink:
         """Changes no code yet; for a function that cannot be hooked, why not: UNLOADED for what lay in a library that
         has gone since the last of `removals`.
 
-        Where Interceptor writes the hooks they are placed when this returns, and NOTHING stands for such a one.
+        Where Interceptor writes the hooks they are installed when this returns, and NOTHING stands for such a one.
         """
         request = {
             "ids": [spec.function_id for spec in specs],
@@ -192,7 +192,7 @@ class AgentLink:
         layouts = b"".join(bytes([plan.flags]) + plan.layout for plan in plans.values())
         self._ask(self._script.exports_sync.set_plans, list(plans), layouts)
 
-    def make_places(self, wanted: Sequence[tuple[int, int, int]]) -> list[PlaceTrampoline | Refusal]:
+    def make_sites(self, wanted: Sequence[tuple[int, int, int]]) -> list[SiteTrampoline | Refusal]:
         """`wanted`: for each instruction its first probe's number, where it lies, and where the program has it, if it
         is a copy in a trampoline. Changes no code yet; for one that cannot be probed, why not."""
         request = {
@@ -200,8 +200,8 @@ class AgentLink:
             "addresses": [hex(address) for _, address, _ in wanted],
             "owners": [hex(owner) for _, _, owner in wanted],
         }
-        answers = self._ask(self._script.exports_sync.make_places, request, seconds=INSTALL_S)
-        return [_place(answer) for answer in answers]
+        answers = self._ask(self._script.exports_sync.make_sites, request, seconds=INSTALL_S)
+        return [_site(answer) for answer in answers]
 
     def note_probes(self, changes: Sequence[ProbeChange]) -> bool:
         """Before they are made. False where breakpoint instructions would end the program."""
@@ -217,9 +217,10 @@ class AgentLink:
         return bool(self._ask(self._script.exports_sync.note_probes, noted))
 
     def limit_probes(self, probes: Sequence[int], first: int, limit: tuple[int, int, int, int] | None) -> None:
-        """Places of one probe, by their numbers, whose first place is `first`, 0 where it has no limit. Before they are
-        placed. `limit`: how many times are left out, how many are recorded then (NO_LIMIT: all), how many in a second,
-        and whether it is counted how often they are reached (FACT_HIT); None where that goes on, of other places."""
+        """Sites of one probe, by their numbers, whose first site is `first`, 0 where it has no limit. Before they are
+        installed. `limit`: how many times are left out, how many are recorded then (NO_LIMIT: all), how many in a
+        second, and whether it is counted how often they are reached (FACT_HIT); None where that goes on, of other
+        sites."""
         self._ask(self._script.exports_sync.limit_probes, list(probes), first, limit)
 
     def add_probes(self, probes: Sequence[tuple[int, int]]) -> None:
@@ -277,7 +278,7 @@ class AgentLink:
         self._ask(self._script.exports_sync.set_unwinding, directory)
 
     def set_flags(self, plans: dict[int, Plan]) -> None:
-        """Of placed hooks; their captures stay."""
+        """Of installed hooks; their captures stay."""
         self._ask(self._script.exports_sync.set_flags, list(plans), [plan.flags for plan in plans.values()])
 
     def allow_tracer(self, pid: int) -> bool:
@@ -447,11 +448,11 @@ def _trampoline(entry: int, answer: dict[str, Any]) -> Trampoline | Refusal:
     return Trampoline(entry, address, answer["skip"], answer["displaced"], (first, second, third, fourth), mark)
 
 
-def _place(answer: dict[str, Any]) -> PlaceTrampoline | Refusal:
+def _site(answer: dict[str, Any]) -> SiteTrampoline | Refusal:
     if refusal := Refusal(answer["refusal"]):
         return refusal
     mark = int(answer["mark"], 16), answer["number"]
-    return PlaceTrampoline(int(answer["address"], 16), int(answer["back"], 16), bytes.fromhex(answer["original"]), mark)
+    return SiteTrampoline(int(answer["address"], 16), int(answer["back"], 16), bytes.fromhex(answer["original"]), mark)
 
 
 def _module(item: dict[str, Any]) -> LoadedModule:

@@ -137,8 +137,8 @@ class TextReport:
 
 def _places(answer: ProbeAnswer) -> str:
     """Where a probe records."""
-    names = dict.fromkeys(place.function for place in answer.places if not place.problem)
-    count = sum(not place.problem for place in answer.places)
+    names = dict.fromkeys(site.function for site in answer.places if not site.problem)
+    count = sum(not site.problem for site in answer.places)
     return f"probe {answer.probe.name}: {wording.counted(count, 'place')}, in {enumerated(names)}"
 
 

@@ -11,7 +11,7 @@ from strobe.dataclass import dataclass
 from strobe.errors import failure
 from strobe.report import wording
 from strobe.symbols.dwarf.lines import LineMatch, SourcePlace
-from strobe.symbols.select.line_places import SourceRange, no_code
+from strobe.symbols.select.line_sites import SourceRange, no_code
 
 _LINE = re.compile(r"(.+):(\d+)\Z")
 

@@ -14,7 +14,7 @@ from strobe.mcp.tools.parameters import SESSION_ID, Address, bounded, folder, pa
 from strobe.model import Probe, ProbeAnswer, TraceAnswer, Watch
 
 _MAX_PATTERNS_SHOWN = 100
-_MAX_PLACES_SHOWN = 5
+_MAX_SITES_SHOWN = 5
 _NAME_CHARACTERS = 80  # of a function, beyond which its template arguments are left out
 _MOST_HITS = 4_000_000_000
 _DEFAULT_DEPTH = 3
@@ -185,14 +185,14 @@ def probes_json(answers: Sequence[ProbeAnswer]) -> list[dict[str, Any]]:
 
 
 def _probe_json(answer: ProbeAnswer) -> dict[str, Any]:
-    good = [place for place in answer.places if not place.problem]
-    names = [f"{shortened(place.function, _NAME_CHARACTERS)} at {place.address:#x}" for place in good]
+    good = [site for site in answer.places if not site.problem]
+    names = [f"{shortened(site.function, _NAME_CHARACTERS)} at {site.address:#x}" for site in good]
     told: dict[str, Any] = {"label": answer.probe.name, "places": len(good)}
     if names:
-        told["in"] = names[:_MAX_PLACES_SHOWN]
-    problems = {shortened(place.function, _NAME_CHARACTERS): place.problem for place in answer.places if place.problem}
+        told["in"] = names[:_MAX_SITES_SHOWN]
+    problems = {shortened(site.function, _NAME_CHARACTERS): site.problem for site in answer.places if site.problem}
     if problems:
-        told["problems"] = dict(list(problems.items())[:_MAX_PLACES_SHOWN])
+        told["problems"] = dict(list(problems.items())[:_MAX_SITES_SHOWN])
     return told
 
 

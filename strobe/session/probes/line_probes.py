@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from strobe import _abi
 from strobe._abi import Refusal
 from strobe.capture.agent.agent_link import Unresponsive
-from strobe.capture.places import Limit, PlaceSpec
+from strobe.capture.probe_sites import Limit, SiteSpec
 from strobe.capture.probes import Plan
 from strobe.capture.refusals import SENTENCES
 from strobe.capture.target import Target
 from strobe.dataclass import dataclass, field, replace
 from strobe.errors import StrobeError, failure
 from strobe.limits import PROBES
-from strobe.model import FunctionSymbol, LoadedModule, Probe, ProbeAnswer, ProbePlace
+from strobe.model import FunctionSymbol, LoadedModule, Probe, ProbeAnswer, ProbeSite
 from strobe.session.hooks import Hooks
 from strobe.session.modules import TracedModule
 from strobe.session.probes.at_return import compiled_at_return
@@ -27,8 +27,8 @@ from strobe.symbols import SymbolResolver, select
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.objects.instructions import around
 from strobe.symbols.select.hooking import is_system_runtime
-from strobe.symbols.select.inlined_places import inlined_places
-from strobe.symbols.select.line_places import LinePlace, SourceRange, line_places, parsed_lines
+from strobe.symbols.select.inlined_sites import inlined_sites
+from strobe.symbols.select.line_sites import LineSite, SourceRange, line_sites, parsed_lines
 from strobe.symbols.select.patterns import Pattern, meant_inlined, parse_all
 from strobe.timeline.store import Store
 from strobe.values.decode.messages import expressions_of
@@ -46,38 +46,38 @@ _HIT = re.compile(r"\$hit\b")
 _AT_ENTRY = re.compile(r":entry\Z")
 _WITH_INLINED = re.compile(r":inlined\Z")
 _ENDBR64 = b"\xf3\x0f\x1e\xfa"  # stays where it is: indirect calls look for it
-_ENABLED = _abi.PLAN_ENABLED | _abi.PLAN_PLACE
+_ENABLED = _abi.PLAN_ENABLED | _abi.PLAN_SITE
 _NO_LAYOUT = bytes(3)
-_MOST_PLACES = 10_000  # of one probe in one module
+_MOST_SITES = 10_000  # of one probe in one module
 
 
 @dataclass(slots=True)
 class _Installed:
-    """One place of a probe, in one loaded module. `plan`: what it records; None where nothing could be made of it."""
+    """One site of a probe, in one loaded module. `plan`: what it records; None where nothing could be made of it."""
 
     base: int
-    place: ProbePlace
+    site: ProbeSite
     function_id: int = 0
     returns_of: int | None = None  # the link-time address of the function whose returns it is
     plan: Plan | None = None
 
     def refuse(self, why: str) -> None:
         """Nothing is recorded there."""
-        self.place, self.plan = replace(self.place, problem=why), None
+        self.site, self.plan = replace(self.site, problem=why), None
 
 
 @dataclass(slots=True)
 class _Active:
     """`generation`: how many probes have had its label before it, in this session.
-    `bases`: of modules that have been looked through. `missing`: why no module has had a place of it so far.
-    `is_exact`: each execution of its lines is one event. `limited`: the number of the place that counts for all, where
-    there is a limit. `failure`: why it could not be placed in libraries that came. `anyway`: what it shows may mean
+    `bases`: of modules that have been looked through. `missing`: why no module has had a site of it so far.
+    `is_exact`: each execution of its lines is one event. `limited`: the number of the site that counts for all, where
+    there is a limit. `failure`: why it could not be installed in libraries that came. `anyway`: what it shows may mean
     nothing; `left_out` says what does not, and why."""
 
     probe: Probe
     generation: int = 0
     bases: set[int] = field(default_factory=set)
-    places: list[_Installed] = field(default_factory=list)
+    sites: list[_Installed] = field(default_factory=list)
     missing: StrobeError | None = None
     failure: StrobeError | None = None
     is_exact: bool = True
@@ -111,13 +111,13 @@ class LineProbes:
     def answers(self) -> list[ProbeAnswer]:
         """Of all that are active, in the order in which they were added."""
         return [
-            ProbeAnswer(one.probe, tuple(installed.place for installed in one.places)) for one in self._active.values()
+            ProbeAnswer(one.probe, tuple(installed.site for installed in one.sites)) for one in self._active.values()
         ]
 
     @property
-    def placed(self) -> int:
-        """How many places record."""
-        return sum(item.plan is not None for one in self._active.values() for item in one.places)
+    def recording(self) -> int:
+        """How many sites record."""
+        return sum(item.plan is not None for one in self._active.values() for item in one.sites)
 
     def add(
         self,
@@ -128,7 +128,7 @@ class LineProbes:
         *,
         anyway: bool,
     ) -> list[str]:
-        """Places it wherever it means something; one of the same label is replaced. `anyway`: also where it does not
+        """Installs it wherever it means something; one of the same label is replaced. `anyway`: also where it does not
         yet, as a library that is loaded later may have it, and without the values that mean nothing. Gives what else is
         to be said.
 
@@ -144,18 +144,18 @@ class LineProbes:
         try:
             self._find(one, modules, scope, project_root)
         except BaseException:
-            self._take_out(one)  # what was placed before it failed
+            self._take_out(one)  # what was installed before it failed
             raise
-        if not one.places and not anyway:
+        if not one.sites and not anyway:
             raise one.missing or failure("probe_failed", what=probe.name, reason="nothing is there", hint="")
-        placed = [installed for installed in one.places if installed.plan is not None]
-        if one.places and not placed:
-            raise failure("probe_failed", what=probe.name, reason=one.places[0].place.problem, hint="")
+        recording = [installed for installed in one.sites if installed.plan is not None]
+        if one.sites and not recording:
+            raise failure("probe_failed", what=probe.name, reason=one.sites[0].site.problem, hint="")
         self.remove(probe.name)
-        self._rename_earlier(probe.name, {item.function_id for item in one.places})
+        self._rename_earlier(probe.name, {item.function_id for item in one.sites})
         self._active[probe.name] = one
         self._generations[probe.name] = one.generation + 1
-        if not one.places:
+        if not one.sites:
             return [f"Probe '{probe.name}' has no place so far: {_said(one.missing)}"]
         return [f"Probe '{probe.name}' does not show {text}" for text in one.left_out]
 
@@ -190,15 +190,15 @@ class LineProbes:
 
     def _take_out(self, one: _Active) -> None:
         """Where it raises before it has told the program, all is as before; after that nothing of it is recorded."""
-        plans = {item.function_id: item.plan.disabled() for item in one.places if item.plan is not None}
+        plans = {item.function_id: item.plan.disabled() for item in one.sites if item.plan is not None}
         if not plans:
             return
         now = self._now_ticks()
-        self._target.places.remove(plans)
+        self._target.sites.remove(plans)
         of_returns = [
-            (item.base, item.returns_of) for item in one.places if item.plan is not None and item.returns_of is not None
+            (item.base, item.returns_of) for item in one.sites if item.plan is not None and item.returns_of is not None
         ]
-        for item in one.places:
+        for item in one.sites:
             item.plan = None
         self._store.close_spans(self._session_id, list(plans), now)
         try:
@@ -212,7 +212,7 @@ class LineProbes:
         scope: Callable[[], AbstractContextManager[Scope]],
         project_root: str | None,
     ) -> None:
-        """Places what there are to have been added before in modules that have come since. Raises Unresponsive; what
+        """Installs those that were added before in modules that have come since. Raises Unresponsive; what
         else is wrong with one is said among its `warnings`."""
         for one in self._active.values():
             try:
@@ -226,30 +226,30 @@ class LineProbes:
     def forget(self, module: LoadedModule, gone_ticks: int) -> None:
         """A library was unloaded; where it is loaded again its lines are probed anew."""
         for one in self._active.values():
-            gone = [item.function_id for item in one.places if item.base == module.base and item.plan is not None]
-            one.places = [item for item in one.places if item.base != module.base]
+            gone = [item.function_id for item in one.sites if item.base == module.base and item.plan is not None]
+            one.sites = [item for item in one.sites if item.base != module.base]
             one.bases.discard(module.base)
             self._store.close_spans(self._session_id, gone, gone_ticks)
 
     def recorded(self) -> dict[int, FunctionSymbol]:
-        """What stands for the functions of those that are placed, by their numbers."""
+        """What stands for the functions of those that are installed, by their numbers."""
         return {
-            item.function_id: FunctionSymbol(one.probe.name, item.place.function, "", 0, 0, is_probe=True)
+            item.function_id: FunctionSymbol(one.probe.name, item.site.function, "", 0, 0, is_probe=True)
             for one in self._active.values()
-            for item in one.places
+            for item in one.sites
             if item.plan is not None
         }
 
     def warnings(self) -> list[str]:
-        """Places where nothing is recorded, and why."""
+        """Sites where nothing is recorded, and why."""
         problems = [
-            f"Probe '{one.probe.name}' records nothing in {item.place.function}: {item.place.problem}."
+            f"Probe '{one.probe.name}' records nothing in {item.site.function}: {item.site.problem}."
             for one in self._active.values()
-            for item in one.places
-            if item.place.problem
+            for item in one.sites
+            if item.site.problem
         ]
         failed = [
-            f"Probe '{name}' was not placed in a library that was loaded: {one.failure.sentences}"
+            f"Probe '{name}' was not installed in a library that was loaded: {one.failure.sentences}"
             for name, one in self._active.items()
             if one.failure is not None
         ]
@@ -270,7 +270,7 @@ class LineProbes:
         for module in self._hooks.modules.of(new):
             one.bases.add(module.module.base)
             try:
-                found = self._places(one.probe, lines, module, project_root)
+                found = self._sites(one.probe, lines, module, project_root)
             except StrobeError as error:
                 if one.missing is None:  # what the program itself says
                     one.missing = error
@@ -281,29 +281,29 @@ class LineProbes:
                 )
                 continue
             if found:
-                if len(found) > _MOST_PLACES:
-                    reason = f"it has {len(found):,} places in {module.module.path}, and {_MOST_PLACES:,} are possible"
+                if len(found) > _MOST_SITES:
+                    reason = f"it has {len(found):,} places in {module.module.path}, and {_MOST_SITES:,} are possible"
                     raise failure("probe_failed", what=one.probe.name, reason=reason, hint="Name fewer lines.")
-                one.is_exact &= all(place.is_exact for place in found)
+                one.is_exact &= all(site.is_exact for site in found)
                 try:
                     if _AT_RETURN.search(one.probe.at):
-                        one.places += self._install_at_returns(one, modules, module, found, scope)
+                        one.sites += self._install_at_returns(one, modules, module, found, scope)
                     else:
                         with scope() as names:
-                            one.places += self._install(one, module, found, names)
+                            one.sites += self._install(one, module, found, names)
                 except BaseException:
                     one.bases.discard(module.module.base)  # it is tried again when libraries come
                     raise
 
-    def _places(
+    def _sites(
         self, probe: Probe, lines: SourceRange | None, module: TracedModule, project_root: str | None
-    ) -> list[LinePlace]:
+    ) -> list[LineSite]:
         """Raises no_code_at_line and the like where the module has none."""
         if lines is not None:
             details = self._resolver.details(module.symbols.path)
             if details is None:
                 raise failure("no_debug_information", path=module.symbols.path, hint="Build it with -g.")
-            return line_places(lines, module.symbols, details)
+            return line_sites(lines, module.symbols, details)
         if _ADDRESS.match(probe.at):
             return self._at_address(int(probe.at, 16), module)
         with_inlined = _WITH_INLINED.search(probe.at) is not None
@@ -311,7 +311,7 @@ class LineProbes:
         selection = select(parse_all([pattern], project_root), [module.symbols])
         found = [_entry(function) for function in selection.functions]
         if with_inlined and (details := self._resolver.details(module.symbols.path)) is not None:
-            found += inlined_places(Pattern.parse(pattern, project_root), module.symbols, details)
+            found += inlined_sites(Pattern.parse(pattern, project_root), module.symbols, details)
         if found:
             return found
         if selection.matches[pattern] == [] and (
@@ -324,7 +324,7 @@ class LineProbes:
         hint = f"Nearest names: {', '.join(near)}." if near else ""
         raise failure("probe_failed", what=probe.name, reason="no function matches", hint=hint)
 
-    def _at_address(self, address: int, module: TracedModule) -> list[LinePlace]:
+    def _at_address(self, address: int, module: TracedModule) -> list[LineSite]:
         if not module.module.base <= address < module.module.base + module.module.size:
             raise failure("probe_failed", what=hex(address), reason="no function lies there", hint="")
         link = address - module.module.base + module.symbols.link_base
@@ -353,27 +353,27 @@ class LineProbes:
             raise failure("probe_failed", what=hex(address), reason="no instruction begins there", hint=hint)
 
     def _install(
-        self, active: _Active, module: TracedModule, found: Sequence[LinePlace], scope: Scope
+        self, active: _Active, module: TracedModule, found: Sequence[LineSite], scope: Scope
     ) -> list[_Installed]:
         own = next((one for one in scope.modules() if one.base == module.module.base), None)
-        made = [(place, self._compiled(active, place, own, scope)) for place in found]
-        good = [place for place, what in made if isinstance(what, Compiled)]
+        made = [(site, self._compiled(active, site, own, scope)) for site in found]
+        good = [site for site, what in made if isinstance(what, Compiled)]
         numbers = iter(self._numbered(active, module, good))
         codes = iter(self._codes(module, good))
         installed, specs = [], []
-        for place, what in made:
-            one = _Installed(module.module.base, _shown(place, module))
+        for site, what in made:
+            one = _Installed(module.module.base, _shown(site, module))
             installed.append(one)
             if isinstance(what, str):
                 one.refuse(what)
             elif number := next(numbers, 0):
                 one.function_id, one.plan = number, self._plan(what, active.probe.stack)
-                specs.append(_spec(place, module, number, one.plan, next(codes)))
+                specs.append(_spec(site, module, number, one.plan, next(codes)))
             else:
                 one.refuse(SENTENCES[Refusal.NO_NUMBER])
         self._limit(active, [spec.function_id for spec in specs])
-        placed = [one for one in installed if one.plan is not None]
-        for one, answer in zip(placed, self._target.places.install(specs), strict=True):
+        recording = [one for one in installed if one.plan is not None]
+        for one, answer in zip(recording, self._target.sites.install(specs), strict=True):
             if answer:
                 one.refuse(SENTENCES[answer])
         recorded = [one.function_id for one in installed if one.plan is not None]
@@ -385,12 +385,12 @@ class LineProbes:
         active: _Active,
         modules: Sequence[LoadedModule],
         module: TracedModule,
-        found: Sequence[LinePlace],
+        found: Sequence[LineSite],
         scope: Callable[[], AbstractContextManager[Scope]],
     ) -> list[_Installed]:
         """Of whole functions: what their calls return through records them."""
-        extras, functions = self._hooks.extras, [place.function for place in found]
-        installed = [_Installed(module.module.base, _shown(place, module)) for place in found]
+        extras, functions = self._hooks.extras, [site.function for site in found]
+        installed = [_Installed(module.module.base, _shown(site, module)) for site in found]
         with scope() as names:  # hooks look for names themselves
             made = [
                 compiled_at_return(
@@ -405,14 +405,14 @@ class LineProbes:
             ]
         if self._target.setup.form != "native":
             made = [SENTENCES[Refusal.NOT_NATIVE]] * len(found)
-        good = [place for place, what in zip(found, made, strict=True) if not isinstance(what, str)]
+        good = [site for site, what in zip(found, made, strict=True) if not isinstance(what, str)]
         numbers = self._numbered(active, module, good)
-        of_good = [place.function for place in good[: len(numbers)]]
+        of_good = [site.function for site in good[: len(numbers)]]
         hooked = self._hooks.probe_returns(modules, module, of_good) if of_good else []
         answers = iter(zip(numbers, hooked, strict=True))
         pairs: list[tuple[int, int]] = []
         try:
-            for one, place, what in zip(installed, found, made, strict=True):
+            for one, site, what in zip(installed, found, made, strict=True):
                 if isinstance(what, str):
                     one.refuse(what)
                 elif (answer := next(answers, None)) is None:
@@ -421,12 +421,12 @@ class LineProbes:
                     one.refuse(hook)
                 else:
                     own = extras.set_of_returns(what.entry, what.leave, what.words, what.condition)
-                    one.function_id, one.plan, one.returns_of = answer[0], _plan_with(own), place.function.address
+                    one.function_id, one.plan, one.returns_of = answer[0], _plan_with(own), site.function.address
                     pairs.append((hook, answer[0]))
             plans = {one.function_id: one.plan for one in installed if one.plan is not None}
             self._limit(active, list(plans))
             if plans:
-                self._target.places.install_at_returns(plans, pairs)
+                self._target.sites.install_at_returns(plans, pairs)
         except BaseException:
             caught = [function.address for function, hook in zip(of_good, hooked, strict=True) if isinstance(hook, int)]
             with suppress(ProcessLookupError, StrobeError):
@@ -436,7 +436,7 @@ class LineProbes:
         return installed
 
     def _limit(self, active: _Active, numbers: Sequence[int]) -> None:
-        """All places of a probe together have one limit, which goes on where a library comes again."""
+        """All sites of a probe together have one limit, which goes on where a library comes again."""
         if not numbers:
             return
         probe = active.probe
@@ -446,13 +446,13 @@ class LineProbes:
         if begins:
             active.limited = numbers[0]
         # numbers are used again: what has no limit must not have that of another one
-        self._target.places.limit(numbers, active.limited, limit if begins else None)
+        self._target.sites.limit(numbers, active.limited, limit if begins else None)
 
-    def _compiled(self, active: _Active, place: LinePlace, module: Module | None, scope: Scope) -> Compiled | str:
+    def _compiled(self, active: _Active, site: LineSite, module: Module | None, scope: Scope) -> Compiled | str:
         if module is None:
             return "its module is not known"
-        given = self._resolver.call_values([place.function])[0]
-        names = scope_of_line(place, module, given) if place.file else scope_of_address(place.address, module, given)
+        given = self._resolver.call_values([site.function])[0]
+        names = scope_of_line(site, module, given) if site.file else scope_of_address(site.address, module, given)
         found = compiled(active.probe, scope, names, anyway=active.anyway)
         if isinstance(found, Compiled):
             active.left_out |= dict.fromkeys(found.left_out)
@@ -461,33 +461,33 @@ class LineProbes:
     def _plan(self, what: Compiled, stack: int) -> Plan:
         return _plan_with(self._hooks.extras.set_of_probe(what.values, what.condition, stack))
 
-    def _numbered(self, active: _Active, module: TracedModule, places: Sequence[LinePlace]) -> list[int]:
+    def _numbered(self, active: _Active, module: TracedModule, sites: Sequence[LineSite]) -> list[int]:
         """Their numbers, and the store knows what these are; fewer where there are no more."""
         symbols = [
             FunctionSymbol(
                 name=active.probe.name,
-                raw_name=place.function.name,
+                raw_name=site.function.name,
                 module=module.symbols.path,
-                address=place.address,
+                address=site.address,
                 size=0,
-                source_file=place.file or place.function.source_file,
-                line=None if _AT_RETURN.search(active.probe.at) else place.line or place.function.line,
+                source_file=site.file or site.function.source_file,
+                line=None if _AT_RETURN.search(active.probe.at) else site.line or site.function.line,
                 is_probe=True,
                 message=active.probe.log,
             )
-            for place in places
+            for site in sites
         ]
         numbers: Mapping[int, FunctionSymbol] = self._hooks.ids.take(module, symbols, active.generation)
         self._store.add_functions(self._session_id, numbers)
         return list(numbers)
 
-    def _codes(self, module: TracedModule, places: Sequence[LinePlace]) -> Iterator[bytes]:
+    def _codes(self, module: TracedModule, sites: Sequence[LineSite]) -> Iterator[bytes]:
         """What stands there in the file."""
-        wanted = [replace(place.function, address=place.address) for place in places]
+        wanted = [replace(site.function, address=site.address) for site in sites]
         try:
             yield from module.entry_codes(wanted)
         except (OSError, ValueError):
-            yield from [b""] * len(places)
+            yield from [b""] * len(sites)
 
 
 def _plan_with(extras: int) -> Plan:
@@ -495,20 +495,20 @@ def _plan_with(extras: int) -> Plan:
     return Plan(_ENABLED | (_abi.PLAN_EXTRAS if extras else 0), _NO_LAYOUT, extras)
 
 
-def _shown(place: LinePlace, module: TracedModule) -> ProbePlace:
-    address = module.address(place.address)
-    return ProbePlace(place.function.name, place.file or None, place.line or None, address, place.inlined)
+def _shown(site: LineSite, module: TracedModule) -> ProbeSite:
+    address = module.address(site.address)
+    return ProbeSite(site.function.name, site.file or None, site.line or None, address, site.inlined)
 
 
-def _spec(place: LinePlace, module: TracedModule, number: int, plan: Plan, code: bytes) -> PlaceSpec:
+def _spec(site: LineSite, module: TracedModule, number: int, plan: Plan, code: bytes) -> SiteSpec:
     skip = len(_ENDBR64) if code.startswith(_ENDBR64) else 0
     in_c_library = _C_LIBRARY.search(module.module.path) is not None
-    return PlaceSpec(number, module.address(place.address) + skip, plan, code[skip:], in_c_library)
+    return SiteSpec(number, module.address(site.address) + skip, plan, code[skip:], in_c_library)
 
 
-def _entry(function: FunctionSymbol) -> LinePlace:
+def _entry(function: FunctionSymbol) -> LineSite:
     """Where nothing of it has run: its parameters are where the caller has put them."""
-    return LinePlace(function.address, function, "", 0, True, (), 0)
+    return LineSite(function.address, function, "", 0, True, (), 0)
 
 
 def _said(error: StrobeError | None) -> str:

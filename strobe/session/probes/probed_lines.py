@@ -20,8 +20,8 @@ class ProbedLines(Protocol):
         """Of all probes."""
 
     @property
-    def placed(self) -> int:
-        """How many places record."""
+    def recording(self) -> int:
+        """How many sites record."""
 
     def add(
         self,
@@ -32,7 +32,7 @@ class ProbedLines(Protocol):
         *,
         anyway: bool,
     ) -> list[str]:
-        """Places one; gives what else is to be said."""
+        """Installs one; gives what else is to be said."""
 
     def inexact(self, labels: Sequence[str]) -> str:
         """What is to be said of those that are lines of optimized code."""
@@ -52,7 +52,7 @@ class ProbedLines(Protocol):
         """A library was unloaded."""
 
     def recorded(self) -> dict[int, FunctionSymbol]:
-        """What stands for the functions of placed ones, by their numbers."""
+        """What stands for the functions of installed ones, by their numbers."""
 
     def warnings(self) -> list[str]:
         """Where nothing is recorded, and why."""

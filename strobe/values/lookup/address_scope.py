@@ -24,7 +24,7 @@ from strobe.symbols.dwarf.locations import (
 from strobe.symbols.dwarf.registers import STACK_POINTER
 from strobe.symbols.frames.model import Call, Frame, Local
 from strobe.symbols.names import components
-from strobe.symbols.select.line_places import LinePlace, SourceRange, line_places
+from strobe.symbols.select.line_sites import LineSite, SourceRange, line_sites
 from strobe.symbols.types.fields import path_to
 from strobe.symbols.types.model import VOID, Encoding, Enum, Field, Pointer, Record, Reference, Scalar, Type
 from strobe.values.lookup.computed import Unlocated
@@ -55,7 +55,7 @@ class Here:
         return "this instruction" if self.file is None else f"{PurePath(self.file).name}:{self.line}"
 
 
-def scope_of_line(place: LinePlace, module: Module, given: CallValues | None) -> AddressScope:
+def scope_of_line(place: LineSite, module: Module, given: CallValues | None) -> AddressScope:
     """Names at the place of a line. `given`: what calls of its function are given."""
     here = Here(place.file, place.line, place.level, is_line=True)
     return _scope(place.address, module, here, given if place.is_entry else None)
@@ -333,7 +333,7 @@ def _lines_with_value(module: Module, file: str, line: int, ranges: tuple[tuple[
     near = sorted({row.line for row in rows if row.file == file and row.line}, key=lambda found: abs(found - line))
     found: list[int] = []
     for candidate in near[:_MOST_RANGES]:
-        places = line_places(SourceRange(file, candidate, candidate), module.symbols, module.details)
+        places = line_sites(SourceRange(file, candidate, candidate), module.symbols, module.details)
         if any(start <= place.address < end for place in places for start, end in ranges):
             found.append(candidate)
     return sorted(found[:2])

@@ -1,4 +1,4 @@
-"""Threads that stand in the first bytes of a function at the moment when its hook is placed."""
+"""Threads that stand in the first bytes of a function at the moment when its hook is installed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from strobe.model import LaunchSpec
 from strobe.session import Session, SessionManager
 
 SECONDS = 60
-pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="hooks are placed while it runs on x86-64 alone")
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="hooks come while it runs on x86-64 alone")
 
 
 class Conversation:

@@ -18,7 +18,7 @@ from support.oracles.located import fetched, holds
 from strobe import _abi
 from strobe.errors import StrobeError
 from strobe.symbols import ElfResolver
-from strobe.symbols.select.line_places import SourceRange, line_places
+from strobe.symbols.select.line_sites import SourceRange, line_sites
 from strobe.symbols.types.model import Encoding, Enum, Scalar
 from strobe.values.language import condition
 from strobe.values.lookup.address_scope import scope_of_address, scope_of_line
@@ -164,7 +164,7 @@ class AtLine:
         symbols, details = resolver.module(str(program)), resolver.details(str(program))
         assert details is not None
         line = line_of(text)
-        (place,) = line_places(SourceRange("tells.cpp", line, line), symbols, details)
+        (place,) = line_sites(SourceRange("tells.cpp", line, line), symbols, details)
         self.module = Module(str(program), symbols.link_base, 1 << 20, symbols, details)
         (values,) = resolver.call_values([place.function])
         self.address = place.address + self.module.slide
@@ -242,7 +242,7 @@ def test_what_a_lambda_has_captured_is_not_known_before_it_is_stored(build_progr
         for n, text in enumerate(programs.source_of("line_copies").read_text().splitlines(), 1)
         if "// CLOSURE" in text
     )
-    found = line_places(SourceRange("line_copies.cpp", line, line), symbols, details)
+    found = line_sites(SourceRange("line_copies.cpp", line, line), symbols, details)
     (place,) = (place for place in found if place.function.name.endswith("operator()"))
     module = Module(str(program), symbols.link_base, 1 << 20, symbols, details)
     (values,) = resolver.call_values([place.function])

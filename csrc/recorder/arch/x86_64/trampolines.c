@@ -18,7 +18,7 @@
  * else its first byte becomes a breakpoint instruction, and the handler of SIGTRAP has the thread go on there
  * (native/faults.c). So no other instruction is displaced, and it does not matter where the code jumps to.
  *
- *   memory:          address of strobe_native_place
+ *   memory:          address of strobe_native_site
  *   trampoline - 4:  the number of the instruction's first probe
  *   trampoline:      lea rsp, [rsp - 128]; the function may have something there, without having moved it
  *                    call [memory]
@@ -157,7 +157,7 @@ static void strobe_emit_call(struct strobe_output* out, const cs_insn* instructi
         return;
     }
     start = out->at;
-    strobe_emit_copy(out, instruction); /* of a place's at STROBE_PLACE_CALLED */
+    strobe_emit_copy(out, instruction); /* of a site's at STROBE_SITE_CALLED */
     /* FF /2 is a call, FF /4 a jump */
     start[x86->encoding.modrm_offset] = (uint8_t)((start[x86->encoding.modrm_offset] & 0xc7) | 0x20);
 }
@@ -282,8 +282,8 @@ int strobe_agent_write_trampolines(uint32_t count, struct strobe_trampoline* tra
 }
 
 #define STROBE_INSTRUCTION_BYTES 15u
-STROBE_STATIC_ASSERT(STROBE_PLACE_CALL == 4 + 5 && STROBE_PLACE_INSTRUCTION == STROBE_PLACE_CALL + 6 + 8, "as below");
-STROBE_STATIC_ASSERT(STROBE_PLACE_CALLED == STROBE_PLACE_INSTRUCTION + 5 + 8, "as strobe_emit_call");
+STROBE_STATIC_ASSERT(STROBE_SITE_CALL == 4 + 5 && STROBE_SITE_INSTRUCTION == STROBE_SITE_CALL + 6 + 8, "as below");
+STROBE_STATIC_ASSERT(STROBE_SITE_CALLED == STROBE_SITE_INSTRUCTION + 5 + 8, "as strobe_emit_call");
 
 /* What the kernel, the CPU or a debugger knows by its place, or what leaves no trace of it. */
 static int strobe_is_unmovable(const cs_insn* instruction) {
@@ -291,8 +291,8 @@ static int strobe_is_unmovable(const cs_insn* instruction) {
            instruction->id == X86_INS_HLT || instruction->id == X86_INS_ENDBR64 || instruction->id == X86_INS_UD2;
 }
 
-static void strobe_write_place(csh decoder, struct strobe_place* one, uint8_t* memory, uint8_t* at,
-                               const struct strobe_changes* changes) {
+static void strobe_write_site(csh decoder, struct strobe_site* one, uint8_t* memory, uint8_t* at,
+                              const struct strobe_changes* changes) {
     uint8_t copy[16];
     const uint8_t* code = copy;
     uint64_t address = one->address;
@@ -327,19 +327,19 @@ static void strobe_write_place(csh decoder, struct strobe_place* one, uint8_t* m
     cs_free(instruction, 1);
 }
 
-/* As strobe_agent_write_trampolines, of instructions; `place`: strobe_native_place. */
-int strobe_agent_write_places(uint32_t count, struct strobe_place* places, uint8_t* memory, uint64_t place,
-                              const struct strobe_jump* jumps, uint64_t jump_count) {
+/* As strobe_agent_write_trampolines, of instructions; `leads_to`: strobe_native_site. */
+int strobe_agent_write_sites(uint32_t count, struct strobe_site* sites, uint8_t* memory, uint64_t leads_to,
+                             const struct strobe_jump* jumps, uint64_t jump_count) {
     csh decoder = strobe_decoder_open();
     struct strobe_changes changes;
     uint32_t index;
     if (decoder == 0) return -1;
     changes.jumps = jumps;
     changes.count = jump_count;
-    *(uint64_t*)memory = place;
+    *(uint64_t*)memory = leads_to;
     for (index = 0; index < count; index++)
-        strobe_write_place(decoder, &places[index], memory, memory + 16 + (uint64_t)index * STROBE_TRAMPOLINE_BYTES,
-                           &changes);
+        strobe_write_site(decoder, &sites[index], memory, memory + 16 + (uint64_t)index * STROBE_TRAMPOLINE_BYTES,
+                          &changes);
     cs_close(&decoder);
     return 0;
 }

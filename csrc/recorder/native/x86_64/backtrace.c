@@ -169,8 +169,8 @@ static inline uint32_t strobe_walk_step(struct strobe_walk* walk, uint64_t* out)
 }
 
 /* The instruction that is probed: its first probe's number lies in the trampoline that was called from. */
-static void strobe_walk_from_place(struct strobe_walk* walk, const uint64_t* registers) {
-    uint32_t number = *(const uint32_t*)(registers[STROBE_CONTEXT_PC] - STROBE_PLACE_CALL - 6);
+static void strobe_walk_from_site(struct strobe_walk* walk, const uint64_t* registers) {
+    uint32_t number = *(const uint32_t*)(registers[STROBE_CONTEXT_PC] - STROBE_SITE_CALL - 6);
     uint32_t index;
     for (index = 0; index < 16; index++) walk->registers[index] = registers[index];
     walk->known = 0xffff;
@@ -178,8 +178,8 @@ static void strobe_walk_from_place(struct strobe_walk* walk, const uint64_t* reg
     walk->is_exact = 1;
 }
 
-static inline uint64_t strobe_step_place(uint64_t pc, uint64_t rsp) {
-    return (pc ^ pc >> 8 ^ rsp >> 3) % STROBE_STEP_PLACES;
+static inline uint64_t strobe_step_slot(uint64_t pc, uint64_t rsp) {
+    return (pc ^ pc >> 8 ^ rsp >> 3) % STROBE_STEP_SLOTS;
 }
 
 static inline int strobe_step_is_of(const struct strobe_step* step, uint64_t pc, uint64_t rsp, uint64_t rbp) {
@@ -205,7 +205,7 @@ static inline struct strobe_steps* strobe_steps_of(const struct strobe_walk* wal
 static inline int strobe_step_still_holds(const struct strobe_walk* walk, const struct strobe_step* step) {
     uint64_t place = step->callers_rsp - 8;
     return place - walk->low < walk->bytes && *(const volatile uint64_t*)place == step->above &&
-           (step->rbp_place == 0 || *(const volatile uint64_t*)step->rbp_place == step->callers_rbp);
+           (step->rbp_address == 0 || *(const volatile uint64_t*)step->rbp_address == step->callers_rbp);
 }
 
 /* Puts down how the caller was found. A handler that comes meanwhile, and may jump away, has steps of its own. */
@@ -219,10 +219,10 @@ static inline struct strobe_step* strobe_step_put(struct strobe_steps* steps, st
     step->above = found->above;
     step->callers_rsp = found->callers_rsp;
     step->callers_rbp = found->callers_rbp;
-    step->rbp_place = found->rbp_place;
+    step->rbp_address = found->rbp_address;
     STROBE_COMPILER_BARRIER();
     step->rsp = found->rsp;
-    steps->places[strobe_step_place(found->pc, found->rsp)] = (uint8_t)(step - steps->steps);
+    steps->slots[strobe_step_slot(found->pc, found->rsp)] = (uint8_t)(step - steps->steps);
     return step;
 }
 
@@ -238,9 +238,9 @@ static inline int strobe_step_find(struct strobe_walk* walk, struct strobe_step*
     if (found->pc - directory->own_start < directory->own_end - directory->own_start) return 0;
     found->callers_rsp = cfa;
     found->callers_rbp = found->rbp;
-    found->rbp_place = saved == 0 ? 0 : cfa - 8 * saved;
+    found->rbp_address = saved == 0 ? 0 : cfa - 8 * saved;
     return strobe_walk_load(walk, cfa - 8, &found->above) &&
-           (saved == 0 || strobe_walk_load(walk, found->rbp_place, &found->callers_rbp));
+           (saved == 0 || strobe_walk_load(walk, found->rbp_address, &found->callers_rbp));
 }
 
 /* As many frames, from that of `step` on, as still stand on the stack and lead from one to the next by what is there
@@ -267,7 +267,7 @@ static STROBE_APART int strobe_walk_by_rule(struct strobe_walk* walk, struct str
                                             struct strobe_step* at, struct strobe_step** step) {
     if (!strobe_step_find(walk, at)) return 0;
     if (steps != NULL && at->callers_rsp - 8 - walk->low < walk->bytes &&
-        (at->rbp_place == 0 || at->rbp_place - at->rsp < at->callers_rsp - at->rsp))
+        (at->rbp_address == 0 || at->rbp_address - at->rsp < at->callers_rsp - at->rsp))
         *step = strobe_step_put(steps, *step, at);
     else
         *step = NULL;
@@ -290,7 +290,7 @@ static inline uint32_t strobe_walk_quickly(struct strobe_walk* walk, uint32_t co
         const struct strobe_step* found = &at;
         step = NULL;
         if (steps != NULL) {
-            step = &steps->steps[steps->places[strobe_step_place(at.pc, at.rsp)] % STROBE_STEPS];
+            step = &steps->steps[steps->slots[strobe_step_slot(at.pc, at.rsp)] % STROBE_STEPS];
             if (!strobe_step_is_of(step, at.pc, at.rsp, at.rbp)) step = NULL;
             if (step != NULL && last != NULL) last->next = (uint64_t)(step - steps->steps);
             if (step != NULL) followed = strobe_steps_follow(walk, steps, step, &count, most, out);
@@ -316,7 +316,7 @@ static inline uint32_t strobe_walk_quickly(struct strobe_walk* walk, uint32_t co
     return count;
 }
 
-uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, int is_place,
+uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, int is_site,
                           const uint64_t* registers, const uint64_t* slot, uint32_t most, uint64_t* out,
                           uint32_t* status) {
     uint32_t count = 0;
@@ -330,8 +330,8 @@ uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct s
     walk.may_touch = -1;
     walk.low = (uint64_t)&walk;
     walk.bytes = STROBE_ON_OWN_STACK(state, walk.low) ? state->stack_high - walk.low - 7 : 0;
-    if (is_place) {
-        strobe_walk_from_place(&walk, registers);
+    if (is_site) {
+        strobe_walk_from_site(&walk, registers);
         *status = strobe_walk_step(&walk, &unused);
         if (*status != STROBE_STACK_LIMITED) return 0;
     } else {

@@ -10,7 +10,7 @@ void strobe_vectors_prepare(void);
 uint64_t strobe_call_keeping_vectors(uint64_t a, uint64_t b, uint64_t c, uint64_t d, void* function);
 /* What trampolines jump to: see enter.c. Keeps every register. */
 void strobe_native_enter(void);
-/* What trampolines of probed instructions call: see place.c. Keeps every register. */
-void strobe_native_place(void);
+/* What trampolines of probed instructions call: see site.c. Keeps every register. */
+void strobe_native_site(void);
 
 #endif

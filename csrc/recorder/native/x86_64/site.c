@@ -1,5 +1,5 @@
 /*
- * Where the trampoline of a probed instruction calls: all registers are put down in DWARF's order for strobe_place, and
+ * Where the trampoline of a probed instruction calls: all registers are put down in DWARF's order for strobe_site, and
  * are the program's own again when this returns, flags included. Vector registers are not touched.
  *
  *   on entry   [rsp]        the return address, into the trampoline; 15 bytes before it is the number of the
@@ -11,10 +11,10 @@
 __asm__(
     ".text\n"
     ".p2align 6\n"
-    ".globl strobe_native_place\n"
-    ".hidden strobe_native_place\n"
-    ".type strobe_native_place, @function\n"
-    "strobe_native_place:\n"
+    ".globl strobe_native_site\n"
+    ".hidden strobe_native_site\n"
+    ".type strobe_native_site, @function\n"
+    "strobe_native_site:\n"
     "    pushfq\n"
     "    cld\n"
     "    pushq 8(%rsp)\n" /* word 16: the return address */
@@ -41,7 +41,7 @@ __asm__(
     "    movq %rsp, %rdx\n"
     "    leaq strobe_recorder(%rip), %rdi\n"
     "    andq $-16, %rsp\n"
-    "    call strobe_place\n"
+    "    call strobe_site\n"
     "    movq %rbx, %rsp\n"
     "    popq %rax\n"
     "    popq %rdx\n"
@@ -62,4 +62,4 @@ __asm__(
     "    leaq 8(%rsp), %rsp\n"
     "    popfq\n"
     "    ret\n"
-    ".size strobe_native_place, . - strobe_native_place\n");
+    ".size strobe_native_site, . - strobe_native_site\n");

@@ -47,7 +47,7 @@ class SourceRange:
 
 
 @dataclass(frozen=True, slots=True)
-class LinePlace:
+class LineSite:
     """Where the code of a line begins in one copy of it.
 
     `address` is link-time. `function`: whose code it is, with any of its parts. `is_statement`: the compiler calls it a
@@ -96,12 +96,12 @@ def _wrong(first: int, last: int) -> str:
     return f"it has more than {MAX_LINES} lines" if last - first >= MAX_LINES else ""
 
 
-def line_places(lines: SourceRange, module: ModuleSymbols, details: ModuleDetails) -> list[LinePlace]:
+def line_sites(lines: SourceRange, module: ModuleSymbols, details: ModuleDetails) -> list[LineSite]:
     """By line, then by address. Raises NO_CODE_AT_LINE, with the nearest lines that have code; one of UNREADABLE where
     debug information is damaged."""
     code = details.lines.code_of(lines.file, lines.first, lines.last)
     search = _Search(module, details)
-    found = [place for line in sorted({row.line for row in code.rows}) for place in search.places(code.rows, line)]
+    found = [site for line in sorted({row.line for row in code.rows}) for site in search.sites(code.rows, line)]
     if not found:
         near = [
             None if one is None else _near_line(one, lines.file, search, details) for one in (code.before, code.after)
@@ -113,10 +113,10 @@ def line_places(lines: SourceRange, module: ModuleSymbols, details: ModuleDetail
 def _near_line(line: int, file: str, search: _Search, details: ModuleDetails) -> str:
     """ "1307 (in insert)"."""
     rows = details.lines.code_of(file, line, line).rows
-    place = next(iter(search.places(rows, line)), None)
-    if place is None:
+    site = next(iter(search.sites(rows, line)), None)
+    if site is None:
         return f"{line}"
-    name = place.inlined[0] if place.inlined else place.function.name
+    name = site.inlined[0] if site.inlined else site.function.name
     return f"{line} (in {components(name)[-1]})"
 
 
@@ -141,7 +141,7 @@ class _Found:
     """A row with the calls around it. `key`: of the call that has it; `is_cold`: in a part of its function that is not
     the one it begins in."""
 
-    place: LinePlace
+    site: LineSite
     key: tuple[int, int | None]
     is_cold: bool
     row: LineCode
@@ -152,7 +152,7 @@ class _Found:
 
     @property
     def rank(self) -> tuple[bool, bool, int]:
-        return self.is_cold, not self.place.is_statement, self.place.address
+        return self.is_cold, not self.site.is_statement, self.site.address
 
 
 class _Search:
@@ -167,7 +167,7 @@ class _Search:
         self._optimized: dict[int, bool] = {}  # by unit
         self._inlined: dict[int, list[tuple[str, str | None, int]]] = {}  # by DIE: what was inlined into a function
 
-    def places(self, rows: Iterable[LineCode], line: int) -> list[LinePlace]:
+    def sites(self, rows: Iterable[LineCode], line: int) -> list[LineSite]:
         groups: dict[tuple[int, int | None], list[_Found]] = {}
         for row in rows:
             found = self._found(row) if row.line == line else None
@@ -175,26 +175,26 @@ class _Search:
                 groups.setdefault(found.key, []).append(found)
         with_code = {entry for entry, die in groups if die is not None}
         kept = [
-            replace(place, is_exact=not self._is_optimized(place.address))
+            replace(site, is_exact=not self._is_optimized(site.address))
             for (entry, die), group in groups.items()
             if die is not None or entry not in with_code
-            for place in (self._copies(group) if die else [min(group, key=lambda one: one.rank).place])
+            for site in (self._copies(group) if die else [min(group, key=lambda one: one.rank).site])
         ]
-        return sorted(kept, key=lambda place: (place.line, place.address))
+        return sorted(kept, key=lambda site: (site.line, site.address))
 
-    def _copies(self, group: list[_Found]) -> list[LinePlace]:
+    def _copies(self, group: list[_Found]) -> list[LineSite]:
         """Of one call. gcc marks where each copy of a statement begins that it makes (tails of branches, unrolled
         loops); the line's first statement is the leftmost one. Others mark whatever they have moved, too."""
         best = min(group, key=lambda one: one.rank)
-        statements = [one for one in group if one.place.is_statement]
+        statements = [one for one in group if one.site.is_statement]
         column = min((one.row.column for one in statements), default=0)
         first = sorted((one for one in statements if one.row.column == column), key=lambda one: one.order)
         begun = [one for before, one in pairwise(first) if self._is_apart(before.row, one)] if column else []
         if not begun or self._is_loop_over_range(best):
-            return [best.place]
-        if not self._marks_statements(best.place.address):
-            return [best.place]
-        return list({one.place.address: one.place for one in (first[0], *begun)}.values())
+            return [best.site]
+        if not self._marks_statements(best.site.address):
+            return [best.site]
+        return list({one.site.address: one.site for one in (first[0], *begun)}.values())
 
     def _is_apart(self, before: LineCode, one: _Found) -> bool:
         """Whether other lines of the same call begin between two pieces of a line, so that it is begun anew."""
@@ -244,10 +244,10 @@ class _Search:
         other = self._other(row, calls)
         level = None if other else self._level(row, calls)
         inlined = (other,) if level is None else tuple(call.name for call in calls[level:-1])
-        place = LinePlace(row.address, function, row.file, row.line, row.is_statement, inlined, level)
+        site = LineSite(row.address, function, row.file, row.line, row.is_statement, inlined, level)
         die = None if level is None else calls[level].die_offset if calls else 0
         is_cold = not function.address <= row.address < function.address + function.size
-        return _Found(place, (function.address, die), is_cold, row)
+        return _Found(site, (function.address, die), is_cold, row)
 
     def _is_inside_instruction(self, row: LineCode) -> bool:
         """In assembler a prefix may have a line of its own: `lock`, `rep`."""
@@ -264,8 +264,8 @@ class _Search:
     def _level(self, row: LineCode, calls: tuple[Call, ...]) -> int:
         """Which call the line is of: several lines may begin at an address, those of calls around it among them."""
         for outer in range(1, len(calls)):
-            inner, place = calls[outer - 1], calls[outer - 1].place
-            is_there = place is not None and (place.file, place.line) == (row.file, row.line)
+            inner, called = calls[outer - 1], calls[outer - 1].place
+            is_there = called is not None and (called.file, called.line) == (row.file, row.line)
             if is_there and self._frames.begins_at(inner, row.address):
                 return outer
         return next(iter(_nearest(row, calls)), 0)  # else of a macro's file, or one that was included

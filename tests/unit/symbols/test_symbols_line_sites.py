@@ -12,7 +12,7 @@ from support import programs
 
 from strobe.errors import StrobeError
 from strobe.symbols import ElfResolver
-from strobe.symbols.select.line_places import LinePlace, SourceRange, line_places, parsed_lines
+from strobe.symbols.select.line_sites import LineSite, SourceRange, line_sites, parsed_lines
 
 BuildProgram = Callable[..., Path]
 SOURCE = programs.source_of("line_copies")
@@ -25,15 +25,15 @@ BUILDS = [("g++", "-O0"), ("g++", "-O2"), ("clang++", "-O0"), ("clang++", "-O2")
 by_build = pytest.mark.parametrize(("compiler", "flags"), BUILDS)
 
 
-def places(program: Path, text: str) -> list[LinePlace]:
+def places(program: Path, text: str) -> list[LineSite]:
     resolver = ElfResolver()
     lines = parsed_lines(text)
     details = resolver.details(str(program))
     assert lines is not None and details is not None
-    return line_places(lines, resolver.module(str(program)), details)
+    return line_sites(lines, resolver.module(str(program)), details)
 
 
-def marked(program: Path, mark: str) -> list[LinePlace]:
+def marked(program: Path, mark: str) -> list[LineSite]:
     return places(program, f"line_copies.cpp:{LINES[mark]}")
 
 

@@ -1,9 +1,9 @@
 /**
  * Instructions that are probed: their trampolines (csrc/recorder/arch/x86_64/trampolines.c), what of them is noted before the host writes
- * anything into the code, and which probes an instruction has. strobe/capture/places.py has the other side.
+ * anything into the code, and which probes an instruction has. strobe/capture/probe_sites.py has the other side.
  */
 
-import { PLACE, REFUSED_NOT_CODE, REFUSED_NOTHING, REFUSED_TOO_FAR, TRAMPOLINE_BYTES, TRAMPOLINES_HEADER } from "./abi.js";
+import { SITE, REFUSED_NOT_CODE, REFUSED_NOTHING, REFUSED_TOO_FAR, TRAMPOLINE_BYTES, TRAMPOLINES_HEADER } from "./abi.js";
 import { digits } from "./code_changes.js";
 import { PresentCode } from "./present_code.js";
 import type { Recorder } from "./recorder.js";
@@ -11,7 +11,7 @@ import { fillNear, groups, type Mark } from "./trampolines.js";
 
 const LONGEST_INSTRUCTION = 15;
 
-export interface PlaceSpecs {
+export interface SiteSpecs {
     /** The number of the first probe of each. */
     ids: number[];
     /** Where the instructions lie. */
@@ -20,7 +20,7 @@ export interface PlaceSpecs {
     owners: string[];
 }
 
-export interface PlaceTrampoline {
+export interface SiteTrampoline {
     /** Why there is none: REFUSED_… */
     refusal: number;
     address: string;
@@ -45,31 +45,31 @@ export interface ProbeChange {
 /** Behind the first `after` times `most` are recorded, and `rate` in a second; `isCounted`: recipes know how often threads came by. */
 export type Limit = [after: number, most: number, rate: number, isCounted: number];
 
-function refused(refusal: number): PlaceTrampoline {
+function refused(refusal: number): SiteTrampoline {
     return { refusal, address: "0x0", back: "0x0", original: "", mark: "0x0", number: 0 };
 }
 
-export class Places {
+export class ProbeSites {
     private readonly write: (
-        count: number, places: NativePointer, memory: NativePointer, enter: UInt64, changes: NativePointer, changeCount: number) => number;
+        count: number, sites: NativePointer, memory: NativePointer, enter: UInt64, changes: NativePointer, changeCount: number) => number;
     private readonly enter: UInt64;
     private readonly catchTraps: () => number;
     private readonly setTrap: (address: UInt64, leadsTo: UInt64) => number;
     private readonly addProbe: (first: number, probe: number) => void;
     private readonly removeProbe: (first: number, probe: number) => void;
-    private readonly addPlaces: (start: UInt64, bytes: UInt64) => void;
-    private readonly setPlace: (first: number, address: UInt64) => void;
+    private readonly addSiteRange: (start: UInt64, bytes: UInt64) => void;
+    private readonly setSite: (first: number, address: UInt64) => void;
     private readonly beginLimit: (first: number, after: number, most: number, rate: number, isCounted: number) => void;
     private readonly limitProbe: (probe: number, first: number) => void;
 
     constructor(private readonly recorder: Recorder, form: Record<string, NativePointer>, tools: Record<string, NativePointer>) {
         this.write = new NativeFunction(
-            tools.strobe_agent_write_places, "int", ["uint32", "pointer", "pointer", "uint64", "pointer", "uint64"]);
-        this.enter = uint64((new NativeFunction(form.strobe_native_places, "pointer", [])() as NativePointer).toString());
+            tools.strobe_agent_write_sites, "int", ["uint32", "pointer", "pointer", "uint64", "pointer", "uint64"]);
+        this.enter = uint64((new NativeFunction(form.strobe_native_sites, "pointer", [])() as NativePointer).toString());
         this.catchTraps = new NativeFunction(form.strobe_native_catch_traps, "int", []);
         this.setTrap = new NativeFunction(form.strobe_agent_set_trap, "int", ["uint64", "uint64"]);
-        this.addPlaces = new NativeFunction(form.strobe_agent_add_places, "void", ["uint64", "uint64"]);
-        this.setPlace = new NativeFunction(form.strobe_agent_set_place, "void", ["uint32", "uint64"]);
+        this.addSiteRange = new NativeFunction(form.strobe_agent_add_site_range, "void", ["uint64", "uint64"]);
+        this.setSite = new NativeFunction(form.strobe_agent_set_site, "void", ["uint32", "uint64"]);
         this.beginLimit = new NativeFunction(form.strobe_agent_begin_limit, "void", ["uint32", "uint32", "uint32", "uint32", "uint32"]);
         this.limitProbe = new NativeFunction(form.strobe_agent_limit_probe, "void", ["uint32", "uint32"]);
         this.addProbe = new NativeFunction(form.strobe_agent_add_probe, "void", ["uint32", "uint32"]);
@@ -77,7 +77,7 @@ export class Places {
     }
 
     /** Changes no code of the program. */
-    make(specs: PlaceSpecs): PlaceTrampoline[] {
+    make(specs: SiteSpecs): SiteTrampoline[] {
         const code = new PresentCode();
         const made = specs.ids.map(() => refused(REFUSED_NOT_CODE));
         const there = specs.ids.map((_, index) => index).filter(index => code.has(Number(specs.addresses[index]), 1));
@@ -85,10 +85,10 @@ export class Places {
         return made;
     }
 
-    private makeGroup(specs: PlaceSpecs, group: number[], made: PlaceTrampoline[]): void {
-        const structs = Memory.alloc(PLACE.bytes * group.length);
+    private makeGroup(specs: SiteSpecs, group: number[], made: SiteTrampoline[]): void {
+        const structs = Memory.alloc(SITE.bytes * group.length);
         group.forEach((index, position) => {
-            structs.add(position * PLACE.bytes).writePointer(ptr(specs.addresses[index])).add(PLACE.function).writeU32(specs.ids[index]);
+            structs.add(position * SITE.bytes).writePointer(ptr(specs.addresses[index])).add(SITE.function).writeU32(specs.ids[index]);
         });
         const first = ptr(specs.addresses[group[0]]);
         const last = ptr(specs.addresses[group[group.length - 1]]).add(LONGEST_INSTRUCTION);
@@ -96,10 +96,10 @@ export class Places {
         const mark = fillNear(first, last, group.length, { first: owners[0], last: owners[owners.length - 1] }, memory => {
             const { list, length } = this.recorder.codeChanges;
             if (this.write(group.length, structs, memory, this.enter, list, length) !== 0) throw new Error("there is no decoder");
-            this.addPlaces(uint64(memory.toString()), uint64(TRAMPOLINES_HEADER + TRAMPOLINE_BYTES * group.length));
+            this.addSiteRange(uint64(memory.toString()), uint64(TRAMPOLINES_HEADER + TRAMPOLINE_BYTES * group.length));
         });
-        group.forEach(index => { if (specs.addresses[index] === specs.owners[index]) this.setPlace(specs.ids[index], uint64(specs.owners[index])); });
-        group.forEach((index, position) => { made[index] = read(structs.add(position * PLACE.bytes), mark); });
+        group.forEach(index => { if (specs.addresses[index] === specs.owners[index]) this.setSite(specs.ids[index], uint64(specs.owners[index])); });
+        group.forEach((index, position) => { made[index] = read(structs.add(position * SITE.bytes), mark); });
     }
 
     /**
@@ -115,8 +115,8 @@ export class Places {
     }
 
     /**
-     * Places of the probe whose first place is `first` (0: it has no limit) count together: see Limit. Before they are noted.
-     * `limit`: null where these places come later than others, and what was counted stays.
+     * Sites of the probe whose first site is `first` (0: it has no limit) count together: see Limit. Before they are noted.
+     * `limit`: null where these sites come later than others, and what was counted stays.
      */
     limit(probes: number[], first: number, limit: Limit | null): void {
         if (limit !== null) this.beginLimit(first, ...limit);
@@ -134,15 +134,15 @@ export class Places {
     }
 }
 
-function read(struct: NativePointer, mark: Mark | null): PlaceTrampoline {
+function read(struct: NativePointer, mark: Mark | null): SiteTrampoline {
     if (mark === null) return refused(REFUSED_TOO_FAR);
-    const refusal = struct.add(PLACE.result).readU32();
+    const refusal = struct.add(SITE.result).readU32();
     if (refusal !== REFUSED_NOTHING) return refused(refusal);
     return {
         refusal,
-        address: struct.add(PLACE.leadsTo).readPointer().toString(),
-        back: struct.add(PLACE.back).readPointer().toString(),
-        original: digits(struct.add(PLACE.original).readByteArray(struct.add(PLACE.size).readU32()) as ArrayBuffer),
+        address: struct.add(SITE.leadsTo).readPointer().toString(),
+        back: struct.add(SITE.back).readPointer().toString(),
+        original: digits(struct.add(SITE.original).readByteArray(struct.add(SITE.size).readU32()) as ArrayBuffer),
         mark: mark.address.toString(),
         number: mark.number,
     };

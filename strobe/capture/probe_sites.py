@@ -16,7 +16,7 @@ from io import FileIO
 
 from strobe import _abi
 from strobe._abi import Refusal
-from strobe.capture.agent.agent_link import AgentLink, PlaceTrampoline, ProbeChange
+from strobe.capture.agent.agent_link import AgentLink, ProbeChange, SiteTrampoline
 from strobe.capture.code_patches import JUMP, JUMP_BYTES, Change, CodePatch, CodePatches, bytes_at
 from strobe.capture.probes import Plan
 from strobe.capture.task_status import task_ids
@@ -32,7 +32,7 @@ _NOTED_BYTES = 8  # of an instruction, as the agent keeps them
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceSpec:
+class SiteSpec:
     """A probe of the instruction at `address`. `code`: the first bytes that must stand there, as many as are known.
     `in_c_library`: which blocks signals by itself, so that no breakpoint instruction may stand in it."""
 
@@ -45,7 +45,7 @@ class PlaceSpec:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How often a probe is recorded, of all its places together: not the first `after` times, then `most` times, and
+    """How often a probe is recorded, of all its sites together: not the first `after` times, then `most` times, and
     `rate` times a second; None: always. `is_counted`: it is counted how often they are reached."""
 
     after: int
@@ -73,15 +73,15 @@ class _Copy:
     trampoline: int
     original: bytes
     mark: tuple[int, int]
-    is_placed: bool = False
+    is_installed: bool = False
 
 
 @dataclass(slots=True)
-class Place:
+class Site:
     """A probed instruction. `first`: the number of its first probe; `recorded`: of those that record at present.
     `back`: where its trampoline's last jump lies, 0 for none. `can_jump`: a jump has room in it, and reaches its
-    trampoline; `is_jump`: it is, or is to be, one. `is_placed`: it is changed, or would be if no hook's jump lay over
-    it."""
+    trampoline; `is_jump`: it is, or is to be, one. `is_installed`: it is changed, or would be if no hook's jump lay
+    over it."""
 
     address: int
     first: int
@@ -94,13 +94,13 @@ class Place:
     in_c_library: bool
     recorded: set[int] = field(default_factory=set)
     copies: dict[int, _Copy] = field(default_factory=dict)
-    is_placed: bool = False
+    is_installed: bool = False
 
     @property
     def differs(self) -> bool:
         """Whether the code is not what it is to be for those that record."""
         wanted = bool(self.recorded)
-        return self.is_placed != wanted or any(copy.is_placed != wanted for copy in self.copies.values())
+        return self.is_installed != wanted or any(copy.is_installed != wanted for copy in self.copies.values())
 
     @property
     def next(self) -> int:
@@ -109,7 +109,7 @@ class Place:
 
     @property
     def changed(self) -> bytes:
-        """What stands there in the place of its first bytes."""
+        """What stands there instead of its first bytes."""
         return self.jump if self.is_jump else _BREAKPOINT
 
     @property
@@ -123,7 +123,7 @@ def jump_to(address: int, leads_to: int) -> bytes:
     return struct.pack("<Bi", JUMP, leads_to - (address + JUMP_BYTES))
 
 
-class Places:
+class ProbeSites:
     """The probed instructions of one process. Its methods raise as AgentLink and CodePatches do."""
 
     def __init__(self, pid: int, agent: AgentLink, patches: CodePatches, is_native: bool) -> None:
@@ -131,14 +131,14 @@ class Places:
         self._agent = agent
         self._patches = patches
         self._is_native = is_native
-        self._places: dict[int, Place] = {}
-        self._of_probe: dict[int, Place] = {}
+        self._sites: dict[int, Site] = {}
+        self._of_probe: dict[int, Site] = {}
         self._returns_of: dict[int, int] = {}  # by probe: the number of the function
-        self._forgotten: list[tuple[int, int]] = []  # start and size of libraries that have gone while places are made
-        patches.places = self
+        self._forgotten: list[tuple[int, int]] = []  # start and size of libraries that have gone while sites are made
+        patches.sites = self
 
-    def install(self, specs: Sequence[PlaceSpec]) -> list[Refusal]:
-        """Places probes in one batch; for each why it was not placed. Where this raises none of them records."""
+    def install(self, specs: Sequence[SiteSpec]) -> list[Refusal]:
+        """Installs probes in one batch; for each why it was not installed. Where this raises none of them records."""
         if not self._is_native:
             return [Refusal.NOT_NATIVE] * len(specs)
         try:
@@ -147,41 +147,41 @@ class Places:
             self._give_up({spec.function_id: spec.plan.disabled() for spec in specs})
             raise
 
-    def _install(self, specs: Sequence[PlaceSpec]) -> list[Refusal]:
+    def _install(self, specs: Sequence[SiteSpec]) -> list[Refusal]:
         plans = {spec.function_id: spec.plan for spec in specs}
         self._agent.assign_extras(plans)
         self._agent.set_plans(plans)
-        refused = self._make([spec for spec in specs if spec.address not in self._places])
+        refused = self._make([spec for spec in specs if spec.address not in self._sites])
         for spec in specs:
-            place = self._places.get(spec.address)
-            if place is None:  # refused, or its library has just been unloaded
+            site = self._sites.get(spec.address)
+            if site is None:  # refused, or its library has just been unloaded
                 refused.setdefault(spec.address, Refusal.UNLOADED)
-            if place is None or refused.get(spec.address):
+            if site is None or refused.get(spec.address):
                 continue
-            if place.first != spec.function_id:
-                self._agent.add_probes([(place.first, spec.function_id)])
-            self._of_probe[spec.function_id] = place
+            if site.first != spec.function_id:
+                self._agent.add_probes([(site.first, spec.function_id)])
+            self._of_probe[spec.function_id] = site
             if spec.plan.is_enabled:
-                place.recorded.add(spec.function_id)
+                site.recorded.add(spec.function_id)
         chosen = {spec.address: self._of_probe.get(spec.function_id) for spec in specs}
         refused |= self._write(
-            [place for address, place in chosen.items() if place is not None and not refused.get(address)]
+            [site for address, site in chosen.items() if site is not None and not refused.get(address)]
         )
         off = {}
         for spec in specs:
-            place = self._places.get(spec.address)
-            if refused.get(spec.address) and place is not None:
-                place.recorded.discard(spec.function_id)
+            site = self._sites.get(spec.address)
+            if refused.get(spec.address) and site is not None:
+                site.recorded.discard(spec.function_id)
                 off[spec.function_id] = spec.plan.disabled()
-        if off:  # the instruction may be placed later, for another probe
+        if off:  # the instruction may be installed later, for another probe
             self._agent.set_flags(off)
         return [refused.get(spec.address, Refusal.NOTHING) for spec in specs]
 
     def _give_up(self, plans: dict[int, Plan]) -> None:
         """What could not be installed is as if nobody had asked for it, as far as the process still listens."""
-        left = [place for probe in plans if (place := self._of_probe.pop(probe, None)) is not None]
-        for place in left:
-            place.recorded -= plans.keys()
+        left = [site for probe in plans if (site := self._of_probe.pop(probe, None)) is not None]
+        for site in left:
+            site.recorded -= plans.keys()
         with contextlib.suppress(ProcessLookupError, StrobeError):
             self._agent.set_flags(plans)
             self._write(left)
@@ -210,18 +210,18 @@ class Places:
         its own bytes back; where that cannot be now, it goes through its trampoline as before."""
         self._agent.assign_extras(plans)
         self._agent.set_flags(plans)
-        left: dict[int, Place] = {}
+        left: dict[int, Site] = {}
         further = []
         for probe in plans:
             if probe in self._returns_of:
                 further.append((self._returns_of.pop(probe), probe))
-            place = self._of_probe.pop(probe, None)
-            if place is None:
+            site = self._of_probe.pop(probe, None)
+            if site is None:
                 continue
-            place.recorded.discard(probe)
-            left[place.address] = place
-            if probe != place.first:
-                further.append((place.first, probe))
+            site.recorded.discard(probe)
+            left[site.address] = site
+            if probe != site.first:
+                further.append((site.first, probe))
         if further:
             self._agent.remove_probes(further)
         try:
@@ -231,121 +231,120 @@ class Places:
 
     def take_out(self) -> bool:
         """All of them. Whether none stands any more."""
-        places = self._all()
-        for place in places:
-            place.recorded.clear()
-        return not self._write(places)
+        sites = self._all()
+        for site in sites:
+            site.recorded.clear()
+        return not self._write(sites)
 
     def missing(self, memory: FileIO, hooks: Collection[int]) -> set[int]:
         """Probes whose change is not there any more, be it the jump of one of these `hooks`, whose own are not: what is
         under it, or hangs on its returns, is not reached either. `memory`: /proc/PID/mem."""
         gone = {
-            place.address
-            for place in self._all()
-            if place.is_placed
-            and not self._patches.covering(place.address)
-            and bytes_at(memory, place.address, len(place.changed)) not in (place.changed, b"")
+            site.address
+            for site in self._all()
+            if site.is_installed
+            and not self._patches.covering(site.address)
+            and bytes_at(memory, site.address, len(site.changed)) not in (site.changed, b"")
         }
         if hooks:
-            gone |= {place.address for place in self._all() if self._patches.covering(place.address, hooks)}
+            gone |= {site.address for site in self._all() if self._patches.covering(site.address, hooks)}
         of_returns = {probe for probe, function in list(self._returns_of.items()) if function in hooks}
-        return of_returns | {probe for place in self._all() if place.address in gone for probe in list(place.recorded)}
+        return of_returns | {probe for site in self._all() if site.address in gone for probe in list(site.recorded)}
 
     def forget(self, start: int, size: int) -> None:
         """The library there was unloaded."""
         self._forgotten.append((start, size))
-        for place in self._all():
-            if start <= place.address < start + size:
-                self._places.pop(place.address, None)
-                for probe in [probe for probe, one in list(self._of_probe.items()) if one is place]:
+        for site in self._all():
+            if start <= site.address < start + size:
+                self._sites.pop(site.address, None)
+                for probe in [probe for probe, one in list(self._of_probe.items()) if one is site]:
                     self._of_probe.pop(probe, None)
 
     def without(self, address: int, code: bytes) -> bytes:
         """`code`, which stands at `address`, with the probed instructions as they are without probes."""
-        return self._overlaid(address, code, lambda place: place.original)
+        return self._overlaid(address, code, lambda site: site.original)
 
     def over(self, address: int, code: bytes) -> bytes:
         """`code`, which would stand at `address` without probes, with them."""
-        return self._overlaid(address, code, lambda place: place.changed if place.is_placed else b"")
+        return self._overlaid(address, code, lambda site: site.changed if site.is_installed else b"")
 
     def cover(self, patches: Mapping[int, CodePatch]) -> dict[int, Refusal]:
         """As ProbedCode."""
         refused: dict[int, Refusal] = {}
-        places = self._ordered()
+        sites = self._ordered()
         for item, patch in patches.items():
-            if (near := _near(patch, places)) and (why := self._cover_one(patch, near)):
+            if (near := _near(patch, sites)) and (why := self._cover_one(patch, near)):
                 refused[item] = why
         return refused
 
     def uncover(self, patches: Iterable[CodePatch]) -> None:
         """As ProbedCode. What cannot be a jump now stays a breakpoint instruction, which records the same."""
-        places = self._ordered()
-        under = [place for patch in patches for place in _near(patch, places) if place.can_jump and not place.is_jump]
-        free = [place for place in under if not self._patches.covering(place.address)]
-        placed = [place for place in free if place.is_placed]
+        sites = self._ordered()
+        under = [site for patch in patches for site in _near(patch, sites) if site.can_jump and not site.is_jump]
+        free = [site for site in under if not self._patches.covering(site.address)]
+        installed = [site for site in free if site.is_installed]
         try:
-            if not self._note(placed, as_jumps=True):
+            if not self._note(installed, as_jumps=True):
                 return
             # nobody goes on in the middle of the instruction: who has run into its breakpoint goes to the trampoline
             changes: list[Change] = [
-                (place.address, place.jump, _BREAKPOINT + place.original[1:JUMP_BYTES], (0, 0, 0, 0))
-                for place in placed
+                (site.address, site.jump, _BREAKPOINT + site.original[1:JUMP_BYTES], (0, 0, 0, 0)) for site in installed
             ]
             results = self._change(changes)
         except StrobeError as error:
             log.info("probed instructions of process %d stay breakpoints: %s", self._pid, error)
             return
-        refused = {place.address for place, why in zip(placed, results, strict=True) if why}
-        for place in free:
-            place.is_jump = place.address not in refused
+        refused = {site.address for site, why in zip(installed, results, strict=True) if why}
+        for site in free:
+            site.is_jump = site.address not in refused
 
-    def _cover_one(self, patch: CodePatch, near: Sequence[Place]) -> Refusal:
-        under = [place for place in near if patch.covers(place.address)]
-        if any(place.in_c_library for place in under):
+    def _cover_one(self, patch: CodePatch, near: Sequence[Site]) -> Refusal:
+        under = [site for site in near if patch.covers(site.address)]
+        if any(site.in_c_library for site in under):
             return Refusal.LIBRARY_BLOCKS
-        made = self._make_copies({patch.copy_of(place.address): place for place in under})
+        made = self._make_copies({patch.copy_of(site.address): site for site in under})
         if made is not Refusal.NOTHING:
             return made
-        if any(place.is_placed for place in under) and not self._note(under, as_jumps=False):
+        if any(site.is_installed for site in under) and not self._note(under, as_jumps=False):
             return Refusal.SIGNAL_BLOCKED
         return (
-            self._become_breakpoints([place for place in under if place.is_jump])
+            self._become_breakpoints([site for site in under if site.is_jump])
             or self._write_copies(under)
             or self._write_tails(self._tails(patch, near))
         )
 
-    def _become_breakpoints(self, places: Sequence[Place]) -> Refusal:
+    def _become_breakpoints(self, sites: Sequence[Site]) -> Refusal:
         """Why one of them cannot: there a jump stands as before."""
-        placed = [place for place in places if place.is_placed]
+        installed = [site for site in sites if site.is_installed]
         results = self._change(
-            [(place.address, _BREAKPOINT + place.original[1:JUMP_BYTES], place.jump, None) for place in placed]
+            [(site.address, _BREAKPOINT + site.original[1:JUMP_BYTES], site.jump, None) for site in installed]
         )
-        refused = {place.address: why for place, why in zip(placed, results, strict=True) if why}
-        for place in places:
-            place.is_jump = place.address in refused
+        refused = {site.address: why for site, why in zip(installed, results, strict=True) if why}
+        for site in sites:
+            site.is_jump = site.address in refused
         return max(refused.values(), default=Refusal.NOTHING)
 
-    def _make(self, specs: Sequence[PlaceSpec]) -> dict[int, Refusal]:
-        """New ones, which are not placed yet; by address why there is none."""
+    def _make(self, specs: Sequence[SiteSpec]) -> dict[int, Refusal]:
+        """New ones, which are not installed yet; by address why there is none."""
         first = {spec.address: spec for spec in reversed(specs)}
         wanted = list(first.values())
         if not wanted:
             return {}
         self._forgotten = []
-        made = self._agent.make_places([(spec.function_id, spec.address, spec.address) for spec in wanted])
+        made = self._agent.make_sites([(spec.function_id, spec.address, spec.address) for spec in wanted])
         refused = {}
         for spec, answer in zip(wanted, made, strict=True):
-            found = self._place_of(spec, answer)
+            found = self._site_of(spec, answer)
             if isinstance(found, Refusal):
                 refused[spec.address] = found
                 continue
-            self._places[spec.address] = found
+            self._sites[spec.address] = found
             # its trampoline has gone with its library, which may come again
             if any(start <= spec.address < start + size for start, size in self._forgotten):
-                self._places.pop(spec.address, None)
+                self._sites.pop(spec.address, None)
         return refused
 
-    def _place_of(self, spec: PlaceSpec, made: PlaceTrampoline | Refusal) -> Place | Refusal:
+    def _site_of(self, spec: SiteSpec, made: SiteTrampoline | Refusal) -> Site | Refusal:
         if isinstance(made, Refusal):
             return made
         if any(found != known for found, known in zip(made.original, spec.code, strict=False)):
@@ -358,100 +357,100 @@ class Places:
         # code that jumps over the prefix where there is one thread alone
         is_whole = not made.original.startswith(_LOCK)
         can_jump = len(made.original) >= JUMP_BYTES and reaches and is_whole
-        is_jump = can_jump and not any(patch.placed for patch in under)
-        place = Place(
+        is_jump = can_jump and not any(patch.installed for patch in under)
+        site = Site(
             spec.address, spec.function_id, made.address, made.back, made.original, made.mark, can_jump, is_jump,
             spec.in_c_library,
         )  # fmt: skip
         if spec.in_c_library and (under or not is_jump):  # copies have breakpoint instructions
             return Refusal.LIBRARY_BLOCKS
         for patch in under:
-            if why := self._make_copies({patch.copy_of(place.address): place}):
+            if why := self._make_copies({patch.copy_of(site.address): site}):
                 return why
-        changes = [change for _, patch in hooks for change in self._tails(patch, [place])]
-        return self._write_tails(changes) or place
+        changes = [change for _, patch in hooks for change in self._tails(patch, [site])]
+        return self._write_tails(changes) or site
 
-    def _make_copies(self, owners: dict[int, Place]) -> Refusal:
+    def _make_copies(self, owners: dict[int, Site]) -> Refusal:
         """`owners`: by the addresses of the copies. What is probed there leads back into its own trampoline."""
-        new = [(address, place) for address, place in owners.items() if address not in place.copies]
-        made = self._agent.make_places([(place.first, address, place.address) for address, place in new]) if new else []
-        for (address, place), one in zip(new, made, strict=True):
+        new = [(address, site) for address, site in owners.items() if address not in site.copies]
+        made = self._agent.make_sites([(site.first, address, site.address) for address, site in new]) if new else []
+        for (address, site), one in zip(new, made, strict=True):
             if isinstance(one, Refusal):
                 return one
-            place.copies[address] = _Copy(address, one.address, one.original, one.mark)
+            site.copies[address] = _Copy(address, one.address, one.original, one.mark)
         return Refusal.NOTHING
 
-    def _write(self, places: Sequence[Place]) -> dict[int, Refusal]:
+    def _write(self, sites: Sequence[Site]) -> dict[int, Refusal]:
         """Brings the code in line with what is recorded; by address why not. Where a step raises nothing of that step
         is written, and what is known of the code stays right: the next call goes on from there."""
-        changed = [place for place in places if place.differs]
-        coming = [place for place in changed if place.recorded]
-        traps = [place for place in coming if not place.is_jump or place.copies]
+        changed = [site for site in sites if site.differs]
+        coming = [site for site in changed if site.recorded]
+        traps = [site for site in coming if not site.is_jump or site.copies]
         refused: dict[int, Refusal] = {}
-        self._note([place for place in coming if place not in traps])
+        self._note([site for site in coming if site not in traps])
         if not self._note(traps):
-            refused = {place.address: Refusal.SIGNAL_BLOCKED for place in traps}
-        chosen = [place for place in changed if place.address not in refused]
+            refused = {site.address: Refusal.SIGNAL_BLOCKED for site in traps}
+        chosen = [site for site in changed if site.address not in refused]
         written = self._write_bases(chosen)
         refused |= {address: why for address, why in written.items() if why}
-        for place in chosen:
-            if place.address not in refused and (why := self._write_copies([place])) and place.is_placed:
-                refused[place.address] = why
-                self._withdraw(place, is_base_written=place.address in written)
+        for site in chosen:
+            if site.address not in refused and (why := self._write_copies([site])) and site.is_installed:
+                refused[site.address] = why
+                self._withdraw(site, is_base_written=site.address in written)
         return refused
 
-    def _write_bases(self, places: Sequence[Place]) -> dict[int, Refusal]:
+    def _write_bases(self, sites: Sequence[Site]) -> dict[int, Refusal]:
         """Of the instructions themselves, where no jump lies over them: by address why one was not written."""
-        wanted = {place.address: bool(place.recorded) for place in places}
-        chosen = [place for place in places if place.is_placed != wanted[place.address]]
-        bases = [place for place in chosen if not self._patches.covering(place.address)]
+        wanted = {site.address: bool(site.recorded) for site in sites}
+        chosen = [site for site in sites if site.is_installed != wanted[site.address]]
+        bases = [site for site in chosen if not self._patches.covering(site.address)]
         changes: list[Change] = []
-        for place in bases:
-            own, other = place.original, place.changed
-            new, present = (other, own) if wanted[place.address] else (own[: len(other)], other)
-            changes.append((place.address, new, present, None))
-        results = self._change(changes, [place.mark if wanted[place.address] else None for place in bases])
-        written = {place.address: why for place, why in zip(bases, results, strict=True)}
-        for place in chosen:
-            if not written.get(place.address):
-                place.is_placed = wanted[place.address]
+        for site in bases:
+            own, other = site.original, site.changed
+            new, present = (other, own) if wanted[site.address] else (own[: len(other)], other)
+            changes.append((site.address, new, present, None))
+        results = self._change(changes, [site.mark if wanted[site.address] else None for site in bases])
+        written = {site.address: why for site, why in zip(bases, results, strict=True)}
+        for site in chosen:
+            if not written.get(site.address):
+                site.is_installed = wanted[site.address]
         return written
 
-    def _withdraw(self, place: Place, is_base_written: bool) -> None:
-        """Of a place that could not be written everywhere."""
+    def _withdraw(self, site: Site, is_base_written: bool) -> None:
+        """Of a site that could not be written everywhere."""
         if is_base_written:
-            present = place.changed
-            if any(self._change([(place.address, place.original[: len(present)], present, None)])):
+            present = site.changed
+            if any(self._change([(site.address, site.original[: len(present)], present, None)])):
                 return  # it goes through its trampoline, where nothing is recorded
-        place.is_placed = False
-        self._write_copies([place])
+        site.is_installed = False
+        self._write_copies([site])
 
-    def _write_copies(self, places: Iterable[Place]) -> Refusal:
+    def _write_copies(self, sites: Iterable[Site]) -> Refusal:
         """Brings the copies of instructions in line with these; why one could not be."""
         chosen = [
-            (place, copy) for place in places for copy in place.copies.values() if copy.is_placed != place.is_placed
+            (site, copy) for site in sites for copy in site.copies.values() if copy.is_installed != site.is_installed
         ]
         changes: list[Change] = []
-        for place, copy in chosen:
+        for site, copy in chosen:
             own = copy.original[:1]
-            wanted, present = (_BREAKPOINT, own) if place.is_placed else (own, _BREAKPOINT)
+            wanted, present = (_BREAKPOINT, own) if site.is_installed else (own, _BREAKPOINT)
             changes.append((copy.address, wanted, present, None))
         failed = Refusal.NOTHING
-        for (place, copy), why in zip(chosen, self._change(changes), strict=True):
+        for (site, copy), why in zip(chosen, self._change(changes), strict=True):
             failed = failed or why
             if not why:
-                copy.is_placed = place.is_placed
+                copy.is_installed = site.is_installed
         return failed
 
-    def _tails(self, patch: CodePatch, places: Iterable[Place]) -> list[Change]:
+    def _tails(self, patch: CodePatch, sites: Iterable[Site]) -> list[Change]:
         """Trampolines that lead into the middle of a function's jump lead into its copies instead."""
         changes: list[Change] = []
-        for place in places:
-            if place.back and patch.covers(place.next) and place.next != patch.address:
-                present = self._patches.read(place.back, JUMP_BYTES)
-                wanted = jump_to(place.back, patch.copy_of(place.next))
+        for site in sites:
+            if site.back and patch.covers(site.next) and site.next != patch.address:
+                present = self._patches.read(site.back, JUMP_BYTES)
+                wanted = jump_to(site.back, patch.copy_of(site.next))
                 if present != wanted:
-                    changes.append((place.back, wanted, present, None))
+                    changes.append((site.back, wanted, present, None))
         return changes
 
     def _write_tails(self, changes: list[Change]) -> Refusal:
@@ -467,38 +466,38 @@ class Places:
                 agents = tasks - self._agent.program_threads(tasks)
         return self._patches.change(changes, marks, agents)
 
-    def _note(self, places: Iterable[Place], as_jumps: bool | None = None) -> bool:
+    def _note(self, sites: Iterable[Site], as_jumps: bool | None = None) -> bool:
         """False where breakpoint instructions may not be written. `as_jumps`: what they are about to become."""
         changes = []
-        for place in places:
-            is_jump = place.is_jump if as_jumps is None else as_jumps
-            original = place.original[:_NOTED_BYTES]
-            changes.append(ProbeChange(place.address, place.trampoline, original, not is_jump))
-            changes += [ProbeChange(one.address, one.trampoline, one.original, True) for one in place.copies.values()]
+        for site in sites:
+            is_jump = site.is_jump if as_jumps is None else as_jumps
+            original = site.original[:_NOTED_BYTES]
+            changes.append(ProbeChange(site.address, site.trampoline, original, not is_jump))
+            changes += [ProbeChange(one.address, one.trampoline, one.original, True) for one in site.copies.values()]
         return not changes or self._agent.note_probes(changes)
 
-    def _all(self) -> list[Place]:
+    def _all(self) -> list[Site]:
         """`forget` may come at any moment, on the thread to which libraries are reported."""
-        return list(self._places.values())
+        return list(self._sites.values())
 
-    def _ordered(self) -> list[Place]:
+    def _ordered(self) -> list[Site]:
         return sorted(self._all(), key=_address)
 
-    def _overlaid(self, address: int, code: bytes, given: Callable[[Place], bytes]) -> bytes:
+    def _overlaid(self, address: int, code: bytes, given: Callable[[Site], bytes]) -> bytes:
         found = bytearray(code)
-        for place in self._all():
-            if address - _LONGEST < place.address < address + len(code):
-                for offset, byte in enumerate(given(place)):
-                    if 0 <= place.address + offset - address < len(code):
-                        found[place.address + offset - address] = byte
+        for site in self._all():
+            if address - _LONGEST < site.address < address + len(code):
+                for offset, byte in enumerate(given(site)):
+                    if 0 <= site.address + offset - address < len(code):
+                        found[site.address + offset - address] = byte
         return bytes(found)
 
 
-def _address(place: Place) -> int:
-    return place.address
+def _address(site: Site) -> int:
+    return site.address
 
 
-def _near(patch: CodePatch, places: Sequence[Place]) -> Sequence[Place]:
-    """Those that its jump lies over, and those in front of it. `places`: by address."""
-    first = bisect_right(places, patch.address - _LONGEST, key=_address)
-    return places[first : bisect_left(places, patch.address + JUMP_BYTES, key=_address)]
+def _near(patch: CodePatch, sites: Sequence[Site]) -> Sequence[Site]:
+    """Those that its jump lies over, and those in front of it. `sites`: by address."""
+    first = bisect_right(sites, patch.address - _LONGEST, key=_address)
+    return sites[first : bisect_left(sites, patch.address + JUMP_BYTES, key=_address)]
