@@ -16,10 +16,10 @@ from strobe.model import FunctionSymbol, Watch
 from strobe.session.watches import MAX_BYTES, is_calculated, read_steps, root_name, shape_at
 from strobe.symbols.calls.signature import CallValues
 from strobe.values.decode import stored
-from strobe.values.language import Roots, is_of_return, place, value, with_block
+from strobe.values.language import Roots, is_of_return, location, value, with_block
 from strobe.values.lookup.call_scope import RETURN, THIS, CallScope, needs_of
 from strobe.values.lookup.expression import parse
-from strobe.values.lookup.places import Place, place_of
+from strobe.values.lookup.locations import ValueLocation, location_of
 from strobe.values.lookup.scope import Scope, UnknownName
 from strobe.values.memory.recipes import Recipe
 
@@ -105,7 +105,7 @@ class _NoCall:
     def names(self) -> list[str]:
         return []
 
-    def place(self, name: str) -> Place | None:
+    def location(self, name: str) -> ValueLocation | None:
         return None
 
     def told(self, name: str) -> str | int | None:
@@ -133,14 +133,14 @@ def _captured(spec: Watch, scope: Scope, call: CallScope, new_recipe: NewRecipe,
     if root not in call.names and not call.is_member(root):
         return None
     variable = spec.variable or ""
-    found = place_of(parse(variable), scope, call=call)
+    found = location_of(parse(variable), scope, call=call)
     return whole(spec.name, variable, found, scope, new_recipe, _abi.ROLE_WATCH)
 
 
 def whole(
-    label: str, variable: str, at: Place, scope: Scope, new_recipe: NewRecipe, role: int, changed: str = ""
+    label: str, variable: str, at: ValueLocation, scope: Scope, new_recipe: NewRecipe, role: int, changed: str = ""
 ) -> tuple[bytes, int]:
-    """The capture of what lies at a place, and the most words that its block takes. Raises watch_failed."""
+    """The capture of what lies at a location, and the most words that its block takes. Raises watch_failed."""
     shape = shape_at(at, scope)
     if shape.size > MAX_BYTES:
         reason = f"it has {shape.size} bytes, and {MAX_BYTES} are recorded"
@@ -187,10 +187,10 @@ class _Calculated:
             return self._of_entry(tree)
         if _is_path(tree):
             if is_of_return(self._text):
-                leave, words = self._place(tree, self._after, _abi.ROLE_WATCH, "")
+                leave, words = self._location(tree, self._after, _abi.ROLE_WATCH, "")
                 return CallCaptures((), (leave,), words)
-            entry, _ = self._place(tree, self._before, _abi.ROLE_WATCH, "")
-            leave, words = self._place(tree, self._after, _abi.ROLE_WATCH, "")
+            entry, _ = self._location(tree, self._before, _abi.ROLE_WATCH, "")
+            leave, words = self._location(tree, self._after, _abi.ROLE_WATCH, "")
             return CallCaptures((entry,), (leave,), words)
         if is_of_return(self._text):
             return self._numbers((), self._after, self._before)
@@ -201,17 +201,17 @@ class _Calculated:
     def _of_entry(self, tree: syntax.Call) -> CallCaptures:
         """What a whole value was at the entry; of $changed what it is at the return as well."""
         is_changed = tree.name == "$changed"
-        before, words = self._place(tree.of, self._before, _abi.ROLE_BEFORE, "entry" if is_changed else "")
+        before, words = self._location(tree.of, self._before, _abi.ROLE_BEFORE, "entry" if is_changed else "")
         (_, _, _, _, _, number) = _abi.CAPTURE.unpack(before)
         leave = [_kept(number)]
         if is_changed:
-            after, more = self._place(tree.of, self._after, _abi.ROLE_WATCH, "return")
+            after, more = self._location(tree.of, self._after, _abi.ROLE_WATCH, "return")
             leave.append(after)
             words += more
         return CallCaptures((before,), tuple(leave), words)
 
-    def _place(self, of: syntax.Expression, roots: Roots, role: int, changed: str) -> tuple[bytes, int]:
-        found = place(of, self._scope, roots)
+    def _location(self, of: syntax.Expression, roots: Roots, role: int, changed: str) -> tuple[bytes, int]:
+        found = location(of, self._scope, roots)
         own = self._text if not changed else self._text.partition("(")[2].rpartition(")")[0].strip()
         return whole(self._label, own, found, self._scope, self._new_recipe, role, changed)
 

@@ -266,7 +266,7 @@ class Extras:
         pending = Pending()
         for name, watch in self._watches.items():
             if watch.library is not None and watch.library.base == base and name not in self._gone:
-                pending.request.move(watch.library.place, NOWHERE)
+                pending.request.move(watch.library.watch, NOWHERE)
                 self._gone[name] = ""
         if pending.request.moves:
             # it ends, or is stopped; and the agent has done so itself
@@ -294,8 +294,8 @@ class Extras:
         pending = Pending()
         found = compiled(before.spec, before.number, scope, ExtrasRequest())
         if found.library is not None and found.is_read_like(before):
-            pending.request.move(found.library.place, found.library.place.address)
-            pending.request.leave_with(found.library.place, found.library.base, NOWHERE)
+            pending.request.move(found.library.watch, found.library.watch.address)
+            pending.request.leave_with(found.library.watch, found.library.base, NOWHERE)
         else:  # events before it keep what was read otherwise
             found = compiled(before.spec, self._new_id(), scope, pending.request)
             pending.descriptions[found.number] = found.description

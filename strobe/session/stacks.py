@@ -147,6 +147,6 @@ def _calls(details: ModuleDetails, link: int) -> Iterator[Place]:
     calls = details.frames.calls_at(link)
     for call in calls[:-1]:
         yield Place(call.name, file, line)
-        if call.place is not None:
-            file, line = call.place.file or file, call.place.line
+        if call.location is not None:
+            file, line = call.location.file or file, call.location.line
     yield Place(calls[-1].name if calls else "", file, line)

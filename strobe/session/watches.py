@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import PurePath
 
 from strobe import _abi
-from strobe.capture.agent.extras_request import MAX_WATCH_DEREFERENCES, ExtrasRequest, WatchedPlace
+from strobe.capture.agent.extras_request import MAX_WATCH_DEREFERENCES, ExtrasRequest, WatchAddress
 from strobe.dataclass import dataclass, replace
 from strobe.errors import StrobeError, command_names, failure
 from strobe.expressions import ExpressionError, syntax
@@ -21,7 +21,7 @@ from strobe.values.decode.shapes import Shape, add_read
 from strobe.values.decode.shaping import Shaping
 from strobe.values.language import CALCULATED
 from strobe.values.lookup.expression import NO_PATH, VALID, Bound, Cast, Expression, Name, Number, parse
-from strobe.values.lookup.places import Place, place_of
+from strobe.values.lookup.locations import ValueLocation, location_of
 from strobe.values.lookup.scope import Module, Scope
 from strobe.values.memory.recipes import NOWHERE, STEP_BYTES, Recipe, decoded_steps
 
@@ -37,7 +37,7 @@ class InLibrary:
 
     path: str
     base: int
-    place: WatchedPlace
+    watch: WatchAddress
     steps: tuple[object, ...]
 
 
@@ -55,7 +55,7 @@ class CompiledWatch:
     library: InLibrary | None = None
 
     def is_read_like(self, other: CompiledWatch) -> bool:
-        """Whether all but the place is the same."""
+        """Whether all but the address is the same."""
         libraries = self.library is not None and other.library is not None and self.library.steps == other.library.steps
         return libraries and (self.capture, self.description) == (other.capture, other.description)
 
@@ -121,15 +121,15 @@ def root_name(path: Expression) -> str:
 
 
 def _of_variable(spec: Watch, variable: str, number: int, scope: Scope, request: ExtrasRequest) -> CompiledWatch:
-    place = place_of(parse(variable), scope)
-    shape = shape_at(place, scope)
-    library = place.root if place.root is not scope.program else None
+    location = location_of(parse(variable), scope)
+    shape = shape_at(location, scope)
+    library = location.root if location.root is not scope.program else None
     described = {"shape": json.loads(stored.dump(shape)), "text": variable}
     if library is not None:
         described["library"] = PurePath(library.path).name
-    chain = _chain(place.recipe) if _is_number(shape) and not place.is_value else None
-    is_local = place.is_thread_local
-    pointer = scope.thread_pointer(place.root) if is_local and place.root is not None else None
+    chain = _chain(location.recipe) if _is_number(shape) and not location.is_value else None
+    is_local = location.is_thread_local
+    pointer = scope.thread_pointer(location.root) if is_local and location.root is not None else None
     if is_local and (chain is None or pointer is None):
         reason = (
             "of thread-local variables, numbers and pointers are watched, of modules that were loaded with the program"
@@ -141,24 +141,24 @@ def _of_variable(spec: Watch, variable: str, number: int, scope: Scope, request:
             hint=f"Read it with {command_names()['read']}, for one thread.",
         )
     if chain is None:
-        return _of_recipe(spec, number, place, shape, request, described, library)
+        return _of_recipe(spec, number, location, shape, request, described, library)
     address = chain.address - (pointer or 0)
     request.add_watch(number, address, chain.offsets, shape.size, is_thread_local=pointer is not None)
     watch = _compiled(spec, number, _abi.CAPTURE_WATCH, 0, 2, described)
-    return _in_library(watch, WatchedPlace(number, False, address), (chain.offsets, shape.size), library, request)
+    return _in_library(watch, WatchAddress(number, False, address), (chain.offsets, shape.size), library, request)
 
 
 def _in_library(
     watch: CompiledWatch,
-    place: WatchedPlace,
+    at: WatchAddress,
     steps: tuple[object, ...],
     library: Module | None,
     request: ExtrasRequest,
 ) -> CompiledWatch:
     if library is None:
         return watch
-    request.leave_with(place, library.base, NOWHERE)
-    return replace(watch, library=InLibrary(library.path, library.base, place, steps))
+    request.leave_with(at, library.base, NOWHERE)
+    return replace(watch, library=InLibrary(library.path, library.base, at, steps))
 
 
 def _of_address(spec: Watch, number: int, request: ExtrasRequest) -> CompiledWatch:
@@ -173,25 +173,25 @@ def _of_address(spec: Watch, number: int, request: ExtrasRequest) -> CompiledWat
 def _of_recipe(
     spec: Watch,
     number: int,
-    place: Place,
+    location: ValueLocation,
     shape: Shape,
     request: ExtrasRequest,
     described: dict[str, object],
     library: Module | None,
 ) -> CompiledWatch:
-    if place.is_value:
+    if location.is_value:
         raise failure("watch_failed", what=spec.name, reason="it is an address that never changes", hint="")
     if shape.size > MAX_BYTES:
         reason = f"it has {shape.size} bytes, and {MAX_BYTES} are recorded"
         raise failure("watch_failed", what=spec.name, reason=reason, hint="Watch a part of it.")
-    code, size, items = read_steps(place, shape)
+    code, size, items = read_steps(location, shape)
     request.add_recipe(number, code, size, items)
-    names = {str(step): text for step, text in (place.dereferenced | place.refused).items()}
+    names = {str(step): text for step, text in (location.dereferenced | location.refused).items()}
     words = 2 + 2 * items + (size + 7) // 8
     watch = _compiled(spec, number, _abi.CAPTURE_RECIPE, _abi.ROLE_WATCH, words, {**described, "pointers": names})
-    base, address, _ = decoded_steps(place.recipe)[0]
-    assert base == "BASE"  # of a variable's place, always
-    return _in_library(watch, WatchedPlace(number, True, address), (code[STEP_BYTES:], size, items), library, request)
+    base, address, _ = decoded_steps(location.recipe)[0]
+    assert base == "BASE"  # of a variable's address, always
+    return _in_library(watch, WatchAddress(number, True, address), (code[STEP_BYTES:], size, items), library, request)
 
 
 def _compiled(
@@ -201,24 +201,24 @@ def _compiled(
     return CompiledWatch(spec, number, _abi.CAPTURE.pack(0, kind, role, 0, number, number), words, text)
 
 
-def shape_at(place: Place, scope: Scope) -> Shape:
-    """How what lies there is read; the place is moved to where that begins."""
+def shape_at(location: ValueLocation, scope: Scope) -> Shape:
+    """How what lies there is read; the location is moved to where that begins."""
     shaping = Shaping(scope.printers)
-    if place.bits is None:
-        return shaping.shape(place.type, 1)
-    place.recipe.add(place.bits.offset or 0)
-    return shaping.field(place.bits, 1)
+    if location.bits is None:
+        return shaping.shape(location.type, 1)
+    location.recipe.add(location.bits.offset or 0)
+    return shaping.field(location.bits, 1)
 
 
-def read_steps(place: Place, shape: Shape) -> tuple[bytes, int, int]:
+def read_steps(location: ValueLocation, shape: Shape) -> tuple[bytes, int, int]:
     """The whole recipe, and how many bytes and items it gives at most."""
-    if place.is_value:
-        place.recipe.numbers((("PLACE", 0, 0, 0),))
-        place.recipe.note()
-        place.recipe.drop()
+    if location.is_value:
+        location.recipe.numbers((("PLACE", 0, 0, 0),))
+        location.recipe.note()
+        location.recipe.drop()
     else:
-        add_read(place.recipe, shape)
-    code, size, items = place.recipe.finished()
+        add_read(location.recipe, shape)
+    code, size, items = location.recipe.finished()
     return code, min(size, MAX_BYTES), min(items, _MAX_ITEMS)
 
 

@@ -14,7 +14,7 @@ from strobe.values.decode import raw
 from strobe.values.decode.shapes import Decoding, Leading, Nothing, Part, Shape, add_read, read_value
 from strobe.values.decode.shaping import Shaping
 from strobe.values.lookup.expression import parse
-from strobe.values.lookup.places import Place, place_of, pointer_to
+from strobe.values.lookup.locations import ValueLocation, location_of, pointer_to
 from strobe.values.lookup.scope import Scope
 from strobe.values.memory.process_memory import ProcessMemory
 from strobe.values.memory.recipes import BROKEN, NULL, Item, Recipe
@@ -118,7 +118,7 @@ class Reader:
         return self.prepare(targets, depth, scope).read(scope.name_at)
 
     def prepare(self, targets: Sequence[ReadTarget], depth: int, scope: Scope) -> Prepared:
-        """Reads of these targets, as many as wanted; a target with an error keeps its place. Plans are cached."""
+        """Reads of these targets, as many as wanted; a target with an error keeps its position. Plans are cached."""
         if scope is not self._scope:
             self._plans, self._scope = {}, scope
         return Prepared(self._memory, [(target, self._planned(target, depth, scope)) for target in targets])
@@ -144,35 +144,36 @@ class Reader:
 
 def _plan_of_variable(target: ReadTarget, depth: int, scope: Scope) -> _Plan:
     text = replace(target, variable=(target.variable or "").strip()).text
-    place = place_of(parse(target.variable or ""), scope, target.thread)
+    location = location_of(parse(target.variable or ""), scope, target.thread)
     shaping = Shaping(scope.printers)
-    if isinstance(place.type.bare, Function):  # it is shown as a pointer to it
-        place.is_value, place.type = True, pointer_to(place.type)
-    if place.is_value:
-        return _placed(_plan_of_value(place, text, shaping, depth), place, scope)
-    shape = shaping.field(place.bits, depth) if place.bits is not None else shaping.shape(place.type, depth)
-    if place.bits is not None:
-        place.recipe.add(place.bits.offset or 0)
-    add_read(place.recipe, shape)
-    plain = place.type.bare
-    code = place.recipe.finished()
-    plan = _Plan(code, shape, text, place.type.name, place.type.size, id(plain), place.dereferenced, place.refused)
-    return _placed(plan, place, scope)
+    if isinstance(location.type.bare, Function):  # it is shown as a pointer to it
+        location.is_value, location.type = True, pointer_to(location.type)
+    if location.is_value:
+        return _with_library(_plan_of_value(location, text, shaping, depth), location, scope)
+    shape = shaping.field(location.bits, depth) if location.bits is not None else shaping.shape(location.type, depth)
+    if location.bits is not None:
+        location.recipe.add(location.bits.offset or 0)
+    add_read(location.recipe, shape)
+    plain = location.type.bare
+    code = location.recipe.finished()
+    pointers, refused = location.dereferenced, location.refused
+    plan = _Plan(code, shape, text, location.type.name, location.type.size, id(plain), pointers, refused)
+    return _with_library(plan, location, scope)
 
 
-def _placed(plan: _Plan, place: Place, scope: Scope) -> _Plan:
-    in_library = any(module not in (None, scope.program) for module in (place.root, place.module))
-    return replace(plan, in_library=in_library, is_thread_local=place.is_thread_local)
+def _with_library(plan: _Plan, location: ValueLocation, scope: Scope) -> _Plan:
+    in_library = any(module not in (None, scope.program) for module in (location.root, location.module))
+    return replace(plan, in_library=in_library, is_thread_local=location.is_thread_local)
 
 
-def _plan_of_value(place: Place, text: str, shaping: Shaping, depth: int) -> _Plan:
+def _plan_of_value(location: ValueLocation, text: str, shaping: Shaping, depth: int) -> _Plan:
     """`&x`, `(Node*)0x1000`: the pointer lies nowhere, what it leads to is read as that of any other."""
-    shape = shaping.shape(place.type, depth)
-    place.recipe.read(0)
+    shape = shaping.shape(location.type, depth)
+    location.recipe.read(0)
     if isinstance(shape, Leading):
-        shape.add_target(place.recipe)
-    code = place.recipe.finished()
-    return _Plan(code, shape, text, place.type.name, 8, None, place.dereferenced, place.refused, is_value=True)
+        shape.add_target(location.recipe)
+    code = location.recipe.finished()
+    return _Plan(code, shape, text, location.type.name, 8, None, location.dereferenced, location.refused, is_value=True)
 
 
 def _plan_of_address(target: ReadTarget) -> _Plan:

@@ -27,7 +27,7 @@ from strobe.symbols.frames.model import Frame, Local
 from strobe.symbols.frames.module_frames import Frames
 from strobe.symbols.types.model import Array, Reference
 from strobe.values.lookup.address_scope import scope_of_address
-from strobe.values.lookup.places import Place
+from strobe.values.lookup.locations import ValueLocation
 from strobe.values.lookup.scope import Module
 
 MOST_BYTES = 4096
@@ -148,15 +148,15 @@ class Comparison:
                 if value is None or local.is_shadowed:
                     continue
                 try:
-                    place = scope.place(name)
+                    location = scope.location(name)
                 except StrobeError:
                     self.seen["refused"] += value != "out"
                     continue
-                if place is not None:
-                    self.named_value(int(address), local, place, words, machine, value)
+                if location is not None:
+                    self.named_value(int(address), local, location, words, machine, value)
 
     def named_value(
-        self, address: int, local: Local, place: Place, words: dict[int, int], machine: Machine, value: Any
+        self, address: int, local: Local, location: ValueLocation, words: dict[int, int], machine: Machine, value: Any
     ) -> None:
         def read(at: int, size: int) -> bytes | None:
             try:
@@ -165,7 +165,7 @@ class Comparison:
                 return None
 
         size = 8 if isinstance(local.type.bare, Reference) else local.type.size or 0
-        item = fetched(place, words, read, min(size, MOST_BYTES))
+        item = fetched(location, words, read, min(size, MOST_BYTES))
         if value == "out":
             if item.is_there:
                 self.differs(address, f"{local.name} has a value: {local.location}", value)
@@ -208,7 +208,7 @@ class Comparison:
     def places(self, frame: Frame, theirs: list[Any]) -> None:
         """Where inlined calls stand in the source. At the first instruction of one gdb is still outside it."""
         calls = frame.calls[:-1]
-        ours = [[call.place.file, call.place.line] for call in calls if call.place is not None]
+        ours = [[call.location.file, call.location.line] for call in calls if call.location is not None]
         assert len(ours) == len(calls)
         self.seen["places"] += len(theirs)
         if theirs != ours[len(ours) - len(theirs) :]:

@@ -87,7 +87,7 @@ def all_of(path: Path) -> dict[str, Any]:
 def _frame(frame: Frame | None) -> list[Any]:
     """Calls and their variables, without DIEs."""
     calls = () if frame is None else frame.calls
-    return [(c.name, c.file, c.line, c.place, [_local(local) for local in (*c.parameters, *c.locals)]) for c in calls]
+    return [(c.name, c.file, c.line, c.location, [_local(one) for one in (*c.parameters, *c.locals)]) for c in calls]
 
 
 def _local(local: Local) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ MAX_WATCH_DEREFERENCES = _abi.WATCH_DEREFERENCES
 
 
 @dataclass(frozen=True, slots=True)
-class WatchedPlace:
+class WatchAddress:
     """What the recorder reads for a watch: see struct strobe_watch, or the recipe whose first step is `address`."""
 
     number: int
@@ -59,13 +59,13 @@ class ExtrasRequest:
         self.sets.append((len(entry), len(leave), words, condition, needs))
         self.captures += [*entry, *leave]
 
-    def leave_with(self, place: WatchedPlace, base: int, address: int) -> None:
+    def leave_with(self, watch: WatchAddress, base: int, address: int) -> None:
         """The library at this base has it: it is read at `address` as soon as that is unloaded."""
-        self.libraries.append((hex(base), place.is_recipe, place.number, hex(address)))
+        self.libraries.append((hex(base), watch.is_recipe, watch.number, hex(address)))
 
-    def move(self, place: WatchedPlace, address: int) -> None:
+    def move(self, watch: WatchAddress, address: int) -> None:
         """It is read there from now on."""
-        self.moves.append((place.is_recipe, place.number, hex(address)))
+        self.moves.append((watch.is_recipe, watch.number, hex(address)))
 
     def message(self) -> tuple[dict[str, Any], bytes]:
         """The request and the bytes that go with it, `sizes` of each part; what TypeScript's agent takes."""

@@ -12,7 +12,7 @@ from strobe.cli.symbols.subject import Subject
 from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
 from strobe.model import FunctionSymbol
-from strobe.symbols.dwarf.lines import SourcePlace
+from strobe.symbols.dwarf.lines import SourceLocation
 
 if TYPE_CHECKING:
     from strobe.symbols.frames.model import Call, Frame, Local
@@ -30,7 +30,7 @@ class AddressAnswer:
     asked: str
     address: int | None
     function: FunctionSymbol | None = None
-    place: SourcePlace | None = None
+    location: SourceLocation | None = None
     frame: Frame | None = None
     variable: Variable | None = None
     miss: str | None = None
@@ -52,14 +52,14 @@ def find_address(subject: Subject, text: str) -> AddressAnswer:
     except StrobeError as error:
         return AddressAnswer(text, None, miss=str(error))
     function = subject.function_at(address)
-    place = _place(subject, address)
-    if function is None and place is None:
+    location = _location(subject, address)
+    if function is None and location is None:
         variable = _variable(subject, address)
         if variable is not None:
             return AddressAnswer(text, address, variable=variable)
         miss = failure("no_such_symbol", path=subject.named, kind="code at", symbol=text, hint=_where(subject))
         return AddressAnswer(text, address, miss=str(miss))
-    return AddressAnswer(text, address, function, place, subject.frame_at(address))
+    return AddressAnswer(text, address, function, location, subject.frame_at(address))
 
 
 def _variable(subject: Subject, address: int) -> Variable | None:
@@ -98,7 +98,7 @@ def _address(subject: Subject, text: str) -> int:
     return int(name, 16) + offset
 
 
-def _place(subject: Subject, address: int) -> SourcePlace | None:
+def _location(subject: Subject, address: int) -> SourceLocation | None:
     details = subject.resolver.details(subject.path)
     if details is None:
         return None
@@ -124,15 +124,15 @@ def address_lines(subject: Subject, answer: AddressAnswer, page: Page) -> list[s
 
 
 def _chain(subject: Subject, answer: AddressAnswer, address: int) -> Iterator[tuple[str, str, Call | None]]:
-    """Name and place of each call, the innermost first; the last one, which is not inlined, with its offset."""
-    place = answer.place
-    where = "" if place is None else position(subject.source(place.file), place.line, place.column)
+    """Name and location of each call, the innermost first; the last one, which is not inlined, with its offset."""
+    location = answer.location
+    where = "" if location is None else position(subject.source(location.file), location.line, location.column)
     own = subject.offset_name(address)
     calls = () if answer.frame is None else answer.frame.calls
     for call in calls[:-1]:
         yield call.name, where, call
-        assert call.place is not None  # only the last one was not inlined
-        where = position(subject.source(call.place.file), call.place.line, call.place.column)
+        assert call.location is not None  # only the last one was not inlined
+        where = position(subject.source(call.location.file), call.location.line, call.location.column)
     yield own, where, calls[-1] if calls else None
 
 
@@ -150,16 +150,16 @@ def _local_line(local: Local, page: Page) -> str:
 
 def address_json(answer: AddressAnswer) -> dict[str, Any]:
     """What lies at an address; fields are null where nothing is known."""
-    function, place = answer.function, answer.place
+    function, location = answer.function, answer.location
     calls = () if answer.frame is None else answer.frame.calls
     return {
         "asked": answer.asked,
         "address": None if answer.address is None else hex(answer.address),
         "function": None if function is None else function.name,
         "offset": None if function is None or answer.address is None else answer.address - function.address,
-        "file": None if place is None else place.file,
-        "line": None if place is None else place.line,
-        "column": None if place is None else place.column or None,
+        "file": None if location is None else location.file,
+        "line": None if location is None else location.line,
+        "column": None if location is None else location.column or None,
         "variable": None if answer.variable is None else answer.variable.name,
         "calls": [_call_json(call) for call in calls],
         "error": answer.miss,
@@ -167,11 +167,11 @@ def address_json(answer: AddressAnswer) -> dict[str, Any]:
 
 
 def _call_json(call: Call) -> dict[str, Any]:
-    called = call.place
-    place = None if called is None else {"file": called.file, "line": called.line, "column": called.column or None}
+    called = call.location
+    location = None if called is None else {"file": called.file, "line": called.line, "column": called.column or None}
     return {
         "function": call.name,
-        "inlinedAt": place,
+        "inlinedAt": location,
         "parameters": [_local_json(local) for local in call.parameters],
         "locals": [_local_json(local) for local in call.locals],
     }

@@ -10,7 +10,7 @@ from strobe.cli.symbols.subject import Subject
 from strobe.dataclass import dataclass
 from strobe.errors import failure
 from strobe.report import wording
-from strobe.symbols.dwarf.lines import LineMatch, SourcePlace
+from strobe.symbols.dwarf.lines import LineMatch, SourceLocation
 from strobe.symbols.select.line_sites import SourceRange, no_code
 
 _LINE = re.compile(r"(.+):(\d+)\Z")
@@ -51,24 +51,24 @@ def line_lines(subject: Subject, answer: LineAnswer, page: Page) -> list[str]:
     Where the line has no code, those of the next one that has.
     """
     lines: list[str] = []
-    for path in dict.fromkeys(place.file for place in answer.shown.places):
-        places = [place for place in answer.shown.places if place.file == path]
-        where = wording.counted(len({subject.owner(place.address) for place in places}), "function")
+    for path in dict.fromkeys(location.file for location in answer.shown.places):
+        places = [location for location in answer.shown.places if location.file == path]
+        where = wording.counted(len({subject.owner(location.address) for location in places}), "function")
         heading = page.palette.heading(position(subject.source(path), places[0].line))
         lines.append(f"{heading}  {wording.counted(len(places), 'place')} in {where}")
-        lines += [_place_line(subject, place, page) for place in page.shown(places)]
+        lines += [_location_line(subject, location, page) for location in page.shown(places)]
         lines += page.rest(len(places))
     return lines
 
 
-def _place_line(subject: Subject, place: SourcePlace, page: Page) -> str:
-    inlined = subject.inlined_as(place)
-    notes = [f"column {place.column}"] if place.column else []
+def _location_line(subject: Subject, location: SourceLocation, page: Page) -> str:
+    inlined = subject.inlined_as(location)
+    notes = [f"column {location.column}"] if location.column else []
     notes += [f"inlined: {inlined}"] if inlined else []
-    notes += ["not where a statement begins"] if page.verbose and not place.is_statement else []
+    notes += ["not where a statement begins"] if page.verbose and not location.is_statement else []
     text = "".join(f"  {note}" for note in notes)
-    name = page.fit(subject.offset_name(place.address), 14 + len(text))
-    return f"  {place.address:#x}  {page.palette.function(name)}{page.palette.note(text)}"
+    name = page.fit(subject.offset_name(location.address), 14 + len(text))
+    return f"  {location.address:#x}  {page.palette.function(name)}{page.palette.note(text)}"
 
 
 def line_json(subject: Subject, answer: LineAnswer) -> dict[str, Any]:
@@ -80,14 +80,14 @@ def line_json(subject: Subject, answer: LineAnswer) -> dict[str, Any]:
         "files": match.files,
         "places": [
             {
-                "address": hex(place.address),
-                "file": place.file,
-                "column": place.column or None,
-                "isStatement": place.is_statement,
-                "function": subject.owner(place.address),
-                "inlined": subject.inlined_as(place),
+                "address": hex(location.address),
+                "file": location.file,
+                "column": location.column or None,
+                "isStatement": location.is_statement,
+                "function": subject.owner(location.address),
+                "inlined": subject.inlined_as(location),
             }
-            for place in match.places
+            for location in match.places
         ],
         "before": match.before,
         "after": match.after,

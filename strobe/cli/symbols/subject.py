@@ -14,14 +14,14 @@ from strobe.errors import failure
 from strobe.model import FunctionSymbol
 from strobe.symbols import ElfResolver, ModuleSymbols
 from strobe.symbols.details import ModuleDetails
-from strobe.symbols.dwarf.lines import SourcePlace
+from strobe.symbols.dwarf.lines import SourceLocation
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.objects.debug_files import CompleteImage
 from strobe.symbols.objects.formats import open_image
 from strobe.symbols.objects.image import table_functions
 
 if TYPE_CHECKING:
-    from strobe.symbols.frames.model import CallPlace, Frame
+    from strobe.symbols.frames.model import CallLocation, Frame
 
 _LIBRARY_FOLDERS = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/usr/local/lib")
 ADVICE = "build it with -g (gcc, clang) or in the dev profile (cargo), or install its -dbg or -dbgsym package."
@@ -109,18 +109,20 @@ class Subject:
         with self.reading("that address"):
             return details.frames.at(address)
 
-    def inlined_as(self, place: SourcePlace) -> str | None:
-        """Name of the function whose inlined body a place belongs to; None where it is of the function around it.
+    def inlined_as(self, location: SourceLocation) -> str | None:
+        """Name of the function whose inlined body a location belongs to; None where it is of the function around it.
 
         Several lines may begin at one address, so the calls there are searched for the one that is at this line.
         """
-        frame = self.frame_at(place.address)
+        frame = self.frame_at(location.address)
         if frame is None or len(frame.calls) < 2:
             return None
         calls = frame.calls
-        outer = [number for number, call in enumerate(calls[:-1], 1) if _is_at(call.place, place)]
+        outer = [number for number, call in enumerate(calls[:-1], 1) if _is_at(call.location, location)]
         declared = [
-            number for number, call in enumerate(calls) if call.file == place.file and (call.line or 0) <= place.line
+            number
+            for number, call in enumerate(calls)
+            if call.file == location.file and (call.line or 0) <= location.line
         ]
         number = next(iter(outer or declared), 0)
         return calls[number].name if number < len(calls) - 1 else None
@@ -138,8 +140,8 @@ class Subject:
             return image.executable
 
 
-def _is_at(call: CallPlace | None, place: SourcePlace) -> bool:
-    return call is not None and (call.file, call.line) == (place.file, place.line)
+def _is_at(call: CallLocation | None, location: SourceLocation) -> bool:
+    return call is not None and (call.file, call.line) == (location.file, location.line)
 
 
 def find(named: str) -> str:

@@ -58,7 +58,7 @@ _NOTES = (_abi.CRASH_ENDED, _abi.CRASH_HANDLED, _abi.CRASH_ABORTED)
 
 
 @dataclass(frozen=True, slots=True)
-class CodePlace:
+class CodeLocation:
     """An address of code. `inlined`: functions around `function`, into which it was inlined, the innermost first."""
 
     address: int
@@ -112,7 +112,7 @@ def crash_of(
     name = signal_name(signal)
     if name not in CRASHES:
         return None
-    notes = {place: note for place in _NOTES if (note := _of_process(segment, place, pid)) is not None}
+    notes = {kind: note for kind in _NOTES if (note := _of_process(segment, kind, pid)) is not None}
     outlived = notes.get(_abi.CRASH_ABORTED)
     if outlived is not None and not _was_outlived(outlived, went_on):
         outlived = None
@@ -142,8 +142,8 @@ def _was_outlived(aborted: dict[str, Any], went_on: Callable[[int, int, int], bo
     return went_on(aborted["tid"], aborted["ticks"], aborted["depth"])
 
 
-def _of_process(segment: Segment, place: int, pid: int) -> dict[str, Any] | None:
-    note = segment.crash(place)
+def _of_process(segment: Segment, kind: int, pid: int) -> dict[str, Any] | None:
+    note = segment.crash(kind)
     return note if note is not None and note["pid"] == pid else None
 
 
@@ -191,15 +191,15 @@ def _told(note: dict[str, Any], name: str, modules: Sequence[LoadedModule], reso
         values["address"] = f"{note['address']:#x}"
     values["pc"] = f"{note['pc']:#x}"
     # a return address lies behind the call
-    place = _place(note["pc"] - (not is_fault), modules, resolver)
-    values |= place.json()
+    location = _location(note["pc"] - (not is_fault), modules, resolver)
+    values |= location.json()
     text = f"{name}: {values['reason']}, "
     caller = None
-    if place.module != modules[0].path:
-        caller = _caller(note, place, modules, resolver)
+    if location.module != modules[0].path:
+        caller = _caller(note, location, modules, resolver)
     if caller is not None:
         values["calledFrom"] = caller.json()
-    where = f"in {place.text}" if place.module is not None else f"at {note['pc']:#x}, where no code is"
+    where = f"in {location.text}" if location.module is not None else f"at {note['pc']:#x}, where no code is"
     text += where if caller is None else f"{where}, called from {caller.text}"
     values["threadId"] = note["tid"]
     return Crash(note["ticks"], note["tid"], text, values, tuple(note["calls"]), note["depth"])
@@ -223,15 +223,15 @@ def _reason(note: dict[str, Any]) -> str:
 
 
 def _caller(
-    note: dict[str, Any], place: CodePlace, modules: Sequence[LoadedModule], resolver: SymbolResolver
-) -> CodePlace | None:
+    note: dict[str, Any], location: CodeLocation, modules: Sequence[LoadedModule], resolver: SymbolResolver
+) -> CodeLocation | None:
     """Where the function was called from, if its return address is what the stack pointer leads to: where the call went
     to no code, and where the unwind information says so. None where that is not known."""
     if not note["caller"] or note["signal"] == SIGABRT:
         return None
-    if place.module is not None and not _returns_from_top(note["pc"], modules, resolver):
+    if location.module is not None and not _returns_from_top(note["pc"], modules, resolver):
         return None
-    found = _place(note["caller"] - 1, modules, resolver)
+    found = _location(note["caller"] - 1, modules, resolver)
     return None if found.function is None else found
 
 
@@ -257,10 +257,10 @@ def _module_at(address: int, modules: Sequence[LoadedModule]) -> LoadedModule | 
     return next((item for item in modules if item.base <= address < item.base + item.size), None)
 
 
-def _place(address: int, modules: Sequence[LoadedModule], resolver: SymbolResolver) -> CodePlace:
+def _location(address: int, modules: Sequence[LoadedModule], resolver: SymbolResolver) -> CodeLocation:
     module = _module_at(address, modules)
     if module is None:
-        return CodePlace(address)
+        return CodeLocation(address)
     try:
         symbols = resolver.module(module.path)
         link = address - module.base + symbols.link_base
@@ -268,15 +268,15 @@ def _place(address: int, modules: Sequence[LoadedModule], resolver: SymbolResolv
         name = None if function is None else function.name
         details = resolver.details(module.path)
         if details is None:
-            return CodePlace(address, module.path, name)
+            return CodeLocation(address, module.path, name)
         line = details.lines.at(link)
         calls = details.frames.calls_at(link)
     except _UNKNOWN:  # its symbols say less than was hoped for
-        return CodePlace(address, module.path)
+        return CodeLocation(address, module.path)
     if line is None:
-        return CodePlace(address, module.path, name)
+        return CodeLocation(address, module.path, name)
     inlined = tuple(call.name for call in calls[1:])
-    return CodePlace(address, module.path, calls[0].name if calls else name, line.file, line.line, inlined)
+    return CodeLocation(address, module.path, calls[0].name if calls else name, line.file, line.line, inlined)
 
 
 def call_text(event: Event) -> str:

@@ -9,7 +9,7 @@ from strobe.model import Probe, Watch
 from strobe.session.call_watches import NewRecipe, captures_of, whole
 from strobe.session.probes.captures import FAILURES, named, reason
 from strobe.symbols.calls.signature import CallValues
-from strobe.values.language import Condition, condition, place
+from strobe.values.language import Condition, condition, location
 from strobe.values.lookup.call_scope import CallScope
 from strobe.values.lookup.scope import Scope, UnknownName
 
@@ -57,7 +57,7 @@ def compiled_at_return(
                 counts_hits=True,
             )
             if found is None:  # a variable
-                own = whole(label, text, place(parse(text), scope, after), scope, new_recipe, _abi.ROLE_WATCH)
+                own = whole(label, text, location(parse(text), scope, after), scope, new_recipe, _abi.ROLE_WATCH)
                 leave.append(own[0])
                 words += own[1]
                 continue

@@ -16,7 +16,7 @@ from strobe.values.decode import stored
 from strobe.values.language import Condition, condition, value
 from strobe.values.lookup.address_scope import AddressScope
 from strobe.values.lookup.expression import parse
-from strobe.values.lookup.places import place_of
+from strobe.values.lookup.locations import location_of
 from strobe.values.lookup.scope import Scope
 
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*(\S.*)\Z", re.DOTALL)
@@ -25,7 +25,7 @@ FAILURES: tuple[type[Exception], ...] = (StrobeError, ExpressionError, *UNREADAB
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What is recorded at one place of a probe. `left_out`: expressions that mean nothing there, each with why."""
+    """What is recorded at one location of a probe. `left_out`: expressions that mean nothing there, each with why."""
 
     values: tuple[ProbeValue, ...]
     condition: Condition | None
@@ -62,15 +62,15 @@ def named(shown: str) -> tuple[str, str]:
 def _value(label: str, text: str, scope: Scope, names: AddressScope) -> ProbeValue:
     if is_calculated(text):
         return _calculated(label, text, scope, names)
-    place = place_of(parse(text), scope, call=names)
-    shape = shape_at(place, scope)
+    location = location_of(parse(text), scope, call=names)
+    shape = shape_at(location, scope)
     if shape.size > MAX_BYTES:
         large = f"it has {shape.size} bytes, and {MAX_BYTES} are recorded"
         raise failure("watch_failed", what=text, reason=large, hint="Show a part of it.")
-    code, size, items = read_steps(place, shape)
-    pointers = {str(step): said for step, said in (place.dereferenced | place.refused).items()}
+    code, size, items = read_steps(location, shape)
+    pointers = {str(step): said for step, said in (location.dereferenced | location.refused).items()}
     described = {"label": label, "shape": json.loads(stored.dump(shape)), "text": text, "pointers": pointers}
-    return ProbeValue(code, size, items, json.dumps(described), names.needs(place.recipe))
+    return ProbeValue(code, size, items, json.dumps(described), names.needs(location.recipe))
 
 
 def _calculated(label: str, text: str, scope: Scope, names: AddressScope) -> ProbeValue:

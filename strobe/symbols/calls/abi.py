@@ -1,6 +1,6 @@
 """How System V AMD64 passes arguments and results (ABI 1.0, section 3.2.3): which registers and stack words hold them.
 
-The rule here is never to be wrong: a Doubt about one parameter leaves it and all later ones without a place.
+The rule here is never to be wrong: a Doubt about one parameter leaves it and all later ones without a source.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from strobe.symbols.dwarf.dies import Doubt
 
 INTEGER_REGISTERS = _abi.REGISTERS
 _SSE_REGISTERS = 8
-# Numbers of places are those of the recorder.
+# Numbers of sources are those of the recorder.
 RAX, RDX, XMM0, ST0, STACK = _abi.SOURCE_RAX, _abi.SOURCE_RDX, _abi.SOURCE_XMM0, _abi.SOURCE_ST0, _abi.SOURCE_STACK
 LAST_STACK = 255
 # DWARF numbers (figure 3.36) of rdi, rsi, rdx, rcx, r8, r9 and xmm0 to xmm7
-DWARF_TO_PLACE = {5: 0, 4: 1, 1: 2, 2: 3, 8: 4, 9: 5} | {17 + number: XMM0 + number for number in range(_SSE_REGISTERS)}
+DWARF_TO_SOURCE = {5: 0, 4: 1, 1: 2, 2: 3, 8: 4, 9: 5} | {17 + xmm: XMM0 + xmm for xmm in range(_SSE_REGISTERS)}
 _WORD_BYTES = 8
 
-Places = tuple[int, ...]  # of a value's words in their order; a vector register may hold two
+Sources = tuple[int, ...]  # of a value's words in their order; a vector register may hold two
 
 
-class Place(Enum):
+class Passing(Enum):
     """How a value is passed (System V ABI for x86-64, section 3.2.3)."""
 
     REGISTERS = "registers"
@@ -49,7 +49,7 @@ class Shape:
     differently there.
     """
 
-    place: Place
+    passing: Passing
     classes: tuple[Class, ...] = ()
     size: int = 0
     alignment: int = _WORD_BYTES
@@ -68,42 +68,42 @@ class Shape:
     @property
     def is_behind_pointer(self) -> bool:
         """As a result: the caller passes a hidden pointer in rdi, which comes back in rax."""
-        return self.place in (Place.MEMORY, Place.REFERENCE)
+        return self.passing in (Passing.MEMORY, Passing.REFERENCE)
 
 
-NOTHING = Shape(Place.REGISTERS)
-ONE_INTEGER = Shape(Place.REGISTERS, (Class.INTEGER,), 8)
-TWO_INTEGERS = Shape(Place.REGISTERS, (Class.INTEGER,) * 2, 16)
-WIDE_INTEGER = Shape(Place.REGISTERS, (Class.INTEGER,) * 2, 16, 16, may_split=True)
-ONE_FLOAT = Shape(Place.REGISTERS, (Class.SSE,), 8)
-TWO_FLOATS = Shape(Place.REGISTERS, (Class.SSE,) * 2, 16)
-ONE_VECTOR = Shape(Place.REGISTERS, (Class.VECTOR,), 16, 16)
-BY_REFERENCE = Shape(Place.REFERENCE, (Class.INTEGER,), 8)
-IN_X87 = Shape(Place.X87)
+NOTHING = Shape(Passing.REGISTERS)
+ONE_INTEGER = Shape(Passing.REGISTERS, (Class.INTEGER,), 8)
+TWO_INTEGERS = Shape(Passing.REGISTERS, (Class.INTEGER,) * 2, 16)
+WIDE_INTEGER = Shape(Passing.REGISTERS, (Class.INTEGER,) * 2, 16, 16, may_split=True)
+ONE_FLOAT = Shape(Passing.REGISTERS, (Class.SSE,), 8)
+TWO_FLOATS = Shape(Passing.REGISTERS, (Class.SSE,) * 2, 16)
+ONE_VECTOR = Shape(Passing.REGISTERS, (Class.VECTOR,), 16, 16)
+BY_REFERENCE = Shape(Passing.REFERENCE, (Class.INTEGER,), 8)
+IN_X87 = Shape(Passing.X87)
 
 
 def in_memory(size: int, alignment: int = _WORD_BYTES) -> Shape:
     """The shape of what is passed on the stack, `size` and `alignment` in bytes."""
-    return Shape(Place.MEMORY, size=size, alignment=alignment)
+    return Shape(Passing.MEMORY, size=size, alignment=alignment)
 
 
-def assign(returned: Shape | None, parameters: Iterable[Shape | None]) -> list[Places | None]:
+def assign(returned: Shape | None, parameters: Iterable[Shape | None]) -> list[Sources | None]:
     """Where each parameter's words are at the entry, None in doubt, () where it has none; a shape None is a doubt.
 
     A value that finds too few registers of either kind goes to the stack whole, and later ones may still find some.
     """
     arguments = _Arguments(hidden=returned is not None and returned.is_behind_pointer)
     doubtful = returned is None
-    assigned: list[Places | None] = []
+    assigned: list[Sources | None] = []
     for shape in parameters:
         doubtful = doubtful or shape is None or (shape.may_split and arguments.integers == INTEGER_REGISTERS - 1)
-        assigned.append(None if doubtful or shape is None else arguments.place(shape))
+        assigned.append(None if doubtful or shape is None else arguments.take(shape))
     return assigned
 
 
-def result_places(shape: Shape | None) -> Places:
+def result_sources(shape: Shape | None) -> Sources:
     """Registers of a result's words; those of the address for one behind a pointer; none in doubt."""
-    if shape is None or shape.place is Place.X87:
+    if shape is None or shape.passing is Passing.X87:
         return ()
     if shape.is_behind_pointer:
         return (RAX,)
@@ -120,23 +120,23 @@ class _Arguments:
         self._stack_bytes = 0
         self._stack_is_open = False
 
-    def place(self, shape: Shape) -> Places | None:
-        if shape.place is Place.MEMORY or not self._fits(shape):
+    def take(self, shape: Shape) -> Sources | None:
+        if shape.passing is Passing.MEMORY or not self._fits(shape):
             return self._on_stack(shape)
-        places = []
+        sources = []
         for item in shape.classes:
             if item is Class.INTEGER:
-                places.append(self.integers)
+                sources.append(self.integers)
                 self.integers += 1
             else:
-                places.append(XMM0 + self._floats)
+                sources.append(XMM0 + self._floats)
                 self._floats += 1
-        return tuple(places)
+        return tuple(sources)
 
     def _fits(self, shape: Shape) -> bool:
         return self.integers + shape.integers <= INTEGER_REGISTERS and self._floats + shape.floats <= _SSE_REGISTERS
 
-    def _on_stack(self, shape: Shape) -> Places | None:
+    def _on_stack(self, shape: Shape) -> Sources | None:
         self._stack_is_open = self._stack_is_open or shape.may_split or shape.alignment > 16
         if self._stack_is_open:
             return None
@@ -183,4 +183,4 @@ class Eightbytes:
         classes = tuple(item for item in self._classes if item is not None)
         if len(classes) < len(self._classes):
             raise Doubt("an eightbyte of padding alone")
-        return Shape(Place.REGISTERS, classes, self._size, alignment)
+        return Shape(Passing.REGISTERS, classes, self._size, alignment)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from elftools.dwarf.die import DIE
 
-from strobe.symbols.calls.abi import BY_REFERENCE, NOTHING, Eightbytes, Place, Shape, in_memory
+from strobe.symbols.calls.abi import BY_REFERENCE, NOTHING, Eightbytes, Passing, Shape, in_memory
 from strobe.symbols.calls.copies import CLASS_TAGS, has_copies_that_run_code
 from strobe.symbols.calls.scalars import COMPLEX_FLOAT, is_vector, scalar_shape, size_of
 from strobe.symbols.dwarf.dies import Doubt, bare, children, number, target
@@ -81,7 +81,7 @@ def _add_fields(classes: Eightbytes, die: DIE, base: int, depth: int) -> int:
             continue
         offset = number(member, "DW_AT_data_member_location")
         if offset is None and "DW_AT_data_member_location" in member.attributes:
-            raise Doubt("a member whose place is computed")
+            raise Doubt("a member whose location is computed")
         count += _add_value(classes, bare(target(member)), base + (offset or 0), depth + 1)
     return count
 
@@ -107,7 +107,7 @@ def _add_value(classes: Eightbytes, die: DIE | None, offset: int, depth: int) ->
     if shape is None:
         raise Doubt(f"how {die.tag} is passed is not known")
     size = number(die, "DW_AT_byte_size") or 8
-    if shape.place is Place.MEMORY:
+    if shape.passing is Passing.MEMORY:
         classes.send_to_memory()
     elif shape.integers == 2 or number(die, "DW_AT_encoding") == COMPLEX_FLOAT:
         half = size // 2

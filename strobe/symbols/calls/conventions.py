@@ -1,11 +1,11 @@
-"""Which functions are not called as the ABI has it, as far as their parameters' places show."""
+"""Which functions are not called as the ABI has it, as far as their parameters' sources show."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strobe.symbols.calls.abi import Places, assign
-from strobe.symbols.calls.entry_places import Seen, seen_at_entry
+from strobe.symbols.calls.abi import Sources, assign
+from strobe.symbols.calls.entry_sources import Seen, seen_at_entry
 from strobe.symbols.calls.prototypes import Prototypes
 from strobe.symbols.dwarf.debug_info import DebugInfo
 from strobe.symbols.dwarf.signature_rows import SignatureRow
@@ -21,9 +21,9 @@ def seen_in(row: SignatureRow) -> list[Seen]:
     return [seen_at_entry(location, is_list, base) for _, _, location, is_list in row.parameters]
 
 
-def contradicts(seen: Sequence[Seen], assigned: Sequence[Places | None]) -> bool:
+def contradicts(seen: Sequence[Seen], assigned: Sequence[Sources | None]) -> bool:
     """Whether one of the parameters is not where it should be."""
-    return any(entry.contradicts(places) for entry, places in zip(seen, assigned, strict=True))
+    return any(entry.contradicts(sources) for entry, sources in zip(seen, assigned, strict=True))
 
 
 class Conventions:

@@ -1,13 +1,13 @@
-"""What debug information says for and against the places that the ABI gives to parameters and results."""
+"""What debug information says for and against the sources that the ABI gives to parameters and results."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from strobe.symbols import names
-from strobe.symbols.calls.abi import Places
+from strobe.symbols.calls.abi import Sources
 from strobe.symbols.calls.conventions import Conventions, contradicts, seen_in
-from strobe.symbols.calls.entry_places import Seen
+from strobe.symbols.calls.entry_sources import Seen
 from strobe.symbols.calls.optimization import (
     is_complete,
     is_kept_in_frame,
@@ -35,12 +35,12 @@ class Evidence:
         self._unoptimized: dict[int, bool] = {}  # by unit
         self._conventions = Conventions(debug_info, functions, prototypes)
 
-    def certain(self, row: SignatureRow, prototype: Prototype) -> Sequence[Places | None]:
-        """Places without those that other evidence speaks against, or that have none where it is needed.
+    def certain(self, row: SignatureRow, prototype: Prototype) -> Sequence[Sources | None]:
+        """Sources without those that other evidence speaks against, or that have none where it is needed.
 
         gcc renames a function whose parameters it changes (`.isra`, `.constprop`). LLVM does not, and leaves out
         parameters nobody uses, or has callers pass anything for them; so its optimized code is believed only where
-        debug information names the same place, which it does not for what is not used. Raises Doubt.
+        debug information names the same source, which it does not for what is not used. Raises Doubt.
         """
         assigned = prototype.assigned
         seen = seen_in(row)
@@ -55,7 +55,7 @@ class Evidence:
             and self._shows_no_optimization(row, producer)
         ):
             return assigned
-        return [places if entry.confirms(places) else None for entry, places in zip(seen, assigned, strict=True)]
+        return [sources if entry.confirms(sources) else None for entry, sources in zip(seen, assigned, strict=True)]
 
     def keeps_result(self, row: SignatureRow, address: int) -> bool:
         """LLVM leaves out results that nobody uses, of functions that nobody else can call, where it optimizes."""
@@ -64,8 +64,8 @@ class Evidence:
         return self._functions.is_open(address) or self._is_unoptimized_unit(row.unit, address)
 
     def _check_convention(self, row: SignatureRow, prototype: Prototype, seen: Sequence[Seen]) -> None:
-        """gcc does not note where a function has another calling convention (ms_abi). Where the parameters' places tell
-        nothing of it, the functions around must have none of another: else a Doubt."""
+        """gcc does not note where a function has another calling convention (ms_abi). Where the parameters' sources
+        tell nothing of it, the functions around must have none of another: else a Doubt."""
         is_alike = prototype.result is None or is_like_elsewhere(prototype.result)
         if row.low is None or (is_alike and not row.parameters):
             return
@@ -86,7 +86,7 @@ class Evidence:
         return "rustc" not in producer or self._is_unoptimized_unit(row.unit, row.low)
 
     def _is_unoptimized_unit(self, unit: int, address: int) -> bool:
-        """Whether all parameters of the functions around, of the same unit, have their places in the frame."""
+        """Whether all parameters of the functions around, of the same unit, lie in the frame."""
         if unit not in self._unoptimized:
             rows = self._debug_info.signatures(self._functions.dies(self._functions.around_entry(address, _NEIGHBOURS)))
             verdicts = {self._is_kept_in_frame(row) for row in rows if row is not None and row.unit == unit}

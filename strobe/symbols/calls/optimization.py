@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from strobe.symbols.calls.abi import INTEGER_REGISTERS, NOTHING, ONE_FLOAT, ONE_INTEGER, Place, Places, Shape
-from strobe.symbols.calls.entry_places import Seen
+from strobe.symbols.calls.abi import INTEGER_REGISTERS, NOTHING, ONE_FLOAT, ONE_INTEGER, Passing, Shape, Sources
+from strobe.symbols.calls.entry_sources import Seen
 
 _COMPLETE_RUSTC = (1, 95)  # seen: it lists parameters without name (`_`, a closure's own), as older ones did not
-Assigned = Sequence[Places | None]
+Assigned = Sequence[Sources | None]
 
 
 def is_complete(producer: str, has_origin: bool) -> bool:
@@ -18,22 +18,22 @@ def is_complete(producer: str, has_origin: bool) -> bool:
 
 
 def is_kept_in_frame(shapes: list[Shape | None], seen: list[Seen]) -> bool | None:
-    """Whether each parameter has a place in the frame from the first to the last instruction; None where there is none.
+    """Whether each parameter lies in the frame from the first to the last instruction; None where there is none.
 
-    Those passed by reference do not count: clang lists places for them even at -O0.
+    Those passed by reference do not count: clang lists locations for them even at -O0.
     """
     own = [
         entry.in_frame
         for shape, entry in zip(shapes, seen, strict=True)
-        if shape is not None and shape.place is not Place.REFERENCE
+        if shape is not None and shape.passing is not Passing.REFERENCE
     ]
     return all(own) if own else None
 
 
 def is_unoptimized(shapes: list[Shape | None], assigned: Assigned, seen: list[Seen]) -> bool:
-    """Whether all parameters that have a place are kept in the frame, as compilers do without optimization."""
-    placed = [shape if places else None for shape, places in zip(shapes, assigned, strict=True)]
-    return is_kept_in_frame(placed, seen) is True
+    """Whether all parameters that have a source are kept in the frame, as compilers do without optimization."""
+    in_frame = [shape if sources else None for shape, sources in zip(shapes, assigned, strict=True)]
+    return is_kept_in_frame(in_frame, seen) is True
 
 
 def is_plain_gcc(producer: str) -> bool:
@@ -41,16 +41,16 @@ def is_plain_gcc(producer: str) -> bool:
     return " -m" in producer and re.search(r" -O(?!0)", producer) is None
 
 
-def shows_convention(shape: Shape | None, places: Places | None, entry: Seen, is_plain: bool) -> bool:
-    """Whether a parameter's place is System V's and could not be that of Microsoft's x64 convention.
+def shows_convention(shape: Shape | None, sources: Sources | None, entry: Seen, is_plain: bool) -> bool:
+    """Whether a parameter's source is System V's and could not be that of Microsoft's x64 convention.
 
     That one passes the n-th parameter in the n-th register whatever it is, what is large by address, and keeps room on
     the stack above the return address, where gcc stores parameters at -O0 (`is_plain`).
     """
-    if shape is None or not places:
+    if shape is None or not sources:
         return False
-    if shape.place is Place.MEMORY or places[0] < INTEGER_REGISTERS:
-        return entry.confirms(places) or (is_plain and shape == ONE_INTEGER and entry.is_below)
+    if shape.passing is Passing.MEMORY or sources[0] < INTEGER_REGISTERS:
+        return entry.confirms(sources) or (is_plain and shape == ONE_INTEGER and entry.is_below)
     return is_plain and shape == ONE_FLOAT and entry.is_below
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from elftools.dwarf.die import DIE
 
-from strobe.symbols.calls.abi import BY_REFERENCE, IN_X87, NOTHING, ONE_FLOAT, ONE_VECTOR, TWO_INTEGERS, Place, Shape
+from strobe.symbols.calls.abi import BY_REFERENCE, IN_X87, NOTHING, ONE_FLOAT, ONE_VECTOR, TWO_INTEGERS, Passing, Shape
 from strobe.symbols.calls.classes import class_shape, elements_of
 from strobe.symbols.calls.copies import CLASS_TAGS
 from strobe.symbols.calls.scalars import COMPLEX_FLOAT, IN_ONE_WORD, is_vector, scalar_shape, size_of
@@ -49,7 +49,7 @@ def returned_shape(die: DIE | None, language: str) -> Shape:
     if language == "rust" and 0 < size <= 8 and plain.tag not in IN_ONE_WORD:
         return NOTHING
     shape = shape_of(plain, language)
-    if shape.place is Place.MEMORY and size <= 16:
+    if shape.passing is Passing.MEMORY and size <= 16:
         raise Doubt("a small struct that is packed or holds a long double")
     return shape
 
@@ -59,7 +59,7 @@ def _returned_base(die: DIE, language: str) -> Shape:
         shape = shape_of(die, language)
     except Doubt:
         return NOTHING
-    return IN_X87 if shape.place is Place.MEMORY else shape
+    return IN_X87 if shape.passing is Passing.MEMORY else shape
 
 
 def _vector_shape(die: DIE) -> Shape:

@@ -6,7 +6,7 @@ from elftools.dwarf.die import DIE
 
 from strobe.dataclass import dataclass
 from strobe.model import Capture, ValueKind, ValueType
-from strobe.symbols.calls.abi import INTEGER_REGISTERS, Place, Places, Shape, assign
+from strobe.symbols.calls.abi import INTEGER_REGISTERS, Passing, Shape, Sources, assign
 from strobe.symbols.calls.captures import of_parameter, of_result
 from strobe.symbols.calls.passing import returned_shape, shape_of
 from strobe.symbols.dwarf.debug_info import DebugInfo
@@ -18,7 +18,7 @@ from strobe.symbols.types.module_types import Types
 
 _NO_WORDS = (ValueKind.AGGREGATE, ValueKind.FLOAT, ValueKind.VOID)
 _ENCODED_FLOAT = 4  # DW_ATE_float
-Placed = tuple[ValueType, int | None, tuple[Capture, ...]]  # a Parameter without its name
+AsPassed = tuple[ValueType, int | None, tuple[Capture, ...]]  # a Parameter without its name
 
 
 class PassedType:
@@ -29,19 +29,19 @@ class PassedType:
         self.is_promoted = is_promoted
         self._type = type_
         self._shown = shown
-        self._at: dict[Places | None, Placed] = {}
+        self._at: dict[Sources | None, AsPassed] = {}
 
-    def at(self, places: Places | None) -> Placed:
-        """How a value of the type is shown and recorded where it is passed at these places; None: nowhere known."""
-        if places not in self._at:
-            self._at[places] = self._placed(places)
-        return self._at[places]
+    def at(self, sources: Sources | None) -> AsPassed:
+        """How a value of the type is shown and recorded where it is passed at these sources; None: nowhere known."""
+        if sources not in self._at:
+            self._at[sources] = self._as_passed(sources)
+        return self._at[sources]
 
-    def _placed(self, places: Places | None) -> Placed:
+    def _as_passed(self, sources: Sources | None) -> AsPassed:
         kind, shape = self._shown, self.shape
-        captures = of_parameter(self._type, shape, places)
-        register = places[0] if places and places[0] < INTEGER_REGISTERS else None
-        if shape is not None and shape.place is Place.REFERENCE:
+        captures = of_parameter(self._type, shape, sources)
+        register = sources[0] if sources and sources[0] < INTEGER_REGISTERS else None
+        if shape is not None and shape.passing is Passing.REFERENCE:
             return ValueType(ValueKind.REFERENCE, 8, kind.name), register, captures
         if kind.kind is ValueKind.AGGREGATE and shape is not None and shape.integers == 2 and _is_fat_pointer(kind):
             return ValueType(ValueKind.POINTER, 8, kind.name), register, captures
@@ -55,7 +55,7 @@ class Prototype:
     really is returned."""
 
     passed: tuple[PassedType, ...]
-    assigned: tuple[Places | None, ...]
+    assigned: tuple[Sources | None, ...]
     result: Shape | None
     returns: ValueType
     return_captures: tuple[Capture, ...]
@@ -103,9 +103,9 @@ class Prototypes:
     def _make(self, row: SignatureRow, language: str) -> Prototype:
         passed = tuple(self._passed_type(type_, language) for _, type_, _, _ in row.parameters)
         die, result = self._die(row.returned), self.result(row, language)
-        places = tuple(assign(result, [one.shape for one in passed]))
+        sources = tuple(assign(result, [one.shape for one in passed]))
         captures = of_result(self._types.of_die(die), result, language)
-        return Prototype(passed, places, result, self._types.value_type(die), captures)
+        return Prototype(passed, sources, result, self._types.value_type(die), captures)
 
     def _passed_type(self, key: TypeKey, language: str) -> PassedType:
         found = self._passed.get((key, language))

@@ -1,4 +1,4 @@
-"""Parameters and return types of functions, read when somebody asks, with the places that are certain."""
+"""Parameters and return types of functions, read when somebody asks, with the sources that are certain."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 from strobe.dataclass import dataclass, replace
 from strobe.model import FunctionSymbol, Parameter
 from strobe.symbols import names
-from strobe.symbols.calls.abi import Place, Places, result_places
+from strobe.symbols.calls.abi import Passing, Sources, result_sources
 from strobe.symbols.calls.evidence import Evidence
 from strobe.symbols.calls.prototypes import Prototype, Prototypes
 from strobe.symbols.dwarf.debug_info import DebugInfo
@@ -31,12 +31,12 @@ class SignatureTypes:
 
 @dataclass(frozen=True, slots=True)
 class PassedValue:
-    """What a call is given, or gives back. `places`: STROBE_SOURCE_* of its words, in their order; none where it is not
-    certain what they are. `is_address`: they hold the address where the value lies."""
+    """What a call is given, or gives back. `sources`: STROBE_SOURCE_* of its words, in their order; none where it is
+    not certain what they are. `is_address`: they hold the address where the value lies."""
 
     name: str
     type: Type
-    places: Places
+    sources: Sources
     is_address: bool
 
 
@@ -110,11 +110,11 @@ class Signatures:
                 types, returned = self._prototypes.types(row)
                 parameters = tuple(self._passed_values(function, row, prototype, types))
                 result = prototype.result
-                is_kept = self._is_placed(function, row) and self._evidence.keeps_result(row, function.address)
-                places = result_places(result) if is_kept else ()
+                is_kept = self._is_regular(function, row) and self._evidence.keeps_result(row, function.address)
+                sources = result_sources(result) if is_kept else ()
                 is_address = result is not None and result.is_behind_pointer
                 is_void = isinstance(returned.bare, Void)
-                given_back = None if is_void else PassedValue("", returned, places, is_address)
+                given_back = None if is_void else PassedValue("", returned, sources, is_address)
                 return CallValues(parameters, given_back, function)
         except UNREADABLE:  # a Doubt is one, too
             return None
@@ -122,18 +122,18 @@ class Signatures:
     def _passed_values(
         self, function: FunctionSymbol, row: SignatureRow, prototype: Prototype, types: Sequence[Type]
     ) -> Iterator[PassedValue]:
-        """Without places where the compiler may have changed them."""
-        certain: Sequence[Places | None] = [None] * len(types)
-        if self._is_placed(function, row):
+        """Without sources where the compiler may have changed them."""
+        certain: Sequence[Sources | None] = [None] * len(types)
+        if self._is_regular(function, row):
             with suppress(Doubt):
                 certain = self._evidence.certain(row, prototype)
-        for number, (type_, passed, places) in enumerate(zip(types, prototype.passed, certain, strict=True)):
+        for number, (type_, passed, sources) in enumerate(zip(types, prototype.passed, certain, strict=True)):
             name = row.parameters[number][0] or f"arg{number}"
             is_changed = passed.is_promoted and not row.is_prototyped
-            is_address = passed.shape is not None and passed.shape.place is Place.REFERENCE
-            yield PassedValue(name, type_, () if is_changed else places or (), is_address)
+            is_address = passed.shape is not None and passed.shape.passing is Passing.REFERENCE
+            yield PassedValue(name, type_, () if is_changed else sources or (), is_address)
 
-    def _is_placed(self, function: FunctionSymbol, row: SignatureRow) -> bool:
+    def _is_regular(self, function: FunctionSymbol, row: SignatureRow) -> bool:
         return self.debug_info.machine == "x86-64" and self._is_plain(function, row)
 
     def _is_plain(self, function: FunctionSymbol, row: SignatureRow) -> bool:
@@ -183,9 +183,9 @@ class Signatures:
         return not row.has_other_abi and not any(option in producer for option in _OTHER_ABI)
 
 
-def _parameters(row: SignatureRow, prototype: Prototype, certain: Iterable[Places | None]) -> tuple[Parameter, ...]:
+def _parameters(row: SignatureRow, prototype: Prototype, certain: Iterable[Sources | None]) -> tuple[Parameter, ...]:
     parameters: list[Parameter] = []
-    for (name, *_), passed, places in zip(row.parameters, prototype.passed, certain, strict=True):
+    for (name, *_), passed, sources in zip(row.parameters, prototype.passed, certain, strict=True):
         is_promoted = passed.is_promoted and not row.is_prototyped
-        parameters.append(Parameter(name or f"arg{len(parameters)}", *passed.at(None if is_promoted else places)))
+        parameters.append(Parameter(name or f"arg{len(parameters)}", *passed.at(None if is_promoted else sources)))
     return tuple(parameters)

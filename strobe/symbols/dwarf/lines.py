@@ -15,7 +15,7 @@ _MAX_AT_ADDRESS = 256  # rows; only damaged tables have more
 
 
 @dataclass(frozen=True, slots=True)
-class SourcePlace:
+class SourceLocation:
     """Where code begins that belongs to a line.
 
     `address` is link-time; `line` 0: the compiler's own code; `column` 0: not known; `is_statement`: a good place to
@@ -37,7 +37,7 @@ class LineMatch:
     meant: none, where no unit names such a file.
     """
 
-    places: list[SourcePlace]
+    places: list[SourceLocation]
     files: list[str]
     before: int | None = None
     after: int | None = None
@@ -78,26 +78,26 @@ class SourceLines:
     def __init__(self, core: Callable[[], Dwarf]) -> None:
         self._core = core
 
-    def at(self, address: int) -> SourcePlace | None:
+    def at(self, address: int) -> SourceLocation | None:
         """The row that a link-time address belongs to; None where no unit has it. ValueError for a damaged table."""
         found = self._core().line_at(address)
         if found is None:
             return None
         path, line, column, flags, start = found
-        return SourcePlace(start, path, line, column, bool(flags & _IS_STATEMENT))
+        return SourceLocation(start, path, line, column, bool(flags & _IS_STATEMENT))
 
     def of(self, file: str, line: int) -> LineMatch:
         """`file`: a full path, or its end from a slash on (`src/a.c`, `a.c`)."""
         columns, paths = self._core().lines_of_file(file)
         addresses = memoryview(columns["address"]).cast("Q")
         numbers, files, positions = (memoryview(columns[name]).cast("I") for name in ("line", "file", "column"))
-        places: dict[tuple[int, int], SourcePlace] = {}
+        places: dict[tuple[int, int], SourceLocation] = {}
         for i, number in enumerate(numbers):
             is_statement = bool(columns["flags"][i] & _IS_STATEMENT)
             place = (addresses[i], files[i])
             # of several rows at one address, one that begins a statement says most
             if number == line and (is_statement or place not in places):
-                places[place] = SourcePlace(addresses[i], paths[files[i]], line, positions[i], is_statement)
+                places[place] = SourceLocation(addresses[i], paths[files[i]], line, positions[i], is_statement)
         if places:
             return LineMatch(sorted(places.values(), key=lambda place: place.address), paths)
         with_code = set(numbers) - {0}

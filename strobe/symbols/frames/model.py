@@ -31,7 +31,7 @@ class Local:
 
 
 @dataclass(frozen=True, slots=True)
-class CallPlace:
+class CallLocation:
     """Where an inlined function was called, in the function that has it inlined. `column` 0: not known."""
 
     file: str | None
@@ -41,7 +41,7 @@ class CallPlace:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function around the address. `place`: of the call that was inlined; None for the concrete function.
+    """A function around the address. `location`: of the call that was inlined; None for the concrete function.
 
     `locals` has those of all blocks around the address, outer ones first. `file`, `line`: of the declaration.
     """
@@ -50,7 +50,7 @@ class Call:
     linkage_name: str | None
     file: str | None
     line: int | None
-    place: CallPlace | None
+    location: CallLocation | None
     parameters: tuple[Local, ...]
     locals: tuple[Local, ...]
     die_offset: int

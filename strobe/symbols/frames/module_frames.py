@@ -18,7 +18,7 @@ from strobe.symbols.dwarf.expressions import Operation
 from strobe.symbols.dwarf.location_reader import Held, LocationReader, inherited, origins
 from strobe.symbols.dwarf.locations import AtRegister, InRegister, Location, OptimizedOut, location_of
 from strobe.symbols.frames.cfi import CallFrame, CallFrames
-from strobe.symbols.frames.model import Call, CallParameter, CallPlace, CallSite, Frame, Local
+from strobe.symbols.frames.model import Call, CallLocation, CallParameter, CallSite, Frame, Local
 from strobe.symbols.frames.tables import FrameSection
 from strobe.symbols.types.module_types import Types
 
@@ -74,7 +74,7 @@ class Frames:
     def begins_at(self, call: Call, address: int) -> bool:
         """Whether code of a call around the address does not go on from the instructions before it."""
         function = self._debug_info.core.function_at(address - 1)
-        if function is None or call.place is None:
+        if function is None or call.location is None:
             return True
         return all(offset != call.die_offset for offset, *_ in self._debug_info.core.scope_dies(function, address - 1))
 
@@ -164,17 +164,17 @@ class Frames:
     def _call_alone(self, scopes: _Scopes, number: int) -> Call:
         offset, tag, *_ = scopes.rows[number]
         linkage, file, line = self._debug_info.core.declaration(offset)
-        place = self._place(self._locations.die_at(offset)) if tag == _INLINED else None
-        return Call(self._name(offset, linkage), linkage or None, file, line or None, place, (), (), offset)
+        location = self._location(self._locations.die_at(offset)) if tag == _INLINED else None
+        return Call(self._name(offset, linkage), linkage or None, file, line or None, location, (), (), offset)
 
     def _name(self, offset: int, linkage: str) -> str:
         """As functions are called everywhere: debug information's name, of lambdas the symbol's."""
         return clearest_name(self._debug_info.qualified_name(offset), linkage)
 
-    def _place(self, die: DIE) -> CallPlace:
+    def _location(self, die: DIE) -> CallLocation:
         file = dies.number(die, "DW_AT_call_file")
         path = None if file is None else self._debug_info.core.file_path(die.offset, file)
-        return CallPlace(path, dies.number(die, "DW_AT_call_line") or 0, dies.number(die, "DW_AT_call_column") or 0)
+        return CallLocation(path, dies.number(die, "DW_AT_call_line") or 0, dies.number(die, "DW_AT_call_column") or 0)
 
     def _locals(self, scopes: _Scopes, call: int, address: int, is_entry: bool) -> list[Local]:
         """Of all blocks of one call, outer ones first."""

@@ -264,7 +264,7 @@ class _Search:
     def _level(self, row: LineCode, calls: tuple[Call, ...]) -> int:
         """Which call the line is of: several lines may begin at an address, those of calls around it among them."""
         for outer in range(1, len(calls)):
-            inner, called = calls[outer - 1], calls[outer - 1].place
+            inner, called = calls[outer - 1], calls[outer - 1].location
             is_there = called is not None and (called.file, called.line) == (row.file, row.line)
             if is_there and self._frames.begins_at(inner, row.address):
                 return outer

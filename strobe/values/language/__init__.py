@@ -1,7 +1,7 @@
 """The expression language in the program: conditions and values as recipes that run where something happens.
 
-`roots` say what names mean there; see Roots. Everything that is refused is refused when it is compiled, with its place
-(ExpressionError). What was compiled gives a value each time, or an item that says why there is none.
+`roots` say what names mean there; see Roots. Everything that is refused is refused when it is compiled, with its
+position (ExpressionError). What was compiled gives a value each time, or an item that says why there is none.
 """
 
 from strobe.values.language.programs import (
@@ -13,7 +13,7 @@ from strobe.values.language.programs import (
     Value,
     condition,
     is_of_return,
-    place,
+    location,
     value,
     with_block,
 )
@@ -27,7 +27,7 @@ __all__ = [
     "Value",
     "condition",
     "is_of_return",
-    "place",
+    "location",
     "value",
     "with_block",
 ]

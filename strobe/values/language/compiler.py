@@ -1,4 +1,4 @@
-"""From the syntax tree to terms: the one place that says what an expression means in the program."""
+"""From the syntax tree to terms: the only module that says what an expression means in the program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from strobe.values.language import terms
 from strobe.values.language.loading import characters, loaded, size_of
 from strobe.values.language.terms import Float, Literal, Number, Row, Term, Text, constant, joined, steps
 from strobe.values.lookup import expression as paths
-from strobe.values.lookup.places import Place, place_of
+from strobe.values.lookup.locations import ValueLocation, location_of
 from strobe.values.lookup.scope import Module, Scope, UnknownName
 from strobe.values.memory.recipes import CONSTANTS, Recipe, decoded_steps
 
@@ -49,7 +49,7 @@ _MOST_CALLERS = 64
 _NO_FLOATS = "a floating-point number stands where an integer is needed"
 _NOT_KEPT = "<not kept: the call began before this was asked for, or there was no room>"
 
-Binding: TypeAlias = Number | Callable[[], Place]
+Binding: TypeAlias = Number | Callable[[], ValueLocation]
 """What a quantifier's variable is: a number, or where the element lies."""
 
 
@@ -63,16 +63,17 @@ def _time() -> Number:
 
 
 class Roots(Protocol):
-    """What names mean at a place of the program, before they mean what they do everywhere: arguments and locals, where
-    they lie there, and `$return` after a call. See CallScope, which is that of a call's entry and return."""
+    """What names mean at an instruction of the program, before they mean what they do everywhere: arguments and
+    locals, where they lie there, and `$return` after a call. See CallScope, which is that of a call's entry and return.
+    """
 
     @property
     def names(self) -> list[str]:
         """All that can be asked for, but members of `this`."""
 
-    def place(self, name: str) -> Place | None:
+    def location(self, name: str) -> ValueLocation | None:
         """Where that value lies, as steps that begin with what the recorder knows of the moment (PASSED) or with an
-        address (BASE); None where the name is none of the place's own. Raises READ_FAILED where nobody can read it."""
+        address (BASE); None where the name is none of its own. Raises READ_FAILED where nobody can read it."""
 
     @property
     def counts_hits(self) -> bool:
@@ -178,12 +179,13 @@ class Compiler(ABC):
 
     def _part_of_text(self, node: syntax.Slice) -> Text:
         """`p[0..n]` of characters."""
-        place = self.place(node.of)
-        begin = characters(place)
+        location = self.location(node.of)
+        begin = characters(location)
         if begin is None:
-            raise ExpressionError(node.at, f"it is {place.type.name}: a part of it is gone over, or named by its index")
+            reason = f"it is {location.type.name}: a part of it is gone over, or named by its index"
+            raise ExpressionError(node.at, reason)
         first = constant(0) if node.first is None else self.number(node.first)
-        size = None if isinstance(place.type.bare, PointerType) else self._size(node.of)
+        size = None if isinstance(location.type.bare, PointerType) else self._size(node.of)
         end = size if node.end is None else self.number(node.end)
         if end is None:
             raise ExpressionError(node.of.at, "a pointer does not say how many there are", "p[0..n]")
@@ -193,7 +195,7 @@ class Compiler(ABC):
         return Text((*length.rows, *joined("PLUS", begin, first).rows, *steps(("GO", 0, 0, 0))), 0)
 
     def _size(self, node: syntax.Expression) -> Number:
-        return size_of(self.place(node), self.scope.printers, node.at)
+        return size_of(self.location(node), self.scope.printers, node.at)
 
     def _unary(self, sign: str, of: syntax.Expression) -> Number | Float:
         if sign == "!":
@@ -211,7 +213,7 @@ class Compiler(ABC):
         name, of = node.name, node.of
         match name:
             case "size":
-                return size_of(self.place(of), self.scope.printers, of.at)
+                return size_of(self.location(of), self.scope.printers, of.at)
             case "sizeof":
                 return self._sizeof(of)
             case "abs":
@@ -230,7 +232,7 @@ class Compiler(ABC):
         raise ExpressionError(node.at, f"'{name}' is not calculated in the program", "debug_query's `where`", len(name))
 
     def _sizeof(self, of: syntax.Expression) -> Number:
-        size = self.place(of).type.size
+        size = self.location(of).type.size
         if size is None:
             raise ExpressionError(of.at, "its size is not known")
         return constant(size, Kind.UNSIGNED_LONG)
@@ -244,8 +246,8 @@ class Compiler(ABC):
         if not isinstance(value, Number | Float):
             raise ExpressionError(of.at, "a text of the entry is compared with a text in quotes", '$entry.name == "x"')
         self.kept.numbers.append(value)
-        place = len(self.kept.numbers) - 1
-        row = Row(steps(("BEFORE", 0, UNKNOWN_BLOCK, place))[0], _NOT_KEPT)
+        slot = len(self.kept.numbers) - 1
+        row = Row(steps(("BEFORE", 0, UNKNOWN_BLOCK, slot))[0], _NOT_KEPT)
         kept = replace(value, rows=(row,), height=1)
         return replace(kept, constant=None) if isinstance(kept, Number) else kept
 
@@ -267,7 +269,7 @@ class Compiler(ABC):
         if name == CALLER:
             return Number(steps(("FACT", 0, _abi.FACT_CALLER, 0)), Kind.UNSIGNED_LONG)
         try:
-            if self.roots.place(name) is not None:
+            if self.roots.location(name) is not None:
                 return self._read(node)
         except StrobeError:
             pass
@@ -288,7 +290,7 @@ class Compiler(ABC):
 
     @contextmanager
     def variables(self, count: int, at: int) -> Iterator[range]:
-        """Places of numbers that nothing else uses meanwhile: what is compiled within has others."""
+        """Slots of numbers that nothing else uses meanwhile: what is compiled within has others."""
         before = self._used
         if before + count > _MOST_VARIABLES:
             raise ExpressionError(at, "it has too many loops within each other")
@@ -299,24 +301,25 @@ class Compiler(ABC):
             self._used = before
 
     def _read(self, node: syntax.Expression) -> Term:
-        place = self.place(node)
+        location = self.location(node)
         try:
-            return loaded(place, self.scope.printers, node.at)
+            return loaded(location, self.scope.printers, node.at)
         except StrobeError as error:
             raise ExpressionError(node.at, error.message.rstrip("."), error.next_step) from error
 
-    def place(self, node: syntax.Expression) -> Place:
+    def location(self, node: syntax.Expression) -> ValueLocation:
         """Where it lies. Raises UnknownName for a name that nothing has, else ExpressionError."""
         try:
-            place = place_of(self.path(node), self.scope, call=self.roots)
+            location = location_of(self.path(node), self.scope, call=self.roots)
         except UnknownName:
             raise
         except StrobeError as error:
             raise ExpressionError(node.at, error.message.rstrip("."), error.next_step) from error
-        if place.root is not None and not self._stays(place.root):
-            reason = f"it is a variable of {PurePath(place.root.path).name}, which may be unloaded, and other code asks"
+        if location.root is not None and not self._stays(location.root):
+            library = PurePath(location.root.path).name
+            reason = f"it is a variable of {library}, which may be unloaded, and other code asks"
             raise ExpressionError(node.at, reason, "a watch of its name alone")
-        return self._of_this_thread(place, node) if place.is_thread_local else place
+        return self._of_this_thread(location, node) if location.is_thread_local else location
 
     def _stays(self, module: Module) -> bool:
         """Whether it is there whenever this is calculated: the program, or the library whose code it is."""
@@ -325,10 +328,10 @@ class Compiler(ABC):
         own = self.roots.module
         return module.symbols.path == own and [one.symbols.path for one in self.scope.modules()].count(own) == 1
 
-    def _of_this_thread(self, place: Place, node: syntax.Expression) -> Place:
+    def _of_this_thread(self, location: ValueLocation, node: syntax.Expression) -> ValueLocation:
         """Of a thread-local variable, found for the main thread: that of the thread which is there."""
-        pointer = None if place.root is None else self.scope.thread_pointer(place.root)
-        (base, address, _), *_ = decoded_steps(place.recipe)
+        pointer = None if location.root is None else self.scope.thread_pointer(location.root)
+        (base, address, _), *_ = decoded_steps(location.recipe)
         if pointer is None or base != "BASE":
             raise ExpressionError(node.at, "where threads have this thread-local variable is not known")
         offset = address - pointer
@@ -336,15 +339,15 @@ class Compiler(ABC):
             ("BASE", 0, 0, 0), ("FACT", 0, _abi.FACT_THREAD_POINTER, 0), ("GO", 0, 0, 0), ("ADD", 0, 0, offset)
         )
         moved = len(before) - 1
-        place.recipe.code[:1] = before
-        place.dereferenced = {step + moved: text for step, text in place.dereferenced.items()}
-        place.refused = {step + moved: text for step, text in place.refused.items()}
-        place.is_thread_local = False
-        return place
+        location.recipe.code[:1] = before
+        location.dereferenced = {step + moved: text for step, text in location.dereferenced.items()}
+        location.refused = {step + moved: text for step, text in location.refused.items()}
+        location.is_thread_local = False
+        return location
 
-    def place_at(self, of: paths.Expression, index: Number) -> Place:
-        """Where an element of it lies. Raises as `place_of`."""
-        return place_of(paths.Computed(of, index.rows, _SPARE, "…"), self.scope, call=self.roots)
+    def location_at(self, of: paths.Expression, index: Number) -> ValueLocation:
+        """Where an element of it lies. Raises as `location_of`."""
+        return location_of(paths.Computed(of, index.rows, _SPARE, "…"), self.scope, call=self.roots)
 
     def path(self, node: syntax.Expression) -> paths.Expression:
         """A chain of members as the lookup of variables has it."""
@@ -433,7 +436,7 @@ class Compiler(ABC):
         """Of what a pointer points to; None of what is none. Of void it is 1, as gcc has it."""
         kept = len(self.kept.numbers)
         try:
-            plain = self.place(node).type.bare
+            plain = self.location(node).type.bare
         except (StrobeError, ExpressionError):  # it is calculated in another way
             return None
         finally:

@@ -15,7 +15,7 @@ from strobe.values.language.loading import characters, rows_of, size_of
 from strobe.values.language.loops import WithLoops, nodes_of, parts_of_entry
 from strobe.values.language.terms import Float, Literal, Number, Row, Term, Text, constant, joined, set_variable, steps
 from strobe.values.lookup import expression as paths
-from strobe.values.lookup.places import Place
+from strobe.values.lookup.locations import ValueLocation
 from strobe.values.lookup.scope import Scope, UnknownName
 from strobe.values.memory.recipes import Recipe
 from strobe.values.printers.inside import Walk, walk_of
@@ -74,23 +74,23 @@ class Complete(WithLoops):
         """The first or the last element of a container as well."""
         if not isinstance(node, syntax.Call) or node.name not in _ENDS:
             return super().path(node)
-        place = self.place(node.of)
-        walk = None if place.is_value else walk_of(place.type, self.scope.printers)
+        location = self.location(node.of)
+        walk = None if location.is_value else walk_of(location.type, self.scope.printers)
         if walk is not None:
-            return self._end_of_walk(node, place, walk)
+            return self._end_of_walk(node, location, walk)
         if node.name == "first":
             return paths.Computed(self.path(node.of), constant(0).rows, _SPARE, "0")
-        if isinstance(place.type.bare, Pointer):
+        if isinstance(location.type.bare, Pointer):
             raise ExpressionError(node.of.at, "a pointer does not say how many there are", "p[n - 1]")
-        if text_object(place.type) is None and characters(place) is not None:
+        if text_object(location.type) is None and characters(location) is not None:
             raise ExpressionError(node.of.at, "how long a text in an array is, is not counted here", "name[3]")
-        size = size_of(place, self.scope.printers, node.of.at)
+        size = size_of(location, self.scope.printers, node.of.at)
         return paths.Computed(self.path(node.of), joined("MINUS", size, constant(1)).rows, _SPARE, "size - 1")
 
-    def _end_of_walk(self, node: syntax.Call, place: Place, walk: Walk) -> paths.Expression:
+    def _end_of_walk(self, node: syntax.Call, location: ValueLocation, walk: Walk) -> paths.Expression:
         """The node that a loop over all of them has come to first, or last."""
         with self.variables(2, node.at) as (found, where):
-            before, each, _ = nodes_of(place, walk, where)
+            before, each, _ = nodes_of(location, walk, where)
             leave = (*constant(1).rows, *steps(("LEAVE", 0, 0, 0))) if node.name == "first" else ()
             code = (
                 *set_variable(found, terms.failing("it has no elements")),
@@ -102,8 +102,8 @@ class Complete(WithLoops):
                 *set_variable(found, terms.known(terms.variable(found), Number(steps(("PLACE", 0, 0, 0))))),
             )
 
-        def make() -> Place:
-            made = Place(Recipe(list(code)), walk.type)
+        def make() -> ValueLocation:
+            made = ValueLocation(Recipe(list(code)), walk.type)
             made.refused |= {at: row.reason for at, row in enumerate(code) if isinstance(row, Row)}
             made.recipe.base(0)
             made.recipe.code += terms.variable(found).rows
@@ -115,15 +115,15 @@ class Complete(WithLoops):
     def _membership(self, node: syntax.Binary) -> syntax.Quantifier | None:
         """`any(x in v: x == y)` of a container, of a map by its keys; None of a text."""
         try:
-            place = self.place(node.left)
+            location = self.location(node.left)
         except (ExpressionError, StrobeError):
             return None
-        plain = place.type.bare
-        is_text = points_to_text(place.type) == 1 or text_object(place.type) is not None
+        plain = location.type.bare
+        is_text = points_to_text(location.type) == 1 or text_object(location.type) is not None
         is_text = is_text or (isinstance(plain, Array) and character_width(plain.element) == 1)
-        if place.is_value or is_text or not isinstance(plain, Array | Record):
+        if location.is_value or is_text or not isinstance(plain, Array | Record):
             return None
-        walk = walk_of(place.type, self.scope.printers)
+        walk = walk_of(location.type, self.scope.printers)
         names = None if walk is None else parts_of_entry(walk.type)
         element: syntax.Expression = syntax.Name(node.at, _ELEMENT)
         if names is not None:
@@ -150,8 +150,8 @@ class Complete(WithLoops):
         try:
             term = terms.as_number(self.value(of))
         except ExpressionError:
-            place = self.place(of)  # of what has no number
-            return Number((*rows_of(place), *steps(("PLACE", 0, 0, 0)))), False
+            location = self.location(of)  # of what has no number
+            return Number((*rows_of(location), *steps(("PLACE", 0, 0, 0)))), False
         match term:
             case Literal():
                 return constant(1), False
@@ -160,4 +160,4 @@ class Complete(WithLoops):
             case Float():
                 return terms.is_not_zero(term), False
         is_optional = term.is_truth and isinstance(of, syntax.Name | syntax.Member | syntax.Element)
-        return term, is_optional and isinstance(self.place(of).type.bare, Record)
+        return term, is_optional and isinstance(self.location(of).type.bare, Record)

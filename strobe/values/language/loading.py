@@ -1,4 +1,4 @@
-"""From a place to a term: numbers, bit-fields and texts as they lie in memory."""
+"""From a location to a term: numbers, bit-fields and texts as they lie in memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from strobe.values.language.terms import (
     pushed,
     steps,
 )
-from strobe.values.lookup.places import Place, into_only_field, variant_of, variant_test
+from strobe.values.lookup.locations import ValueLocation, into_only_field, variant_of, variant_test
 from strobe.values.memory.recipes import CONSTANTS, rows
 from strobe.values.printers.containers import Container
 from strobe.values.printers.inside import value_in
@@ -32,33 +32,33 @@ _SPARE = 0  # the variable that is used between two steps
 _MOST_TEXT = CONSTANTS["MAX_TEXT"]
 
 
-def rows_of(place: Place) -> Rows:
+def rows_of(location: ValueLocation) -> Rows:
     """The steps to it, with what it is called where one of them fails."""
-    nulls = {step: f"Null pointer at {name}" for step, name in place.dereferenced.items()}
-    reasons = place.refused | nulls
-    code = place.recipe.code
+    nulls = {step: f"Null pointer at {name}" for step, name in location.dereferenced.items()}
+    reasons = location.refused | nulls
+    code = location.recipe.code
     return tuple(Row(row, reasons[at]) if at in reasons else row for at, row in enumerate(code))
 
 
-def loaded(place: Place, printers: Printers, at: int) -> Term:
-    """What lies there: of a smart pointer its address, of an optional whether it has a value. `at`: its place in the
+def loaded(location: ValueLocation, printers: Printers, at: int) -> Term:
+    """What lies there: of a smart pointer its address, of an optional whether it has a value. `at`: its position in the
     expression."""
-    record = place.type.bare
-    if isinstance(record, Record) and value_in(place.type, printers) is None and into_only_field(place, record):
-        return loaded(place, printers, at)  # of a variant with one value that
-    before = rows_of(place)
-    if place.is_value:
-        return _of_value(before, place.type, at)
-    plain = place.type.bare
-    if place.bits is not None:
-        return _of_bits(before, place.bits)
-    if (text := _text(before, place.type)) is not None:
+    record = location.type.bare
+    if isinstance(record, Record) and value_in(location.type, printers) is None and into_only_field(location, record):
+        return loaded(location, printers, at)  # of a variant with one value that
+    before = rows_of(location)
+    if location.is_value:
+        return _of_value(before, location.type, at)
+    plain = location.type.bare
+    if location.bits is not None:
+        return _of_bits(before, location.bits)
+    if (text := _text(before, location.type)) is not None:
         return text
-    if (held := _held(before, place.type, printers)) is not None:
+    if (held := _held(before, location.type, printers)) is not None:
         return held
     if isinstance(plain, Scalar) and plain.encoding is Encoding.FLOAT:
         return _float(before, plain, at)
-    return _integer(before, place.type, at)
+    return _integer(before, location.type, at)
 
 
 def _text(before: Rows, type_: Type) -> Text | None:
@@ -74,16 +74,17 @@ def _text(before: Rows, type_: Type) -> Text | None:
     return Text((*before, *steps(("NUMBER", 8, 0, found.length_offset), ("DEREF", 0, 0, found.pointer_offset))), 0)
 
 
-def characters(place: Place) -> Number | None:
+def characters(location: ValueLocation) -> Number | None:
     """Where its characters begin, of one byte each; None of what has none."""
-    before, plain = rows_of(place), place.type.bare
+    before, plain = rows_of(location), location.type.bare
     if isinstance(plain, Pointer) and plain.target.bare.size == 1:
-        load = ("PLACE", 0, 0, 0) if place.is_value else ("NUMBER", 8, 0, 0)
+        load = ("PLACE", 0, 0, 0) if location.is_value else ("NUMBER", 8, 0, 0)
         return Number((*before, *steps(load)), Kind.UNSIGNED_LONG)
-    found = text_object(place.type)
+    found = text_object(location.type)
     if found is not None and found.unit == 1 and not found.is_libcxx:
         return Number((*before, *steps(("NUMBER", 8, 0, found.pointer_offset))), Kind.UNSIGNED_LONG)
-    if isinstance(plain, Array) and len(plain.dimensions) == 1 and plain.element.bare.size == 1 and not place.is_value:
+    is_row = isinstance(plain, Array) and len(plain.dimensions) == 1 and plain.element.bare.size == 1
+    if is_row and not location.is_value:
         return Number((*before, *steps(("PLACE", 0, 0, 0))), Kind.UNSIGNED_LONG)
     return None
 
@@ -116,17 +117,17 @@ def _some(before: Rows, type_: Type) -> Number | None:
     return Number(code, Kind.INT, height=4, is_truth=True)
 
 
-def size_of(place: Place, printers: Printers, at: int) -> Number:
+def size_of(location: ValueLocation, printers: Printers, at: int) -> Number:
     """How many elements there are, or bytes of a text: a size_t."""
-    found, before = text_object(place.type), rows_of(place)
+    found, before = text_object(location.type), rows_of(location)
     if found is not None and found.unit == 1 and not found.is_libcxx:
         return Number((*before, *steps(("NUMBER", 8, 0, found.length_offset))), Kind.UNSIGNED_LONG)
-    plain = place.type.bare
+    plain = location.type.bare
     if isinstance(plain, Array) and plain.dimensions and plain.dimensions[0].count is not None:
         return constant(plain.dimensions[0].count, Kind.UNSIGNED_LONG)
-    shape = Shaping(printers).shape(place.type, 1)
+    shape = Shaping(printers).shape(location.type, 1)
     if not isinstance(shape, Container) or not shape.count:
-        raise ExpressionError(at, f"it is {place.type.name}, whose elements are not counted here")
+        raise ExpressionError(at, f"it is {location.type.name}, whose elements are not counted here")
     number = pushed(shape.count)
     return replace(number, rows=(*before, *number.rows), kind=Kind.UNSIGNED_LONG)
 
@@ -162,7 +163,7 @@ def _are_ints(enum: Enum) -> bool:
 
 
 def _of_value(before: Rows, type_: Type, at: int) -> Term:
-    """Of a place that is the value: a pointer, or a number that lies nowhere, spread with its sign over 64 bits."""
+    """Of a location that is the value: a pointer, or a number that lies nowhere, spread with its sign over 64 bits."""
     plain = type_.bare
     load = (*before, *steps(("PLACE", 0, 0, 0)))
     if isinstance(plain, Scalar) and plain.encoding is Encoding.FLOAT:

@@ -20,7 +20,7 @@ from strobe.values.language.loading import rows_of, size_of
 from strobe.values.language.scans import Elements, member_of, scanned
 from strobe.values.language.terms import Float, Number, Row, Rows, constant, joined, set_variable, steps, variable
 from strobe.values.lookup import expression as paths
-from strobe.values.lookup.places import Place
+from strobe.values.lookup.locations import ValueLocation
 from strobe.values.memory.recipes import Recipe, quiet, rows
 from strobe.values.printers.inside import MOST_NODES, Walk, walk_of
 
@@ -56,11 +56,11 @@ class WithLoops(Compiler):
     def path(self, node: syntax.Expression) -> paths.Expression:
         """A value of a map by its key as well: `table["x"]`."""
         if isinstance(node, syntax.Element):
-            place = self.place(node.of)
-            walk = None if place.is_value else walk_of(place.type, self.scope.printers)
+            location = self.location(node.of)
+            walk = None if location.is_value else walk_of(location.type, self.scope.printers)
             names = None if walk is None else parts_of_entry(walk.type)
             if walk is not None and names is not None:
-                return _of_key(self, node, place, walk, *names)
+                return _of_key(self, node, location, walk, *names)
         return super().path(node)
 
 
@@ -74,13 +74,13 @@ def parts_of_entry(type_: Type) -> tuple[str, str] | None:
 
 
 def _of_key(
-    compiler: Compiler, node: syntax.Element, place: Place, walk: Walk, key: str, value: str
+    compiler: Compiler, node: syntax.Element, location: ValueLocation, walk: Walk, key: str, value: str
 ) -> paths.Expression:
     """The entry is looked for one by one."""
     entry = syntax.Member(node.at, syntax.Name(node.at, _ENTRY), key, "")
     with compiler.variables(_VARIABLES, node.at) as own:
         found, where, one = own[:3]
-        before, each, element = nodes_of(place, walk, where)
+        before, each, element = nodes_of(location, walk, where)
         test = syntax.Binary(node.index.at, "==", entry, node.index)
         is_key = compiler.bound(_ENTRY, element, lambda: compiler.value(test))
         assert isinstance(is_key, Number)
@@ -95,8 +95,8 @@ def _of_key(
             *set_variable(found, terms.known(variable(found), Number(steps(("PLACE", 0, 0, 0))))),
         )
 
-    def make() -> Place:
-        made = Place(Recipe(list(code)), walk.type)
+    def make() -> ValueLocation:
+        made = ValueLocation(Recipe(list(code)), walk.type)
         made.refused |= {at: row.reason for at, row in enumerate(code) if isinstance(row, Row)}
         made.recipe.base(0)
         made.recipe.code += variable(found).rows
@@ -106,23 +106,23 @@ def _of_key(
     return paths.Member(paths.Bound(node.text, make), value, False)
 
 
-def nodes_of(place: Place, walk: Walk, where: int) -> tuple[Rows, Rows, Callable[[], Place]]:
+def nodes_of(location: ValueLocation, walk: Walk, where: int) -> tuple[Rows, Rows, Callable[[], ValueLocation]]:
     """What begins a loop over nodes, what comes first in each turn, and where the element lies then."""
-    before = rows_of(place)
+    before = rows_of(location)
     if walk.valid:
-        before += (*rows(walk.valid), Row(steps(("REQUIRE", 0, 0, 0))[0], f"<no valid {place.type.name}>"))
+        before += (*rows(walk.valid), Row(steps(("REQUIRE", 0, 0, 0))[0], f"<no valid {location.type.name}>"))
     before += (*rows(walk.bounds), *rows(walk.first), *steps(("GO", 0, 0, 0)))
     before += (quiet(walk.loop, _MOST_TURNS, walk.operand, walk.width),)
     return before, set_variable(where, Number(steps(("PLACE", 0, 0, walk.at)))), _at_variable(where, walk.type)
 
 
-def _at_variable(where: int, type_: Type) -> Callable[[], Place]:
-    def element() -> Place:
-        place = Place(Recipe(), type_)
-        place.recipe.base(0)
-        place.recipe.code += variable(where).rows
-        place.recipe.go()
-        return place
+def _at_variable(where: int, type_: Type) -> Callable[[], ValueLocation]:
+    def element() -> ValueLocation:
+        location = ValueLocation(Recipe(), type_)
+        location.recipe.base(0)
+        location.recipe.code += variable(where).rows
+        location.recipe.go()
+        return location
 
     return element
 
@@ -137,23 +137,23 @@ def _quantified(compiler: Compiler, node: syntax.Quantifier) -> Number | Float:
             return _over_chain(compiler, node, over, own)
         if isinstance(over, syntax.Slice):
             return _over_range(compiler, node, _sliced(compiler, over), own)
-        place = compiler.place(over)
-        walk = None if place.is_value else walk_of(place.type, compiler.scope.printers)
+        location = compiler.location(over)
+        walk = None if location.is_value else walk_of(location.type, compiler.scope.printers)
         if walk is not None:
-            return _over_nodes(compiler, node, place, walk, own)
-        return _over_range(compiler, node, _whole(compiler, over, place), own)
+            return _over_nodes(compiler, node, location, walk, own)
+        return _over_range(compiler, node, _whole(compiler, over, location), own)
 
 
-def _whole(compiler: Compiler, of: syntax.Expression, place: Place) -> Elements:
-    if isinstance(place.type.bare, Pointer):
+def _whole(compiler: Compiler, of: syntax.Expression, location: ValueLocation) -> Elements:
+    if isinstance(location.type.bare, Pointer):
         raise ExpressionError(of.at, "a pointer does not say how many there are", "x in p[0..n]")
-    return Elements(constant(0), size_of(place, compiler.scope.printers, of.at), of)
+    return Elements(constant(0), size_of(location, compiler.scope.printers, of.at), of)
 
 
 def _sliced(compiler: Compiler, node: syntax.Slice) -> Elements:
     first = constant(0) if node.first is None else compiler.number(node.first)
     if node.end is None:
-        return replace(_whole(compiler, node.of, compiler.place(node.of)), first=first)
+        return replace(_whole(compiler, node.of, compiler.location(node.of)), first=first)
     return Elements(first, compiler.number(node.end), node.of)
 
 
@@ -166,9 +166,9 @@ def _over_range(compiler: Compiler, node: syntax.Quantifier, over: Elements, own
     index = variable(at)
     path = None if over.of is None else compiler.path(over.of)
 
-    def element() -> Place:
+    def element() -> ValueLocation:
         assert path is not None
-        return compiler.place_at(path, index)
+        return compiler.location_at(path, index)
 
     loop = _Loop(
         (*set_variable(first, over.first), *set_variable(end, over.end), *set_variable(many, count)),
@@ -182,10 +182,10 @@ def _over_range(compiler: Compiler, node: syntax.Quantifier, over: Elements, own
 
 
 def _over_chain(compiler: Compiler, node: syntax.Quantifier, over: syntax.Chain, own: range) -> Number | Float:
-    place = compiler.place(over.of)
-    plain = place.type.bare
+    location = compiler.location(over.of)
+    plain = location.type.bare
     if not isinstance(plain, Pointer):
-        raise ExpressionError(over.of.at, f"it is {place.type.name}, not a pointer to the first node")
+        raise ExpressionError(over.of.at, f"it is {location.type.name}, not a pointer to the first node")
     offsets = [_link(compiler, plain.target, name, over.at) for name in (over.link, over.right) if name]
     first = compiler.number(over.of)
     bounds = () if over.right else (*constant(_MOST_TURNS).rows, *constant(0).rows)
@@ -193,7 +193,7 @@ def _over_chain(compiler: Compiler, node: syntax.Quantifier, over: syntax.Chain,
     before += (*steps(("SET", 0, own[0], 0), ("BASE", 0, 0, 0)), *variable(own[0]).rows, *steps(("GO", 0, 0, 0)))
     loop = "BRANCHES" if over.right else "CHAIN"
     begin = quiet(loop, _MOST_TURNS, offsets[0] | offsets[-1] << 32 if over.right else offsets[0])
-    return _over_places(compiler, node, before, begin, 0, plain.target, first.height + 2, own)
+    return _over_slots(compiler, node, before, begin, 0, plain.target, first.height + 2, own)
 
 
 def _link(compiler: Compiler, node: Type, name: str, at: int) -> int:
@@ -204,12 +204,14 @@ def _link(compiler: Compiler, node: Type, name: str, at: int) -> int:
     return offset
 
 
-def _over_nodes(compiler: Compiler, node: syntax.Quantifier, place: Place, walk: Walk, own: range) -> Number | Float:
-    (*before, begin), _, _ = nodes_of(place, walk, own[2])
-    return _over_places(compiler, node, tuple(before), begin, walk.at, walk.type, 10, own)
+def _over_nodes(
+    compiler: Compiler, node: syntax.Quantifier, location: ValueLocation, walk: Walk, own: range
+) -> Number | Float:
+    (*before, begin), _, _ = nodes_of(location, walk, own[2])
+    return _over_slots(compiler, node, tuple(before), begin, walk.at, walk.type, 10, own)
 
 
-def _over_places(
+def _over_slots(
     compiler: Compiler,
     node: syntax.Quantifier,
     before: Rows,
@@ -284,7 +286,7 @@ def _kind(name: str, own: Number) -> Kind:
 
 def _folded_floats(name: str, found: int, one: int, own: Float) -> tuple[Number, Rows]:
     """As _folded, of floating-point numbers."""
-    sofar, new = (replace(own, rows=variable(place).rows, height=1) for place in (found, one))
+    sofar, new = (replace(own, rows=variable(location).rows, height=1) for location in (found, one))
     if name == "sum":
         return terms.double(0.0), set_variable(found, terms.calculated_floats("+", sofar, new, 0))
     is_better = terms.less(new, sofar) if name == "min" else terms.less(sofar, new)

@@ -18,7 +18,7 @@ from strobe.values.language import terms
 from strobe.values.language.compiler import CALLER, RETURN, SPECIAL, UNKNOWN_BLOCK, Compiler, Roots, thread_name_rows
 from strobe.values.language.elements import Complete
 from strobe.values.language.terms import Float, Number, Row
-from strobe.values.lookup.places import Place, pointer_to
+from strobe.values.lookup.locations import ValueLocation, pointer_to
 from strobe.values.lookup.scope import Scope
 from strobe.values.memory.recipes import CONSTANTS, Recipe, rows, with_count
 from strobe.values.printers.texts import EndedText
@@ -32,7 +32,7 @@ __all__ = [
     "Value",
     "condition",
     "is_of_return",
-    "place",
+    "location",
     "value",
     "with_block",
 ]
@@ -133,9 +133,9 @@ def value(text: str, scope: Scope, roots: Roots, entry: Roots | None = None) -> 
     return Value(code, size, shape, needs, _at_entry(compiler, entry), reasons)
 
 
-def place(tree: syntax.Expression, scope: Scope, roots: Roots) -> Place:
+def location(tree: syntax.Expression, scope: Scope, roots: Roots) -> ValueLocation:
     """Where what it names lies; elements by calculated indexes as well. Raises as `condition`."""
-    return Complete(scope, roots).place(tree)
+    return Complete(scope, roots).location(tree)
 
 
 def with_block(code: bytes, number: int) -> bytes:

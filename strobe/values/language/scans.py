@@ -19,7 +19,7 @@ from strobe.values.language.compiler import Compiler
 from strobe.values.language.loading import integer_type, kind_of, rows_of, size_of
 from strobe.values.language.terms import Number, constant, joined, set_variable, steps, variable
 from strobe.values.lookup import expression as paths
-from strobe.values.lookup.places import Place, place_of
+from strobe.values.lookup.locations import ValueLocation, location_of
 from strobe.values.memory.recipes import CONSTANTS, Recipe, decoded_steps
 from strobe.values.printers.containers import Sequence
 
@@ -124,8 +124,8 @@ def _names(node: syntax.Expression) -> Iterator[str]:
 def _scan(compiler: Compiler, node: syntax.Quantifier, over: Elements, found: _Comparison, own: range) -> Number | None:
     first, end, many, at = own[:4]
     low, high = variable(first, over.first.kind), variable(end, over.end.kind)
-    whole = compiler.place(found.of)
-    element = compiler.place_at(compiler.path(found.of), low)
+    whole = compiler.location(found.of)
+    element = compiler.location_at(compiler.path(found.of), low)
     stride = _stride(compiler, whole, element)
     offset, type_ = member_of(compiler, element.type, found.members, node.at)
     integer = integer_type(type_)
@@ -156,19 +156,19 @@ def _scan(compiler: Compiler, node: syntax.Quantifier, over: Elements, found: _C
     return replace(result, rows=(*code, *result.rows), height=height)
 
 
-def _result(name: str, place: Number, many: Number, low: Number) -> Number:
-    """`place`: the first element for which it holds, or how many they are; of `all` for which it does not."""
+def _result(name: str, found: Number, many: Number, low: Number) -> Number:
+    """`found`: the first element for which it holds, or how many they are; of `all` for which it does not."""
     if name == "count":
-        return place
-    is_there = joined("LESS", place, many, is_truth=True)
+        return found
+    is_there = joined("LESS", found, many, is_truth=True)
     if name == "any":
         return is_there
     if name == "all":
         return terms.opposite(is_there)
-    return terms.chosen(is_there, joined("PLUS", place, low), terms.failing("it holds for no element"))
+    return terms.chosen(is_there, joined("PLUS", found, low), terms.failing("it holds for no element"))
 
 
-def _stride(compiler: Compiler, whole: Place, element: Place) -> int | None:
+def _stride(compiler: Compiler, whole: ValueLocation, element: ValueLocation) -> int | None:
     """None where the elements do not lie one after the other."""
     plain = whole.type.bare
     if isinstance(plain, Pointer):
@@ -179,12 +179,12 @@ def _stride(compiler: Compiler, whole: Place, element: Place) -> int | None:
     return shape.stride if isinstance(shape, Sequence) else None
 
 
-def _count(compiler: Compiler, of: syntax.Expression, whole: Place, low: Number, high: Number) -> Number:
+def _count(compiler: Compiler, of: syntax.Expression, whole: ValueLocation, low: Number, high: Number) -> Number:
     """How many are to be looked at; bad where there are not as many."""
     count = terms.chosen(terms.precedes(low, high), joined("MINUS", high, low), constant(0))
     if isinstance(whole.type.bare, Pointer):
         return count
-    size = size_of(compiler.place(of), compiler.scope.printers, of.at)
+    size = size_of(compiler.location(of), compiler.scope.printers, of.at)
     is_there = terms.opposite(terms.precedes(size, high))
     is_there = joined("AND", is_there, terms.opposite(terms.precedes(low, constant(0))))
     is_there = joined("OR", terms.opposite(terms.precedes(low, high)), is_there)
@@ -203,11 +203,11 @@ def _compared_with(compiler: Compiler, other: syntax.Expression, type_: Type) ->
 def member_of(compiler: Compiler, type_: Type, members: tuple[str, ...], at: int) -> tuple[int, Type]:
     """How far behind an object of that type its member lies, and what it is. Raises ExpressionError where a pointer has
     to be followed to it, or it is a bit-field."""
-    path: paths.Expression = paths.Bound("it", lambda: Place(Recipe(), type_))
+    path: paths.Expression = paths.Bound("it", lambda: ValueLocation(Recipe(), type_))
     for name in members:
         path = paths.Member(path, name, False)
-    place = place_of(path, compiler.scope)
-    found = decoded_steps(place.recipe)
-    if place.bits is not None or place.is_value or any(name != "ADD" for name, _, _ in found):
+    location = location_of(path, compiler.scope)
+    found = decoded_steps(location.recipe)
+    if location.bits is not None or location.is_value or any(name != "ADD" for name, _, _ in found):
         raise ExpressionError(at, f"{'.'.join(members)} does not lie in {type_.name} itself")
-    return sum(operand for _, operand, _ in found), place.type
+    return sum(operand for _, operand, _ in found), location.type

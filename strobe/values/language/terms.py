@@ -129,14 +129,14 @@ def failing(reason: str) -> Number:
     return Number((*zero, *zero, Row(rows((("DIVIDED", 0, 0, 0),))[0], reason)), height=2)
 
 
-def variable(place: int, kind: Kind = Kind.LONG, *, is_truth: bool = False) -> Number:
+def variable(slot: int, kind: Kind = Kind.LONG, *, is_truth: bool = False) -> Number:
     """What a variable of the recipe holds."""
-    return Number(rows((("GET", 0, place, 0),)), kind, is_truth=is_truth)
+    return Number(rows((("GET", 0, slot, 0),)), kind, is_truth=is_truth)
 
 
-def set_variable(place: int, number: Number | Float) -> Rows:
+def set_variable(slot: int, number: Number | Float) -> Rows:
     """Rows that make the number a variable."""
-    return (*number.rows, *rows((("SET", 0, place, 0),)))
+    return (*number.rows, *rows((("SET", 0, slot, 0),)))
 
 
 def joined(operation: str, left: Number, right: Number, *, kind: Kind = Kind.LONG, is_truth: bool = False) -> Number:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from strobe import _abi
 from strobe.dataclass import dataclass
 from strobe.errors import failure
-from strobe.symbols.calls.abi import DWARF_TO_PLACE, STACK
+from strobe.symbols.calls.abi import DWARF_TO_SOURCE, STACK
 from strobe.symbols.calls.signature import CallValues, PassedValue
 from strobe.symbols.dwarf.locations import (
     AtAddress,
@@ -30,7 +30,7 @@ from strobe.symbols.types.model import VOID, Encoding, Enum, Field, Pointer, Rec
 from strobe.values.lookup.computed import Unlocated
 from strobe.values.lookup.context import WORD_BYTES, needs_at_probe, register_number
 from strobe.values.lookup.located import Locator
-from strobe.values.lookup.places import Place, step_into
+from strobe.values.lookup.locations import ValueLocation, step_into
 from strobe.values.lookup.scope import Module
 from strobe.values.memory.recipes import Recipe
 
@@ -38,7 +38,7 @@ THIS = "this"
 _MOST_RANGES = 8  # of code in which a variable has a value that are looked at
 _WORD_TYPE = Scalar("unsigned long", 8, None, Encoding.UNSIGNED, None)
 _DOUBLE_TYPE = Scalar("double", 8, None, Encoding.FLOAT, None)
-_WORDS = {place: register for register, place in DWARF_TO_PLACE.items()}  # of what registers pass
+_WORDS = {source: register for register, source in DWARF_TO_SOURCE.items()}  # of what registers pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,10 @@ class Here:
         return "this instruction" if self.file is None else f"{PurePath(self.file).name}:{self.line}"
 
 
-def scope_of_line(place: LineSite, module: Module, given: CallValues | None) -> AddressScope:
-    """Names at the place of a line. `given`: what calls of its function are given."""
-    here = Here(place.file, place.line, place.level, is_line=True)
-    return _scope(place.address, module, here, given if place.is_entry else None)
+def scope_of_line(site: LineSite, module: Module, given: CallValues | None) -> AddressScope:
+    """Names at a site of a line. `given`: what calls of its function are given."""
+    here = Here(site.file, site.line, site.level, is_line=True)
+    return _scope(site.address, module, here, given if site.is_entry else None)
 
 
 def scope_of_address(address: int, module: Module, given: CallValues | None) -> AddressScope:
@@ -85,7 +85,7 @@ def _scope(address: int, module: Module, here: Here, given: CallValues | None) -
 
 
 class AddressScope:
-    """A Call of places.py, of one instruction."""
+    """A Call of locations.py, of one instruction."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class AddressScope:
             return None if function is None else function.function
         return {"$file": self._here.file, "$line": self._here.line or None}.get(name)
 
-    def place(self, name: str) -> Place | None:
+    def location(self, name: str) -> ValueLocation | None:
         """Where the value of that name lies at the instruction; None where it has no such name. Raises READ_FAILED
         where it has one that cannot be read."""
         if name.startswith("$"):
@@ -140,7 +140,7 @@ class AddressScope:
             return self._captured(name)
         found = self._found(name)
         if found is not None:
-            return self._placed(*found)
+            return self._location(*found)
         captured = self._captured(name)
         if captured is not None:
             return captured
@@ -166,7 +166,7 @@ class AddressScope:
         record = None if this is None else _pointee(this.type)
         return None if record is None else next((field for field in record.parts.fields if field.name == THIS), None)
 
-    def _captured(self, name: str) -> Place | None:
+    def _captured(self, name: str) -> ValueLocation | None:
         """What a lambda of clang has captured, by its name."""
         level = self._here.level or 0
         this = self._named(THIS, level) if self._closure() is not None else None
@@ -174,12 +174,12 @@ class AddressScope:
         field = None if record is None else next((one for one in record.parts.fields if one.name == name), None)
         if this is None or field is None:
             return None
-        place = self._placed(this, level)
-        if not place.is_value:
-            place.dereferenced[place.recipe.dereference()] = "this"
-        place.is_value = False
-        step_into(place, field)
-        return place
+        location = self._location(this, level)
+        if not location.is_value:
+            location.dereferenced[location.recipe.dereference()] = "this"
+        location.is_value = False
+        step_into(location, field)
+        return location
 
     @property
     def counts_hits(self) -> bool:
@@ -233,12 +233,12 @@ class AddressScope:
         return [(local, where) for local, where in reversed(found) if local.name]
 
     def _line(self, level: int) -> tuple[str | None, int]:
-        """Where a call is in its source: at this place, or at a call that was inlined."""
+        """Where a call is in its source: at this instruction, or at a call that was inlined."""
         if level == (self._here.level or 0):
             return self._here.file, self._here.line
         assert self._frame is not None
         inner: Call = self._frame.calls[level - 1]
-        return (None, 0) if inner.place is None else (inner.place.file, inner.place.line)
+        return (None, 0) if inner.location is None else (inner.location.file, inner.location.line)
 
     def _declared_later(self, name: str) -> tuple[str | None, int] | None:
         """Where the source declares a variable that is not visible yet."""
@@ -247,9 +247,9 @@ class AddressScope:
     def _is_variable(self, name: str) -> bool:
         return self._module.details is not None and bool(self._module.details.variables.find(name))
 
-    def _placed(self, local: Local, level: int) -> Place:
+    def _location(self, local: Local, level: int) -> ValueLocation:
         given = self._given.get(local.name) if local.is_parameter and self._is_outermost(level) else None
-        passed = None if given is None or not given.places else _passed(given, local.type)
+        passed = None if given is None or not given.sources else _passed(given, local.type)
         if passed is not None:
             return passed
         try:
@@ -271,7 +271,7 @@ class AddressScope:
         return self._frame is not None and level == len(self._frame.calls) - 1
 
     def _check(self, local: Local, level: int) -> None:
-        """Of a variable that has one place wherever it is in scope: whether anything has been put there."""
+        """Of a variable that has one location wherever it is in scope: whether anything has been put there."""
         if self._is_prologue and self._is_outermost(level) and _needs_frame(local):
             if not self._is_callers(local.location):
                 raise Unlocated("is not stored yet")
@@ -279,7 +279,7 @@ class AddressScope:
             raise Unlocated("is declared by this very line, and has no value before it has run:")
 
     def _is_unset(self, local: Local, level: int) -> bool:
-        """Whether the line declares it, and nothing of the line has run: what is in its place is of another time. Rust
+        """Whether the line declares it, and nothing of the line has run: what lies there is of another time. Rust
         has variables in scope afterwards."""
         is_elsewhere = isinstance(local.location, (AtAddress, ThreadLocal, Constant, OptimizedOut))
         if local.is_parameter or is_elsewhere or not self._is_unstarted(level):
@@ -299,61 +299,61 @@ class AddressScope:
     def _is_unstarted(self, level: int) -> bool:
         return self._here.is_line or level > (self._here.level or 0)
 
-    def _located(self, local: Local) -> Place:
+    def _located(self, local: Local) -> ValueLocation:
         assert self._frame is not None
         plain = local.type.bare
-        place = Place(Recipe(), local.type)
+        location = ValueLocation(Recipe(), local.type)
         locator = Locator(self._frame, self._module.slide)
         size = WORD_BYTES if isinstance(plain, Reference) else local.type.size
-        place.is_value = locator.go_to(place.recipe, local.location, size, is_signed=_is_signed(plain))
-        if place.is_value and not isinstance(plain, (Scalar, Enum, Pointer, Reference)):
+        location.is_value = locator.go_to(location.recipe, local.location, size, is_signed=_is_signed(plain))
+        if location.is_value and not isinstance(plain, (Scalar, Enum, Pointer, Reference)):
             raise Unlocated(f"is not in memory, and {local.type.name} is not put together from a number")
         if isinstance(local.location, AtAddress):
-            place.module = place.root = self._module
-        return place
+            location.module = location.root = self._module
+        return location
 
-    def _register(self, name: str) -> Place:
+    def _register(self, name: str) -> ValueLocation:
         number = register_number(name[1:])
         if number is None:
             raise failure("no_such_root", what=name, valid="$rax, $rsp, $rip, $xmm0 at an instruction")
         if number == _abi.CONTEXT_PC:
-            place = Place(Recipe(), _WORD_TYPE, is_value=True)
-            place.recipe.base(self._address + self._module.slide)
-            return place
-        place = Place(Recipe(), _DOUBLE_TYPE if number >= _abi.CONTEXT_XMM0 else _WORD_TYPE)
-        place.recipe.passed([number])
-        return place
+            location = ValueLocation(Recipe(), _WORD_TYPE, is_value=True)
+            location.recipe.base(self._address + self._module.slide)
+            return location
+        location = ValueLocation(Recipe(), _DOUBLE_TYPE if number >= _abi.CONTEXT_XMM0 else _WORD_TYPE)
+        location.recipe.passed([number])
+        return location
 
 
 def _lines_with_value(module: Module, file: str, line: int, ranges: tuple[tuple[int, int], ...]) -> list[int]:
-    """Up to two lines near one whose places lie where a variable has a value."""
+    """Up to two lines near one whose sites lie where a variable has a value."""
     assert module.details is not None
     bounds = [address for start, end in ranges[:_MOST_RANGES] for address in (start, end - 1)]
     rows = [row for address in bounds if (row := module.details.lines.at(address)) is not None]
     near = sorted({row.line for row in rows if row.file == file and row.line}, key=lambda found: abs(found - line))
     found: list[int] = []
     for candidate in near[:_MOST_RANGES]:
-        places = line_sites(SourceRange(file, candidate, candidate), module.symbols, module.details)
-        if any(start <= place.address < end for place in places for start, end in ranges):
+        sites = line_sites(SourceRange(file, candidate, candidate), module.symbols, module.details)
+        if any(start <= site.address < end for site in sites for start, end in ranges):
             found.append(candidate)
     return sorted(found[:2])
 
 
-def _passed(given: PassedValue, type_: Type) -> Place | None:
+def _passed(given: PassedValue, type_: Type) -> ValueLocation | None:
     """At a function's first instruction: where the caller has put a parameter; None where that is not told whole."""
     size = WORD_BYTES if given.is_address else type_.size or 0
-    place = Place(Recipe(), type_)
-    if all(source >= STACK for source in given.places):
-        place.recipe.passed([STACK_POINTER])
-        place.recipe.dereference()
-        place.recipe.add(WORD_BYTES * (1 + given.places[0] - STACK))  # above the return address
-    elif any(source not in _WORDS for source in given.places) or len(given.places) * WORD_BYTES < size:
+    location = ValueLocation(Recipe(), type_)
+    if all(source >= STACK for source in given.sources):
+        location.recipe.passed([STACK_POINTER])
+        location.recipe.dereference()
+        location.recipe.add(WORD_BYTES * (1 + given.sources[0] - STACK))  # above the return address
+    elif any(source not in _WORDS for source in given.sources) or len(given.sources) * WORD_BYTES < size:
         return None
     else:
-        place.recipe.passed([_WORDS[source] for source in given.places])
+        location.recipe.passed([_WORDS[source] for source in given.sources])
     if given.is_address:
-        place.dereferenced[place.recipe.dereference()] = given.name
-    return place
+        location.dereferenced[location.recipe.dereference()] = given.name
+    return location
 
 
 def _pointee(type_: Type) -> Record | None:
@@ -369,7 +369,7 @@ def _is_internal(local: Local) -> bool:
 
 
 def _is_in_frame(local: Local) -> bool:
-    """Whether it has one place in the frame wherever it is in scope, as without optimization."""
+    """Whether it has one location in the frame wherever it is in scope, as without optimization."""
     return isinstance(local.location, (AtFrameBase, AtRegister, AtCfa)) and not local.ranges
 
 

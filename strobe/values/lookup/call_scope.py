@@ -7,7 +7,7 @@ from strobe.errors import failure
 from strobe.symbols.calls.signature import CallValues, PassedValue
 from strobe.symbols.types.fields import path_to
 from strobe.symbols.types.model import Pointer, Record
-from strobe.values.lookup.places import Place
+from strobe.values.lookup.locations import ValueLocation
 from strobe.values.memory.recipes import Recipe, passed_words
 
 RETURN = "$return"
@@ -46,13 +46,13 @@ class CallScope:
             return None
         return {"$function": function.function, "$file": function.source_file, "$line": function.line}.get(name)
 
-    def place(self, name: str) -> Place | None:
+    def location(self, name: str) -> ValueLocation | None:
         """Where the call's own value of that name lies; None where it has none. Raises READ_FAILED where it has one
         that nobody can read."""
         if name == RETURN:
             return self._result()
         found = self._by_name.get(name)
-        return None if found is None else self._placed(found, name, self._numbers(found, name))
+        return None if found is None else self._location(found, name, self._numbers(found, name))
 
     def is_member(self, name: str) -> bool:
         """Whether `name` is short for `this->name`."""
@@ -64,7 +64,7 @@ class CallScope:
         """As needs_of."""
         return needs_of(recipe)
 
-    def _result(self) -> Place | None:
+    def _result(self) -> ValueLocation | None:
         returned = self._values.returned
         if returned is None:
             raise failure("not_there", reason=f"{RETURN}: the function returns nothing")
@@ -72,14 +72,14 @@ class CallScope:
             return None
         numbers = [
             number if number < _abi.SOURCE_XMM0 else number - _abi.SOURCE_XMM0 + _abi.PASSED_RETURN
-            for number in returned.places
+            for number in returned.sources
         ]
-        return self._placed(returned, RETURN, numbers)
+        return self._location(returned, RETURN, numbers)
 
     def _numbers(self, value: PassedValue, name: str) -> list[int]:
         """STROBE_PASSED_* of its words."""
         numbers = []
-        for source in value.places:
+        for source in value.sources:
             if source >= _abi.SOURCE_STACK + _abi.PASSED_ON_STACK:
                 count = _abi.PASSED_ON_STACK
                 raise _unread(name, f"it is passed beyond the first {count} words of the stack, which are kept")
@@ -91,7 +91,7 @@ class CallScope:
                 numbers.append(source)
         return numbers
 
-    def _placed(self, value: PassedValue, name: str, numbers: list[int]) -> Place:
+    def _location(self, value: PassedValue, name: str, numbers: list[int]) -> ValueLocation:
         size = _WORD_BYTES if value.is_address else value.type.size or 0
         if not numbers:
             raise _unread(name, _NOT_CERTAIN)
@@ -99,12 +99,12 @@ class CallScope:
             raise _unread(name, f"a {value.type.name} in registers is not kept whole")
         if not self._sees_vectors and any(map(_is_vector, numbers)):
             raise _unread(name, "the portable form of the recorder does not see vector registers")
-        place = Place(Recipe(), value.type)
-        place.refused[place.recipe.passed(numbers)] = _NOT_KEPT
+        location = ValueLocation(Recipe(), value.type)
+        location.refused[location.recipe.passed(numbers)] = _NOT_KEPT
         if value.is_address:
-            place.dereferenced[place.recipe.dereference()] = name
-            place.is_const = False
-        return place
+            location.dereferenced[location.recipe.dereference()] = name
+            location.is_const = False
+        return location
 
 
 def needs_of(recipe: Recipe) -> int:

@@ -1,6 +1,6 @@
 """DWARF's computed values (DWARF 5, section 2.5.1) as steps that push one number.
 
-The operations are followed once, with formulas on the stack in place of numbers. What jumps, needs the caller, or
+The operations are followed once, with formulas on the stack instead of numbers. What jumps, needs the caller, or
 calculates with floating-point numbers is refused.
 """
 
@@ -180,9 +180,9 @@ def as_integer(of: Computation, size: int, *, is_signed: bool) -> Computation:
 
 
 def add_number(
-    recipe: Recipe, of: Computation, word: Callable[[int], int], slide: int, to_place: Callable[[str], None]
+    recipe: Recipe, of: Computation, word: Callable[[int], int], slide: int, to_base: Callable[[str], None]
 ) -> None:
-    """Steps that push the number. `word`: of a register; `to_place`: adds what leads to `cfa` or `frame base`. Raises
+    """Steps that push the number. `word`: of a register; `to_base`: adds what leads to `cfa` or `frame base`. Raises
     Unlocated where it takes too many."""
     start = len(recipe.code)
 
@@ -196,7 +196,7 @@ def add_number(
             recipe.passed([word(one.value)])
             recipe.numbers((("NUMBER", 8, 0, 0),))
         elif one.name in ("cfa", "frame base"):
-            to_place(one.name)
+            to_base(one.name)
             recipe.numbers((("PLACE", 0, 0, 0),))
         else:
             for number, part in enumerate(one.parts):

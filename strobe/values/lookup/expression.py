@@ -94,7 +94,7 @@ class Computed:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A name whose place is known: `make` gives it, a places.Place that nobody else has."""
+    """A name whose location is known: `make` gives it, a locations.ValueLocation that nobody else has."""
 
     text: str
     make: Callable[[], Any]

@@ -39,8 +39,8 @@ class Locator:
     slide: int
 
     def go_to(self, recipe: Recipe, location: Location, size: int | None, *, is_signed: bool = False) -> bool:
-        """Whether the place that is reached is the value itself, which lies nowhere: an integer of `size` bytes, with
-        its sign where `is_signed`. Raises Unlocated."""
+        """Whether what is reached is the value itself, which lies nowhere: an integer of `size` bytes, with its sign
+        where `is_signed`. Raises Unlocated."""
         match location:
             case InRegister(number):
                 self._to_registers(recipe, [number], size)
@@ -90,11 +90,11 @@ class Locator:
     def _to_frame_base(self, recipe: Recipe) -> None:
         base = self.frame.frame_base
         if base is None or isinstance(base, AtFrameBase) or _names(base, "fbreg"):
-            raise Unlocated("is in a frame whose place is not known")
+            raise Unlocated("is in a frame whose base is not known")
         if isinstance(base, AtRegister) and base.number == _FRAME_POINTER:
             self._check_frame_pointer()
         if self.go_to(recipe, base, WORD_BYTES):
-            raise Unlocated("is in a frame whose place is not known")
+            raise Unlocated("is in a frame whose base is not known")
 
     def _check_frame_pointer(self) -> None:
         """It is the caller's until the function has set it, and again before it returns."""
@@ -107,18 +107,18 @@ class Locator:
         if self.frame.layout is None:
             raise Unlocated("is in the frame, and no table tells where that is here")
         if _names(self.frame.layout.cfa, "call_frame_cfa"):
-            raise Unlocated("is in a frame whose place is not known")
+            raise Unlocated("is in a frame whose base is not known")
         self.go_to(recipe, self.frame.layout.cfa, WORD_BYTES)
 
     def _compute(self, recipe: Recipe, found: Computation) -> None:
-        def to_place(name: str) -> None:
+        def to_base(name: str) -> None:
             if name == "cfa":
                 self._to_cfa(recipe)
             else:
                 self._to_frame_base(recipe)
 
-        recipe.base(0)  # a place that is bad would stay so
-        add_number(recipe, found, _word, self.slide, to_place)
+        recipe.base(0)  # a location that is bad would stay so
+        add_number(recipe, found, _word, self.slide, to_base)
 
 
 def _names(location: Location, operation: str) -> bool:

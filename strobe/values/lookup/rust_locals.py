@@ -1,7 +1,7 @@
 """Rust's `thread_local!`: which static the standard library's macro has made of one, by the name that the source has.
 
 The macro writes a static for types that need to be dropped and one for others; the linker leaves out the one that is
-not used, whose place debug information then gives as 0, as it may be of the other.
+not used, whose location debug information then gives as 0, as it may be of the other.
 """
 
 from __future__ import annotations

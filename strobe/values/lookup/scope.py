@@ -63,7 +63,7 @@ class Module:
         return self.base - self.symbols.link_base
 
     @cached_property
-    def _places(self) -> tuple[list[int], list[int]]:
+    def _addresses(self) -> tuple[list[int], list[int]]:
         """Link-time addresses of variables and their rows, by address."""
         if self.details is None:
             return [], []
@@ -78,7 +78,7 @@ class Module:
         function = self.symbols.function_at(link)
         if function is not None:
             return _with_offset(function.name, link - function.address)
-        addresses, rows = self._places
+        addresses, rows = self._addresses
         at = bisect_right(addresses, link) - 1
         if at < 0 or self.details is None:
             return None

@@ -201,14 +201,14 @@ class GlibcThreads:
             if described is None:
                 return None
             fields[name] = described
-        size_place = library.address(f"{_PREFIX}sizeof_dtv_slotinfo")
-        slot_bytes = None if size_place is None else self._memory.word(size_place, 4)
+        size_address = library.address(f"{_PREFIX}sizeof_dtv_slotinfo")
+        slot_bytes = None if size_address is None else self._memory.word(size_address, 4)
         return _Structures(fields, slot_bytes, loader) if slot_bytes else None
 
     def _described(self, library: DynamicSymbols, name: str) -> tuple[int, int] | None:
         """Three numbers: bits of an element, how many, the offset in bytes."""
-        place = library.address(_PREFIX + name)
-        data = None if place is None else self._memory.peek(place, 12)
+        address = library.address(_PREFIX + name)
+        data = None if address is None else self._memory.peek(address, 12)
         if data is None:
             return None
         bits, _, offset = (int.from_bytes(data[at : at + 4], "little", signed=True) for at in (0, 4, 8))

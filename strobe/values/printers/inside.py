@@ -163,9 +163,9 @@ class _Insides(Building):
                     target = self._type("target") if self._has("target") else argument(self._record, 0).type
                     return Inside(self._number_of("pointer"), target, self._number_of("alive"))
                 case "value":
-                    return self._at(self._place("value"), ())
+                    return self._at(self._locate("value"), ())
                 case "optional":
-                    found = self._place("value")
+                    found = self._locate("value")
                     own = self._type("type_of_value") if self._has("type_of_value") else found.type
                     return self._at(Found(found.offsets, own), self._number_of("present"))
         return None

@@ -121,7 +121,7 @@ class Building:
 
     def _keys(self, name: str, node: Members) -> tuple[int, int, Shape]:
         """Where the first one of a node lies, how far it is to the next, and its shape."""
-        found = self._first(name, node.place)
+        found = self._first(name, node.locate)
         return found.offset, size_of(found.type), self._shaper.shape(found.type, self._depth)
 
     def _trait(self) -> Shape:
@@ -143,7 +143,7 @@ class Building:
         return texts.BitRow(self._name, valid, start, first, count, is_number, self._size)
 
     def _value(self) -> Shape:
-        return self._of_place(self._place("value"), self._depth)
+        return self._of_found(self._locate("value"), self._depth)
 
     def _pointer(self) -> Shape:
         return self._away(is_shown=True)
@@ -165,7 +165,7 @@ class Building:
         return wrappers.Away(place, alive, followed, id(plain), is_shown, self._size)
 
     def _optional(self) -> Shape:
-        found = self._place("value")
+        found = self._locate("value")
         if not found.is_inline:
             raise Missing("its value lies elsewhere")
         type_ = self._type("type_of_value") if self._has("type_of_value") else found.type
@@ -174,7 +174,7 @@ class Building:
         return wrappers.Maybe(self._number("present"), inner, found.offset, absent, self._size)
 
     def _variant(self) -> Shape:
-        storage = self._place("storage")
+        storage = self._locate("storage")
         if not storage.is_inline:
             raise Missing("its storage lies elsewhere")
         none = constant_of(self._number("none")) if self._has("none") else -1
@@ -191,7 +191,7 @@ class Building:
         if not isinstance(whole, Structure):
             return whole  # it is beyond the depth
         wanted = [(self._tag(key), path) for key, path in self._only("members")]
-        found = {path: self._members.place(path) for _, path in wanted}
+        found = {path: self._members.locate(path) for _, path in wanted}
         if any(not place.is_inline or place.bits is not None for place in found.values()):
             raise Missing("a member of the union lies elsewhere")
         apart = tuple(
@@ -206,7 +206,7 @@ class Building:
     def _tag(self, key: int | str) -> int:
         """The number of a tag, which may be given by its enumerator, as a formula has it: without a sign."""
         (formula,) = self._described.keys["tag"]
-        type_ = self._members.place(formula).type if isinstance(formula, Path) else None
+        type_ = self._members.locate(formula).type if isinstance(formula, Path) else None
         mask = (1 << 8 * ((None if type_ is None else type_.size) or 8)) - 1
         if isinstance(key, int):
             return key & mask
@@ -218,7 +218,7 @@ class Building:
 
     def _tuple(self) -> Shape:
         if self._has("parts"):
-            found = [self._members.place(path) for path in self._only("parts")]
+            found = [self._members.locate(path) for path in self._only("parts")]
         else:
             found = self._leaves(self._only("leaves"))
         if any(not one.is_inline for one in found):
@@ -228,7 +228,7 @@ class Building:
 
     def _leaves(self, path: Path) -> list[Found]:
         """One for each template argument, where these are known: a base class without a field would be left out."""
-        home = self._members.place(Path(path.hops[:-1]))
+        home = self._members.locate(Path(path.hops[:-1]))
         plain = home.type.bare
         if not home.is_inline or not isinstance(plain, types.Record):
             raise Missing(f"{plain.name} has no base classes")
@@ -239,7 +239,7 @@ class Building:
         return [one for _, one in found]
 
     def _quantity(self) -> Shape:
-        found, ratio = self._place("value"), self._type("ratio")
+        found, ratio = self._locate("value"), self._type("ratio")
         numerator, denominator = (argument(ratio, index).value for index in (0, 1))
         if not found.is_inline or not isinstance(numerator, int) or not isinstance(denominator, int):
             raise Missing(f"{ratio.name} is not a ratio")
@@ -264,13 +264,13 @@ class Building:
     def _field(self, name: str, wanted: Formula) -> Member:
         if not isinstance(wanted, Path) or wanted.is_address:
             return Member(name, 0, wrappers.Computed(self._members.number(wanted)))
-        found = self._members.place(wanted)
+        found = self._members.locate(wanted)
         if found.bits is not None:
             offset = found.offset + (found.bits.offset or 0)
             return Member(name, offset, self._shaper.field(found.bits, self._depth - 1))
-        return Member(name, 0, self._of_place(found, self._depth - 1))
+        return Member(name, 0, self._of_found(found, self._depth - 1))
 
-    def _of_place(self, found: Found, depth: int) -> Shape:
+    def _of_found(self, found: Found, depth: int) -> Shape:
         inner = self._shaper.shape(found.type, depth)
         if found.is_inline:
             return wrappers.Inner(inner, found.offset, self._size)
@@ -293,7 +293,7 @@ class Building:
         plain = element.bare
         if not isinstance(plain, types.Record):
             raise Missing(f"{plain.name} has no members")
-        found = [self._first(name, Members(plain).place) for name in paths]
+        found = [self._first(name, Members(plain).locate) for name in paths]
         if any(not one.is_inline for one in found):
             raise Missing("a part of an element lies elsewhere")
         parts = tuple((one.offset, self._shaper.shape(one.type, self._depth)) for one in found)
@@ -317,8 +317,8 @@ class Building:
     def _number(self, name: str) -> Steps:
         return self._first(name, self._members.number) if self._has(name) else ()
 
-    def _place(self, name: str) -> Found:
-        return self._first(name, self._members.place)
+    def _locate(self, name: str) -> Found:
+        return self._first(name, self._members.locate)
 
     def _type(self, name: str) -> types.Type:
         return self._first(name, self._members.type)

@@ -70,7 +70,7 @@ class Members:
         self.record = record
         self.element = element
 
-    def place(self, path: Path) -> Found:
+    def locate(self, path: Path) -> Found:
         """Where a path leads. Raises Missing."""
         found = Found((0,), self.record)
         for hop in path.hops:
@@ -79,7 +79,7 @@ class Members:
 
     def type(self, wanted: TypeOf) -> types.Type:
         """The type that a description names. Raises Missing."""
-        found = self.record if wanted.path is None else self.place(wanted.path).type
+        found = self.record if wanted.path is None else self.locate(wanted.path).type
         if wanted.argument is not None:
             found = argument(found, wanted.argument).type
         if not wanted.is_target:
@@ -116,7 +116,7 @@ class Members:
                 return self._of_operation(wanted)
 
     def _of_path(self, path: Path) -> Steps:
-        found = self.place(path)
+        found = self.locate(path)
         *before, last = found.offsets
         inner = (("PLACE", 0, 0, last),) if path.is_address else _loaded(found)
         if not before:
@@ -161,7 +161,7 @@ def offset_of(type_: types.Type, path: Path) -> int:
     plain = type_.bare
     if not isinstance(plain, types.Record):
         raise Missing(f"{plain.name} has no members")
-    found = Members(plain).place(path)
+    found = Members(plain).locate(path)
     if not found.is_inline:
         raise Missing(f"{path} lies elsewhere")
     return found.offset

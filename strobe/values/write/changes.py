@@ -17,7 +17,7 @@ from strobe.symbols.types.fields import field_names, path_to
 from strobe.symbols.types.model import Array, Base, Encoding, Field, Pointer, Record, Reference, Scalar, Type
 from strobe.values.decode.elements import row_of
 from strobe.values.decode.shaping import character_width
-from strobe.values.lookup.places import is_const
+from strobe.values.lookup.locations import is_const
 from strobe.values.model import PointerTo, Problem
 from strobe.values.write.assignable import fits, is_transparent, members_of, only_part, valid_pointer, why_no_record
 from strobe.values.write.encoding import encode, number_of, refused, whole_number

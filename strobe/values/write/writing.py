@@ -15,7 +15,7 @@ from strobe.values.decode import raw
 from strobe.values.decode.shapes import Decoding, Part
 from strobe.values.decode.shaping import Shaping
 from strobe.values.lookup.expression import parse
-from strobe.values.lookup.places import Place, place_of, pointer_to
+from strobe.values.lookup.locations import ValueLocation, location_of, pointer_to
 from strobe.values.lookup.scope import Scope, UnknownVariable
 from strobe.values.memory.memory_map import MemoryMap
 from strobe.values.memory.process_memory import ProcessMemory
@@ -45,8 +45,8 @@ class WriteTarget:
     thread: int | None = None
 
     @property
-    def place(self) -> ReadTarget:
-        """The same place as a target of a read."""
+    def location(self) -> ReadTarget:
+        """The same location as a target of a read."""
         return ReadTarget(self.variable, self.address, None, self.type, self.thread)
 
 
@@ -94,7 +94,7 @@ class Writer:
         return [
             self._result(target, plan, [next(left) for _ in plan.changes], is_whole, scope)
             if isinstance(plan, _Planned)
-            else WriteResult(target.place.text, target.address, error=plan)
+            else WriteResult(target.location.text, target.address, error=plan)
             for target, plan in zip(targets, planned, strict=True)
         ]
 
@@ -105,17 +105,17 @@ class Writer:
             return error
         except UNREADABLE as error:
             reason = str(error) or type(error).__name__
-            return failure("debug_info_unreadable", path=scope.program.path, what=target.place.text, reason=reason)
+            return failure("debug_info_unreadable", path=scope.program.path, what=target.location.text, reason=reason)
 
     def _planned(self, target: WriteTarget, scope: Scope, memory_map: MemoryMap) -> _Planned:
         type_, bits = self._type(target, scope)
         depth = 0 if isinstance(type_.bare, Pointer) else _DEPTH
-        (before,) = self._reader.read([target.place], depth, scope)
+        (before,) = self._reader.read([target.location], depth, scope)
         if before.error is not None:
             raise before.error
         assert before.address is not None
         memory = Memory(self._memory.peek, lambda text: self._pointed(text, target.thread, scope))
-        what = target.place.text
+        what = target.location.text
         changes = changes_of(type_, bits, before.address, target.value, what, memory)
         for change in changes:
             refusal = memory_map.why_not_written(change.address, len(change.data), change.what)
@@ -126,16 +126,16 @@ class Writer:
     def _type(self, target: WriteTarget, scope: Scope) -> tuple[Type, Field | None]:
         if target.variable is None:
             return _raw_type(target.type or ""), None
-        place = self._place(target.variable, target.thread, scope)
-        if place.is_value or isinstance(place.type.bare, Function):
-            raise failure("written_nowhere", what=target.variable.strip(), type=place.type.name)
-        if place.is_const:
-            raise failure("written_const", what=target.variable.strip(), type=place.type.name)
-        return place.type, place.bits
+        location = self._location(target.variable, target.thread, scope)
+        if location.is_value or isinstance(location.type.bare, Function):
+            raise failure("written_nowhere", what=target.variable.strip(), type=location.type.name)
+        if location.is_const:
+            raise failure("written_const", what=target.variable.strip(), type=location.type.name)
+        return location.type, location.bits
 
-    def _place(self, text: str, thread: int | None, scope: Scope) -> Place:
+    def _location(self, text: str, thread: int | None, scope: Scope) -> ValueLocation:
         try:
-            return place_of(parse(text), scope, thread)
+            return location_of(parse(text), scope, thread)
         except UnknownVariable as error:
             raise failure("written_local", what=error.variable, hint=error.next_step) from error
 
@@ -144,16 +144,16 @@ class Writer:
         function = scope.function(text[1:].strip()) if text.startswith("&") else None
         if function is not None:
             return function, Function("", None, None, Later(lambda: VOID, nullcontext()), (), False)
-        place = self._place(text, thread, scope)
-        if isinstance(place.type.bare, Function) and not place.is_value:
-            place.is_value, place.type = True, pointer_to(place.type)
-        if not place.is_value:
+        location = self._location(text, thread, scope)
+        if isinstance(location.type.bare, Function) and not location.is_value:
+            location.is_value, location.type = True, pointer_to(location.type)
+        if not location.is_value:
             raise failure("no_address", expression=text)
-        place.recipe.read(0)
-        ((item,),) = self._memory.run([place.recipe.finished()])
+        location.recipe.read(0)
+        ((item,),) = self._memory.run([location.recipe.finished()])
         if not item.is_there:
             raise failure("address_unreadable", address=f"{item.address:#x}", at=f", for {text}")
-        plain = place.type.bare
+        plain = location.type.bare
         return item.address, plain.target if isinstance(plain, Pointer) else None
 
     def _result(
@@ -179,7 +179,7 @@ class Writer:
             shape = Shaping().shape(type_, 0) if plan.bits is None else Shaping().field(plan.bits, 0)
             return shape.value(Part(first.data, 0, first.address, first.what), Decoding(iter(()), scope.name_at, {}))
         depth = 0 if isinstance(type_.bare, Pointer) else _DEPTH
-        (after,) = self._reader.read([target.place], depth, scope)
+        (after,) = self._reader.read([target.location], depth, scope)
         return after.value
 
 

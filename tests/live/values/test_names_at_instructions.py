@@ -23,7 +23,7 @@ from strobe.symbols.types.model import Encoding, Enum, Scalar
 from strobe.values.language import condition
 from strobe.values.lookup.address_scope import scope_of_address, scope_of_line
 from strobe.values.lookup.expression import parse
-from strobe.values.lookup.places import Place, place_of
+from strobe.values.lookup.locations import ValueLocation, location_of
 from strobe.values.lookup.scope import Module, Scope
 from strobe.values.memory.recipes import decoded_steps
 
@@ -53,25 +53,25 @@ class Stopped:
         function = symbols.function_at(address)
         self.function = "" if function is None else function.name
 
-    def place(self, text: str) -> Place:
-        return place_of(parse(text), Scope(self.module, list), call=self.call)
+    def location(self, text: str) -> ValueLocation:
+        return location_of(parse(text), Scope(self.module, list), call=self.call)
 
     def value(self, text: str) -> str:
         """As the program writes it. Raises StrobeError."""
-        place = self.place(text)
-        plain = place.type.bare
-        size = place.type.size or 0
-        if place.bits is not None:
-            place.recipe.add(place.bits.offset or 0)
-        item = fetched(place, self.words, self._read, size)
+        location = self.location(text)
+        plain = location.type.bare
+        size = location.type.size or 0
+        if location.bits is not None:
+            location.recipe.add(location.bits.offset or 0)
+        item = fetched(location, self.words, self._read, size)
         assert item.is_there, (self.function, text, item)
         if isinstance(plain, Scalar) and plain.encoding is Encoding.FLOAT:
             return (_double if size == 8 else _float)(item.data).hex()
         is_signed = isinstance(plain, Enum) or (isinstance(plain, Scalar) and plain.is_signed)
         number = int.from_bytes(item.data[:size], "little", signed=is_signed)
-        if place.bits is not None:
-            bits = place.bits.bit_size or 0
-            number = number >> (place.bits.bit_offset or 0) % 8 & (1 << bits) - 1
+        if location.bits is not None:
+            bits = location.bits.bit_size or 0
+            number = number >> (location.bits.bit_offset or 0) % 8 & (1 << bits) - 1
             number -= (1 << bits) if number >> (bits - 1) else 0
         return str(number) if isinstance(plain, (Scalar, Enum)) else hex(number)
 
@@ -164,14 +164,14 @@ class AtLine:
         symbols, details = resolver.module(str(program)), resolver.details(str(program))
         assert details is not None
         line = line_of(text)
-        (place,) = line_sites(SourceRange("tells.cpp", line, line), symbols, details)
+        (site,) = line_sites(SourceRange("tells.cpp", line, line), symbols, details)
         self.module = Module(str(program), symbols.link_base, 1 << 20, symbols, details)
-        (values,) = resolver.call_values([place.function])
-        self.address = place.address + self.module.slide
-        self.call = scope_of_line(place, self.module, values if given else None)
+        (values,) = resolver.call_values([site.function])
+        self.address = site.address + self.module.slide
+        self.call = scope_of_line(site, self.module, values if given else None)
 
-    def place(self, text: str) -> Place:
-        return place_of(parse(text), Scope(self.module, list), call=self.call)
+    def location(self, text: str) -> ValueLocation:
+        return location_of(parse(text), Scope(self.module, list), call=self.call)
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
@@ -180,26 +180,26 @@ def test_variables_have_no_value_before_they_are_declared(build_program: BuildPr
     at = AtLine(program, "int kept = number - sink;")
     assert at.call.names == ["number"]
     with pytest.raises(StrobeError, match=rf"result is declared only at tells.cpp:{line_of('int result = inner')}\."):
-        at.place("result")
+        at.location("result")
     with pytest.raises(StrobeError, match="kept is declared by this very line"):
-        at.place("kept")
+        at.location("kept")
     with pytest.raises(StrobeError, match=r"(one|'one') (is declared only at tells.cpp|not found)"):
-        AtLine(program, "pair{add(4), 9}").place("one")
+        AtLine(program, "pair{add(4), 9}").location("one")
     assert AtLine(program, "int result = inner(").call.names == ["kept", "number"]
     # the local of that name comes later: the global is meant
     before = AtLine(program, "sink = static_cast<int>(value);")
-    assert before.call.place("hidden") is None
-    assert decoded_steps(before.place("hidden").recipe)[0][0] == "BASE"
+    assert before.call.location("hidden") is None
+    assert decoded_steps(before.location("hidden").recipe)[0][0] == "BASE"
     after = AtLine(program, "return hidden;")
-    assert [name for name, *_ in decoded_steps(after.place("hidden").recipe)][:2] == ["PASSED", "DEREF"]
+    assert [name for name, *_ in decoded_steps(after.location("hidden").recipe)][:2] == ["PASSED", "DEREF"]
 
 
 def test_unknown_names_are_refused_with_those_in_scope(build_program: BuildProgram) -> None:
     at = AtLine(build_program("tells", "-O0"), "int result = inner(")
     with pytest.raises(StrobeError, match=r"'kapt' not found.*Names like it: kept"):
-        at.place("kapt")
+        at.location("kapt")
     with pytest.raises(StrobeError, match=r"\$nonsense.*\$rax"):
-        at.place("$nonsense")
+        at.location("$nonsense")
 
 
 def test_registers_have_their_words(build_program: BuildProgram) -> None:
@@ -207,14 +207,14 @@ def test_registers_have_their_words(build_program: BuildProgram) -> None:
     words = {"$rax": 0, "$rdx": 1, "$rsp": _abi.CONTEXT_RSP, "$sp": _abi.CONTEXT_RSP, "$r15": 15}
     vectors = {"$xmm0": _abi.CONTEXT_XMM0, "$xmm15": _abi.PASSED_WORDS - 1}
     for name, word in (words | vectors).items():
-        place = at.place(name)
-        assert decoded_steps(place.recipe) == [("PASSED", word, 1)]
-        needs = at.call.needs(place.recipe)
+        location = at.location(name)
+        assert decoded_steps(location.recipe) == [("PASSED", word, 1)]
+        needs = at.call.needs(location.recipe)
         assert needs & ~_abi.NEEDS_VECTORS == _abi.NEEDS_PASSED | _abi.NEEDS_CONTEXT
         assert bool(needs & _abi.NEEDS_VECTORS) == (name in vectors)
     for name in ("$rip", "$pc"):  # the probe knows where it is
-        assert at.place(name).is_value and decoded_steps(at.place(name).recipe) == [("BASE", at.address, 0)]
-        assert at.call.needs(at.place(name).recipe) == 0
+        assert at.location(name).is_value and decoded_steps(at.location(name).recipe) == [("BASE", at.address, 0)]
+        assert at.call.needs(at.location(name).recipe) == 0
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
@@ -222,14 +222,14 @@ def test_a_functions_first_line_sees_what_the_caller_passed(build_program: Build
     """Nothing is stored in the frame there yet."""
     program = build_program("tells", "-O0", compiler=compiler)
     at = AtLine(program, "APART int many(", given=True)
-    assert decoded_steps(at.place("a").recipe) == [("PASSED", 5, 1)]  # rdi
-    assert decoded_steps(at.place("f").recipe) == [("PASSED", 9, 1)]  # r9
+    assert decoded_steps(at.location("a").recipe) == [("PASSED", 5, 1)]  # rdi
+    assert decoded_steps(at.location("f").recipe) == [("PASSED", 9, 1)]  # r9
     on_stack = [("PASSED", 7, 1), ("DEREF", 0, 0), ("ADD", 8, 0)]  # above the return address
-    assert decoded_steps(at.place("g").recipe) == on_stack
+    assert decoded_steps(at.location("g").recipe) == on_stack
     with pytest.raises(StrobeError, match=r"a is not stored yet|a is in the frame, which is not set up"):
-        AtLine(program, "APART int many(").place("a")
+        AtLine(program, "APART int many(").location("a")
     with pytest.raises(StrobeError, match=r"numbers is not stored yet|numbers is declared only at"):
-        at.place("numbers")
+        at.location("numbers")
 
 
 def test_what_a_lambda_has_captured_is_not_known_before_it_is_stored(build_program: BuildProgram) -> None:
@@ -243,14 +243,14 @@ def test_what_a_lambda_has_captured_is_not_known_before_it_is_stored(build_progr
         if "// CLOSURE" in text
     )
     found = line_sites(SourceRange("line_copies.cpp", line, line), symbols, details)
-    (place,) = (place for place in found if place.function.name.endswith("operator()"))
+    (site,) = (site for site in found if site.function.name.endswith("operator()"))
     module = Module(str(program), symbols.link_base, 1 << 20, symbols, details)
-    (values,) = resolver.call_values([place.function])
-    call = scope_of_line(place, module, values)
-    assert place.is_entry
-    assert decoded_steps(place_of(parse("more"), Scope(module, list), call=call).recipe) == [("PASSED", 4, 1)]
+    (values,) = resolver.call_values([site.function])
+    call = scope_of_line(site, module, values)
+    assert site.is_entry
+    assert decoded_steps(location_of(parse("more"), Scope(module, list), call=call).recipe) == [("PASSED", 4, 1)]
     with pytest.raises(StrobeError, match="count is not stored yet"):
-        call.place("count")
+        call.location("count")
 
 
 def test_what_is_optimized_out_tells_where_it_has_a_value(build_program: BuildProgram) -> None:
@@ -260,10 +260,10 @@ def test_what_is_optimized_out_tells_where_it_has_a_value(build_program: BuildPr
         at = AtLine(program, text)
         for name in at.call.names:
             with contextlib.suppress(StrobeError):
-                at.place(name)
+                at.location(name)
                 continue
             with pytest.raises(StrobeError) as refused:
-                at.place(name)
+                at.location(name)
             reasons.append(str(refused.value))
     told = [
         found

@@ -1,5 +1,5 @@
 """Reads values as locations describe them, from registers and memory of a stopped program, without a debugger; and as
-recipes of places and conditions do, with these registers in the place of a probe's."""
+recipes of locations and conditions do, with these registers instead of a probe's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from strobe.symbols.dwarf.locations import (
 from strobe.symbols.dwarf.registers import register_name
 from strobe.symbols.frames.model import CallSite, Frame
 from strobe.values.language import Condition
-from strobe.values.lookup.places import Place
+from strobe.values.lookup.locations import ValueLocation
 from strobe.values.memory import recipes
 from strobe.values.memory.recipes import STEP_BYTES, Item, Recipe
 
@@ -283,13 +283,13 @@ BINARY = {
 }
 
 
-def fetched(place: Place, words: Mapping[int, int], read: Read, size: int) -> Item:
-    """What lies at a place: `size` bytes of it, and its address; of a value its bytes alone. `words`: by number."""
-    recipe = Recipe(list(place.recipe.code))
-    recipe.read(0 if place.is_value else size)
+def fetched(location: ValueLocation, words: Mapping[int, int], read: Read, size: int) -> Item:
+    """What lies at a location: `size` bytes of it, and its address; of a value its bytes alone. `words`: by number."""
+    recipe = Recipe(list(location.recipe.code))
+    recipe.read(0 if location.is_value else size)
     code, most, count = recipe.finished()
     item = _run(code, most, count, words, read)
-    if not place.is_value:
+    if not location.is_value:
         return item
     return Item(item.status, 0, item.step, struct.pack("<Q", item.address)[:size])
 

@@ -217,7 +217,7 @@ def test_inner_variables_hide_outer_ones(build_program: BuildProgram) -> None:
 def test_methods_statics_and_parameters(build_program: BuildProgram) -> None:
     details = details_of(build_program("symbols/locals", "-O0"))
     call = frame_at(details, "locals.cpp", line_of("total += once + sink")).calls[0]
-    assert call.name == "shapes::Box::area" and call.place is None
+    assert call.name == "shapes::Box::area" and call.location is None
     assert [(p.name, p.is_artificial) for p in call.parameters] == [("this", True), ("times", False)]
     (calls, *others) = local(frame_at(details, "locals.cpp", line_of("seen += calls")), "calls")
     assert isinstance(calls.location, AtAddress) and calls.line == line_of("static int calls") and others == []
@@ -227,7 +227,7 @@ def test_inlined_calls_say_where_they_were_called(build_program: BuildProgram) -
     details = details_of(build_program("symbols/locals", "-O2"))
     line = line_of("int doubled = number * 2")
     chains = [
-        [(call.name, call.place.line if call.place else None) for call in frame.calls]
+        [(call.name, call.location.line if call.location else None) for call in frame.calls]
         for place in details.lines.of("locals.cpp", line).places
         if (frame := details.frames.at(place.address)) is not None and len(frame.calls) > 2
     ]

@@ -32,7 +32,7 @@ from strobe.symbols.frames.model import Frame
 from strobe.symbols.types.model import VOID
 from strobe.values.lookup.computed import Unlocated
 from strobe.values.lookup.located import Locator
-from strobe.values.lookup.places import Place
+from strobe.values.lookup.locations import ValueLocation
 from strobe.values.memory.recipes import Recipe
 
 STACK, SLIDE = 0x7FFF_0000_0000, 0x5555_0000_0000
@@ -57,9 +57,9 @@ def machine() -> Machine:
 
 def value(location: Location, size: int, frame: Frame = FRAME, *, is_signed: bool = False) -> bytes | None:
     """None where it lies in memory that is not there."""
-    place = Place(Recipe(), VOID)
-    place.is_value = Locator(frame, SLIDE).go_to(place.recipe, location, size, is_signed=is_signed)
-    item = fetched(place, WORDS, read, size)
+    reached = ValueLocation(Recipe(), VOID)
+    reached.is_value = Locator(frame, SLIDE).go_to(reached.recipe, location, size, is_signed=is_signed)
+    item = fetched(reached, WORDS, read, size)
     return item.data if item.is_there else None
 
 
@@ -130,12 +130,12 @@ def test_frames_that_are_not_there_are_refused() -> None:
         value(AtFrameBase(-8), 4, Frame(0, (), AtRegister(6, 0), CallFrame(AtRegister(6, 16), {}))) == MEMORY[504:508]
     )
     for base in (None, AtFrameBase(0), computed(("fbreg", 0), is_value=False), Constant(5)):
-        with pytest.raises(Unlocated, match="whose place is not known"):
+        with pytest.raises(Unlocated, match="whose base is not known"):
             value(AtFrameBase(-8), 4, Frame(0, (), base, None))
     with pytest.raises(Unlocated, match="no table tells"):
         value(AtCfa(-8), 4, Frame(0, (), None, None))
     around = computed(("call_frame_cfa",), is_value=False)
-    with pytest.raises(Unlocated, match="whose place is not known"):
+    with pytest.raises(Unlocated, match="whose base is not known"):
         value(AtCfa(-8), 4, Frame(0, (), None, CallFrame(around, {})))
 
 

@@ -81,7 +81,7 @@ _SCALARS = {
 
 
 @dataclass
-class Place:
+class ValueLocation:
     """`is_value`: the value is the address itself, as of `&x`; it lies nowhere. `dereferenced`: step -> which pointer.
 
     `refused`: step -> why there is no value, of conditions: another variant, an element that is not there.
@@ -108,7 +108,7 @@ class Call(Protocol):
     def names(self) -> list[str]:
         """All that can be asked for, but members of `this`."""
 
-    def place(self, name: str) -> Place | None:
+    def location(self, name: str) -> ValueLocation | None:
         """Where the call's own value of that name lies; None where it has none. Raises READ_FAILED."""
 
     def is_member(self, name: str) -> bool:
@@ -118,7 +118,9 @@ class Call(Protocol):
         """STROBE_NEEDS_* of what the recipe reads of the call, or of the registers there."""
 
 
-def place_of(expression: Expression, scope: Scope, thread: int | None = None, call: Call | None = None) -> Place:
+def location_of(
+    expression: Expression, scope: Scope, thread: int | None = None, call: Call | None = None
+) -> ValueLocation:
     """`thread`: whose thread-local variables are meant, by its id; None: the main thread's. `call`: of the expression,
     whose names come before all others.
 
@@ -133,46 +135,46 @@ class _Compiler:
         self._thread = thread
         self._call = call
 
-    def compile(self, expression: Expression) -> Place:
+    def compile(self, expression: Expression) -> ValueLocation:
         match expression:
             case Name(text):
-                place = self._named_value(text)
+                location = self._named_value(text)
             case Number(value):
-                place = Place(Recipe(), VOID, is_value=True)
-                place.recipe.base(value)
+                location = ValueLocation(Recipe(), VOID, is_value=True)
+                location.recipe.base(value)
             case Member(of, name, is_arrow):
-                place = self._member(self.compile(of), of, name, is_arrow)
+                location = self._member(self.compile(of), of, name, is_arrow)
             case Index(of, index):
-                place = self._index(self.compile(of), of, index)
+                location = self._index(self.compile(of), of, index)
             case Computed(of):
-                place = self._computed(self.compile(of), expression)
+                location = self._computed(self.compile(of), expression)
             case Bound(_, make):
-                place = make()
+                location = make()
             case Dereference(of):
-                place = self._dereferenced(self.compile(of), of)
+                location = self._dereferenced(self.compile(of), of)
             case AddressOf(of):
-                place = self._address(self.compile(of), of)
+                location = self._address(self.compile(of), of)
             case Cast(of):
-                place = self._cast(self.compile(of), expression)
-        if isinstance(place.type.bare, Reference):
-            self._follow(place, spelled(expression))
-        place.is_const = place.is_const or is_const(place.type)
-        if not place.is_value:
-            self._complete(place)
-        return place
+                location = self._cast(self.compile(of), expression)
+        if isinstance(location.type.bare, Reference):
+            self._follow(location, spelled(expression))
+        location.is_const = location.is_const or is_const(location.type)
+        if not location.is_value:
+            self._complete(location)
+        return location
 
-    def _complete(self, place: Place) -> None:
+    def _complete(self, location: ValueLocation) -> None:
         """A class that its own module only declares may be defined in a library, or the program."""
-        record = place.type.bare
+        record = location.type.bare
         if not isinstance(record, Record) or not record.is_declaration:
             return
         found = self._scope.definition(record.name)
         if found is not None:
-            place.type, place.module = found
+            location.type, location.module = found
 
-    def _named_value(self, name: str) -> Place:
+    def _named_value(self, name: str) -> ValueLocation:
         if self._call is not None:
-            own = self._call.place(name)
+            own = self._call.location(name)
             if own is not None:
                 return own
             if self._call.is_member(name):
@@ -190,174 +192,174 @@ class _Compiler:
             hint = _near(near) if near else f"In scope here: {enumerated(known, _IN_SCOPE)}."
             raise UnknownVariable(name, failure("variable_not_found", what=name, hint=hint)) from error
 
-    def _variable(self, name: str) -> Place:
+    def _variable(self, name: str) -> ValueLocation:
         variable, module = self._scope.variable(name)
-        place = Place(Recipe(), variable.type, module=module, root=module)
+        location = ValueLocation(Recipe(), variable.type, module=module, root=module)
         if isinstance(variable.location, ThreadLocal):
-            place.recipe.base(self._scope.thread_local(variable, variable.location.offset, module, self._thread))
-            place.is_thread_local = True
+            location.recipe.base(self._scope.thread_local(variable, variable.location.offset, module, self._thread))
+            location.is_thread_local = True
         else:
             assert isinstance(variable.location, AtAddress)
-            place.recipe.base(variable.location.address + module.slide)
-        return place
+            location.recipe.base(variable.location.address + module.slide)
+        return location
 
-    def _follow(self, place: Place, text: str) -> None:
-        """To what a pointer or reference at the place points to."""
-        target = place.type.bare
+    def _follow(self, location: ValueLocation, text: str) -> None:
+        """To what a pointer or reference there points to."""
+        target = location.type.bare
         assert isinstance(target, (Pointer, Reference))
-        if not place.is_value:
-            place.dereferenced[place.recipe.dereference()] = text
-        place.is_value = place.is_const = False
-        place.type = target.target
-        self._check_dereferences(place)
+        if not location.is_value:
+            location.dereferenced[location.recipe.dereference()] = text
+        location.is_value = location.is_const = False
+        location.type = target.target
+        self._check_dereferences(location)
 
-    def _check_dereferences(self, place: Place) -> None:
-        if len(place.dereferenced) > EXPRESSION_DEREFERENCES:
+    def _check_dereferences(self, location: ValueLocation) -> None:
+        if len(location.dereferenced) > EXPRESSION_DEREFERENCES:
             raise failure("too_many_dereferences", limit=EXPRESSION_DEREFERENCES, hint="Read it in steps.")
 
-    def _dereferenced(self, place: Place, of: Expression) -> Place:
-        plain = place.type.bare
+    def _dereferenced(self, location: ValueLocation, of: Expression) -> ValueLocation:
+        plain = location.type.bare
         if isinstance(plain, Array):
-            return self._index(place, of, 0)
-        if isinstance(plain, Record) and self._go_in(place, of):
-            return place
+            return self._index(location, of, 0)
+        if isinstance(plain, Record) and self._go_in(location, of):
+            return location
         if not isinstance(plain, Pointer):
-            raise _wrong(of, f"it is {place.type.name}, not a pointer")
-        self._follow(place, spelled(of))
-        return place
+            raise _wrong(of, f"it is {location.type.name}, not a pointer")
+        self._follow(location, spelled(of))
+        return location
 
-    def _member(self, place: Place, of: Expression, name: str, is_arrow: bool) -> Place:
-        if is_arrow and not isinstance(place.type.bare, Pointer) and not self._go_in(place, of):
-            raise _wrong(of, f"it is {place.type.name}, not a pointer; use '.'")
-        if isinstance(place.type.bare, Pointer):  # also after a dot: what is meant is clear
-            self._follow(place, spelled(of))
-            self._complete(place)
-        record = place.type.bare
+    def _member(self, location: ValueLocation, of: Expression, name: str, is_arrow: bool) -> ValueLocation:
+        if is_arrow and not isinstance(location.type.bare, Pointer) and not self._go_in(location, of):
+            raise _wrong(of, f"it is {location.type.name}, not a pointer; use '.'")
+        if isinstance(location.type.bare, Pointer):  # also after a dot: what is meant is clear
+            self._follow(location, spelled(of))
+            self._complete(location)
+        record = location.type.bare
         for _ in range(_MAX_NESTING):  # and what smart pointers and cells hold
             if not isinstance(record, Record) or _has(record, name):
                 break
-            if not self._go_in(place, of) and not into_only_field(place, record):
+            if not self._go_in(location, of) and not into_only_field(location, record):
                 break
-            if isinstance(place.type.bare, Pointer):
-                self._follow(place, spelled(of))
-            record = place.type.bare
+            if isinstance(location.type.bare, Pointer):
+                self._follow(location, spelled(of))
+            record = location.type.bare
         if not isinstance(record, Record):
-            raise _wrong(of, f"it is {place.type.name}, which has no fields")
+            raise _wrong(of, f"it is {location.type.name}, which has no fields")
         if record.is_declaration:
             raise _wrong(of, f"{record.name} is only declared: its fields are not known")
         variant = variant_of(record, name)
         if variant is not None:
-            into_variant(place, record, variant, spelled(of))
-            return place
+            into_variant(location, record, variant, spelled(of))
+            return location
         path = path_to(record, name)
         if path is None:
             near = nearest_names(name, field_names(record))
             raise failure("no_such_field", type=record.name, what=name, hint=_near(near) or _all(record))
         for part in path:
-            step_into(place, part)
-        return place
+            step_into(location, part)
+        return location
 
-    def _go_in(self, place: Place, of: Expression) -> bool:
+    def _go_in(self, location: ValueLocation, of: Expression) -> bool:
         """To what a smart pointer leads to, or what a cell holds; False where it is neither."""
-        inside = None if place.is_value else value_in(place.type, self._scope.printers)
+        inside = None if location.is_value else value_in(location.type, self._scope.printers)
         if inside is not None:
-            go_inside(place, inside, spelled(of), f"{spelled(of)} has no value")
-            self._check_dereferences(place)
-            self._complete(place)
+            go_inside(location, inside, spelled(of), f"{spelled(of)} has no value")
+            self._check_dereferences(location)
+            self._complete(location)
         return inside is not None
 
-    def _index(self, place: Place, of: Expression, index: int) -> Place:
-        plain = place.type.bare
+    def _index(self, location: ValueLocation, of: Expression, index: int) -> ValueLocation:
+        plain = location.type.bare
         if isinstance(plain, Pointer):
-            self._follow(place, spelled(of))
-            place.recipe.add(index * _size(place.type, of))
-            return place
+            self._follow(location, spelled(of))
+            location.recipe.add(index * _size(location.type, of))
+            return location
         if isinstance(plain, Record):
-            return self._element(place, of, index)
+            return self._element(location, of, index)
         if not isinstance(plain, Array):
-            raise _wrong(of, f"it is {place.type.name}, neither an array nor a pointer")
+            raise _wrong(of, f"it is {location.type.name}, neither an array nor a pointer")
         count = plain.dimensions[0].count if plain.dimensions else None
         if index < 0 or (count is not None and index >= count):
             raise failure("no_such_element", what=spelled(of), index=index, count=count)
-        place.type = row_of(plain)
-        place.recipe.add(index * _size(place.type, of, plain))
-        return place
+        location.type = row_of(plain)
+        location.recipe.add(index * _size(location.type, of, plain))
+        return location
 
-    def _computed(self, place: Place, node: Computed) -> Place:
-        """An element whose index is calculated: first that, then the place, which is kept meanwhile."""
-        of, plain = node.of, place.type.bare
+    def _computed(self, location: ValueLocation, node: Computed) -> ValueLocation:
+        """An element whose index is calculated: first that, then the location, which is kept meanwhile."""
+        of, plain = node.of, location.type.bare
         if isinstance(plain, Pointer):
-            self._follow(place, spelled(of))
+            self._follow(location, spelled(of))
         count = plain.dimensions[0].count if isinstance(plain, Array) and plain.dimensions else None
         index = single_number(node.index)
         if index is None:
-            place.recipe.save()
-            place.recipe.code += node.index
-            place.recipe.numbers((("SET", 0, node.spare, 0),))
-            place.recipe.restore()
+            location.recipe.save()
+            location.recipe.code += node.index
+            location.recipe.numbers((("SET", 0, node.spare, 0),))
+            location.recipe.restore()
             index = (("GET", 0, node.spare, 0),)
         absent = f"{spelled(of)} has no element [{node.text}]"
         for _ in range(_MAX_NESTING):
-            inside = element_of(place.type, self._scope.printers, index) if isinstance(plain, Record) else None
+            inside = element_of(location.type, self._scope.printers, index) if isinstance(plain, Record) else None
             if inside is not None:
-                go_inside(place, inside, spelled(of), absent)
-                self._check_dereferences(place)
-                return place
-            if not isinstance(plain, Record) or not self._go_in(place, of):
+                go_inside(location, inside, spelled(of), absent)
+                self._check_dereferences(location)
+                return location
+            if not isinstance(plain, Record) or not self._go_in(location, of):
                 break
-            plain = place.type.bare
+            plain = location.type.bare
         if isinstance(plain, Array):
             if count is not None:
-                place.recipe.numbers((*index, ("CONSTANT", 0, 0, count), ("LESS", 0, 0, 0)))
-                place.refused[place.recipe.require()] = absent
-            place.type, stride = row_of(plain), _size(row_of(plain), of, plain)
+                location.recipe.numbers((*index, ("CONSTANT", 0, 0, count), ("LESS", 0, 0, 0)))
+                location.refused[location.recipe.require()] = absent
+            location.type, stride = row_of(plain), _size(row_of(plain), of, plain)
         elif isinstance(plain, Pointer):
-            stride = _size(place.type, of)
-        elif not go_to_character(place, index, absent):
-            raise _wrong(of, f"it is {place.type.name}, which cannot be indexed")
+            stride = _size(location.type, of)
+        elif not go_to_character(location, index, absent):
+            raise _wrong(of, f"it is {location.type.name}, which cannot be indexed")
         else:
-            return place
-        place.recipe.numbers((("PLACE", 0, 0, 0), *index, ("CONSTANT", 0, 0, stride), ("TIMES", 0, 0, 0)))
-        place.recipe.numbers((("PLUS", 0, 0, 0),))
-        place.recipe.go()
-        return place
+            return location
+        location.recipe.numbers((("PLACE", 0, 0, 0), *index, ("CONSTANT", 0, 0, stride), ("TIMES", 0, 0, 0)))
+        location.recipe.numbers((("PLUS", 0, 0, 0),))
+        location.recipe.go()
+        return location
 
-    def _element(self, place: Place, of: Expression, index: int) -> Place:
+    def _element(self, location: ValueLocation, of: Expression, index: int) -> ValueLocation:
         """Of a sequence of a library, or of what a smart pointer or a cell holds."""
         for _ in range(_MAX_NESTING):
-            inside = element_of(place.type, self._scope.printers, (("CONSTANT", 0, 0, max(index, 0)),))
+            inside = element_of(location.type, self._scope.printers, (("CONSTANT", 0, 0, max(index, 0)),))
             if inside is not None and index < 0:
                 raise failure("not_there", reason=f"{spelled(of)} has no element {index}")
             if inside is not None:
-                go_inside(place, inside, spelled(of), f"{spelled(of)} has no element {index}")
-                self._check_dereferences(place)
-                return place
-            if go_to_character(place, (("CONSTANT", 0, 0, index),), f"{spelled(of)} has no element {index}"):
-                return place
-            if not self._go_in(place, of):
+                go_inside(location, inside, spelled(of), f"{spelled(of)} has no element {index}")
+                self._check_dereferences(location)
+                return location
+            if go_to_character(location, (("CONSTANT", 0, 0, index),), f"{spelled(of)} has no element {index}"):
+                return location
+            if not self._go_in(location, of):
                 break
-            if not isinstance(place.type.bare, Record):
-                return self._index(place, of, index)
-        raise _wrong(of, f"it is {place.type.name}, which cannot be indexed")
+            if not isinstance(location.type.bare, Record):
+                return self._index(location, of, index)
+        raise _wrong(of, f"it is {location.type.name}, which cannot be indexed")
 
-    def _address(self, place: Place, of: Expression) -> Place:
-        if place.is_value or place.bits is not None or _is_passed(place.recipe):
+    def _address(self, location: ValueLocation, of: Expression) -> ValueLocation:
+        if location.is_value or location.bits is not None or _is_passed(location.recipe):
             raise _wrong(of, "it has no address")
-        place.is_value = True
-        place.type = pointer_to(place.type)
-        return place
+        location.is_value = True
+        location.type = pointer_to(location.type)
+        return location
 
-    def _cast(self, place: Place, cast: Cast) -> Place:
+    def _cast(self, location: ValueLocation, cast: Cast) -> ValueLocation:
         if not cast.stars:
             raise _wrong(cast, "only casts to pointers are possible, as (Node*)p")
-        plain = place.type.bare
+        plain = location.type.bare
         if isinstance(plain, Array):
-            place.is_value = True
-        elif not place.is_value and place.type.size != 8:
-            raise _wrong(cast.of, f"it is {place.type.name}, which cannot be cast to a pointer")
+            location.is_value = True
+        elif not location.is_value and location.type.size != 8:
+            raise _wrong(cast.of, f"it is {location.type.name}, which cannot be cast to a pointer")
         for _ in range(cast.stars):
-            place.type = pointer_to(place.type if _ else self._named(cast))
-        return place
+            location.type = pointer_to(location.type if _ else self._named(cast))
+        return location
 
     def _named(self, cast: Cast) -> Type:
         words = [word for word in cast.type_name.split() if word not in ("const", "volatile")]
@@ -373,7 +375,7 @@ class _Compiler:
 
 
 def _is_passed(recipe: Recipe) -> bool:
-    """Whether the place lies in what was passed to a call, which the recorder keeps: the program has it elsewhere."""
+    """Whether it lies in what was passed to a call, which the recorder keeps: the program has it elsewhere."""
     is_passed = False
     for name, _, _ in decoded_steps(recipe):
         if name in ("PASSED", "BASE", "DEREF", "GO"):
@@ -424,15 +426,15 @@ def _all(record: Record) -> str:
     return f"It has: {', '.join(names[:20])}{' …' if len(names) > 20 else ''}." if names else "It has no fields."
 
 
-def step_into(place: Place, part: Field | Base) -> None:
+def step_into(location: ValueLocation, part: Field | Base) -> None:
     """To a field or a base class."""
     if isinstance(part, Base) and part.offset is None:
-        place.recipe.virtual_base(part.vtable_offset or 0)
+        location.recipe.virtual_base(part.vtable_offset or 0)
     elif isinstance(part, Field) and part.bit_size is not None:
-        place.bits = part
+        location.bits = part
     else:
-        place.recipe.add(part.offset or 0)
-    place.type = part.type
+        location.recipe.add(part.offset or 0)
+    location.type = part.type
 
 
 def variant_of(record: Record, name: str) -> Variant | None:
@@ -441,14 +443,14 @@ def variant_of(record: Record, name: str) -> Variant | None:
     return next((one for one in variants if one.name == name and one.field is not None), None)
 
 
-def into_variant(place: Place, record: Record, variant: Variant, text: str) -> None:
-    """Where it is the one that is there; else the place is bad. `text`: the enum, as it was reached."""
+def into_variant(location: ValueLocation, record: Record, variant: Variant, text: str) -> None:
+    """Where it is the one that is there; else the location is bad. `text`: the enum, as it was reached."""
     assert variant.field is not None
     if test := variant_test(record, variant):
-        place.recipe.numbers(test)
-        place.refused[place.recipe.require()] = f"{text} is not {variant.name}"
-        place.recipe.drop()
-    step_into(place, variant.field)
+        location.recipe.numbers(test)
+        location.refused[location.recipe.require()] = f"{text} is not {variant.name}"
+        location.recipe.drop()
+    step_into(location, variant.field)
 
 
 def variant_test(record: Record, variant: Variant) -> Steps:
@@ -464,37 +466,37 @@ def variant_test(record: Record, variant: Variant) -> Steps:
     return (("NUMBER", width, 0, at), *told.is_there(forms[variants.variants.index(variant)]))
 
 
-def into_only_field(place: Place, record: Record) -> bool:
+def into_only_field(location: ValueLocation, record: Record) -> bool:
     """Of a Rust struct or variant whose one field has no name: `next.Some.value`. False where there is no such."""
     fields = record.parts.fields
-    if len(fields) != 1 or not record.parts.is_tuple or place.is_value:
+    if len(fields) != 1 or not record.parts.is_tuple or location.is_value:
         return False
-    step_into(place, fields[0])
+    step_into(location, fields[0])
     return True
 
 
-def go_to_character(place: Place, index: Steps, absent: str) -> bool:
+def go_to_character(location: ValueLocation, index: Steps, absent: str) -> bool:
     """To one of a std::string's characters, or of its kin's. `index`: steps that push which. False for other types."""
-    found = text_object(place.type)
-    if place.is_value or found is None or found.unit != 1 or found.is_libcxx:
+    found = text_object(location.type)
+    if location.is_value or found is None or found.unit != 1 or found.is_libcxx:
         return False
-    place.recipe.numbers((*index, ("NUMBER", 8, 0, found.length_offset), ("LESS", 0, 0, 0)))
-    place.refused[place.recipe.require()] = absent
-    place.recipe.dereference(found.pointer_offset)
-    place.recipe.numbers((("PLACE", 0, 0, 0), *index, ("PLUS", 0, 0, 0)))
-    place.recipe.go()
-    place.type = Scalar("char", 1, None, Encoding.SIGNED_CHAR, None)
+    location.recipe.numbers((*index, ("NUMBER", 8, 0, found.length_offset), ("LESS", 0, 0, 0)))
+    location.refused[location.recipe.require()] = absent
+    location.recipe.dereference(found.pointer_offset)
+    location.recipe.numbers((("PLACE", 0, 0, 0), *index, ("PLUS", 0, 0, 0)))
+    location.recipe.go()
+    location.type = Scalar("char", 1, None, Encoding.SIGNED_CHAR, None)
     return True
 
 
-def go_inside(place: Place, inside: Inside, text: str, absent: str) -> None:
+def go_inside(location: ValueLocation, inside: Inside, text: str, absent: str) -> None:
     """To a value in one of a library, which was reached as `text`. `absent`: why there is none, where there is none."""
     if inside.condition:
-        place.recipe.numbers(inside.condition)
-        place.refused[place.recipe.require()] = absent
-    place.recipe.numbers(inside.address)
-    step = place.recipe.go()
-    place.is_const = place.is_const and not inside.is_away
-    place.type = inside.type
+        location.recipe.numbers(inside.condition)
+        location.refused[location.recipe.require()] = absent
+    location.recipe.numbers(inside.address)
+    step = location.recipe.go()
+    location.is_const = location.is_const and not inside.is_away
+    location.type = inside.type
     if inside.is_away:
-        place.dereferenced[step] = text
+        location.dereferenced[step] = text

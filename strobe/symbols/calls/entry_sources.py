@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from strobe.dataclass import dataclass
-from strobe.symbols.calls.abi import DWARF_TO_PLACE, STACK, Places
+from strobe.symbols.calls.abi import DWARF_TO_SOURCE, STACK, Sources
 
 # DWARF 5, section 7.7.1
 _OP_REG0 = 0x50
@@ -18,27 +18,27 @@ _RSP_FROM_CFA = -8  # at the first byte
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """`places`: those named, () if there are none. `in_frame`: it has a place in the frame, wherever the code is."""
+    """`sources`: those named, () if there are none. `in_frame`: it lies in the frame, wherever the code is."""
 
-    places: Places = ()
+    sources: Sources = ()
     in_frame: bool = False
 
     @property
     def is_below(self) -> bool:
         """In the frame, and not among what the caller passes on the stack."""
-        return self.in_frame and not self.places
+        return self.in_frame and not self.sources
 
-    def contradicts(self, assigned: Places | None) -> bool:
-        """Whether debug information names another place than the ABI assigns; without a name there is no evidence."""
+    def contradicts(self, assigned: Sources | None) -> bool:
+        """Whether debug information names another source than the ABI assigns; without a name there is no evidence."""
         if not assigned:
             return False
-        return self.places[: len(assigned)] != assigned[: len(self.places)]
+        return self.sources[: len(assigned)] != assigned[: len(self.sources)]
 
-    def confirms(self, assigned: Places | None) -> bool:
+    def confirms(self, assigned: Sources | None) -> bool:
         """All words, or the first of those on the stack: what lies in memory lies there whole."""
-        if not assigned or not self.places:
+        if not assigned or not self.sources:
             return False
-        return self.places == assigned or (assigned[0] >= STACK and self.places == assigned[:1])
+        return self.sources == assigned or (assigned[0] >= STACK and self.sources == assigned[:1])
 
 
 @lru_cache(maxsize=1 << 12)  # a program has few different ones
@@ -55,36 +55,36 @@ def _seen(expression: bytes, frame_base: int | None, stack_pointer: int | None) 
     if not expression:
         return Seen()
     operation, operand = expression[0], expression[1:]
-    if operand == b"\0" and operation - _OP_BREG0 in DWARF_TO_PLACE:  # what it points to: passed by reference
-        return Seen((DWARF_TO_PLACE[operation - _OP_BREG0],))
+    if operand == b"\0" and operation - _OP_BREG0 in DWARF_TO_SOURCE:  # what it points to: passed by reference
+        return Seen((DWARF_TO_SOURCE[operation - _OP_BREG0],))
     if operation == _OP_FBREG:
-        return Seen(_stack_place(operand, frame_base), in_frame=True)
+        return Seen(_stack_source(operand, frame_base), in_frame=True)
     if operation == _OP_BREG0 + _RSP:
-        return Seen(_stack_place(operand, stack_pointer), in_frame=True)
+        return Seen(_stack_source(operand, stack_pointer), in_frame=True)
     if _OP_BREG0 <= operation <= _OP_BREG31:
         return Seen(in_frame=True)
     return Seen(_registers(expression))
 
 
-def _stack_place(operand: bytes, base: int | None) -> Places:
+def _stack_source(operand: bytes, base: int | None) -> Sources:
     offset, size = _sleb(operand)
     if base is None or size != len(operand) or offset + base < 0 or (offset + base) % _WORD_BYTES:
         return ()
     return (STACK + (offset + base) // _WORD_BYTES,)
 
 
-def _registers(expression: bytes) -> Places:
+def _registers(expression: bytes) -> Sources:
     """Whole words in registers, one after the other: `reg5`, `reg5 piece 8 reg4 piece 8`. () for anything else."""
-    places = []
+    sources = []
     rest = expression
     while rest:
-        register = DWARF_TO_PLACE.get(rest[0] - _OP_REG0)
+        register = DWARF_TO_SOURCE.get(rest[0] - _OP_REG0)
         has_piece = len(rest) >= 3 and rest[1] == _OP_PIECE
         if register is None or (len(rest) > 1 and not has_piece) or (len(rest) > 3 and rest[2] != _WORD_BYTES):
             return ()
-        places.append(register)
+        sources.append(register)
         rest = rest[3:]
-    return tuple(places)
+    return tuple(sources)
 
 
 def _frame_base(expression: bytes) -> int | None:
