@@ -261,6 +261,9 @@ class Segment:
     def forked_children(self) -> int:
         """Children of the program that went on recording."""
     @property
+    def totals_used(self) -> int:
+        """Entries of totals that were handed out, the first one included, which nobody gets."""
+    @property
     def limited_ticks(self) -> int:
         """When the program began to limit its memory; 0: not that it is known."""
     @property

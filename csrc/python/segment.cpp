@@ -189,6 +189,7 @@ void add_segment(py::module_& module) {
              })
         .def("crash", &crash_at, py::arg("place"))
         .def_property_readonly("forked_children", live(&strobe_header::forked_children))
+        .def_property_readonly("totals_used", live(&strobe_header::totals_used))
         .def_property_readonly("unreported_libraries", live(&strobe_header::unreported_libraries))
         .def_property_readonly("limited_ticks", live(&strobe_header::limited_ticks))
         .def_property_readonly("checked_ticks", live(&strobe_header::checked_ticks))

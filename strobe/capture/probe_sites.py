@@ -78,7 +78,8 @@ class _Copy:
 
 @dataclass(slots=True)
 class Site:
-    """A probed instruction. `first`: the number of its first probe; `recorded`: of those that record at present.
+    """A probed instruction. `first`: the number of its first probe; `recorded`: of those that record at present;
+    `chain`: in the order in which a thread that comes by goes through them, the first one also when it is removed.
     `back`: where its trampoline's last jump lies, 0 for none. `can_jump`: a jump has room in it, and reaches its
     trampoline; `is_jump`: it is, or is to be, one. `is_installed`: it is changed, or would be if no hook's jump lay
     over it."""
@@ -93,6 +94,7 @@ class Site:
     is_jump: bool
     in_c_library: bool
     recorded: set[int] = field(default_factory=set)
+    chain: list[int] = field(default_factory=list)
     copies: dict[int, _Copy] = field(default_factory=dict)
     is_installed: bool = False
 
@@ -149,8 +151,15 @@ class ProbeSites:
 
     def _install(self, specs: Sequence[SiteSpec]) -> list[Refusal]:
         plans = {spec.function_id: spec.plan for spec in specs}
+        again = {
+            spec.function_id: spec.plan
+            for spec in specs
+            if (site := self._sites.get(spec.address)) is not None and site.first == spec.function_id
+        }
         self._agent.assign_extras(plans)
-        self._agent.set_plans(plans)
+        self._agent.set_plans({number: plan for number, plan in plans.items() if number not in again})
+        if again:  # which have others behind them
+            self._agent.set_flags(again)
         refused = self._make([spec for spec in specs if spec.address not in self._sites])
         for spec in specs:
             site = self._sites.get(spec.address)
@@ -158,8 +167,9 @@ class ProbeSites:
                 refused.setdefault(spec.address, Refusal.UNLOADED)
             if site is None or refused.get(spec.address):
                 continue
-            if site.first != spec.function_id:
+            if spec.function_id not in site.chain:
                 self._agent.add_probes([(site.first, spec.function_id)])
+                site.chain.append(spec.function_id)
             self._of_probe[spec.function_id] = site
             if spec.plan.is_enabled:
                 site.recorded.add(spec.function_id)
@@ -186,6 +196,12 @@ class ProbeSites:
             self._agent.set_flags(plans)
             self._write(left)
 
+    def prepare(self, plans: dict[int, Plan]) -> None:
+        """What `install` will have numbers of removed probes record: until then they record nothing, and never again
+        what they recorded before."""
+        self._agent.assign_extras(plans)
+        self._agent.set_flags({number: plan.disabled() for number, plan in plans.items()})
+
     def limit(self, probes: Sequence[int], first: int, limit: Limit | None) -> None:
         """As AgentLink.limit_probes."""
         if self._is_native:
@@ -205,9 +221,14 @@ class ProbeSites:
             raise
         self._returns_of |= {probe: function for function, probe in functions}
 
-    def remove(self, plans: dict[int, Plan]) -> None:
-        """Of probes that record no more, and never will again: plans that say so. An instruction without others gets
-        its own bytes back; where that cannot be now, it goes through its trampoline as before."""
+    def remove(self, plans: dict[int, Plan]) -> set[int]:
+        """Of probes that record no more: plans that say so. An instruction without others gets its own bytes back;
+        where that cannot be now, it goes through its trampoline as before.
+
+        Gives the numbers that another probe of the same instruction can have: a thread that stands at one of them has
+        no other probe behind it, or finds them as before.
+        """
+        free = set()
         self._agent.assign_extras(plans)
         self._agent.set_flags(plans)
         left: dict[int, Site] = {}
@@ -220,14 +241,18 @@ class ProbeSites:
                 continue
             site.recorded.discard(probe)
             left[site.address] = site
+            if probe in (site.first, site.chain[-1]):
+                free.add(probe)
             if probe != site.first:
                 further.append((site.first, probe))
+                site.chain.remove(probe)
         if further:
             self._agent.remove_probes(further)
         try:
             self._write(list(left.values()))
         except StrobeError as error:  # another debugger has the process
             log.info("probed instructions of process %d stay as they are: %s", self._pid, error)
+        return free
 
     def take_out(self) -> bool:
         """All of them. Whether none stands any more."""
@@ -360,7 +385,7 @@ class ProbeSites:
         is_jump = can_jump and not any(patch.installed for patch in under)
         site = Site(
             spec.address, spec.function_id, made.address, made.back, made.original, made.mark, can_jump, is_jump,
-            spec.in_c_library,
+            spec.in_c_library, chain=[spec.function_id],
         )  # fmt: skip
         if spec.in_c_library and (under or not is_jump):  # copies have breakpoint instructions
             return Refusal.LIBRARY_BLOCKS

@@ -374,11 +374,10 @@ class Hooks:
 
     def _numbered(self, module: TracedModule, functions: Sequence[FunctionSymbol]) -> dict[int, FunctionSymbol]:
         """The functions by id; those that there are no ids for are refused."""
-        taken = self.ids.take(module, functions)
-        kept = {item.address for item in taken.values()}
-        left = [item for item in functions if item.address not in kept]
+        numbers = list(zip(self.ids.take(module, functions), functions, strict=True))
+        left = [item for number, item in numbers if not number]
         self._refused |= {(module.module.base, item.address): Refusal.NO_NUMBER for item in left}
-        return taken
+        return {number: item for number, item in numbers if number}
 
     def _read(
         self, module: TracedModule, numbered: Mapping[int, FunctionSymbol]

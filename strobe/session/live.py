@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -242,7 +242,7 @@ class LiveSession(Session):
 
         if self.hooks.probes is None:
             self.hooks.probes = LineProbes(
-                self._store, self.id, self._target, self.hooks, self._resolver, self._now_ticks
+                self._store, self.id, self._target, self.hooks, self._resolver, self._now_ticks, self._unrecorded
             )
         probes = self.hooks.probes
         try:
@@ -254,6 +254,13 @@ class LiveSession(Session):
             raise self.gone() from error
         inexact = probes.inexact([one.name for one in probe])
         return [*said, inexact] if inexact else said
+
+    def _unrecorded(self, numbers: Collection[int]) -> set[int]:
+        """Those of removed probes with which nothing was recorded, and will not be: a forked child goes on with the
+        probes that there were when it was made."""
+        if self._children is None or self._children.living():
+            return set()
+        return self._timeline.unrecorded(numbers)
 
     def _change_watches(self, watch: Sequence[Watch], unwatch: Sequence[str], is_all: bool) -> list[str]:
         """What is wrong with some of them. Raises it where nothing else was asked for, and none of them is right."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -31,7 +31,7 @@ from strobe.timeline.moments import NUMBER_MAX, event_id, host_number
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.selection import Selection, check_page, select
 from strobe.timeline.store import Load, Store
-from strobe.timeline.totals import function_losses, probe_totals, totals_of
+from strobe.timeline.totals import function_losses, probe_totals, totals_of, unrecorded
 
 # A thread may be interrupted between reading the clock and publishing its record. Who pages by cursor would never see
 # such a record once later ones were given out, so these reads end at the moment they were asked for, or at that of the
@@ -220,6 +220,10 @@ class Timeline:
     def probe_totals(self) -> list[ProbeTotals]:
         """As totals.probe_totals."""
         return probe_totals(self._reader)
+
+    def unrecorded(self, function_ids: Collection[int]) -> set[int]:
+        """As totals.unrecorded."""
+        return unrecorded(self._reader, function_ids)
 
     def function_losses(self) -> list[FunctionLoss]:
         """Per function what is missing of its enters: kept = calls - evicted - sampled_out - lost."""

@@ -10,7 +10,7 @@ totals have `exact` False.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from strobe.dataclass import replace
@@ -103,6 +103,18 @@ def probe_totals(reader: SessionReader) -> list[ProbeTotals]:
         ProbeTotals(label, hits, hits - unheld + beyond, lacking, hits - unheld)
         for label, (hits, unheld, beyond, lacking) in counts.items()
     ]
+
+
+def unrecorded(reader: SessionReader, function_ids: Collection[int]) -> set[int]:
+    """Those of which no thread has begun to record anything so far; none of them where that is not certain."""
+    with reader.lock:
+        # a thread asks for an entry before it looks at what is to be recorded; one that is being made has no function
+        used = reader.segment.totals_used - 1
+        rows = reader.rows("select function_id, count(*) from strobe_totals(?) group by 1", [reader.path()])
+        entries = {int(str(function_id)): int(str(count)) for function_id, count in rows}
+        is_whole = sum(entries.values()) == used == reader.segment.totals_used - 1
+        is_exact = not reader.segment.loss()["lost_no_totals"]
+    return set(function_ids) - entries.keys() if is_whole and is_exact else set()
 
 
 def _name(symbol: FunctionSymbol | None, function_id: int) -> str:

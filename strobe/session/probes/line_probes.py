@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING
 
@@ -97,13 +97,16 @@ class LineProbes:
         hooks: Hooks,
         resolver: SymbolResolver,
         now_ticks: Callable[[], int],
+        unrecorded: Callable[[Collection[int]], set[int]],
     ) -> None:
+        """`unrecorded`: those of these numbers of removed probes with which nothing was recorded, nor will be."""
         self._store = store
         self._session_id = session_id
         self._target = target
         self._hooks = hooks
         self._resolver = resolver
         self._now_ticks = now_ticks
+        self._unrecorded = unrecorded
         self._active: dict[str, _Active] = {}
         self._generations: dict[str, int] = {}  # by label: how many have had it
 
@@ -186,6 +189,11 @@ class LineProbes:
                 for function_id, symbol in known.items()
                 if symbol.is_probe and symbol.name == label and function_id not in own
             }
+            # without those that never recorded: a later probe of this label may have their numbers
+            unused = self._hooks.ids.removed_of(earlier.keys())
+            for function_id in self._unrecorded(unused) if unused else ():
+                del earlier[function_id]
+            self._hooks.ids.keep_removed(earlier.keys())
             self._store.add_functions(self._session_id, earlier)
 
     def _take_out(self, one: _Active) -> None:
@@ -194,7 +202,9 @@ class LineProbes:
         if not plans:
             return
         now = self._now_ticks()
-        self._target.sites.remove(plans)
+        free = self._target.sites.remove(plans)
+        for base in {item.base for item in one.sites}:
+            self._hooks.ids.remove(base, free)
         of_returns = [
             (item.base, item.returns_of) for item in one.sites if item.plan is not None and item.returns_of is not None
         ]
@@ -358,17 +368,19 @@ class LineProbes:
         own = next((one for one in scope.modules() if one.base == module.module.base), None)
         made = [(site, self._compiled(active, site, own, scope)) for site in found]
         good = [site for site, what in made if isinstance(what, Compiled)]
-        numbers = iter(self._numbered(active, module, good))
-        codes = iter(self._codes(module, good))
+        plans = [self._plan(what, active.probe.stack) for _, what in made if isinstance(what, Compiled)]
+        recipes = zip(self._numbered(active, module, good, plans), plans, self._codes(module, good), strict=True)
         installed, specs = [], []
         for site, what in made:
             one = _Installed(module.module.base, _shown(site, module))
             installed.append(one)
             if isinstance(what, str):
                 one.refuse(what)
-            elif number := next(numbers, 0):
-                one.function_id, one.plan = number, self._plan(what, active.probe.stack)
-                specs.append(_spec(site, module, number, one.plan, next(codes)))
+                continue
+            number, plan, code = next(recipes)
+            if number:
+                one.function_id, one.plan = number, plan
+                specs.append(_spec(site, module, number, plan, code))
             else:
                 one.refuse(SENTENCES[Refusal.NO_NUMBER])
         self._limit(active, [spec.function_id for spec in specs])
@@ -407,22 +419,22 @@ class LineProbes:
             made = [SENTENCES[Refusal.NOT_NATIVE]] * len(found)
         good = [site for site, what in zip(found, made, strict=True) if not isinstance(what, str)]
         numbers = self._numbered(active, module, good)
-        of_good = [site.function for site in good[: len(numbers)]]
+        of_good = [site.function for site, number in zip(good, numbers, strict=True) if number]
         hooked = self._hooks.probe_returns(modules, module, of_good) if of_good else []
-        answers = iter(zip(numbers, hooked, strict=True))
+        own_number, answers = iter(numbers), iter(hooked)
         pairs: list[tuple[int, int]] = []
         try:
             for one, site, what in zip(installed, found, made, strict=True):
                 if isinstance(what, str):
                     one.refuse(what)
-                elif (answer := next(answers, None)) is None:
+                elif not (number := next(own_number)):
                     one.refuse(SENTENCES[Refusal.NO_NUMBER])
-                elif isinstance(hook := answer[1], str):
+                elif isinstance(hook := next(answers), str):
                     one.refuse(hook)
                 else:
                     own = extras.set_of_returns(what.entry, what.leave, what.words, what.condition)
-                    one.function_id, one.plan, one.returns_of = answer[0], _plan_with(own), site.function.address
-                    pairs.append((hook, answer[0]))
+                    one.function_id, one.plan, one.returns_of = number, _plan_with(own), site.function.address
+                    pairs.append((hook, number))
             plans = {one.function_id: one.plan for one in installed if one.plan is not None}
             self._limit(active, list(plans))
             if plans:
@@ -461,8 +473,11 @@ class LineProbes:
     def _plan(self, what: Compiled, stack: int) -> Plan:
         return _plan_with(self._hooks.extras.set_of_probe(what.values, what.condition, stack))
 
-    def _numbered(self, active: _Active, module: TracedModule, sites: Sequence[LineSite]) -> list[int]:
-        """Their numbers, and the store knows what these are; fewer where there are no more."""
+    def _numbered(
+        self, active: _Active, module: TracedModule, sites: Sequence[LineSite], plans: Sequence[Plan] = ()
+    ) -> list[int]:
+        """Their numbers, 0 where there are no more, and the store knows what these are. `plans`: what is recorded at
+        each, where it may have the number of a removed probe."""
         symbols = [
             FunctionSymbol(
                 name=active.probe.name,
@@ -477,9 +492,23 @@ class LineProbes:
             )
             for site in sites
         ]
-        numbers: Mapping[int, FunctionSymbol] = self._hooks.ids.take(module, symbols, active.generation)
-        self._store.add_functions(self._session_id, numbers)
-        return list(numbers)
+        again = self._given_again(module, symbols, plans) if plans else {}
+        numbers = self._hooks.ids.take(module, symbols, active.generation, again)
+        named = {number: symbol for number, symbol in zip(numbers, symbols, strict=True) if number}
+        self._store.add_functions(self._session_id, named)
+        return numbers
+
+    def _given_again(
+        self, module: TracedModule, symbols: Sequence[FunctionSymbol], plans: Sequence[Plan]
+    ) -> dict[int, int]:
+        """By index, numbers that probes of the same labels had there before. A thread that has come there, and has not
+        begun to record, records what the new probe does, as it is looked only now whether there is one that has."""
+        removed = self._hooks.ids.removed(module, symbols)
+        if not removed:
+            return {}
+        self._target.sites.prepare({number: plans[index] for index, number in removed.items()})
+        unrecorded = self._unrecorded(removed.values())
+        return {index: number for index, number in removed.items() if number in unrecorded}
 
     def _codes(self, module: TracedModule, sites: Sequence[LineSite]) -> Iterator[bytes]:
         """What stands there in the file."""
