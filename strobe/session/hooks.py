@@ -19,7 +19,7 @@ from strobe.session.callers import Callers
 from strobe.session.extras import Extras, Pending
 from strobe.session.function_ids import FunctionIds
 from strobe.session.modules import Modules, TracedModule
-from strobe.session.probes.probed_lines import ProbedLines
+from strobe.session.probes.active_probes import ActiveProbes
 from strobe.session.unwinding import Unwinding
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
 from strobe.symbols.function_table import FunctionTable
@@ -82,7 +82,7 @@ class Hooks:
             self._send_extras,
             sees_vectors=target.setup.form == "native",
         )
-        self.probes: ProbedLines | None = None  # made when there is one
+        self.probes: ActiveProbes | None = None  # made when there is one
         self.unwinding: Unwinding | None = None  # made when stacks are asked for
         self.patterns: dict[str, Pattern] = {}
         self.sampling: Sampling = "auto"

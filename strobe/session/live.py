@@ -48,6 +48,7 @@ from strobe.timeline.store import Store
 
 if TYPE_CHECKING:
     from strobe.session.crashes.stack import CrashStack
+    from strobe.session.probes.session_probes import SessionProbes
     from strobe.session.variables.session_memory import Inside
     from strobe.values.lookup.scope import Scope
 
@@ -89,6 +90,7 @@ class LiveSession(Session):
         self._ended = threading.Event()  # with all of its children that are recorded
         self._begun = threading.Event()  # or given up: the program may end before
         self._children: RecordedChildren | None = None
+        self._probes: SessionProbes | None = None  # made when there is one
         self._stopping = False
         self._recorded_until = 0  # ticks; 0: to the end
         self._failures: list[str] = []
@@ -235,16 +237,16 @@ class LiveSession(Session):
             raise self.gone() from error
 
     def _change_probes(self, probe: Sequence[Probe], unprobe: Sequence[str], anyway: bool) -> list[str]:
-        """Raises as LineProbes.add; those before it in the list stay."""
+        """Raises as SessionProbes.add; those before it in the list stay."""
         if not probe and not unprobe:
             return []
-        from strobe.session.probes.line_probes import LineProbes
+        from strobe.session.probes.session_probes import SessionProbes
 
-        if self.hooks.probes is None:
-            self.hooks.probes = LineProbes(
+        if self._probes is None:
+            self._probes = self.hooks.probes = SessionProbes(
                 self._store, self.id, self._target, self.hooks, self._resolver, self._now_ticks, self._unrecorded
             )
-        probes = self.hooks.probes
+        probes = self._probes
         try:
             said = [f"Probe '{label}' was not active." for label in unprobe if not probes.remove(label)]
             modules = self._libraries.all()
@@ -493,9 +495,9 @@ class LiveSession(Session):
             self.hooks.extras.find_again(self._scope)
             if self.hooks.patterns:
                 self._apply(arrived)
-            if self.hooks.probes is not None:
-                self.hooks.probes.apply(self._libraries.all(), self._scope, self.record().project_root)
-                self._store.add_warnings(self.id, self.hooks.probes.warnings())
+            if self._probes is not None:
+                self._probes.apply(self._libraries.all(), self._scope, self.record().project_root)
+                self._store.add_warnings(self.id, self._probes.warnings())
         except Unresponsive:
             if not is_stopped(self._target.pid) and time.monotonic() - since >= BUSY_ANSWER_S:
                 raise

@@ -162,7 +162,7 @@ class Session:
         place yet.
 
         Raises invalid_pattern, bad_value, stacks_impossible, process_exited, agent_unresponsive, owned_elsewhere, and
-        as LineProbes.add.
+        as SessionProbes.add.
         """
         raise self.not_here()
 

@@ -23,13 +23,11 @@ from strobe.session.hooks import Hooks
 from strobe.session.modules import TracedModule
 from strobe.session.probes.at_return import compiled_at_return
 from strobe.session.probes.captures import Compiled, compiled
-from strobe.symbols import SymbolResolver, select
+from strobe.session.probes.sites import is_at_return, sites_of
+from strobe.symbols import SymbolResolver
 from strobe.symbols.objects.damage import UNREADABLE
-from strobe.symbols.objects.instructions import around
 from strobe.symbols.select.hooking import is_system_runtime
-from strobe.symbols.select.inlined_sites import inlined_sites
-from strobe.symbols.select.line_sites import LineSite, SourceRange, line_sites, parsed_lines
-from strobe.symbols.select.patterns import Pattern, meant_inlined, parse_all
+from strobe.symbols.select.line_sites import LineSite, parsed_lines
 from strobe.timeline.store import Store
 from strobe.values.decode.messages import expressions_of
 from strobe.values.lookup.address_scope import scope_of_address, scope_of_line
@@ -40,11 +38,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _C_LIBRARY = re.compile(r"/(ld|libc|libpthread|librt|libanl)[-.][^/]*$")
-_ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+\Z")
-_AT_RETURN = re.compile(r":return\Z")
 _HIT = re.compile(r"\$hit\b")
-_AT_ENTRY = re.compile(r":entry\Z")
-_WITH_INLINED = re.compile(r":inlined\Z")
 _ENDBR64 = b"\xf3\x0f\x1e\xfa"  # stays where it is: indirect calls look for it
 _ENABLED = _abi.PLAN_ENABLED | _abi.PLAN_SITE
 _NO_LAYOUT = bytes(3)
@@ -86,7 +80,7 @@ class _Active:
     left_out: dict[str, None] = field(default_factory=dict)
 
 
-class LineProbes:
+class SessionProbes:
     """Not for several threads at once: the session calls it under its lock."""
 
     def __init__(
@@ -112,14 +106,14 @@ class LineProbes:
 
     @property
     def answers(self) -> list[ProbeAnswer]:
-        """Of all that are active, in the order in which they were added."""
+        """As ActiveProbes."""
         return [
             ProbeAnswer(one.probe, tuple(installed.site for installed in one.sites)) for one in self._active.values()
         ]
 
     @property
     def recording(self) -> int:
-        """How many sites record."""
+        """As ActiveProbes."""
         return sum(item.plan is not None for one in self._active.values() for item in one.sites)
 
     def add(
@@ -139,7 +133,7 @@ class LineProbes:
         """
         if probe.name not in self._active and len(self._active) >= PROBES:
             raise failure("too_many_probes", count=len(self._active), limit=PROBES)
-        if probe.stack and _AT_RETURN.search(probe.at):
+        if probe.stack and is_at_return(probe):
             hint = "Trace the function with stack: the event of its entry has the callers."
             raise failure("probe_failed", what=probe.name, reason="at a return no stack is recorded", hint=hint)
         probe = replace(probe, show=(*probe.show, *(one for one in expressions_of(probe.log) if one not in probe.show)))
@@ -234,7 +228,7 @@ class LineProbes:
                 one.failure = error
 
     def forget(self, module: LoadedModule, gone_ticks: int) -> None:
-        """A library was unloaded; where it is loaded again its lines are probed anew."""
+        """As ActiveProbes."""
         for one in self._active.values():
             gone = [item.function_id for item in one.sites if item.base == module.base and item.plan is not None]
             one.sites = [item for item in one.sites if item.base != module.base]
@@ -242,7 +236,7 @@ class LineProbes:
             self._store.close_spans(self._session_id, gone, gone_ticks)
 
     def recorded(self) -> dict[int, FunctionSymbol]:
-        """What stands for the functions of those that are installed, by their numbers."""
+        """As ActiveProbes."""
         return {
             item.function_id: FunctionSymbol(one.probe.name, item.site.function, "", 0, 0, is_probe=True)
             for one in self._active.values()
@@ -251,7 +245,7 @@ class LineProbes:
         }
 
     def warnings(self) -> list[str]:
-        """Sites where nothing is recorded, and why."""
+        """As ActiveProbes."""
         problems = [
             f"Probe '{one.probe.name}' records nothing in {item.site.function}: {item.site.problem}."
             for one in self._active.values()
@@ -280,7 +274,7 @@ class LineProbes:
         for module in self._hooks.modules.of(new):
             one.bases.add(module.module.base)
             try:
-                found = self._sites(one.probe, lines, module, project_root)
+                found = sites_of(one.probe, module, self._resolver, project_root)
             except StrobeError as error:
                 if one.missing is None:  # what the program itself says
                     one.missing = error
@@ -296,7 +290,7 @@ class LineProbes:
                     raise failure("probe_failed", what=one.probe.name, reason=reason, hint="Name fewer lines.")
                 one.is_exact &= all(site.is_exact for site in found)
                 try:
-                    if _AT_RETURN.search(one.probe.at):
+                    if is_at_return(one.probe):
                         one.sites += self._install_at_returns(one, modules, module, found, scope)
                     else:
                         with scope() as names:
@@ -304,63 +298,6 @@ class LineProbes:
                 except BaseException:
                     one.bases.discard(module.module.base)  # it is tried again when libraries come
                     raise
-
-    def _sites(
-        self, probe: Probe, lines: SourceRange | None, module: TracedModule, project_root: str | None
-    ) -> list[LineSite]:
-        """Raises no_code_at_line and the like where the module has none."""
-        if lines is not None:
-            details = self._resolver.details(module.symbols.path)
-            if details is None:
-                raise failure("no_debug_information", path=module.symbols.path, hint="Build it with -g.")
-            return line_sites(lines, module.symbols, details)
-        if _ADDRESS.match(probe.at):
-            return self._at_address(int(probe.at, 16), module)
-        with_inlined = _WITH_INLINED.search(probe.at) is not None
-        pattern = _WITH_INLINED.sub("", _AT_ENTRY.sub("", _AT_RETURN.sub("", probe.at)))
-        selection = select(parse_all([pattern], project_root), [module.symbols])
-        found = [_entry(function) for function in selection.functions]
-        if with_inlined and (details := self._resolver.details(module.symbols.path)) is not None:
-            found += inlined_sites(Pattern.parse(pattern, project_root), module.symbols, details)
-        if found:
-            return found
-        if selection.matches[pattern] == [] and (
-            elsewhere := meant_inlined(Pattern.parse(pattern, project_root), module.symbols)
-        ):
-            hint = f"A probe at '{pattern}:inlined' is where it was inlined."
-            reason = "it has no copy of its own" if len(elsewhere) == 1 else "none of them has a copy of its own"
-            raise failure("probe_failed", what=probe.name, reason=reason, hint=hint)
-        near = selection.nearest.get(pattern, [])
-        hint = f"Nearest names: {', '.join(near)}." if near else ""
-        raise failure("probe_failed", what=probe.name, reason="no function matches", hint=hint)
-
-    def _at_address(self, address: int, module: TracedModule) -> list[LineSite]:
-        if not module.module.base <= address < module.module.base + module.module.size:
-            raise failure("probe_failed", what=hex(address), reason="no function lies there", hint="")
-        link = address - module.module.base + module.symbols.link_base
-        function = module.symbols.function_at(link)
-        if function is None:
-            raise failure("probe_failed", what=hex(address), reason="no function lies there", hint="")
-        if link != function.address:
-            self._check_begins(function, link, address, module)
-        return [replace(_entry(function), address=link)]
-
-    def _check_begins(self, function: FunctionSymbol, link: int, address: int, module: TracedModule) -> None:
-        """A jump in the middle of an instruction would end the program. Raises probe_failed."""
-        details = self._resolver.details(module.symbols.path)
-        row = None if details is None else details.lines.at(link)
-        start = function.address if row is None else row.address
-        try:
-            found = around(module.symbols.path, start, link)
-        except (OSError, ValueError):
-            found = None
-        if found is None:
-            reason, hint = "it is not known whether an instruction begins there", "Name a line."
-            raise failure("probe_failed", what=hex(address), reason=reason, hint=hint)
-        if found[0] != link:
-            first, second = (module.address(one) for one in found)
-            hint = f"Instructions around it begin at {first:#x} and {second:#x}."
-            raise failure("probe_failed", what=hex(address), reason="no instruction begins there", hint=hint)
 
     def _install(
         self, active: _Active, module: TracedModule, found: Sequence[LineSite], scope: Scope
@@ -486,7 +423,7 @@ class LineProbes:
                 address=site.address,
                 size=0,
                 source_file=site.file or site.function.source_file,
-                line=None if _AT_RETURN.search(active.probe.at) else site.line or site.function.line,
+                line=None if is_at_return(active.probe) else site.line or site.function.line,
                 is_probe=True,
                 message=active.probe.log,
             )
@@ -533,11 +470,6 @@ def _spec(site: LineSite, module: TracedModule, number: int, plan: Plan, code: b
     skip = len(_ENDBR64) if code.startswith(_ENDBR64) else 0
     in_c_library = _C_LIBRARY.search(module.module.path) is not None
     return SiteSpec(number, module.address(site.address) + skip, plan, code[skip:], in_c_library)
-
-
-def _entry(function: FunctionSymbol) -> LineSite:
-    """Where nothing of it has run: its parameters are where the caller has put them."""
-    return LineSite(function.address, function, "", 0, True, (), 0)
 
 
 def _said(error: StrobeError | None) -> str:

@@ -1,0 +1,98 @@
+"""From where a probe is to be, as it is asked for (`at`), to the sites that this has in one module."""
+
+from __future__ import annotations
+
+import re
+
+from strobe.dataclass import replace
+from strobe.errors import failure
+from strobe.model import FunctionSymbol, Probe
+from strobe.session.modules import TracedModule
+from strobe.symbols import SymbolResolver, select
+from strobe.symbols.objects.instructions import around
+from strobe.symbols.select.inlined_sites import inlined_sites
+from strobe.symbols.select.line_sites import LineSite, line_sites, parsed_lines
+from strobe.symbols.select.patterns import Pattern, meant_inlined, parse_all
+
+_ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+\Z")
+_AT_RETURN = re.compile(r":return\Z")
+_AT_ENTRY = re.compile(r":entry\Z")
+_WITH_INLINED = re.compile(r":inlined\Z")
+
+
+def is_at_return(probe: Probe) -> bool:
+    """Whether it is of the returns of functions."""
+    return _AT_RETURN.search(probe.at) is not None
+
+
+def sites_of(probe: Probe, module: TracedModule, resolver: SymbolResolver, project_root: str | None) -> list[LineSite]:
+    """In the order of lines or addresses; of functions their entries.
+
+    Raises where the module has none: no_code_at_line, unknown_source_file, no_debug_information, probe_failed; one of
+    UNREADABLE where debug information is damaged.
+    """
+    lines = parsed_lines(probe.at)
+    if lines is not None:
+        details = resolver.details(module.symbols.path)
+        if details is None:
+            raise failure("no_debug_information", path=module.symbols.path, hint="Build it with -g.")
+        return line_sites(lines, module.symbols, details)
+    if _ADDRESS.match(probe.at):
+        return [_at_address(int(probe.at, 16), module, resolver)]
+    return _of_pattern(probe, module, resolver, project_root)
+
+
+def _of_pattern(
+    probe: Probe, module: TracedModule, resolver: SymbolResolver, project_root: str | None
+) -> list[LineSite]:
+    pattern = _WITH_INLINED.sub("", _AT_ENTRY.sub("", _AT_RETURN.sub("", probe.at)))
+    parsed = Pattern.parse(pattern, project_root)
+    selection = select(parse_all([pattern], project_root), [module.symbols])
+    found = [_entry(function) for function in selection.functions]
+    if _WITH_INLINED.search(probe.at) and (details := resolver.details(module.symbols.path)) is not None:
+        found += inlined_sites(parsed, module.symbols, details)
+    if found:
+        return found
+    if selection.matches[pattern] == [] and (elsewhere := meant_inlined(parsed, module.symbols)):
+        hint = f"A probe at '{pattern}:inlined' is where it was inlined."
+        reason = "it has no copy of its own" if len(elsewhere) == 1 else "none of them has a copy of its own"
+        raise failure("probe_failed", what=probe.name, reason=reason, hint=hint)
+    near = selection.nearest.get(pattern, [])
+    hint = f"Nearest names: {', '.join(near)}." if near else ""
+    raise failure("probe_failed", what=probe.name, reason="no function matches", hint=hint)
+
+
+def _at_address(address: int, module: TracedModule, resolver: SymbolResolver) -> LineSite:
+    is_within = module.module.base <= address < module.module.base + module.module.size
+    link = address - module.module.base + module.symbols.link_base
+    function = module.symbols.function_at(link) if is_within else None
+    if function is None:
+        raise failure("probe_failed", what=hex(address), reason="no function lies there", hint="")
+    if link != function.address:
+        _check_begins(function, link, address, module, resolver)
+    return replace(_entry(function), address=link)
+
+
+def _check_begins(
+    function: FunctionSymbol, link: int, address: int, module: TracedModule, resolver: SymbolResolver
+) -> None:
+    """A jump in the middle of an instruction would end the program. Raises probe_failed."""
+    details = resolver.details(module.symbols.path)
+    row = None if details is None else details.lines.at(link)
+    start = function.address if row is None else row.address
+    try:
+        found = around(module.symbols.path, start, link)
+    except (OSError, ValueError):
+        found = None
+    if found is None:
+        reason, hint = "it is not known whether an instruction begins there", "Name a line."
+        raise failure("probe_failed", what=hex(address), reason=reason, hint=hint)
+    if found[0] != link:
+        first, second = (module.address(one) for one in found)
+        hint = f"Instructions around it begin at {first:#x} and {second:#x}."
+        raise failure("probe_failed", what=hex(address), reason="no instruction begins there", hint=hint)
+
+
+def _entry(function: FunctionSymbol) -> LineSite:
+    """Where nothing of it has run: its parameters are where the caller has put them."""
+    return LineSite(function.address, function, "", 0, True, (), 0)
