@@ -16,7 +16,8 @@ from strobe.dataclass import dataclass, replace
 from strobe.errors import StrobeError, failure
 from strobe.model import FunctionSymbol, LoadedModule, Sampling
 from strobe.session.callers import Callers
-from strobe.session.extras import Extras, Pending
+from strobe.session.extras.extras import Extras
+from strobe.session.extras.sets import Pending
 from strobe.session.function_ids import FunctionIds
 from strobe.session.modules import Modules, TracedModule
 from strobe.session.probes.active_probes import ActiveProbes

@@ -31,9 +31,9 @@ from strobe.model import (
     Watch,
 )
 from strobe.session.answers import hook_notes, how_it_ended, runtime_answer
-from strobe.session.call_stacks import HEAP_STACK, check_count
 from strobe.session.confirmation import Confirmation
 from strobe.session.endings import end_columns, end_fields, open_warnings
+from strobe.session.extras.call_stacks import HEAP_STACK, check_count
 from strobe.session.hooks import Hooks
 from strobe.session.libraries import Libraries, ModuleChange
 from strobe.session.session import Session

@@ -20,7 +20,7 @@ from strobe.limits import PROBES
 from strobe.model import LaunchSpec, Probe, ProbeAnswer, Sampling, SessionSummary, TraceAnswer, Watch
 from strobe.session.answers import pending_answer
 from strobe.session.attaching import wait_until_unrecorded
-from strobe.session.call_stacks import check_count
+from strobe.session.extras.call_stacks import check_count
 from strobe.session.live import LiveSession
 from strobe.session.recovery import INHERITS, RESUMED, recover
 from strobe.session.session import Session
@@ -245,7 +245,7 @@ class SessionManager:
         before = list(staged.patterns) if staged else []
         warnings = [f"'{text}' was not staged." for text in remove if text not in before]
         patterns = list(dict.fromkeys([*(text for text in before if text not in remove), *add]))
-        from strobe.session.watches import staged_watches
+        from strobe.session.extras.watches import staged_watches
 
         watches, problems = staged_watches(staged.watches if staged else (), watch, unwatch)
         kept_depth = depth if depth is not None else staged.depth if staged else None
@@ -253,7 +253,7 @@ class SessionManager:
         conditions = {text: own for text, own in (staged.conditions if staged else {}).items() if text in patterns}
         conditions = {text: own for text, own in conditions.items() if text not in add}
         if where is not None:
-            from strobe.session.call_conditions import check_text
+            from strobe.session.extras.call_conditions import check_text
 
             check_text(where)
             conditions |= dict.fromkeys(add, where)

@@ -6,7 +6,7 @@ from strobe import _abi
 from strobe.dataclass import dataclass, replace
 from strobe.expressions import parse
 from strobe.model import Probe, Watch
-from strobe.session.call_watches import NewRecipe, captures_of, whole
+from strobe.session.extras.call_watches import NewRecipe, captures_of, whole
 from strobe.session.probes.captures import FAILURES, named, reason
 from strobe.symbols.calls.signature import CallValues
 from strobe.values.language import Condition, condition, location

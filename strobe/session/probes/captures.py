@@ -9,8 +9,8 @@ from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
 from strobe.expressions import ExpressionError
 from strobe.model import Probe
-from strobe.session.extras import ProbeValue
-from strobe.session.watches import MAX_BYTES, is_calculated, read_steps, shape_at
+from strobe.session.extras.sets import ProbeValue
+from strobe.session.extras.watches import MAX_BYTES, is_calculated, read_steps, shape_at
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.values.decode import stored
 from strobe.values.language import Condition, condition, value

@@ -347,7 +347,7 @@ class SessionProbes:
                     values,
                     module.symbols.path,
                     names,
-                    extras.new_recipe,
+                    extras.sets.recipe,
                     sees_vectors=extras.sees_vectors,
                 )
                 for values in self._resolver.call_values(functions)
@@ -369,7 +369,7 @@ class SessionProbes:
                 elif isinstance(hook := next(answers), str):
                     one.refuse(hook)
                 else:
-                    own = extras.set_of_returns(what.entry, what.leave, what.words, what.condition)
+                    own = extras.sets.of_returns(what.entry, what.leave, what.words, what.condition)
                     one.function_id, one.plan, one.returns_of = number, _plan_with(own), site.function.address
                     pairs.append((hook, number))
             plans = {one.function_id: one.plan for one in installed if one.plan is not None}
@@ -408,7 +408,7 @@ class SessionProbes:
         return found
 
     def _plan(self, what: Compiled, stack: int) -> Plan:
-        return _plan_with(self._hooks.extras.set_of_probe(what.values, what.condition, stack))
+        return _plan_with(self._hooks.extras.sets.of_probe(what.values, what.condition, stack))
 
     def _numbered(
         self, active: _Active, module: TracedModule, sites: Sequence[LineSite], plans: Sequence[Plan] = ()

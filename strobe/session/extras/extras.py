@@ -18,60 +18,22 @@ from strobe.dataclass import dataclass, field, replace
 from strobe.errors import StrobeError, enumerated, failure
 from strobe.limits import SHALLOW_BYTES, WATCHES
 from strobe.model import FunctionSymbol, Watch
-from strobe.session.call_stacks import CallStacks, captured_stack
+from strobe.session.extras.call_stacks import CallStacks, captured_stack
+from strobe.session.extras.sets import MOST_WORDS, CaptureSet, Pending, Sets, recipe_words
 from strobe.symbols import ModuleSymbols
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.select.patterns import matching, parse_all
 
 if TYPE_CHECKING:  # only where something is watched or followed
-    from strobe.session.call_conditions import Conditions
-    from strobe.session.call_watches import CallCaptures
-    from strobe.session.deep import Followed, Following
-    from strobe.session.watches import CompiledWatch
+    from strobe.session.extras.call_conditions import Conditions
+    from strobe.session.extras.call_watches import CallCaptures
+    from strobe.session.extras.deep import Followed, Following
+    from strobe.session.extras.watches import CompiledWatch
     from strobe.symbols.calls.signature import CallValues, SignatureTypes
     from strobe.symbols.select.patterns import Pattern
-    from strobe.values.language import Condition
     from strobe.values.lookup.scope import Scope
 
-_MAX_WORDS = 800  # of a record's 1,023, beside what its function's own captures take; what finds no room says so
-_LAST_ID = 65_534
-_NUMBER_BYTES = 8  # of one that a recipe gives
-_FEWEST_WORDS = 2  # of a capture
 _UNKNOWN_CALL = "it is not known what the function is given and gives back: the compiler has changed it."
-
-
-@dataclass(frozen=True, slots=True)
-class _Set:
-    """Captures at the entry and at the return: those of watches, then those of structures that are followed, and the
-    most words that the latter take."""
-
-    watches: tuple[tuple[bytes, ...], tuple[bytes, ...]]
-    followed: tuple[tuple[bytes, ...], tuple[bytes, ...]]
-    followed_words: int
-    words: int  # the most that either of them gives
-    condition: Condition | None = None
-    stack: bytes = b""  # what records callers at the entry, and the words that they take
-    stack_words: int = 0
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.words and self.condition is None and not self.stack
-
-    @property
-    def follows(self) -> bool:
-        return any(self.followed)
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeValue:
-    """An expression of a probe as a recipe, which gives `bytes` and `items` at most. `description`: as Pending has it;
-    `needs`: STROBE_NEEDS_*."""
-
-    code: bytes
-    bytes: int
-    items: int
-    description: str
-    needs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,27 +81,14 @@ class _CallWatch:
         return Unread(reason, self.unknown.next_step)
 
 
-@dataclass
-class Pending:
-    """What the target does not have yet, with what the blocks mean."""
-
-    request: ExtrasRequest = field(default_factory=ExtrasRequest)
-    descriptions: dict[int, str] = field(default_factory=dict)
-
-
 class Extras:
     """Of one session. Not for several threads at once."""
 
     def __init__(self, project_root: str | None, send: Callable[[Pending], list[int]], *, sees_vectors: bool) -> None:
-        """`send`: makes what is pending known to the store and the target, and gives the numbers of the sets.
-        `sees_vectors`: whether the recorder can tell what vector registers hold."""
+        """`send`: as Sets has it. `sees_vectors`: whether the recorder can tell what vector registers hold."""
         self._sees_vectors = sees_vectors
         self._project_root = project_root
-        self._send = send
-        self._next_id = 1
-        self._recipes: dict[tuple[bytes, str], int] = {}
-        self._sets: dict[_Set, int] = {}
-        self._pending = Pending()
+        self.sets = Sets(send)
         self._following: Following | None = None
         self._shallow: Following | None = None  # of later calls, where depth adapts
         self._watches: dict[str, CompiledWatch] = {}
@@ -164,7 +113,7 @@ class Extras:
             self.depth = depth
             self._following = self._shallow = None
             if depth:
-                from strobe.session.deep import following
+                from strobe.session.extras.deep import following
 
                 self._following = following(depth, self._project_root)
                 self._shallow = following(1, self._project_root, SHALLOW_BYTES) if adapts else None
@@ -178,7 +127,7 @@ class Extras:
         if self._conditions is None:
             if where is None:
                 return
-            from strobe.session.call_conditions import Conditions
+            from strobe.session.extras.call_conditions import Conditions
 
             self._conditions = Conditions()
         self._condition_scope = scope
@@ -214,15 +163,15 @@ class Extras:
 
     def add(self, spec: Watch, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
         """One of the same name is replaced. Raises what a read of it raises, watch_failed, too_many_watches."""
-        from strobe.session.call_watches import root_of
-        from strobe.session.watches import CompiledWatch, compiled, is_calculated
+        from strobe.session.extras.call_watches import root_of
+        from strobe.session.extras.watches import CompiledWatch, compiled, is_calculated
         from strobe.values.lookup.scope import UnknownName
 
         if spec.name not in self._watches and len(self._watches) >= WATCHES:
             raise failure("too_many_watches", count=len(self._watches), limit=WATCHES)
         pending = Pending()
         patterns = tuple(parse_all(spec.on, self._project_root))
-        number, unknown = self._new_id(), None
+        number, unknown = self.sets.new_number(), None
         try:
             if spec.variable is not None and is_calculated(spec.variable):
                 told = failure("not_there", reason=f"{spec.name}: it is calculated in calls")
@@ -233,7 +182,7 @@ class Extras:
         pending.descriptions |= {number: watch.description} if watch.capture else {}
         try:
             if watch.capture:
-                self._send(pending)
+                self.sets.send(pending)
         except StrobeError as error:
             if spec.expr is None:
                 raise
@@ -271,7 +220,7 @@ class Extras:
         if pending.request.moves:
             # it ends, or is stopped; and the agent has done so itself
             with suppress(ProcessLookupError, Unresponsive):
-                self._send(pending)
+                self.sets.send(pending)
 
     def find_again(self, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
         """Watches whose libraries were unloaded, now that others have come."""
@@ -288,7 +237,7 @@ class Extras:
                 del self._gone[name]
 
     def _find_again(self, before: CompiledWatch, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
-        from strobe.session.watches import compiled
+        from strobe.session.extras.watches import compiled
         from strobe.values.memory.recipes import NOWHERE
 
         pending = Pending()
@@ -297,10 +246,10 @@ class Extras:
             pending.request.move(found.library.watch, found.library.watch.address)
             pending.request.leave_with(found.library.watch, found.library.base, NOWHERE)
         else:  # events before it keep what was read otherwise
-            found = compiled(before.spec, self._new_id(), scope, pending.request)
+            found = compiled(before.spec, self.sets.new_number(), scope, pending.request)
             pending.descriptions[found.number] = found.description
             self.generation += 1
-        self._send(pending)
+        self.sets.send(pending)
         self._watches[before.spec.name] = replace(found, patterns=before.patterns)
 
     def find_functions(self, modules: Sequence[ModuleSymbols], patterns: Sequence[Pattern]) -> None:
@@ -344,48 +293,18 @@ class Extras:
             self._find_in_calls(self._watches[name], call, functions, known_values)
         types = None if self._following is None else known_types()
         if types is None:
-            kept = {number: item for item, number in self._sets.items()} if self._following is not None else {}
+            kept = self.sets.by_number() if self._following is not None else {}
             sets = [self._set_like(*item, kept) for item in zip(functions, before, strict=True)]
         else:
             sets = [self._set_of(*item) for item in zip(functions, types, strict=True)]
         if self._following is not None:
             self._following.functions += sum(item.follows for item in sets)
-        self._make([item for item in dict.fromkeys(sets) if not item.is_empty and item not in self._sets])
-        return [0 if item.is_empty else self._sets[item] for item in sets]
-
-    def set_of_returns(
-        self, entry: Sequence[bytes], leave: Sequence[bytes], words: int, condition: Condition | None
-    ) -> int:
-        """The number of the set that a probe of returns records: captures of what is kept at the entry, and of the
-        return, which take so many words. 0: as of set_of_probe."""
-        return self._number_of(_Set((tuple(entry), tuple(leave)), ((), ()), 0, min(words, _MAX_WORDS), condition))
+        return self.sets.numbers_of(sets)
 
     @property
     def sees_vectors(self) -> bool:
         """Whether the recorder can tell what vector registers hold."""
         return self._sees_vectors
-
-    def new_recipe(self, code: bytes, size: int, items: int, described: str) -> int:
-        """Its number, of what is described alike as well. It is sent with the next set."""
-        return self._known_recipe(code, size, items, described)
-
-    def set_of_probe(self, values: Sequence[ProbeValue], condition: Condition | None, stack: int) -> int:
-        """The number of the set that a probe records, made where it is new; 0: nothing but that a thread came by."""
-        captures = []
-        for value in values:
-            number = self._known_recipe(value.code, value.bytes, value.items, value.description)
-            kind, role = _abi.CAPTURE_RECIPE, _abi.ROLE_WATCH
-            captures.append(_abi.CAPTURE.pack(value.needs, kind, role, 0, number, number))
-        words = sum(recipe_words(value.bytes, value.items) for value in values)
-        stacked = captured_stack(stack, is_probe=True)
-        return self._number_of(_Set((tuple(captures), ()), ((), ()), 0, min(words, _MAX_WORDS), condition, *stacked))
-
-    def _number_of(self, item: _Set) -> int:
-        if item.is_empty:
-            return 0
-        if item not in self._sets:
-            self._make([item])
-        return self._sets[item]
 
     def warnings(self) -> list[str]:
         """What users should know about watches and recorded depth, one sentence or two each."""
@@ -410,40 +329,19 @@ class Extras:
                 found.append(f"Watch '{name}' is never read: no function matches its `on` patterns.")
         return found
 
-    def _make(self, sets: Sequence[_Set]) -> None:
-        if not sets:
-            return
-        for item in sets:
-            entry, leave = item.followed
-            condition, needs, kept = (0, 0, ()) if item.condition is None else self._condition_recipe(item.condition)
-            captures = (*filter(None, [item.stack]), *item.watches[0], *entry, *kept), (*item.watches[1], *leave)
-            words = max(item.words + item.stack_words, _FEWEST_WORDS * max(map(len, captures)))
-            self._pending.request.add_set(*captures, words, condition, needs)
-        pending, self._pending = self._pending, Pending()
-        numbers = self._send(pending)
-        if 0 in numbers:
-            raise failure("limit_reached", what="combinations of watches and recorded types", limit=_LAST_ID)
-        self._sets |= dict(zip(sets, numbers, strict=True))
-
-    def _new_id(self) -> int:
-        if self._next_id > _LAST_ID:
-            raise failure("limit_reached", what="watches and recorded types of a session", limit=_LAST_ID)
-        self._next_id += 1
-        return self._next_id - 1
-
-    def _set_of(self, function: FunctionSymbol, types: SignatureTypes | None) -> _Set:
+    def _set_of(self, function: FunctionSymbol, types: SignatureTypes | None) -> CaptureSet:
         deep = self._followed(function, types)
         entry, leave = (self._adapting(function, types, place, items) for place, items in enumerate(deep))
         words = max(sum(recipe_words(item.bytes, item.items) for item in items) for items in deep)
         if self._following is not None and self._shallow is None and 8 * words > SHALLOW_BYTES:
-            self._following.large[function.name] = 8 * min(words, _MAX_WORDS)
+            self._following.large[function.name] = 8 * min(words, MOST_WORDS)
         return self._with_watches(function, (entry, leave), words)
 
     def _adapting(
         self, function: FunctionSymbol, types: SignatureTypes | None, place: int, deep: Sequence[Followed]
     ) -> tuple[bytes, ...]:
         """Captures of what is followed at the entry (`place` 0), or of the result."""
-        from strobe.session.deep import of_calls
+        from strobe.session.extras.deep import of_calls
 
         if self._following is None or self._shallow is None or types is None:
             return tuple(self._recipes_of(deep))
@@ -452,13 +350,13 @@ class Extras:
             self._following.adapted[function.name] = None
         return tuple(capture for item, calls in chosen for capture in self._recipes_of([item], calls))
 
-    def _set_like(self, function: FunctionSymbol, before: int, sets: Mapping[int, _Set]) -> _Set:
+    def _set_like(self, function: FunctionSymbol, before: int, sets: Mapping[int, CaptureSet]) -> CaptureSet:
         known = sets.get(before)
         return self._with_watches(function, *(((), ()), 0) if known is None else (known.followed, known.followed_words))
 
     def _with_watches(
         self, function: FunctionSymbol, followed: tuple[tuple[bytes, ...], tuple[bytes, ...]], followed_words: int
-    ) -> _Set:
+    ) -> CaptureSet:
         entry: list[bytes] = []
         leave: list[bytes] = []
         words = followed_words
@@ -476,7 +374,7 @@ class Extras:
         # what is watched was asked for by name, so it comes first
         condition = None if self._conditions is None else self._conditions.of(function)
         stack = captured_stack(self.stacks.of(function), is_probe=False)
-        return _Set(watches, followed, followed_words, min(words, _MAX_WORDS), condition, *stack)
+        return CaptureSet(watches, followed, followed_words, min(words, MOST_WORDS), condition, *stack)
 
     def _is_for(self, name: str, function: FunctionSymbol) -> bool:
         """Whether the watch of that name is read in the function's calls."""
@@ -485,7 +383,7 @@ class Extras:
 
     def _find_everywhere(self, watch: CompiledWatch, call: _CallWatch, functions: Sequence[FunctionSymbol]) -> None:
         """What is calculated of variables alone is the same in all calls of functions that have none of its names."""
-        from strobe.session.call_watches import captures_everywhere
+        from strobe.session.extras.call_watches import captures_everywhere
 
         new = [function for function in functions if (function.module, function.address) not in call.captures]
         if not new:
@@ -493,7 +391,7 @@ class Extras:
         if not call.is_known_everywhere:
             call.is_known_everywhere = True
             with call.scope() as scope, suppress(StrobeError, *UNREADABLE):
-                call.everywhere = captures_everywhere(watch.spec, scope, self._known_recipe)
+                call.everywhere = captures_everywhere(watch.spec, scope, self.sets.recipe)
         for function in new:
             if call.everywhere is not None and self._is_for(watch.spec.name, function):
                 call.captures[function.module, function.address] = call.everywhere
@@ -506,7 +404,7 @@ class Extras:
         known_values: Callable[[Sequence[FunctionSymbol]], Sequence[CallValues | None] | None],
     ) -> None:
         """What the watch is in the calls of these functions; those that are known already stay."""
-        from strobe.session.call_watches import NOTHING, captures_of, may_name
+        from strobe.session.extras.call_watches import NOTHING, captures_of, may_name
         from strobe.values.lookup.scope import UnknownName
 
         found = [
@@ -533,7 +431,7 @@ class Extras:
                             value,
                             scope,
                             sees_vectors=self._sees_vectors,
-                            new_recipe=self._known_recipe,
+                            new_recipe=self.sets.recipe,
                             module=function.module,
                         )
                 except UnknownName as error:
@@ -565,32 +463,4 @@ class Extras:
     def _recipe(self, item: Followed) -> int:
         about = json.dumps({"key": item.key, "pointer": item.is_pointer})
         described = f'{{"shape":{item.described},{about[1:]}'
-        return self._known_recipe(item.code, item.bytes, item.items, described)
-
-    def _condition_recipe(self, condition: Condition) -> tuple[int, int, tuple[bytes, ...]]:
-        """Its number, what it needs of a call, and the captures of what it asks for of the entry."""
-        from strobe.values.language import with_block
-
-        kept: tuple[bytes, ...] = ()
-        code, entry = condition.code, condition.entry
-        if entry is not None:
-            block = self._known_recipe(entry.code, _NUMBER_BYTES * entry.items, entry.items, "")
-            kept = (_abi.CAPTURE.pack(entry.needs, _abi.CAPTURE_RECIPE, _abi.ROLE_BEFORE, 0, block, block),)
-            code = with_block(code, block)
-        number = self._known_recipe(code, _NUMBER_BYTES, 1, "")
-        return number | (_abi.CONDITION_AT_RETURN if condition.at_return else 0), condition.needs, kept
-
-    def _known_recipe(self, code: bytes, size: int, items: int, described: str) -> int:
-        """Its number; a new one is pending."""
-        known = self._recipes.get((code, described))
-        if known is None:
-            known = self._recipes[code, described] = self._new_id()
-            self._pending.request.add_recipe(known, code, size, items)
-            if described:
-                self._pending.descriptions[known] = described
-        return known
-
-
-def recipe_words(size: int, items: int) -> int:
-    """The most that a block of a recipe takes."""
-    return 2 + 2 * items + (size + 7) // 8
+        return self.sets.recipe(item.code, item.bytes, item.items, described)

@@ -13,7 +13,7 @@ from strobe.expressions import ExpressionError, syntax
 from strobe.expressions import parse as parse_expression
 from strobe.expressions.names import root_names
 from strobe.model import FunctionSymbol, Watch
-from strobe.session.watches import MAX_BYTES, is_calculated, read_steps, root_name, shape_at
+from strobe.session.extras.watches import MAX_BYTES, is_calculated, read_steps, root_name, shape_at
 from strobe.symbols.calls.signature import CallValues
 from strobe.values.decode import stored
 from strobe.values.language import Roots, is_of_return, location, value, with_block
