@@ -9,12 +9,20 @@ from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
+from strobe import _abi
 from strobe.dataclass import dataclass, field
 from strobe.limits import LARGE_EVENT_BYTES, PLAIN_EVENT_BYTES
 
+# a new one: here, where it is made, and in the answers (event_json.py of mcp, query_command.py of cli)
 EventType = Literal["function_enter", "function_exit", "probe", "stdout", "stderr", "variable_snapshot", "crash"]
 CALL_EVENTS: tuple[EventType, ...] = ("function_enter", "function_exit")
-RECORDED_EVENTS: tuple[EventType, ...] = (*CALL_EVENTS, "probe")  # by the recorder, in the program
+# by the recorder, in the program: the kind of their records
+RECORD_KINDS: dict[EventType, int] = {
+    "function_enter": _abi.RECORD_ENTER,
+    "function_exit": _abi.RECORD_EXIT,
+    "probe": _abi.RECORD_ENTER,
+}
+RECORDED_EVENTS: tuple[EventType, ...] = tuple(RECORD_KINDS)
 GroupBy = Literal["function", "thread", "file"]
 Sampling = Literal["auto", "off"]
 SessionStatus = Literal["running", "exited", "stopped"]

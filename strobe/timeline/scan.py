@@ -12,7 +12,7 @@ from typing import Any
 
 from strobe import _abi
 from strobe.dataclass import dataclass, field, replace
-from strobe.model import RECORDED_EVENTS, EventFilter, TextMatch
+from strobe.model import RECORD_KINDS, RECORDED_EVENTS, EventFilter, TextMatch
 from strobe.timeline.decode.call_values import decode_return, is_what_is_asked, words_of
 from strobe.timeline.events import CALL_COLUMNS, HAS_MORE, HOST_COLUMNS
 from strobe.timeline.moments import event_id, event_number
@@ -189,8 +189,7 @@ def _test(reader: SessionReader, wanted: EventFilter) -> Callable[[Row, bool], b
     if wanted.after_event_id is not None and not wanted.newest_first:
         lowest.append(event_number(reader.session_id, wanted.after_event_id) + 1)
     first = max(lowest, default=0)
-    kinds = {"function_enter": _abi.RECORD_ENTER, "function_exit": _abi.RECORD_EXIT, "probe": _abi.RECORD_ENTER}
-    kind = kinds.get(wanted.event_type or "")
+    kind = None if wanted.event_type is None else RECORD_KINDS.get(wanted.event_type)
     only_exits = wanted.min_duration_ns is not None or wanted.return_value is not None
     match, least, depth = wanted.return_value, wanted.min_duration_ns or 0, wanted.depth
 

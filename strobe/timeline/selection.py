@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from strobe import _abi
 from strobe.dataclass import dataclass, field, replace
 from strobe.errors import failure, field_name
-from strobe.model import RECORDED_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, TextMatch, ValueKind
+from strobe.model import RECORD_KINDS, RECORDED_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, TextMatch, ValueKind
 from strobe.symbols.select.linear_regex import LinearRegex, RegexError
 from strobe.timeline.decode.call_values import decode_return, is_what_is_asked, words_of
 from strobe.timeline.decode.captured import encode, is_in_a_word, is_nullable, type_mask
@@ -17,7 +17,6 @@ from strobe.timeline.reader import SessionReader
 
 LIMIT_MAX = 10_000  # of the layer; the tools allow 500, the Python API pages by this
 _SHOWN_LETTERS = 100
-_KINDS = {"function_enter": 1, "function_exit": 2, "probe": 1}
 
 
 @dataclass(slots=True)
@@ -109,7 +108,7 @@ def _has_times(wanted: EventFilter) -> bool:
 def _call_conditions(reader: SessionReader, wanted: EventFilter, found: Selection, until: int | None) -> Conditions:
     calls = Conditions(["path = ?"], [reader.path()])
     if wanted.event_type is not None:
-        calls.add("kind = ?", _KINDS[wanted.event_type])
+        calls.add("kind = ?", RECORD_KINDS[wanted.event_type])
     if found.functions is not None:
         calls.add("functions = ?", id_blob(found.functions))
     if found.threads is not None:

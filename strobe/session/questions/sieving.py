@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from strobe import _abi, _core
 from strobe.dataclass import dataclass
 from strobe.expressions import Expression, Known
+from strobe.model import RECORD_KINDS
 from strobe.session.questions.program import Program
 from strobe.timeline.events import HOST_COLUMNS
 from strobe.timeline.moments import NUMBER_MAX
@@ -23,12 +24,6 @@ EVERY = NUMBER_MAX
 LOOKED_AT = 2_000  # rows between two looks at the clock; those that are evaluated, at least
 LEAST_S = 1.0  # for which these go on even if a look should be over: one may take a second
 _BOTH = 1 << _abi.RECORD_ENTER | 1 << _abi.RECORD_EXIT
-_KINDS = {
-    None: _BOTH,
-    "function_enter": 1 << _abi.RECORD_ENTER,
-    "probe": 1 << _abi.RECORD_ENTER,
-    "function_exit": 1 << _abi.RECORD_EXIT,
-}
 _WORD32 = (1 << 32) - 1  # no thread has this id, and no call this depth
 _HOLDS, _UNDECIDED = 1, 2  # of a Window's rows
 
@@ -200,7 +195,7 @@ def _sieve(
         reader.segment,
         condition,
         address=wanted.address,
-        kinds=_KINDS[wanted.event_type],
+        kinds=_BOTH if wanted.event_type is None else 1 << RECORD_KINDS[wanted.event_type],
         functions=None if selection.functions is None else id_blob(selection.functions),
         threads=None if selection.threads is None else id_blob(selection.threads),
         tid=_bounded(selection.tid, _WORD32),
