@@ -56,7 +56,7 @@ def _figures(folder: Path, count: int) -> Iterator[Figure]:
     name, attach = f"hooks placed on {count:,} functions", f"Interceptor.attach in JavaScript, {count:,} times"
     yield Figure(f"{name} at once", own.wall_s, "s", attach, baseline.wall_s, bar=BAR_S)
     yield Figure(f"{name}, CPU of both processes", own.cpu_s, "s", attach, baseline.cpu_s)
-    yield Figure(f"{name}, taken out and placed again", own.again_s, "s", attach, baseline.wall_s)
+    yield Figure(f"{name}, taken out and installed again", own.again_s, "s", attach, baseline.wall_s)
 
 
 def _source(count: int) -> str:

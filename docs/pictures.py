@@ -253,7 +253,7 @@ def parts() -> str:
         Box(660, 50, 310, 50, "mcp/ tools, cli/ commands, api.py", ("what is asked, what is answered",)),
         Box(660, 138, 310, 50, "session/", ("one session: where up and down meet",)),
         Box(660, 226, 135, 66, "timeline/", ("queries as SQL", "over the segment")),
-        Box(810, 226, 160, 66, "symbols/, values/", ("debug information,", "places, types")),
+        Box(810, 226, 160, 66, "symbols/, values/", ("debug information,", "locations, types")),
         Box(660, 380, 310, 66, "capture/ and csrc/patch", ("starts and attaches, talks to the agent,", "writes jumps")),
     ]
     arrows = [

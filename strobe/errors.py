@@ -292,7 +292,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "cannot_edit": (
         Code.VALIDATION_ERROR,
         "'{file}' cannot be changed: {reason}.",
-        "strobe install --print says what belongs into it.",
+        "strobe install --print shows what to add to it.",
     ),
     "bad_value": (Code.VALIDATION_ERROR, "'{field}' is {value}: {reason}.", "Valid: {valid}."),
     "missing_field": (Code.VALIDATION_ERROR, "'{field}' is missing.", "It is: {valid}."),
@@ -385,12 +385,12 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "no_such_root": (Code.READ_FAILED, "'{what}' means nothing here.", "There is {valid}."),
     "expression_wrong": (
         Code.VALIDATION_ERROR,
-        "'{field}' is no expression that can be asked: at character {at}, '{near}': {reason}.",
+        "'{field}' is not a valid expression: at character {at}, '{near}': {reason}.",
         "{hint}",
     ),
     "probe_wrong": (
         Code.VALIDATION_ERROR,
-        "'{probe}' is no probe: at character {at}, '{near}': {reason}.",
+        "'{probe}' is not a valid probe: at character {at}, '{near}': {reason}.",
         "Valid: {valid}.",
     ),
     "variable_not_found": (Code.READ_FAILED, "Variable '{what}' not found in debug symbols.", "{hint}"),
@@ -432,7 +432,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     ),
     "written_nowhere": (
         Code.WRITE_FAILED,
-        "'{what}' ({type}) is not an lvalue: it has no place in memory to write to.",
+        "'{what}' ({type}) is not an lvalue: it has no location in memory to write to.",
         "Name a variable, or a part of one.",
     ),
     "written_twice": (

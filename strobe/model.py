@@ -234,7 +234,7 @@ class TraceAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What is recorded where: `at` (`pool.cpp:42`, `pool.cpp:42-57`, `ns::f`, `0x…`), when a thread comes by and
+    """What is recorded where: `at` (`pool.cpp:42`, `pool.cpp:42-57`, `ns::f`, `0x…`), when a thread reaches it and
     `where` holds, if there is one. `show`: expressions whose values are recorded. `label`: by default `at`. Of the
     times that the condition holds the first `after` are only counted, then `limit` of them recorded, and `rate` of them
     in a second; None: all. `stack`: up to so many callers are recorded with it, 0 to 32. `log`: what each event says,

@@ -79,7 +79,7 @@ class _Copy:
 @dataclass(slots=True)
 class Site:
     """A probed instruction. `first`: the number of its first probe; `recorded`: of those that record at present;
-    `chain`: in the order in which a thread that comes by goes through them, the first one also when it is removed.
+    `chain`: in the order in which a thread that reaches it goes through them, the first one also when it is removed.
     `back`: where its trampoline's last jump lies, 0 for none. `can_jump`: a jump has room in it, and reaches its
     trampoline; `is_jump`: it is, or is to be, one. `is_installed`: it is changed, or would be if no hook's jump lay
     over it."""

@@ -48,7 +48,7 @@ _WATCH_HELP = (
 
 _PROBE_HELP = (
     "Record at a line, 'pool.cpp:42', at lines, 'pool.cpp:42-57', or where functions begin, 'ns::f': each time that a "
-    "thread comes by, with a condition and values if there are any: 'pool.cpp:42 if used > capacity : used, "
+    "thread reaches it, with a condition and values if there are any: 'pool.cpp:42 if used > capacity : used, "
     "this->name'; may be repeated. Without -t no function is traced then."
 )
 

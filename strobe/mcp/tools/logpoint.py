@@ -1,4 +1,4 @@
-"""debug_logpoint: a message whenever a thread comes by a function or a line."""
+"""debug_logpoint: a message whenever a thread reaches a function or a line."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _probe(one: dict[str, Any], path: str) -> Probe:
 TOOL = Tool(
     name="debug_logpoint",
     title="Log without stopping",
-    description="Record a message with values, as a log statement would, whenever a running program comes by a "
+    description="Record a message with values, as a log statement would, whenever a running program reaches a "
     "function or line: no recompiling, no stop. The same as a probe of debug_trace with log; it can be removed by "
     "either. With neither add nor remove: the active ones.",
     parameters=_PARAMETERS,

@@ -118,7 +118,7 @@ _PARAMETERS = Record(
             },
         ),
         "probes": Record(
-            description="lines and instructions to record at: each time that a thread comes by is an event of type "
+            description="lines and instructions to record at: each time that a thread reaches one is an event of type "
             "probe; all copies of a line (templates, inlined) are meant",
             fields={
                 "add": Array(items=PROBE, max_items=PROBES),

@@ -21,7 +21,7 @@ SECONDS = 6.0
 
 @pytest.fixture
 def session(launch: Launch, build_program: Build) -> Iterator[Session]:
-    """Of a program that comes by `step` once at each second SIGUSR1."""
+    """Of a program that reaches `step` once at each second SIGUSR1."""
     library = build_program("plugin", "-shared", "-fPIC", "-O0")
     running = launch(build_program("comes_and_goes", "-O0"), str(library))
     wait_until(lambda: "ready" in text(running, "stdout"), "its beginning")
@@ -30,7 +30,7 @@ def session(launch: Launch, build_program: Build) -> Iterator[Session]:
     assert status(running) == 0
 
 
-def come_by(session: Session) -> None:
+def reach_step(session: Session) -> None:
     """Once; and the library is there no more."""
     for word in ("loaded", "gone"):
         count = text(session, "stdout").count(word)
@@ -69,7 +69,7 @@ def test_probes_that_recorded_nothing_need_no_numbers(
         if way == "removed":
             session.trace(unprobe=["changes"])
     session.trace(probe=[Probe("step", label="changes", show=("round",))])
-    come_by(session)
+    reach_step(session)
     assert values(session) == {"changes": [{"round": 9}]}
     assert hits(session) == {"changes": 1}
     assert numbers(session) <= 2
@@ -78,10 +78,10 @@ def test_probes_that_recorded_nothing_need_no_numbers(
 def test_what_was_recorded_stays_what_it_was(session: Session) -> None:
     for number in range(3):
         session.trace(probe=[Probe("step", label="counts", show=(f"round + {number}",))])
-        come_by(session)
+        reach_step(session)
         session.trace(unprobe=["counts"])
     session.trace(probe=[Probe("step", label="other", show=("round - 1",))])
-    come_by(session)
+    reach_step(session)
     assert values(session) == {
         "counts #1": [{"round + 0": 9}],
         "counts #2": [{"round + 1": 10}],
@@ -97,10 +97,10 @@ def test_others_of_the_same_instruction_count_on(session: Session) -> None:
     for number in range(3):
         session.trace(unprobe=["comes"])
         session.trace(probe=[Probe("step", label="comes", show=(f"{number}",))])
-    come_by(session)
+    reach_step(session)
     session.trace(unprobe=["comes"])
     session.trace(probe=[Probe("step", label="comes", show=("-round",))])
-    come_by(session)
+    reach_step(session)
     assert hits(session) == {"comes #4": 1, "stays": 2, "comes": 1}
     assert values(session) == {"comes #4": [{"2": 2}], "stays": [{}, {}], "comes": [{"-round": -9}]}
 
@@ -110,7 +110,7 @@ def test_a_limit_begins_anew(session: Session) -> None:
     session.trace(unprobe=["ends"])
     session.trace(probe=[Probe("step", label="ends", show=("round",))])
     for _ in range(3):
-        come_by(session)
+        reach_step(session)
     assert values(session) == {"ends": 3 * [{"round": 9}]}
 
 
@@ -120,13 +120,13 @@ def test_a_library_that_came_again(session: Session) -> None:
         session.trace(probe=[Probe("plugin_run", label="there", show=(f"value + {number}",))], anyway=True)
         if number < 2:
             session.trace(unprobe=["there"])
-    come_by(session)
-    come_by(session)
+    reach_step(session)
+    reach_step(session)
     assert values(session) == {"there": 2 * [{"value + 2": 6}]}
 
 
 def test_under_load(launch: Launch, build_program: Build) -> None:
-    """A thread comes by at each tick of a timer: some of the probes record something, and some do not."""
+    """A thread reaches it at each tick of a timer: some of the probes record something, and some do not."""
     session = launch(build_program("turns", "-O0"), "400000000")
     deadline, change = time.monotonic() + SECONDS, 0
     while time.monotonic() < deadline:

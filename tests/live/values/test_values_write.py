@@ -193,7 +193,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("gConstant", 4, "'gConstant' is const"),
     ("gLate", 4, "'gLate' is const"),
     ("*(int*)&gConstant", 4, "lies in memory that must not be written: r--p"),
-    ("&gTempo", 4, "it has no place in memory"),
+    ("&gTempo", 4, "it has no location in memory"),
     ("seen", 4, "Locals and arguments cannot be written"),
     ("*(int*)16", 1, "Address not readable: 0x10"),
     ("gTemp", 1, "Names like it: gTempo."),
