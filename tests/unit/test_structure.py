@@ -319,6 +319,18 @@ def test_no_machine_paths() -> None:
     assert found == []
 
 
+def test_walks_are_counted() -> None:
+    """Of docs/architecture.md: as many files as it says, each of which is there, and named once."""
+    text = (ROOT / "docs/architecture.md").read_text()
+    walks = re.findall(r"^\*\*From .*?, (\d+) files|^\*\*`debug_read`.*?, (\d+) files", text, re.M)
+    tables = [re.findall(r"`([\w/.+-]+\.\w+)`", table) for table in re.findall(r"\| \| files \|\n((?:\|.*\n)+)", text)]
+    assert [len(files) for files in tables] == [int(one or other) for one, other in walks]
+    assert len(tables) == 3
+    for files in tables:
+        assert len(set(files)) == len(files)
+        assert [name for name in files if not (ROOT / name).is_file()] == []
+
+
 def test_every_decision_is_listed() -> None:
     folder = ROOT / "docs/decisions"
     listed = set(re.findall(r"\]\(([\w-]+\.md)\)", (folder / "README.md").read_text()))
