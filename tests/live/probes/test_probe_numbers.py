@@ -96,13 +96,13 @@ def test_others_of_the_same_instruction_count_on(session: Session) -> None:
     session.trace(probe=[Probe("step", label="comes", show=("round",)), Probe("step", label="stays")])
     for number in range(3):
         session.trace(unprobe=["comes"])
-        session.trace(probe=[Probe("step", label="comes", show=(f"{number}",))])
+        session.trace(probe=[Probe("step", label="comes", show=(f"round + {number}",))])
     reach_step(session)
     session.trace(unprobe=["comes"])
     session.trace(probe=[Probe("step", label="comes", show=("-round",))])
     reach_step(session)
     assert hits(session) == {"comes #4": 1, "stays": 2, "comes": 1}
-    assert values(session) == {"comes #4": [{"2": 2}], "stays": [{}, {}], "comes": [{"-round": -9}]}
+    assert values(session) == {"comes #4": [{"round + 2": 11}], "stays": [{}, {}], "comes": [{"-round": -9}]}
 
 
 def test_a_limit_begins_anew(session: Session) -> None:
@@ -130,11 +130,13 @@ def test_under_load(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("turns", "-O0"), "400000000")
     deadline, change = time.monotonic() + SECONDS, 0
     while time.monotonic() < deadline:
-        session.trace(probe=[Probe("tick", label="tick", show=(f"{change}",))])
+        session.trace(probe=[Probe("tick", label="tick", show=(f"signal + {change}",))])
         if change % 3:
             session.trace(unprobe=["tick"])
         change += 1
     assert change > 10
-    session.stop()
+    os.kill(session.pid, signal.SIGKILL)
+    assert status(session) == -signal.SIGKILL
+    assert len(values(session)) > 1
     for label, shown in values(session).items():
         assert len({key for one in shown for key in one}) == 1, label
