@@ -26,7 +26,6 @@ from strobe.model import (
     Probe,
     Removal,
     Sampling,
-    TextMatch,
     TraceAnswer,
     Watch,
 )
@@ -569,7 +568,7 @@ class LiveSession(Session):
         found = crash_of(segment, self._target.pid, status.signal, self._libraries.known, self._resolver, went_on)
         if found is None:
             return
-        calls = [self._crashed_call(function, number) for function, number in found.calls[:CALLS]]
+        calls = [self._open_call(function, number) for function, number in found.calls[:CALLS]]
         values = found.values | ({"calls": calls, "openCalls": found.depth} if calls else {})
         if found.stack is not None:
             values["stack"] = self._crashed_stack(found.stack, segment.to_ns(found.ticks))
@@ -587,17 +586,6 @@ class LiveSession(Session):
         frames = list(self._stack(Block(_abi.EXTRA_STACK, stack.status, 0, 0, stack.words), timestamp_ns))
         left_out = len(frames) - _CRASH_FRAMES - _OUTERMOST
         return frames if left_out <= 1 else [*frames[:_CRASH_FRAMES], f"… {left_out} more", *frames[-_OUTERMOST:]]
-
-    def _crashed_call(self, function_id: int, number: int) -> dict[str, str]:
-        """With its arguments, where its entry is still there."""
-        from strobe.session.crashes.crash import call_text
-
-        if number:
-            event, _ = self.first(EventFilter(function=TextMatch(contains="")), number - 1)
-            if event is not None and event.id == event_id(self.id, number):
-                return {"call": call_text(event), "id": event.id}
-        symbol = self._store.functions(self.id).get(function_id)
-        return {"call": "?" if symbol is None else symbol.name}
 
     def _attempt(self, what: str, step: Callable[[], object]) -> None:
         """A step without which the session can do, and says so."""

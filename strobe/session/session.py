@@ -24,6 +24,7 @@ from strobe.model import (
     ProbeTotals,
     Sampling,
     SessionSummary,
+    TextMatch,
     Totals,
     TraceAnswer,
     Watch,
@@ -516,6 +517,17 @@ class Session:
     def _filled(self, event: Event) -> Event:
         """With the values of watches, and of what arguments lead to."""
         return self._recorded.filled(event) if event.extras or event.event_type == "probe" else event
+
+    def _open_call(self, function_id: int, number: int) -> dict[str, str]:
+        """Of a crash: a call that was open, with its arguments where its entry, with that number, is still there."""
+        from strobe.session.crashes.crash import call_text
+
+        if number:
+            event, _ = self.first(EventFilter(function=TextMatch(contains="")), number - 1)
+            if event is not None and event.id == event_id(self.id, number):
+                return {"call": call_text(event), "id": event.id}
+        symbol = self._store.functions(self.id).get(function_id)
+        return {"call": "?" if symbol is None else symbol.name}
 
     def record(self) -> SessionRecord:
         """As the store has it now. Raises SESSION_NOT_FOUND where it was deleted."""

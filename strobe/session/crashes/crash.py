@@ -169,9 +169,9 @@ def _with_stack(
     returns_to = None if "calledFrom" in crash.values or crash.values.get("file") else next(callers, None)
     if returns_to is None or _module_at(int(crash.values["pc"], 16), modules) == own:
         return replace(crash, stack=stack)
-    place = _place(returns_to - 1, modules, resolver)
-    values = crash.values | {"reachedFrom": place.json()}
-    return replace(crash, stack=stack, values=values, text=f"{crash.text}, reached from {place.text}")
+    location = _location(returns_to - 1, modules, resolver)
+    values = crash.values | {"reachedFrom": location.json()}
+    return replace(crash, stack=stack, values=values, text=f"{crash.text}, reached from {location.text}")
 
 
 def _stack(
