@@ -159,11 +159,11 @@ class CodePatches:
 
     def overwritten(self, memory: FileIO) -> set[int]:
         """As `missing`, of a forked child: those whose bytes are neither the jump's nor the function's own, which stand
-        there where the hook was placed after the fork."""
-        placed = [(item, patch) for item, patch in self._all() if patch.placed and item >= 0]
+        there where the hook was installed after the fork."""
+        installed = [(item, patch) for item, patch in self._all() if patch.installed and item >= 0]
         return {
             item
-            for item, patch in placed
+            for item, patch in installed
             if bytes_at(memory, patch.address, JUMP_BYTES) not in (patch.jump, patch.original, b"")
         }
 
