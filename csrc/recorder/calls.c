@@ -225,12 +225,14 @@ static void strobe_write_exit(struct strobe_recorder* recorder, struct strobe_th
     strobe_record_end(state, record, words);
 }
 
-/* A function that was jumped to returns to where the one that jumped would have: its frame has that address, not the
-   other's stub, because an unwinder cannot tell two stubs on one slot apart. */
+/* `return_address`: what stood at the slot, or is to be returned to instead. A function that was jumped to returns to
+   where the one that jumped would have, not to the other's stub, because an unwinder cannot tell two stubs on one slot
+   apart. */
 static void strobe_push_frame(struct strobe_thread_state* state, struct strobe_totals* totals, uint64_t* slot,
-                              uint32_t function, uint64_t ticks, uint32_t flags, uint64_t resume) {
+                              uint64_t return_address, uint32_t function, uint64_t ticks, uint32_t flags,
+                              uint64_t resume) {
     struct strobe_frame* frame = &state->frames[state->depth];
-    frame->return_address = flags >= STROBE_FRAME_TAIL ? frame[-1].return_address : *slot;
+    frame->return_address = return_address;
     frame->slot = (uint64_t)slot;
     frame->enter_ticks = ticks;
     frame->function = function;
@@ -241,6 +243,14 @@ static void strobe_push_frame(struct strobe_thread_state* state, struct strobe_t
     frame->resume = resume;
     *slot = STROBE_STUB_OF(state, state->depth);
     state->depth++;
+}
+
+/* Of a call that begins where a stub lies at the slot: that of the frame above in the same state, or one that is open
+   in no state of this session, as the process that forked this one has it, or a session before. */
+static STROBE_COLD uint64_t strobe_behind_stub(struct strobe_recorder* recorder, const uint64_t* slot) {
+    uint64_t index = (*slot - (uint64_t)recorder->stubs) / STROBE_STUB_BYTES;
+    return strobe_return_of_dropped(&recorder->states[index / STROBE_FRAMES], (uint32_t)(index % STROBE_FRAMES),
+                                    (uint64_t)slot);
 }
 
 /* `return_address`: 0 where it is replaced already. */
@@ -359,7 +369,9 @@ static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct stro
     if (STROBE_UNLIKELY(recorder->probes[function].next != 0))
         strobe_returns_begin(recorder, state, function, catchable, ticks, registers, slot);
     if (!catchable) return 0;
-    strobe_push_frame(state, totals, slot, function, ticks, tail | (uint32_t)skip, resume);
+    strobe_push_frame(state, totals, slot,
+                      STROBE_UNLIKELY(STROBE_IS_STUB(recorder, *slot)) ? strobe_behind_stub(recorder, slot) : *slot,
+                      function, ticks, tail | (uint32_t)skip, resume);
     return *slot;
 }
 

@@ -471,6 +471,9 @@ void strobe_unwind_table_write(struct strobe_recorder* recorder);
 #define STROBE_KEPT_OF(recorder, state) \
     (&(recorder)->kept[(uint64_t)((state) - (recorder)->states) * STROBE_KEPT_SLOTS + (state)->depth])
 #define STROBE_STUB_OF(state, depth) ((state)->first_stub + (uint64_t)(depth) * STROBE_STUB_BYTES)
+/* Of whichever thread. */
+#define STROBE_IS_STUB(recorder, address) \
+    ((address) - (uint64_t)(recorder)->stubs < (uint64_t)STROBE_THREAD_STATES * STROBE_FRAMES * STROBE_STUB_BYTES)
 #define STROBE_ON_OWN_STACK(state, slot) \
     ((uint64_t)(slot) >= (state)->stack_low && (uint64_t)(slot) < (state)->stack_high)
 

@@ -22,8 +22,11 @@ STROBE_INLINE int strobe_is_below_open_frame(const struct strobe_thread_state* s
     return (uint64_t)slot < top->slot && *(const uint64_t*)top->slot == STROBE_STUB_OF(state, state->depth - 1);
 }
 
-STROBE_INLINE int strobe_is_plain_call(const struct strobe_thread_state* state, const uint64_t* slot) {
-    return state->depth < STROBE_FRAMES && (state->depth == 0 || strobe_is_below_open_frame(state, slot));
+/* Where no frame is open, one that jumped here may be, of a process or session before this one. */
+STROBE_INLINE int strobe_is_plain_call(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                                       const uint64_t* slot) {
+    if (state->depth == 0) return !STROBE_IS_STUB(recorder, *slot);
+    return state->depth < STROBE_FRAMES && strobe_is_below_open_frame(state, slot);
 }
 
 /* All fields but the time at once: gcc puts them together byte by byte. */
@@ -81,7 +84,7 @@ __attribute__((flatten)) uint64_t strobe_enter_plain(struct strobe_recorder* rec
         return strobe_enter(recorder, function, slot, registers, resume);
     state->busy_slot = (uint64_t)slot;
     STROBE_COMPILER_BARRIER();
-    if (STROBE_UNLIKELY(!strobe_is_plain_call(state, slot) || state->totals_index[function] == 0 ||
+    if (STROBE_UNLIKELY(!strobe_is_plain_call(recorder, state, slot) || state->totals_index[function] == 0 ||
                         (record = strobe_plain_record(state, plan)) == NULL)) {
         state->busy_slot = state->idle;
         return strobe_enter(recorder, function, slot, registers, resume);
@@ -91,7 +94,7 @@ __attribute__((flatten)) uint64_t strobe_enter_plain(struct strobe_recorder* rec
     skip = strobe_sample_out(recorder, plan, totals, state->last_ticks);
     if (!skip)
         strobe_plain_enter_record(recorder, state, record, plan, totals->sampling ? STROBE_FLAG_SAMPLED : 0, registers);
-    strobe_push_frame(state, totals, slot, function, state->last_ticks, skip ? STROBE_FRAME_SKIP : 0, resume);
+    strobe_push_frame(state, totals, slot, *slot, function, state->last_ticks, skip ? STROBE_FRAME_SKIP : 0, resume);
     STROBE_COMPILER_BARRIER();
     state->busy_slot = state->idle;
     if (STROBE_UNLIKELY(--state->name_countdown == 0)) return strobe_name_and_go_on(recorder, state, *slot);

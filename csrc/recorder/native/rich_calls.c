@@ -129,7 +129,7 @@ __attribute__((flatten)) uint64_t strobe_enter_rich(struct strobe_recorder* reco
     state->busy_slot = (uint64_t)slot;
     STROBE_COMPILER_BARRIER();
     extras = strobe_extras_of(recorder, function);
-    if (STROBE_UNLIKELY((extras != NULL && !extras->is_plain) || !strobe_is_plain_call(state, slot) ||
+    if (STROBE_UNLIKELY((extras != NULL && !extras->is_plain) || !strobe_is_plain_call(recorder, state, slot) ||
                         state->totals_index[function] == 0 ||
                         (holds = strobe_rich_condition(recorder, state, extras, registers)) < 0 ||
                         (holds && (record = strobe_rich_record(state, plan, extras)) == NULL))) {
@@ -158,7 +158,7 @@ __attribute__((flatten)) uint64_t strobe_enter_rich(struct strobe_recorder* reco
                            state); /* what is recorded takes longer than many a call, and is none of its time */
         strobe_rich_end(state, record, function, kind_flags, words);
     }
-    strobe_push_frame(state, totals, slot, function, state->last_ticks, skip, resume);
+    strobe_push_frame(state, totals, slot, *slot, function, state->last_ticks, skip, resume);
     STROBE_COMPILER_BARRIER();
     state->busy_slot = state->idle;
     if (STROBE_UNLIKELY(--state->name_countdown == 0)) return strobe_name_and_go_on(recorder, state, *slot);

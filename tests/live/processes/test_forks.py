@@ -136,13 +136,24 @@ def _enters(name: str) -> EventFilter:
     return EventFilter(event_type="function_enter", function=TextMatch(equals=name))
 
 
+def test_a_child_of_a_function_that_jumps_to_one_that_throws(launch: Launch, build_program: Build) -> None:
+    """Its return is caught for the parent, in whose frame the child is as well."""
+    program = build_program("forks_and_throws", "-O2")
+    for patterns in (["*"], ["last", "forks"], ["last"]):
+        session = launch(program, patterns=patterns, sampling="off")
+        assert outcome(session) == untraced(program)
+        assert totals(session)["last"].count == 4
+
+
 def test_a_child_that_writes_over_a_hook(launch: Launch, build_program: Build) -> None:
     """Its calls are not recorded, so that they were not made is not said; of what it has left alone it is."""
     session = launch(build_program("patches_itself", "-O0"), patterns=["changed", "kept", "write_over"])
     wait_until(lambda: "ready" in text(session, "stdout"), "the child")
 
     def absence(name: str, pid: int | None = None) -> str:
-        found = session.query(EventFilter(function=TextMatch(equals=name), pid=pid, thread_name="nobody"))
+        found = session.query(
+            EventFilter(function=TextMatch(equals=name), pid=pid, thread_name=TextMatch(equals="nobody"))
+        )
         assert found.total_count == 0
         return found.absence or ""
 
