@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from strobe import _abi, _core, threads
+from strobe import _core, threads
 from strobe.capture.agent.agent_link import BUSY_ANSWER_S, Unresponsive
 from strobe.capture.children import RecordedChildren
 from strobe.capture.limits import limits_memory
@@ -46,7 +46,6 @@ from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
 
 if TYPE_CHECKING:
-    from strobe.session.crashes.stack import CrashStack
     from strobe.session.probes.session_probes import SessionProbes
     from strobe.session.variables.session_memory import Inside
     from strobe.values.lookup.scope import Scope
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _SINCE_A_CRASH = 100  # events that its handlers may have
-_CRASH_FRAMES, _OUTERMOST = 24, 3  # of a crashed thread that are told
 _LOOK_S = 0.05  # whether a stopped program goes on
 _STOPPED = "The program is stopped (SIGSTOP, or a debugger)."
 _LEAVES_LATER = {
@@ -557,6 +555,8 @@ class LiveSession(Session):
         if status is None or status.signal is None or self._stopping:
             return
         from strobe.session.crashes.crash import CALLS, crash_of
+        from strobe.session.crashes.told import stack_values
+        from strobe.values.printers.known import ProjectPrinters
 
         segment = _core.Segment(str(self.record().segment_path))
 
@@ -565,27 +565,23 @@ class LiveSession(Session):
             since = self.query(EventFilter(thread_id=thread_id, after_event_id=after, limit=_SINCE_A_CRASH))
             return any((event.depth or 0) < depth for event in since.events if event.depth is not None)
 
-        found = crash_of(segment, self._target.pid, status.signal, self._libraries.known, self._resolver, went_on)
+        modules = self._libraries.known
+        found = crash_of(segment, self._target.pid, status.signal, modules, self._resolver, went_on)
         if found is None:
             return
         calls = [self._open_call(function, number) for function, number in found.calls[:CALLS]]
         values = found.values | ({"calls": calls, "openCalls": found.depth} if calls else {})
         if found.stack is not None:
-            values["stack"] = self._crashed_stack(found.stack, segment.to_ns(found.ticks))
+            moment, printers = segment.to_ns(found.ticks), ProjectPrinters(self.record().project_root).current()
+            values |= stack_values(
+                found.stack, lambda block: self._stack(block, moment), modules, self._resolver, printers
+            )
         number = host_number(segment.moment(found.ticks))
         names = {tid: name for _, _, tid, name in segment.threads()}
         event = (self.record().key, number, crashes.EVENT_TYPE, crashes.dump(found.text, values).encode())
         thread = (self._target.pid, found.thread_id, names.get(found.thread_id, ""))
         self._store.host_events.put([HostEvent(*event, *thread)])
         self._store.add_notes(self.id, {"crash": found.text})
-
-    def _crashed_stack(self, stack: CrashStack, timestamp_ns: int) -> list[str]:
-        """Its frames, the innermost first, without those in the middle of many."""
-        from strobe.values.decode.recorded import Block
-
-        frames = list(self._stack(Block(_abi.EXTRA_STACK, stack.status, 0, 0, stack.words), timestamp_ns))
-        left_out = len(frames) - _CRASH_FRAMES - _OUTERMOST
-        return frames if left_out <= 1 else [*frames[:_CRASH_FRAMES], f"… {left_out} more", *frames[-_OUTERMOST:]]
 
     def _attempt(self, what: str, step: Callable[[], object]) -> None:
         """A step without which the session can do, and says so."""

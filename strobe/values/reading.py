@@ -14,7 +14,7 @@ from strobe.values.decode import raw
 from strobe.values.decode.shapes import Decoding, Leading, Nothing, Part, Shape, add_read, read_value
 from strobe.values.decode.shaping import Shaping
 from strobe.values.lookup.expression import parse
-from strobe.values.lookup.locations import ValueLocation, location_of, pointer_to
+from strobe.values.lookup.locations import Call, ValueLocation, location_of, pointer_to
 from strobe.values.lookup.scope import Scope
 from strobe.values.memory.process_memory import ProcessMemory
 from strobe.values.memory.recipes import BROKEN, NULL, Item, Recipe
@@ -142,9 +142,21 @@ class Reader:
         return plan
 
 
-def _plan_of_variable(target: ReadTarget, depth: int, scope: Scope) -> _Plan:
+def prepared_at(names: Sequence[str], depth: int, scope: Scope, call: Call, memory: ProcessMemory) -> Prepared:
+    """Reads of what these names mean to `call`: at an instruction, in a frame that `memory` has."""
+    plans: list[tuple[ReadTarget, _Plan | StrobeError]] = []
+    for name in names:
+        target = ReadTarget(name)
+        try:
+            plans.append((target, _plan_of_variable(target, depth, scope, call)))
+        except StrobeError as error:
+            plans.append((target, error))
+    return Prepared(memory, plans)
+
+
+def _plan_of_variable(target: ReadTarget, depth: int, scope: Scope, call: Call | None = None) -> _Plan:
     text = replace(target, variable=(target.variable or "").strip()).text
-    location = location_of(parse(target.variable or ""), scope, target.thread)
+    location = location_of(parse(target.variable or ""), scope, target.thread, call)
     shaping = Shaping(scope.printers)
     if isinstance(location.type.bare, Function):  # it is shown as a pointer to it
         location.is_value, location.type = True, pointer_to(location.type)

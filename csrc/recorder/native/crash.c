@@ -12,6 +12,7 @@
 #define STROBE_CRASH_SENT_BY_THREAD (-6) /* SI_TKILL: what raise and abort use */
 
 #define STROBE_CRASH_ASSERT_BYTES 4096u
+#define STROBE_RED_ZONE_BYTES 128u /* below the stack pointer: a function that calls none keeps variables there */
 #define STROBE_CRASH_HANDLER_BYTES 65536u /* of a handler's frames, on a stack whose bounds are not known */
 /* strobe_crash.access of SIGABRT: who has asked for it, and what that one is about to call */
 #define STROBE_CRASH_CALLS_ABORT 16u
@@ -103,12 +104,10 @@ static void strobe_crash_note_context(struct strobe_crash_stack* stack, const ui
 }
 
 /* Of the fault whose handler has led to this: what is below is the handler's. */
-static int strobe_crash_note_frame(struct strobe_crash_stack* stack, uint64_t frame) {
+static void strobe_crash_note_frame(struct strobe_crash_stack* stack, uint64_t frame) {
     uint64_t context[STROBE_REGISTER_RIP + 1];
-    if (strobe_read_bytes(&strobe_recorder, NULL, 0, frame, (uint8_t*)context, sizeof context) != sizeof context)
-        return 0;
-    strobe_crash_note_context(stack, context);
-    return 1;
+    if (strobe_read_bytes(&strobe_recorder, NULL, 0, frame, (uint8_t*)context, sizeof context) == sizeof context)
+        strobe_crash_note_context(stack, context);
 }
 
 /* What an observed function keeps for its caller lies below its arguments (x86_64/observe.c). */
@@ -123,13 +122,10 @@ static void strobe_crash_note_kept(struct strobe_crash_stack* stack, const uint6
     stack->known = 1u << 3 | 1u << 6 | 1u << 7 | 0xfu << 12;
 }
 
-/* The stack from its pointer on, as far as it goes. Where a return stub lies, what it stands for. */
-static void strobe_crash_save_stack(const struct strobe_crash* crash, const struct strobe_thread_state* state,
-                                    struct strobe_crash_stack* stack) {
-    uint8_t* into = (uint8_t*)(stack + 1);
-    uint64_t start = stack->registers[7] & ~7ull, depth;
-    uint32_t most = STROBE_CRASH_STACK_BYTES - sizeof *stack, done = 0;
-    if (crash->frame != 0 && strobe_crash_note_frame(stack, crash->frame)) start = stack->registers[7] & ~7ull;
+/* How many bytes there are from `start` on, up to `most`. */
+static uint32_t strobe_crash_copy(const struct strobe_thread_state* state, uint64_t start, uint8_t* into,
+                                  uint32_t most) {
+    uint32_t done = 0;
     while (done < most) {
         uint32_t wanted = STROBE_PAGE_BYTES - (uint32_t)((start + done) % STROBE_PAGE_BYTES);
         uint32_t piece;
@@ -138,8 +134,23 @@ static void strobe_crash_save_stack(const struct strobe_crash* crash, const stru
         done += piece;
         if (piece < wanted) break;
     }
+    return done;
+}
+
+/* The stack from the red zone below its pointer on, as far as it goes. Where a return stub lies, what it stands for. */
+static void strobe_crash_save_stack(const struct strobe_crash* crash, const struct strobe_thread_state* state,
+                                    struct strobe_crash_stack* stack) {
+    uint8_t* into = (uint8_t*)(stack + 1);
+    uint32_t most = STROBE_CRASH_STACK_BYTES - sizeof *stack;
+    uint64_t start, depth;
+    if (crash->frame != 0) strobe_crash_note_frame(stack, crash->frame);
+    start = (stack->registers[7] & ~7ull) - STROBE_RED_ZONE_BYTES;
+    stack->bytes = strobe_crash_copy(state, start, into, most) & ~7u;
+    if (stack->bytes <= STROBE_RED_ZONE_BYTES) { /* the end of the stack lies there */
+        start += STROBE_RED_ZONE_BYTES;
+        stack->bytes = strobe_crash_copy(state, start, into, most) & ~7u;
+    }
     stack->start = start;
-    stack->bytes = done & ~7u;
     for (depth = state == NULL || state->frames == NULL ? 0 : state->depth; depth > 0; depth--) {
         const struct strobe_frame* frame = &state->frames[depth - 1];
         uint64_t* slot = (uint64_t*)(into + (frame->slot - start));

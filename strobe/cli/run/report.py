@@ -6,8 +6,8 @@ import errno
 import os
 import select
 import signal
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
 
 from strobe.cli.output.tables import totals_table
 from strobe.dataclass import dataclass, field
@@ -185,8 +185,18 @@ def crash_lines(crash: Event | None) -> list[str]:
         return []
     calls = (crash.values or {}).get("calls", ())
     thread = f" (thread {crash.thread_name})" if crash.thread_name else ""
-    stack = (f"  #{place} {frame}" for place, frame in enumerate((crash.values or {}).get("stack", ())))
-    return [f"{crash.text}{thread}", *stack, *(f"  in call of {one['call']}" for one in calls)]
+    return [
+        f"{crash.text}{thread}",
+        *_stack_lines(crash.values or {}),
+        *(f"  in call of {one['call']}" for one in calls),
+    ]
+
+
+def _stack_lines(values: dict[str, Any]) -> Iterator[str]:
+    variables = {one["frame"]: one["values"] for one in values.get("variables", ())}
+    for number, frame in enumerate(values.get("stack", ())):
+        yield f"  #{number} {frame}"
+        yield from (f"       {name} = {value}" for name, value in variables.get(number, {}).items())
 
 
 def signal_name(number: int) -> str:

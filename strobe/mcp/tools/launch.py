@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,6 +138,9 @@ def _next_steps(session_id: str, traced: bool) -> list[str]:
 def _after_wait(session_id: str, answer: dict[str, Any]) -> list[str]:
     query = f'debug_query {{"sessionId":"{session_id}",'
     steps = [query + '"function":{"equals":"…"},"verbose":true}: its calls, with arguments']
+    if answer.get("probes") and not answer.get("totals"):
+        condition = json.dumps(f"$label == {json.dumps(answer['probes'][0]['label'])}", ensure_ascii=False)
+        steps = [query + f'"where":{condition},"select":["…"]}}: these values of its events']
     if "stillRunning" in answer["ended"]:
         again = f'debug_trace {{"sessionId":"{session_id}","wait":{{"until":"exit"}}}}'
         steps = [*steps, query + f'"afterEventId":"{answer["cursor"]}"}}: what comes next', f"{again}: wait on"]

@@ -63,7 +63,8 @@ _PARAMETERS = Record(
         "where": Text(
             description="events for which it holds: cents < 0 && $threadName == 'till-3'. C operators; arguments "
             "(at the return too), members, [i], watch labels, $return $duration $thread $time $depth $function "
-            "$caller, text (of output); contains startswith endswith matches; any/all/count(x in v: …), "
+            "$caller $label (of a probe), text (of output); contains startswith endswith matches; any/all/count(x in "
+            "v: …), "
             "size(v)",
             min_length=1,
             max_length=1000,
@@ -370,13 +371,8 @@ def _clipped(value: Any, most: int) -> Any:
 
 def _count(item: Counted) -> dict[str, Any]:
     times = {"totalNs": item.total_ns, "p99Ns": item.p99_ns, "maxNs": item.max_ns} if item.total_ns else {}
-    return {
-        "value": _clipped(item.value, _EVENT_BYTES),
-        "count": item.count,
-        **times,
-        "first": item.first,
-        "last": item.last,
-    }
+    told = {"value": _clipped(item.value, _EVENT_BYTES), "count": item.count, **times, "first": item.first}
+    return told if item.count == 1 else told | {"last": item.last}
 
 
 def _groups(groups: list[dict[str, Any]], loss: Loss, wanted: EventFilter, budget: int) -> dict[str, Any]:

@@ -236,6 +236,8 @@ def _crash(session: Session, event: Event) -> dict[str, Any]:
         values["threadName"] = event.thread_name
     if "stack" in values:
         values["stack"] = event_json.frames(values["stack"], _CRASH_STACK)
+    if variables := values.pop("variables", None):
+        values["variables"] = variables[: results.fitting(variables, _CRASH_STACK)]
     return values if "threadId" in values else values | {"openCalls": _open_calls(session)}
 
 

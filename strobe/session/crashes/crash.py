@@ -165,7 +165,7 @@ def _with_stack(
     if stack is None:
         return crash
     own = modules[0]
-    callers = (word for word in stack.words[1:] if own.base <= word < own.base + own.size)
+    callers = (frame.pc for frame in stack.frames[1:] if own.base <= frame.pc < own.base + own.size)
     returns_to = None if "calledFrom" in crash.values or crash.values.get("file") else next(callers, None)
     if returns_to is None or _module_at(int(crash.values["pc"], 16), modules) == own:
         return replace(crash, stack=stack)

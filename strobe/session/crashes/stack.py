@@ -24,23 +24,51 @@ from strobe.symbols.objects.damage import UNREADABLE
 
 FRAMES = 64
 _RSP, _WORD = 7, 8
-_UNWOUND_BY_CALLEE = frozenset((3, 6, 12, 13, 14, 15))  # registers that a function keeps for its caller
+_KEPT_BY_CALLEE = frozenset((3, 6, 12, 13, 14, 15))  # registers that a function keeps for its caller
 _UNKNOWN: tuple[type[BaseException], ...] = (StrobeError, *UNREADABLE)
 Registers = Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class CrashStack:
-    """`words` and `status` as those of a recorded stack (STROBE_STACK_*), the innermost frame first."""
+class StackFrame:
+    """`pc`: an instruction where `is_exact`, else what a call returns to. `registers`: those that are known there, by
+    DWARF's number."""
 
-    words: tuple[int, ...]
-    status: int
+    pc: int
+    is_exact: bool
+    registers: Registers
+
+    @property
+    def word(self) -> int:
+        """As a recorded stack has it."""
+        return self.pc | (_abi.STACK_INTERRUPTED if self.is_exact else 0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Memory:
+class CrashStack:
+    """`frames`: the innermost first; `status` as of a recorded stack (STROBE_STACK_*)."""
+
+    frames: tuple[StackFrame, ...]
+    status: int
+    memory: StackCopy
+
+    @property
+    def words(self) -> tuple[int, ...]:
+        """Of all frames."""
+        return tuple(frame.word for frame in self.frames)
+
+
+@dataclass(frozen=True, slots=True)
+class StackCopy:
+    """`content`: of the stack, from the address `start` on."""
+
     start: int
     content: bytes
+
+    def read(self, address: int, size: int) -> bytes | None:
+        """None where not all of it was copied."""
+        at = address - self.start
+        return self.content[at : at + size] if 0 <= at <= len(self.content) - size else None
 
     def word(self, address: int) -> int | None:
         """None where it was not copied."""
@@ -56,36 +84,39 @@ def stack_of(
     content = note.get("stack")
     if not content:
         return None
-    memory = _Memory(note["stack_start"], content)
-    tables = _Tables(modules, resolver)
-    registers: dict[int, int] = dict(note["registers"])
-    pc = note["stack_pc"]
-    words = [pc | (_abi.STACK_INTERRUPTED if is_exact else 0)]
-    if is_exact and not tables.is_code(pc):  # called, and nothing is there
-        returns_to = memory.word(registers[_RSP])
+    memory = StackCopy(note["stack_start"], content)
+    frames = [StackFrame(note["stack_pc"], is_exact, dict(note["registers"]))]
+    status = _unwind(frames, memory, _Tables(modules, resolver))
+    return CrashStack(tuple(frames), status, memory)
+
+
+def _unwind(frames: list[StackFrame], memory: StackCopy, tables: _Tables) -> int:
+    """Adds the callers of the first frame. Why there are no more."""
+    first = frames[0]
+    if first.is_exact and not tables.is_code(first.pc):  # called, and nothing is there
+        returns_to = memory.word(first.registers[_RSP])
         if returns_to is None or not tables.is_code(returns_to):
-            return CrashStack(tuple(words), _abi.STACK_UNKNOWN)
-        registers[_RSP] += _WORD
-        pc, is_exact = returns_to, False
-        words.append(pc)
-    while len(words) < FRAMES:
-        frame = tables.frame_at(pc, is_exact)
-        if frame is None:
-            return CrashStack(tuple(words), _abi.STACK_UNKNOWN)
-        if isinstance(frame.saved.get(frame.return_register), OptimizedOut):  # so the outermost one says
-            return CrashStack(tuple(words), _abi.STACK_WHOLE)
-        cfa = _address_of(frame, registers)
+            return _abi.STACK_UNKNOWN
+        above = {number: first.registers[number] for number in _KEPT_BY_CALLEE if number in first.registers}
+        frames.append(StackFrame(returns_to, False, above | {_RSP: first.registers[_RSP] + _WORD}))
+    while len(frames) < FRAMES:
+        here = frames[-1]
+        layout = tables.frame_at(here.pc, here.is_exact)
+        if layout is None:
+            return _abi.STACK_UNKNOWN
+        if isinstance(layout.saved.get(layout.return_register), OptimizedOut):  # so the outermost one says
+            return _abi.STACK_WHOLE
+        cfa = _address_of(layout, here.registers)
         if cfa is None:
-            return CrashStack(tuple(words), _abi.STACK_UNKNOWN)
-        above = _caller(frame, registers, cfa, memory)
-        returns_to = above.pop(RETURN_ADDRESS, None)
-        if returns_to is None or cfa <= registers[_RSP]:
-            return CrashStack(tuple(words), _abi.STACK_UNREADABLE)
+            return _abi.STACK_UNKNOWN
+        registers = _caller(layout, here.registers, cfa, memory)
+        returns_to = registers.pop(RETURN_ADDRESS, None)
+        if returns_to is None or cfa <= here.registers[_RSP]:
+            return _abi.STACK_UNREADABLE
         if returns_to == 0:
-            return CrashStack(tuple(words), _abi.STACK_WHOLE)
-        registers, pc, is_exact = above, returns_to, False
-        words.append(pc)
-    return CrashStack(tuple(words), _abi.STACK_LIMITED)
+            return _abi.STACK_WHOLE
+        frames.append(StackFrame(returns_to, False, registers))
+    return _abi.STACK_LIMITED
 
 
 def _address_of(frame: CallFrame, registers: Registers) -> int | None:
@@ -95,9 +126,9 @@ def _address_of(frame: CallFrame, registers: Registers) -> int | None:
     return registers[frame.cfa.number] + frame.cfa.offset
 
 
-def _caller(frame: CallFrame, registers: Registers, cfa: int, memory: _Memory) -> dict[int, int]:
+def _caller(frame: CallFrame, registers: Registers, cfa: int, memory: StackCopy) -> dict[int, int]:
     """The registers of the caller that are known, the return address among them."""
-    above = {number: value for number, value in registers.items() if number in _UNWOUND_BY_CALLEE}
+    above = {number: value for number, value in registers.items() if number in _KEPT_BY_CALLEE}
     for number, location in frame.saved.items():
         above.pop(number, None)
         value = None

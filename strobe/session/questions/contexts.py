@@ -135,7 +135,7 @@ class EventContext:
             return plain(event.values[name])
         if event.event_type == "probe":  # it records the same values each time, and never others
             raise Absent(f"the probe '{event.label}' does not show '{name}'")
-        raise Undecided(f"the event has no value of the watch '{name}'")
+        raise Undecided(f"the event has no value called '{name}'")
 
     def normal(self, raw: Any) -> Normal:
         return normal(self.raw(raw))

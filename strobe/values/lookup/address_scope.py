@@ -110,15 +110,22 @@ class AddressScope:
     def names(self) -> list[str]:
         """All that can be asked for, but members of `this` and registers; those of the calls around an inlined one
         with that one's name: `caller::x`."""
+        return list(dict.fromkeys(asked for names in self.names_by_call for _, asked in names))
+
+    @property
+    def names_by_call(self) -> list[list[tuple[str, str]]]:
+        """Of the call that the instruction is of, and of those around it, outwards: each variable's own name, and by
+        what it is asked for."""
         if self._here.level is None:
             return []
         level = self._here.level
         own = [one.name for one in self._visible(level) if not self._is_unset(one, level) and not _is_internal(one)]
+        found = [[(name, name) for name in own]]
         calls = () if self._frame is None else self._frame.calls
         for outer in range(level + 1, len(calls)):
             visible = [one.name for one in self._visible(outer) if not _is_internal(one)]
-            own += [f"{_last(calls[outer].name)}::{name}" for name in visible]
-        return list(dict.fromkeys(own))
+            found.append([(name, f"{_last(calls[outer].name)}::{name}") for name in visible])
+        return found
 
     def told(self, name: str) -> str | int | None:
         """$function, $file, $line of the instruction; None where that is not known."""

@@ -213,6 +213,18 @@ def single_number(rows: Sequence[bytes]) -> Steps | None:
     return ((name, width, count, operand),) if name else None
 
 
+def with_bases(code: bytes, base_of: Callable[[tuple[int, ...]], int]) -> bytes:
+    """The recipe, going to the address that `base_of` has for these words of a call instead of to the words."""
+    found = []
+    for kind, width, flag, count, operand in _STEP.iter_unpack(code):
+        if kind == _STEPS["PASSED"]:
+            numbers = (operand & (1 << 64) - 1).to_bytes(8, "little")[:count]
+            found.append(_STEP.pack(_STEPS["BASE"], 0, 0, 0, _signed(base_of(tuple(numbers)))))
+        else:
+            found.append(_STEP.pack(kind, width, flag, count, operand))
+    return b"".join(found)
+
+
 def passed_words(recipe: Recipe) -> set[int]:
     """Numbers of the words that its steps PASSED name."""
     found: set[int] = set()

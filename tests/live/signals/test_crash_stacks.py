@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.oracles.backtraces import frames_of, same, stack_at_signal, without_abort
+from support.oracles.backtraces import frames_of, numbers_at_signal, same, stack_at_signal, without_abort
 
 import strobe
 
@@ -76,6 +76,32 @@ def test_of_an_exception_that_nobody_catches(build_program: Build, level: str) -
     assert with_lines and all(same(*pair) for pair in with_lines)
     assert crash.values["reachedFrom"]["function"] == "parse"
     assert crash.text.endswith(f", reached from parse at uncaught.cpp:{crash.values['reachedFrom']['line']}")
+
+
+@PATTERNS
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_variables_are_what_gdb_reads(build_program: Build, compiler: str, level: str, patterns: list[str]) -> None:
+    program = build_program("frames_crash", level, "-g", compiler=compiler)
+    with strobe.launch([str(program), "3"], trace=patterns, missing_ok=True) as run:
+        run.wait(timeout=SECONDS)
+        crash = run.crash
+        assert crash is not None and crash.values is not None
+    found = {one["frame"]: one["values"] for one in crash.values["variables"]}
+    expected = numbers_at_signal(program, "3")
+    told = 0
+    for number, numbers in enumerate(expected):
+        own = found.get(number, {})
+        for name, value in numbers.items():
+            if value == "None":
+                assert own.get(name) in ("<optimized out>", None), (number, name)
+            elif name in own and own[name] != "<optimized out>":  # of one that only gdb knows, by what a call is given
+                assert own[name] == value, (number, name)
+                told += 1
+    assert told == sum(map(len, expected)) if level == "-O0" else told >= 3
+    if level == "-O0":
+        assert found[1]["item"].endswith('{number = 7, name = "seven", next = 0x0}')
+        assert found[2]["list"].startswith("[{number = 1, ")
 
 
 def test_of_deep_recursion_the_middle_is_left_out(build_program: Build) -> None:

@@ -211,7 +211,8 @@ def test_how_many_have_which_value(ask: Ask) -> None:
         f"till-{n}": CALLS // 2 for n in (1, 2, 3)
     }
     (refund,) = ask(groupBy="$return", where="kind == REFUND && $return")["groups"]
-    assert (refund["value"], refund["count"], refund["first"]) == (True, 1, refund["last"])
+    assert (refund["value"], refund["count"]) == (True, 1)
+    assert refund["first"] and "last" not in refund  # it is the same
     assert ask(groupBy="caller", function={"equals": "shop::allowed"})["groups"][0]["value"] == "shop::book"
     by_function = ask(groupBy="function", where="cents < 3")["groups"]
     assert {group["value"]: group["count"] for group in by_function} == {"shop::book": 7, "shop::allowed": 7}

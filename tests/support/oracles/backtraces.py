@@ -51,6 +51,28 @@ _AT_A_SIGNAL = """
 gdb.execute("run {arguments} > /dev/null 2>&1")
 note(gdb.newest_frame())
 """
+_NUMBERS = """
+gdb.execute("run {arguments} > /dev/null 2>&1")
+frame = gdb.newest_frame()
+while frame is not None:
+    found, block = {{}}, None
+    try:
+        block = frame.block()
+    except RuntimeError:
+        pass
+    while block is not None and not block.is_global and not block.is_static:
+        for symbol in block:
+            is_wanted = (symbol.is_argument or symbol.is_variable) and symbol.name not in found
+            if is_wanted and symbol.type.strip_typedefs().code == gdb.TYPE_CODE_INT:
+                value = symbol.value(frame)
+                found[symbol.name] = None if value.is_optimized_out else int(value)
+        if block.function is not None:
+            break
+        block = block.superblock
+    if frame.type() != gdb.TAILCALL_FRAME:
+        stacks.append([[name, str(value), None] for name, value in found.items()])
+    frame = frame.older()
+"""
 _ABORTS = ("abort", "assert_fail", "raise")
 
 
@@ -64,6 +86,12 @@ def stack_at_signal(program: Path, *arguments: str) -> list[Frame]:
     """The frames of the thread that gets the first signal which gdb stops at, the innermost first, up to main."""
     (frames,) = _run(program, _AT_A_SIGNAL.format(arguments=" ".join(arguments)))
     return frames
+
+
+def numbers_at_signal(program: Path, *arguments: str) -> list[dict[str, str]]:
+    """Of each frame at that signal its variables that are integers; "None" where they are optimized out."""
+    frames = _run(program, _NUMBERS.format(arguments=" ".join(arguments)))
+    return [{name: str(value) for name, value, _ in frame} for frame in frames]
 
 
 def without_abort(frames: list[Frame]) -> list[Frame]:

@@ -1,0 +1,41 @@
+"""The stack of a crash and the variables of its frames, as the crash event has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from strobe import _abi
+from strobe.model import LoadedModule
+from strobe.session.crashes.stack import CrashStack
+from strobe.session.crashes.variables import variables_of
+from strobe.symbols import SymbolResolver
+from strobe.values.decode.recorded import Block
+from strobe.values.printers.known import Printers
+
+_INNERMOST, _OUTERMOST = 24, 3  # frames that are told of many
+
+
+def stack_values(
+    stack: CrashStack,
+    names: Callable[[Block], Sequence[str]],
+    modules: Sequence[LoadedModule],
+    resolver: SymbolResolver,
+    printers: Printers,
+) -> dict[str, Any]:
+    """`stack`: its frames as text, the innermost first, without those in the middle of many. `variables`: those of its
+    first frames that have some: [{"frame": number in `stack`, "values": {name: text}}]."""
+
+    def told(words: Sequence[int]) -> Sequence[str]:
+        return names(Block(_abi.EXTRA_STACK, stack.status, 0, 0, words))
+
+    frames = list(told(stack.words))
+    left_out = len(frames) - _INNERMOST - _OUTERMOST
+    shown = frames if left_out <= 1 else [*frames[:_INNERMOST], f"… {left_out} more", *frames[-_OUTERMOST:]]
+    variables, number = [], 0
+    ends_early = stack.status in (_abi.STACK_UNKNOWN, _abi.STACK_UNREADABLE)  # which a last line says
+    for frame, calls in zip(stack.frames, variables_of(stack, modules, resolver, printers), strict=True):
+        inside = range(number, min(len(frames), _INNERMOST))
+        variables += [{"frame": at, "values": own} for at, own in zip(inside, calls, strict=False) if own]
+        number += len(told([frame.word])) - ends_early
+    return {"stack": shown} | ({"variables": variables} if variables else {})
