@@ -15,6 +15,7 @@ from typing import Literal
 import click
 
 from strobe import config
+from strobe.capture import permission
 from strobe.cli.output.json_form import dumps
 from strobe.cli.output.progress import announced
 from strobe.clients import install as installing
@@ -27,6 +28,7 @@ State = Literal["ok", "limited", "no"]
 _PTRACE = Path("/proc/sys/kernel/yama/ptrace_scope")
 _SHARED = Path("/dev/shm")
 _CAP_SYS_PTRACE = 1 << 19
+_NOBODY = 3  # of ptrace_scope: not even root
 _ROOM = 256 << 20  # bytes of a session of the usual size, twice
 _POPULATE = (5, 14)  # the kernel from which on the recorder asks for pages before it writes to them
 _RUN_S = 60
@@ -72,6 +74,8 @@ def findings() -> Iterator[Finding]:
     for name, check in checks.items():
         try:
             yield check()
+        except StrobeError as error:
+            yield Finding(name, "no", error.message, error.next_step)
         except Exception as error:
             yield Finding(name, "no", f"{type(error).__name__}: {error}")
     yield from _clients()
@@ -101,6 +105,12 @@ def _home() -> Finding:
 
 
 def _shared_memory() -> Finding:
+    try:
+        with tempfile.NamedTemporaryFile(dir=_SHARED, prefix="strobe-doctor-"):
+            pass
+    except OSError as error:
+        said = f"{_SHARED} cannot be written to: {error.strerror}"
+        return Finding("shared memory", "limited", said, "Sessions lie in STROBE_HOME, on the disk.")
     usage = os.statvfs(_SHARED)
     free = usage.f_bavail * usage.f_frsize
     said = f"{_SHARED}, {free >> 20:,} MB free"
@@ -136,20 +146,27 @@ def _recording() -> Finding:
 
 
 def _attaching() -> Finding:
+    """By a trial on a child; of other programs Yama's rule decides."""
+    if (reason := permission.refused()) is not None:
+        said = f"the system lets no program be traced or read ({reason})"
+        hint = "In a container: --cap-add=SYS_PTRACE, and a seccomp profile that permits ptrace and process_vm_readv."
+        return Finding("attach", "no", said, hint)
     scope = int(_PTRACE.read_text()) if _PTRACE.exists() else 0
     status = Path("/proc/self/status").read_text()
     effective = next(int(line.split()[1], 16) for line in status.splitlines() if line.startswith("CapEff:"))
     may_all = bool(effective & _CAP_SYS_PTRACE)
-    if scope == 0 or may_all:
+    if scope == 0 or (may_all and scope < _NOBODY):
         whose = "of all users" if may_all else "of your own"
         return Finding("attach", "ok", f"to running programs {whose}")
     said = f"kernel.yama.ptrace_scope is {scope}: programs that Strobe has not started cannot be attached to"
     hint = "For the moment: sudo sysctl kernel.yama.ptrace_scope=0. Programs that Strobe starts are not concerned."
+    if scope >= _NOBODY:
+        hint = "It stays so until the system is started again, with another value in /etc/sysctl.d."
     return Finding("attach", "limited", said, hint)
 
 
 def _clients() -> Iterator[Finding]:
-    home = Path("~").expanduser()
+    home = installing.home()
     for client in installing.found(CLIENTS, home):
         file = client.place(home, None)
         if file is None:

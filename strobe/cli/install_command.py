@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
-import pwd
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +38,7 @@ def install(clients: Sequence[str], project: str | None, dry_run: bool, prints: 
     executable = _executable()
     if prints:
         for client in chosen:
-            click.echo(_shown(client, client.place(_home(), _folder(project)), executable))
+            click.echo(_shown(client, client.place(installing.home(), _folder(project)), executable))
         return
 
     def adding(client: Client, file: Path) -> Change:
@@ -54,7 +52,7 @@ def install(clients: Sequence[str], project: str | None, dry_run: bool, prints: 
     changes = _changes(chosen, project, adding)
     failed = _apply(changes, dry_run, "added to", "already there")
     if not no_skill:
-        failed += _tell_skill(skill.write(_folder(project) or _home(), dry_run))
+        failed += _tell_skill(skill.write(_folder(project) or installing.home(), dry_run))
     _end(failed)
 
 
@@ -67,20 +65,20 @@ def uninstall(clients: Sequence[str], project: str | None, dry_run: bool) -> Non
 
     A server of that name that is not Strobe, and a page that you have changed, stay.
     """
-    every = [one for one in CLIENTS.values() if one.place(_home(), _folder(project)) is not None]
+    every = [one for one in CLIENTS.values() if one.place(installing.home(), _folder(project)) is not None]
     chosen = [CLIENTS[name] for name in clients] or every
     changes = _changes(chosen, project, installing.removing)
     told = [one for one in changes if clients or not isinstance(one, Change) or one.is_needed]
     failed = _apply(told, dry_run, "taken out of", "there is no Strobe in")
     if not clients:
-        failed += _tell_skill(skill.remove(_folder(project) or _home(), dry_run))
+        failed += _tell_skill(skill.remove(_folder(project) or installing.home(), dry_run))
     _end(failed)
 
 
 def _chosen(names: Sequence[str]) -> list[Client]:
     if names:
         return [CLIENTS[name] for name in names]
-    found = installing.found(CLIENTS, _home())
+    found = installing.found(CLIENTS, installing.home())
     if not found:
         valid = ", ".join(CLIENTS)
         raise failure("bad_value", field="CLIENT", value="missing", reason="no coding agent is found here", valid=valid)
@@ -92,7 +90,7 @@ def _changes(
 ) -> Iterator[Change | tuple[Client, str]]:
     """What is to be changed, or why that is not possible."""
     for client in clients:
-        file = client.place(_home(), _folder(project))
+        file = client.place(installing.home(), _folder(project))
         if file is None:
             where = "for all projects: use --project DIR" if project is None else "for one project"
             yield client, f"has no list of servers {where}"
@@ -164,12 +162,6 @@ def _executable() -> str:
     found = str(own.absolute()) if own.name == "strobe" and own.exists() else shutil.which("strobe")
     beside = Path(sys.executable).with_name("strobe")
     return found or str(beside)
-
-
-def _home() -> Path:
-    """Of this user, whatever HOME is not."""
-    named = os.environ.get("HOME", "")
-    return Path(named) if Path(named).is_absolute() else Path(pwd.getpwuid(os.getuid()).pw_dir)
 
 
 def _folder(project: str | None) -> Path | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pwd
 import re
 import shutil
 import stat
@@ -38,6 +39,12 @@ class Change:
     def is_needed(self) -> bool:
         """Whether the file would be another one."""
         return self.after != (self.before or "")
+
+
+def home() -> Path:
+    """Of this user, whatever HOME is not."""
+    named = Path(os.environ.get("HOME", ""))
+    return named if named.is_absolute() else Path(pwd.getpwuid(os.getuid()).pw_dir)
 
 
 def found(clients: Mapping[str, Client], home: Path) -> list[Client]:

@@ -24,12 +24,13 @@ _PREFIX = f"strobe-{os.getuid()}-"
 def place_segment(record: SessionRecord) -> Path:
     """Path for the live segment of a new session, which is not created; the session's folder is.
 
-    In /dev/shm where that has room for twice the size, as others want to use it too; else in the session's folder.
+    In /dev/shm where that may be written to and has room for twice the size, as others want to use it too; else in the
+    session's folder.
     Every call gives another name there, for everybody may make files in it.
     """
     make_folder(record)
     wanted = record.event_limit * PLAIN_EVENT_BYTES + _FIXED_BYTES
-    has_room = _free_bytes(SHARED_MEMORY) >= 2 * wanted
+    has_room = os.access(SHARED_MEMORY, os.W_OK | os.X_OK) and _free_bytes(SHARED_MEMORY) >= 2 * wanted
     return _new_shared_path(record) if has_room else record.folder / SEGMENT_FILE
 
 

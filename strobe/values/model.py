@@ -54,6 +54,12 @@ class PointerTo:
         return f"{self.address:#x}" + (f" <{self.symbol}>" if self.symbol else "")
 
 
+class Unread(PointerTo):
+    """A pointer to characters that cannot be read."""
+
+    __slots__ = ()
+
+
 class Record:
     """A struct, class or union: its fields as attributes, those of its base classes with them.
 

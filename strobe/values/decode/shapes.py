@@ -16,7 +16,7 @@ from strobe.model import Text, ValueKind, ValueType
 from strobe.timeline.decode import floats
 from strobe.timeline.decode.captured import value_of_bytes
 from strobe.values.memory.recipes import BROKEN, CUT, FULL, MISSING, NULL, OK, Item, Recipe
-from strobe.values.model import Char, PointerTo, Problem, Shown
+from strobe.values.model import Char, PointerTo, Problem, Shown, Unread
 
 _ENCODINGS = {1: "utf-8", 2: "utf-16-le", 4: "utf-32-le"}
 _CUT = "…"
@@ -156,7 +156,9 @@ class TextPointer(Leading):
     def value(self, part: Part, decoding: Decoding) -> Shown:
         item = decoding.next()
         address = int.from_bytes(part.take(8), "little")
-        return text_of(item.data, self.width, item.status == CUT) if item.is_there else PointerTo(address)
+        if item.is_there:
+            return text_of(item.data, self.width, item.status == CUT)
+        return PointerTo(address) if item.status in (NULL, FULL) else Unread(address)
 
 
 @dataclass(frozen=True)

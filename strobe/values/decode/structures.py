@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from strobe.dataclass import dataclass, replace
-from strobe.model import Text, ValueType
+from strobe.model import Text, ValueKind, ValueType
 from strobe.values.decode.shapes import Decoding, Part, Scalar, Shape, add_read, problem, read_value
 from strobe.values.memory.recipes import Recipe, Steps
-from strobe.values.model import PointerTo, Problem, Record, Rows, Shown, Tuple, Variant
+from strobe.values.model import PointerTo, Problem, Record, Rows, Shown, Tuple, Unread, Variant
 from strobe.values.printers.names import without_arguments
 
 _FIRST_MAPPED, _END_OF_USER = 0x10000, 1 << 47
+_FRACTION_BITS = {4: 23, 8: 52}  # of a number with a point, by its size
+_UNREADABLE = ("Address not readable", "Null pointer", "<broken", "<no valid")  # problems of what leads nowhere
 _LEAST_NORMAL = {4: 1.17549435e-38, 8: 2.2250738585072014e-308}  # of the size of a number with a point
 
 
@@ -76,24 +78,39 @@ class Union(Structure):
     def value(self, part: Part, decoding: Decoding) -> Shown:
         found = super().value(part, decoding)
         sizes = {member.name: member.shape.size for member in self.members}
-        implausible = [name for name, value in found if not _is_plausible(value, sizes.get(name, 0))]
+        odd = {member.name for member in self.members if _is_odd_nan(member.shape, part.take(member.shape.size))}
+        implausible = [name for name, value in found if name in odd or not _is_plausible(value, sizes.get(name, 0))]
         return Record(self.type_name, dict(found), implausible if len(implausible) < len(list(found)) else ())
 
 
 def _is_plausible(value: Shown, size: int) -> bool:
     """Whether a member of a union of `size` bytes may be the one that is there: no pointer that leads nowhere, no
-    number with a point that is what an integer or address looks like as one, no text of control characters."""
+    number with a point that is what an integer or address looks like as one, no text of control characters. What is
+    not shown, as a struct beyond the depth, may be."""
     match value:
         case Problem():
-            return False
+            return not value.startswith(_UNREADABLE)
         case float():
             return value == 0 or abs(value) >= _LEAST_NORMAL.get(size, 0)
+        case Unread():
+            return False
         case PointerTo():
             is_address = value.address == 0 or _FIRST_MAPPED <= value.address < _END_OF_USER
-            return is_address and not isinstance(value.to, Problem)
+            return is_address and (not isinstance(value.to, Problem) or _is_plausible(value.to, 0))
         case Text():
             return all(letter.isprintable() or letter.isspace() for letter in value)
     return True
+
+
+def _is_odd_nan(shape: Shape, data: bytes) -> bool:
+    """A NaN that no calculation gives, as a negative integer looks like one: IEEE 754 leaves its bits open, and
+    processors set the highest of the fraction alone."""
+    if not isinstance(shape, Scalar) or shape.type.kind is not ValueKind.FLOAT or shape.size != len(data):
+        return False
+    fraction, whole = _FRACTION_BITS.get(shape.size, 0), int.from_bytes(data, "little")
+    exponent = (1 << 8 * shape.size - 1) - (1 << fraction)
+    is_nan = fraction > 0 and whole & exponent == exponent and whole % (1 << fraction) != 0
+    return is_nan and whole % (1 << fraction - 1) != 0
 
 
 @dataclass(frozen=True)

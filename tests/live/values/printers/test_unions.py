@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from support.programs import line_of
+from support.reads import ready
+from support.reads import shown as read_shown
 from support.sessions import Build, Launch, all_events
 
 from strobe.model import EventFilter, LaunchSpec, Probe
@@ -86,3 +88,15 @@ def test_of_recorded_calls(launch: Launch, build_program: Build) -> None:
     assert "real = 2.5" in told[1]
     assert 'text = "hello"' in told[2]
     assert "e-310" not in told[2]
+
+
+def test_what_looks_odd_and_may_be_there(launch: Launch, build_program: Build) -> None:
+    session = ready(launch(build_program("unions_odd", "-O0")))
+    assert read_shown(session, "gPair", 1) == "{both = <struct>, half = 1.0}", "beyond the depth is not wrong"
+    cycle = read_shown(session, "gFirst", 5)
+    assert "next = <circular ref to " in cycle, cycle
+    assert read_shown(session, "gNan").startswith("{whole = 9221120237041090560, real = nan")
+    assert read_shown(session, "gNegative") == "{whole = -5}", "its bits are those of no NaN that is calculated"
+    assert read_shown(session, "gMinusOne") == "{whole = -1}"
+    assert read_shown(session, "gWild") == "{whole = 87960930226740}", "no text is there"
+    assert read_shown(session, "gWild.text") == "0x500000001234"
