@@ -77,7 +77,8 @@ PROMPTS: Mapping[str, Prompt] = {
             "Find out with Strobe why {value} is wrong in {program}. State the invariant that it breaks "
             'as an expression and place a probe where it can break: {{at: "file.cpp:42" or "f:return", '
             "where: the broken invariant, show: the values, $entry.x for before}}. The first event is "
-            "the moment; stack: 8 says who asked for it.",
+            "the moment. stack: 8 says who asked for it: of a probe at a line or entry; of one at a return trace "
+            "the function with stack instead, and look at the entry of that call.",
         ),
         Prompt(
             "why-hang",
@@ -95,7 +96,7 @@ PROMPTS: Mapping[str, Prompt] = {
             "Find which calls allocate what is never freed",
             {"program": (_PROGRAM, True)},
             "Find out with Strobe what {program} holds of memory and why. debug_launch with trace "
-            '["@heap"] and wait, then debug_query with heap: live bytes by the stack that allocated '
+            '["@heap"] and wait until exit, then debug_query with heap: live bytes by the stack that allocated '
             "them; with heap.from what has grown since that time. For one block debug_query with address "
             "has its whole history.",
         ),
