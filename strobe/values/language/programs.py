@@ -120,7 +120,7 @@ def value(text: str, scope: Scope, roots: Roots, entry: Roots | None = None) -> 
     if isinstance(found, terms.Literal):
         raise ExpressionError(tree.at, "it is a text that is the same each time", '$function == "shop::book"')
     if not isinstance(found, Number | Float):
-        raise ExpressionError(tree.at, "a text of the program is watched by its name alone", "name, name[0..8]")
+        raise ExpressionError(tree.at, "a text that is found by a calculated index is recorded with its bounds", "name[0..8]")
     recipe = _checked(terms.noted(found) if isinstance(found, Float) else found)
     needs = roots.needs(recipe)
     recipe.note()
