@@ -357,12 +357,12 @@ def _add_processes(
     if children and wanted.pid in (None, *(known - {record.pid})) and _is_hooked_late(reader, window, coverage):
         found.doubts.append(
             f"The program has forked {children} {'child' if children == 1 else 'children'}, which a hook that was"
-            " placed after the fork does not reach."
+            " installed after the fork does not reach."
         )
 
 
 def _add_changed_children(found: _Findings, record: SessionRecord, wanted: EventFilter, window: Window) -> None:
-    """Forked children whose own code is not as the hooks were placed: they are looked at once a second."""
+    """Forked children whose own code is not as the hooks were installed: they are looked at once a second."""
     changed = [
         (name, pid)
         for name, seen in _noted(record, "overwritten_by", wanted).items()
