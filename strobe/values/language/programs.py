@@ -120,7 +120,8 @@ def value(text: str, scope: Scope, roots: Roots, entry: Roots | None = None) -> 
     if isinstance(found, terms.Literal):
         raise ExpressionError(tree.at, "it is a text that is the same each time", '$function == "shop::book"')
     if not isinstance(found, Number | Float):
-        raise ExpressionError(tree.at, "a text that is found by a calculated index is recorded with its bounds", "name[0..8]")
+        reason = "a text that is found by a calculated index is recorded with its bounds"
+        raise ExpressionError(tree.at, reason, "name[0..8]")
     recipe = _checked(terms.noted(found) if isinstance(found, Float) else found)
     needs = roots.needs(recipe)
     recipe.note()
