@@ -54,9 +54,10 @@ PROMPTS: Mapping[str, Prompt] = {
             "Run a program under Strobe and explain its crash",
             {"program": (_PROGRAM, True)},
             'Find out with Strobe why {program} crashes. debug_launch with trace ["@usercode"] and wait '
-            "until exit: `crash` has the signal, the address, the line and the open calls with their "
-            "arguments. Follow the bad value to where it came from: debug_query with address for a "
-            'pointer, with format "tree" and last for what led to the end, with trace ["@heap"] in a '
+            "until exit: `crash` has the signal, the address, the line, the stack with the parameters and "
+            "locals of its frames, and the open calls with their arguments. Follow the bad value to where it "
+            "came from: debug_query with address for a pointer, "
+            'with format "tree" and last for what led to the end, with trace ["@heap"] in a '
             "second run for memory that was freed.",
         ),
         Prompt(
