@@ -20,8 +20,8 @@ staged for all later launches of projectRoot, until removed.
 where: "cents < 0 && $return == 0" (arguments, results, watches, $threadName, text of output), select: ["cents", \
 "account->id"], last: 5, around: an event's id, groupBy: "account->id". format: "tree" shows what calls what, loops \
 folded; with last: 300 what led to the end; compare: another session's id lays two runs side by side. \
-Values at a line: probes of debug_launch {at: "pool.cpp:42", where, show}, or debug_logpoint while it runs. `checked` and `held` count; `absence` says \
-whether an empty answer proves that nothing happened.
+Values at a line: probes of debug_launch {at: "pool.cpp:42", where, show}, or debug_logpoint while it runs. \
+`checked` and `held` count; `absence` says whether an empty answer proves that nothing happened.
 5. debug_read {sessionId, targets: [{variable: "gState.tempo"}]} shows variables while the program runs; with poll \
 they become variable_snapshot events.
 6. debug_stop {sessionId, retain: true} to keep the recording, without retain to drop it.
