@@ -250,8 +250,13 @@ void lanes_of_ended_processes_are_used_again() {
     owners[1] = owners[2] = static_cast<uint32_t>(getppid());  // that lives
     {
         Recorder recorder(path);
-        std::thread other([&] { recorder.call(1, 1, [] {}); });
+        std::atomic<bool> have_called = false;  // one that has ended leaves its lane to the next
+        std::thread other([&] {
+            recorder.call(1, 1, [] {});
+            while (!have_called) std::this_thread::yield();
+        });
         recorder.call(2, 2, [] {});
+        have_called = true;
         other.join();
     }
     std::map<uint32_t, std::set<uint32_t>> lanes;
