@@ -11,6 +11,4 @@ __attribute__((noinline)) int down(int depth) {
     return found + sink;
 }
 
-int main(int argc, char** argv) {
-    return down(argc > 1 ? atoi(argv[1]) : 10);
-}
+int main(int argc, char** argv) { return down(argc > 1 ? atoi(argv[1]) : 10); }

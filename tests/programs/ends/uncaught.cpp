@@ -7,10 +7,6 @@ __attribute__((noinline)) int parse(const std::string& text) {
     return static_cast<int>(text.size());
 }
 
-__attribute__((noinline)) int parse_all(const std::string& text) {
-    return parse(text) + 1;
-}
+__attribute__((noinline)) int parse_all(const std::string& text) { return parse(text) + 1; }
 
-int main(int argc, char**) {
-    return parse_all(std::string(static_cast<size_t>(argc - 1), 'x'));
-}
+int main(int argc, char**) { return parse_all(std::string(static_cast<size_t>(argc - 1), 'x')); }
