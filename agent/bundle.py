@@ -19,6 +19,8 @@ SHARED_SOURCES = (
     "recipe/numbers.c",
     "recipe/texts.c",
     "recipe/scans.c",
+    "recipe/columns.c",
+    "recipe/sweeps.c",
     "recipe/doubles.c",
 )  # below csrc
 # In this order, below csrc/recorder; every source there must be listed. Headers follow from the #include lines.

@@ -44,14 +44,14 @@ TRACED int heap(const char* name) { __asm__ volatile("" : "+r"(name)); return na
 struct node { int value; const char* name; struct node* next; };
 TRACED int linked(const struct node* node) { __asm__ volatile("" : "+r"(node)); return node->value; }
 volatile int gWatched = 7;
-volatile int gNumbers[700];
+volatile int gNumbers[700], gOthers[700];
 volatile int gStored;
 TRACED int passes(int a, int b) {
     gStored = 1234567; /* long */
     __asm__ volatile("nop" : "+r"(a)); /* short */
     return a * 3 + (b ^ 5);
 }
-struct node* gWatchedNode;
+struct node *gWatchedNode, *gNodes[700], gKept[700];
 
 struct job {
     const char* wanted;
@@ -116,6 +116,10 @@ int main(int argc, char** argv) {
     gWatchedNode = calloc(1, sizeof *gWatchedNode);
     gWatchedNode->name = "first";
     gWatchedNode->next = calloc(1, sizeof *gWatchedNode);
+    for (int i = 0; i < 700; ++i) {
+        gKept[i].name = "first";
+        gNodes[i] = &gKept[i];
+    }
     for (int i = 0; i < threads; ++i) {
         jobs[i] = (struct job){.wanted = argv[1], .calls = atol(argv[2])};
         pthread_create(&jobs[i].thread, NULL, work, &jobs[i]);

@@ -63,7 +63,25 @@ def _conditions(program: Path, home: Path, plain: Timing) -> list[Figure]:
             SLOW_CALLS,
             SCAN_BAR_NS,
         ),
-        ("all of 700 elements, with arithmetic", "!all(i in 0..700: gNumbers[i] + i >= 0)", FEW_CALLS, None),
+        (
+            "all of 700 elements, with arithmetic",
+            "!all(i in 0..700: gNumbers[i] + i >= 0)",
+            SLOW_CALLS,
+            SCAN_BAR_NS,
+        ),
+        (
+            "all of 700 elements, of two arrays",
+            "!all(i in 0..700: gNumbers[i] == gOthers[i])",
+            SLOW_CALLS,
+            SCAN_BAR_NS,
+        ),
+        (
+            "all of 700 elements, behind a pointer each",
+            "!all(i in 0..700: gNodes[i]->value >= i - 700)",
+            SLOW_CALLS,
+            SCAN_BAR_NS,
+        ),
+        ("all of 700 elements, of texts", "!all(i in 0..700: gNodes[i]->name != 'last')", FEW_CALLS, None),
     ):
         runs = [callers.traced(program, home, "two", calls, where=where) for _ in range(ROUNDS)]
         best = min(timing.best for timing in runs) - untraced.best

@@ -238,7 +238,8 @@ class Probe:
     `where` holds, if there is one. `show`: expressions whose values are recorded. `label`: by default `at`. Of the
     times that the condition holds the first `after` are only counted, then `limit` of them recorded, and `rate` of them
     in a second; None: all. `stack`: up to so many callers are recorded with it, 0 to 32. `log`: what each event says,
-    with expressions in braces: `booked {cents} of {owner}`."""
+    with expressions in braces: `booked {cents} of {owner}`. `once`: after the last one that `limit` records, 1 where
+    that is None, `where` is not looked at any more: whether it would hold is undecided."""
 
     at: str
     where: str | None = None
@@ -249,6 +250,7 @@ class Probe:
     rate: int | None = None
     stack: int = 0
     log: str = ""
+    once: bool = False
 
     @property
     def name(self) -> str:

@@ -111,9 +111,11 @@ struct strobe_limit {
     uint64_t recorded; /* where it has a rate */
     uint64_t second;   /* of the session, in the high 32 bits; how often it was recorded in that */
     uint32_t rate;     /* STROBE_NO_LIMIT: none */
-    uint32_t is_counted;
+    uint32_t flags;    /* STROBE_LIMIT_* */
 };
 #define STROBE_NO_LIMIT 0xffffffffu
+#define STROBE_LIMIT_COUNTS_HITS 1u /* which `hits` has */
+#define STROBE_LIMIT_ENDS 2u        /* once `most` of them are recorded the condition is not looked at any more */
 
 /* Where a thread goes on that runs into the breakpoint instruction at an address; 0: none was there ever. */
 struct strobe_trap {

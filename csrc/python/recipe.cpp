@@ -106,12 +106,14 @@ py::dict named_steps() {
     steps["REQUIRE"] = static_cast<int>(STROBE_RECIPE_REQUIRE);
     steps["TEST_TEXT"] = static_cast<int>(STROBE_RECIPE_TEST_TEXT);
     steps["TEST_TEXTS"] = static_cast<int>(STROBE_RECIPE_TEST_TEXTS);
+    steps["MATCH_TEXT"] = static_cast<int>(STROBE_RECIPE_MATCH_TEXT);
     steps["DATA"] = static_cast<int>(STROBE_RECIPE_DATA);
     steps["SET"] = static_cast<int>(STROBE_RECIPE_SET);
     steps["GET"] = static_cast<int>(STROBE_RECIPE_GET);
     steps["FACT"] = static_cast<int>(STROBE_RECIPE_FACT);
     steps["BEFORE"] = static_cast<int>(STROBE_RECIPE_BEFORE);
     steps["SCAN"] = static_cast<int>(STROBE_RECIPE_SCAN);
+    steps["SWEEP"] = static_cast<int>(STROBE_RECIPE_SWEEP);
     steps["LEAVE"] = static_cast<int>(STROBE_RECIPE_LEAVE);
     steps["WHEN"] = static_cast<int>(STROBE_RECIPE_WHEN);
     steps["REPEAT"] = static_cast<int>(STROBE_RECIPE_REPEAT);
@@ -172,6 +174,7 @@ py::dict named_constants() {
     constants["TEXT_ENDS"] = static_cast<int>(STROBE_RECIPE_TEXT_ENDS);
     constants["TEXT_CONTAINS"] = static_cast<int>(STROBE_RECIPE_TEXT_CONTAINS);
     constants["MAX_LITERAL"] = static_cast<int>(STROBE_RECIPE_MAX_LITERAL);
+    constants["MAX_TABLE"] = static_cast<int>(STROBE_RECIPE_MAX_TABLE);
     constants["MAX_TEXT"] = static_cast<int>(STROBE_RECIPE_MAX_TEXT);
     constants["MAX_VARIABLES"] = static_cast<int>(STROBE_RECIPE_MAX_VARIABLES);
     constants["SCAN_SIGNED"] = static_cast<int>(STROBE_RECIPE_SCAN_SIGNED);
@@ -180,6 +183,18 @@ py::dict named_constants() {
     constants["SCAN_MORE"] = static_cast<int>(STROBE_RECIPE_SCAN_MORE);
     constants["SCAN_SIGNED_ORDER"] = static_cast<int>(STROBE_RECIPE_SCAN_SIGNED_ORDER);
     constants["SCAN_COUNTS"] = static_cast<int>(STROBE_RECIPE_SCAN_COUNTS);
+    constants["SWEEP_ANY"] = static_cast<int>(STROBE_RECIPE_SWEEP_ANY);
+    constants["SWEEP_ALL"] = static_cast<int>(STROBE_RECIPE_SWEEP_ALL);
+    constants["SWEEP_FIRST"] = static_cast<int>(STROBE_RECIPE_SWEEP_FIRST);
+    constants["SWEEP_COUNT"] = static_cast<int>(STROBE_RECIPE_SWEEP_COUNT);
+    constants["SWEEP_SUM"] = static_cast<int>(STROBE_RECIPE_SWEEP_SUM);
+    constants["SWEEP_LEAST"] = static_cast<int>(STROBE_RECIPE_SWEEP_LEAST);
+    constants["SWEEP_MOST"] = static_cast<int>(STROBE_RECIPE_SWEEP_MOST);
+    constants["SWEEP_SIGNED_LEAST"] = static_cast<int>(STROBE_RECIPE_SWEEP_SIGNED_LEAST);
+    constants["SWEEP_SIGNED_MOST"] = static_cast<int>(STROBE_RECIPE_SWEEP_SIGNED_MOST);
+    constants["COLUMNS"] = static_cast<int>(STROBE_RECIPE_COLUMNS);
+    constants["COLUMN_NUMBERS"] = static_cast<int>(STROBE_RECIPE_COLUMN_NUMBERS);
+    constants["COLUMN_PLACES"] = static_cast<int>(STROBE_RECIPE_COLUMN_PLACES);
     constants["MAX_NUMBERS"] = static_cast<int>(STROBE_RECIPE_MAX_NUMBERS);
     return constants;
 }

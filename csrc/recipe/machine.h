@@ -28,6 +28,31 @@ struct recipe_loop {
     uint32_t numbers; /* and numbers */
 };
 
+/* What SWEEP has one of for each of its turns, so many turns at once. Where none of `numbers` is taken, that of turn n
+   is first + n * apart. */
+struct recipe_column {
+    uint64_t first;
+    uint64_t apart;
+    uint64_t bad;             /* a bit for each turn for which it is */
+    struct recipe_word fault; /* of the first of these */
+    uint32_t place;           /* 1 more than that of its numbers; 0: none */
+};
+
+enum { STROBE_RECIPE_LANES = 64 }; /* turns at once: bits of a word */
+
+struct recipe_columns {
+    uint64_t turn;  /* the first of them */
+    uint32_t count; /* how many turns there are at once now */
+    uint32_t taken; /* a bit for each column of `numbers` */
+    uint32_t set_variables;
+    uint32_t number_count, kept_count;
+    struct recipe_column place;
+    struct recipe_column stack[STROBE_RECIPE_COLUMN_NUMBERS];
+    struct recipe_column kept[STROBE_RECIPE_COLUMN_PLACES];
+    struct recipe_column variables[STROBE_RECIPE_MAX_VARIABLES];
+    uint64_t numbers[STROBE_RECIPE_COLUMNS][STROBE_RECIPE_LANES];
+};
+
 struct recipe_run {
     const struct strobe_recipe_step* steps;
     uint32_t count, at, executed, most_steps;
@@ -46,6 +71,7 @@ struct recipe_run {
     uint64_t pieces[STROBE_RECIPE_MAX_PIECES];  /* where PASSED puts words together */
     uint64_t scanned[STROBE_RECIPE_SCAN_WORDS]; /* numbers of elements, and bytes with some of them */
     uint64_t piece[STROBE_RECIPE_SCAN_WORDS];
+    struct recipe_columns columns; /* of SWEEP */
 };
 
 /* As strobe_recipe_run, on a machine that the caller has room for: in a target the stack may be small. `moment`: what
@@ -67,8 +93,21 @@ uint32_t strobe_recipe_note(struct recipe_run* run, struct recipe_word of);
 uint32_t strobe_recipe_count(struct recipe_run* run, const struct strobe_recipe_step* step);
 /* texts.c: the step at run->at, TEST_TEXT or TEST_TEXTS, and its data. */
 uint32_t strobe_recipe_test_text(struct recipe_run* run, const struct strobe_recipe_step* step);
+/* The same of MATCH_TEXT. */
+uint32_t strobe_recipe_match_text(struct recipe_run* run, const struct strobe_recipe_step* step);
 /* scans.c: the step at run->at, SCAN, and its data. */
 uint32_t strobe_recipe_scan(struct recipe_run* run, const struct strobe_recipe_step* step);
+/* The same of as many of `count` numbers, `stride` bytes apart, as can be read from the first on; how many. */
+uint32_t strobe_recipe_numbers_at(struct recipe_run* run, uint64_t address, uint64_t stride, uint32_t width,
+                                  uint64_t count, uint64_t* into);
+/* sweeps.c: the step at run->at, SWEEP, and those that it does. */
+uint32_t strobe_recipe_sweep(struct recipe_run* run, const struct strobe_recipe_step* step);
+/* recipe.c: does one step: OK, or what ends the recipe. */
+uint32_t strobe_recipe_execute(struct recipe_run* run, const struct strobe_recipe_step* step);
+/* numbers.c: what CALC makes of two good numbers; 0 where that is bad. Not of SELECT. */
+int strobe_recipe_calculated(const struct strobe_recipe_step* step, uint64_t left, uint64_t right, uint64_t* number);
+/* With what its lowest `width` bytes are. */
+uint64_t strobe_recipe_extended(uint64_t number, uint32_t width, int is_signed);
 /* doubles.c: without floating point, which the recorder may not touch. */
 uint64_t strobe_recipe_to_double(uint64_t number, uint64_t from);
 int strobe_recipe_double_equal(uint64_t left, uint64_t right);

@@ -97,18 +97,19 @@ static int recipe_is_decided(uint32_t operation, struct recipe_word left) {
     return (operation == STROBE_RECIPE_AND && !left.value) || (operation == STROBE_RECIPE_OR && left.value);
 }
 
-static struct recipe_word recipe_integer(struct recipe_run* run, uint64_t bits, uint64_t to) {
-    struct recipe_word number = recipe_good(run, 0);
-    if (!strobe_recipe_to_integer(bits, to, &number.value)) number.status = STROBE_RECIPE_BROKEN;
-    return number;
-}
-
 /* Whether C leaves it undefined: a shift by as many bits as the number has, or more. */
 static int recipe_shifts_too_far(const struct strobe_recipe_step* step, uint64_t right) {
     uint32_t operation = step->width;
     int is_shift =
         operation == STROBE_RECIPE_LEFT || operation == STROBE_RECIPE_RIGHT || operation == STROBE_RECIPE_SIGNED_RIGHT;
     return is_shift && step->operand && right >= (uint64_t)step->operand;
+}
+
+int strobe_recipe_calculated(const struct strobe_recipe_step* step, uint64_t left, uint64_t right, uint64_t* number) {
+    if ((recipe_divides(step->width) && !right) || recipe_shifts_too_far(step, right)) return 0;
+    if (step->width == STROBE_RECIPE_TO_INTEGER) return strobe_recipe_to_integer(left, right, number);
+    *number = recipe_combined(step->width, left, right);
+    return 1;
 }
 
 static uint32_t recipe_calculate(struct recipe_run* run, const struct strobe_recipe_step* step) {
@@ -121,13 +122,10 @@ static uint32_t recipe_calculate(struct recipe_run* run, const struct strobe_rec
     } else if (left.status == STROBE_RECIPE_OK) {
         if (right.status != STROBE_RECIPE_OK) {
             left = right;
-        } else if ((recipe_divides(operation) && !right.value) || recipe_shifts_too_far(step, right.value)) {
-            left.status = STROBE_RECIPE_BROKEN;
-            left.step = run->at;
-        } else if (operation == STROBE_RECIPE_TO_INTEGER) {
-            left = recipe_integer(run, left.value, right.value);
         } else {
-            left = recipe_good(run, recipe_combined(operation, left.value, right.value));
+            if (!strobe_recipe_calculated(step, left.value, right.value, &left.value))
+                left.status = STROBE_RECIPE_BROKEN;
+            left.step = run->at;
         }
     }
     return strobe_recipe_push(run, left) ? STROBE_RECIPE_OK : STROBE_RECIPE_MALFORMED;
@@ -141,7 +139,7 @@ static uint32_t recipe_select(struct recipe_run* run) {
     return strobe_recipe_push(run, condition) ? STROBE_RECIPE_OK : STROBE_RECIPE_MALFORMED;
 }
 
-static uint64_t recipe_extended(uint64_t number, uint32_t width, int is_signed) {
+uint64_t strobe_recipe_extended(uint64_t number, uint32_t width, int is_signed) {
     uint32_t unused = 64 - 8 * width;
     number <<= unused;
     return is_signed ? (uint64_t)((int64_t)number >> unused) : number >> unused;
@@ -151,7 +149,8 @@ static struct recipe_word recipe_loaded(struct recipe_run* run, const struct str
     struct recipe_word number = run->place;
     if (number.status != STROBE_RECIPE_OK) return number;
     number = strobe_recipe_number_at(run, number.value + (uint64_t)step->operand, step->width);
-    if (number.status == STROBE_RECIPE_OK && step->count) number.value = recipe_extended(number.value, step->width, 1);
+    if (number.status == STROBE_RECIPE_OK && step->count)
+        number.value = strobe_recipe_extended(number.value, step->width, 1);
     return number;
 }
 
@@ -160,7 +159,7 @@ static uint32_t recipe_extend(struct recipe_run* run, const struct strobe_recipe
     struct recipe_word* top;
     if (!run->number_count || (width != 1 && width != 2 && width != 4 && width != 8)) return STROBE_RECIPE_MALFORMED;
     top = &run->numbers[run->number_count - 1];
-    if (top->status == STROBE_RECIPE_OK) top->value = recipe_extended(top->value, width, step->count == 1);
+    if (top->status == STROBE_RECIPE_OK) top->value = strobe_recipe_extended(top->value, width, step->count == 1);
     return STROBE_RECIPE_OK;
 }
 
@@ -320,9 +319,13 @@ uint32_t strobe_recipe_count(struct recipe_run* run, const struct strobe_recipe_
             return recipe_push_known(run, step);
         case STROBE_RECIPE_SCAN:
             return strobe_recipe_scan(run, step);
+        case STROBE_RECIPE_SWEEP:
+            return strobe_recipe_sweep(run, step);
         case STROBE_RECIPE_TEST_TEXT:
         case STROBE_RECIPE_TEST_TEXTS:
             return strobe_recipe_test_text(run, step);
+        case STROBE_RECIPE_MATCH_TEXT:
+            return strobe_recipe_match_text(run, step);
         case STROBE_RECIPE_WHEN:
             return recipe_when(run, step);
         case STROBE_RECIPE_NOTE:

@@ -188,8 +188,7 @@ static uint32_t recipe_to_passed(struct recipe_run* run, const struct strobe_rec
     return STROBE_RECIPE_OK;
 }
 
-/* Does one step: OK, or what ends the recipe. */
-static uint32_t recipe_execute(struct recipe_run* run, const struct strobe_recipe_step* step) {
+uint32_t strobe_recipe_execute(struct recipe_run* run, const struct strobe_recipe_step* step) {
     switch (step->op) {
         case STROBE_RECIPE_BASE:
             run->place.value = (uint64_t)step->operand;
@@ -228,7 +227,7 @@ static uint32_t recipe_execute_all(struct recipe_run* run) {
         if (run->executed >= run->most_steps) return STROBE_RECIPE_ENDLESS;
         if (step->op == STROBE_RECIPE_END)
             return run->loop_count || run->kept_count || run->number_count ? STROBE_RECIPE_MALFORMED : STROBE_RECIPE_OK;
-        status = recipe_execute(run, step);
+        status = strobe_recipe_execute(run, step);
         if (status != STROBE_RECIPE_OK) return status;
     }
     return STROBE_RECIPE_MALFORMED; /* without END */

@@ -59,6 +59,11 @@ enum {
                                  takes its address, and below it its length where the operand of the next step, DATA, is
                                  0, else it ends at the first zero, after so many bytes at most. The length of the first
                                  text is above these */
+    STROBE_RECIPE_MATCH_TEXT, /* pushes 1 where a table of `count` bytes, in the next steps, DATA, finds the text at
+                                 place, else 0. Where that ends is as of TEST_TEXT. The table: how many kinds of bytes
+                                 there are, the state to begin with, the first of the states in which a text may end,
+                                 how many states; 4 bytes of nothing; the kind of each of 256 bytes; for each state, by
+                                 kind, the next one. State 0: it is not found any more, 1: it is found */
     STROBE_RECIPE_DATA,       /* 8 bytes, in operand, of the step before */
     STROBE_RECIPE_SET,        /* takes a number: variable `count` is that */
     STROBE_RECIPE_GET,        /* pushes variable `count` */
@@ -69,7 +74,11 @@ enum {
                                  holds for none. `count`: bytes from one to the next; `operand`: where in it the compared
                                  number lies, whose bytes are width. The next step, DATA, has how: STROBE_RECIPE_SCAN_*;
                                  the one behind it, DATA as well, a mask for the number */
-    STROBE_RECIPE_WHEN,       /* takes a number: leaves out the count steps that follow where it is 0, or bad */
+    STROBE_RECIPE_SWEEP, /* takes a number of turns: the count steps that follow are done for each, operand turns at
+                            most, of many at once. They push one number, and what they make of places and variables
+                            is forgotten; they are those of sweeps.c alone. TURN is as in loops. Pushes what `width`,
+                            STROBE_RECIPE_SWEEP_*, makes of the numbers: good where those that are good say it all */
+    STROBE_RECIPE_WHEN,  /* takes a number: leaves out the count steps that follow where it is 0, or bad */
     /* loops: what follows up to NEXT, count times at most; then the place is what it was before. One that is quiet,
        by `zero`, has no item: where it ended as something could not be read, the place is bad instead */
     STROBE_RECIPE_REPEAT,      /* count times, operand bytes further each time */
@@ -99,6 +108,19 @@ enum {
     STROBE_RECIPE_SCAN_SIGNED = 8,        /* the elements' numbers are signed */
     STROBE_RECIPE_SCAN_SIGNED_ORDER = 16, /* as both numbers are taken, where it is asked which is less */
     STROBE_RECIPE_SCAN_COUNTS = 32        /* pushes for how many it holds */
+};
+
+/* What SWEEP makes of the turns' numbers */
+enum {
+    STROBE_RECIPE_SWEEP_ANY = 0, /* 1 where one is not 0, else 0 */
+    STROBE_RECIPE_SWEEP_ALL,     /* 0 where one is 0, else 1 */
+    STROBE_RECIPE_SWEEP_FIRST,   /* the first turn whose number is not 0, or how many turns there are */
+    STROBE_RECIPE_SWEEP_COUNT,   /* how many are not 0 */
+    STROBE_RECIPE_SWEEP_SUM,
+    STROBE_RECIPE_SWEEP_LEAST, /* as the next three; of no turns 0 */
+    STROBE_RECIPE_SWEEP_MOST,
+    STROBE_RECIPE_SWEEP_SIGNED_LEAST,
+    STROBE_RECIPE_SWEEP_SIGNED_MOST
 };
 
 /* Operations of CALC. AND and OR do not look at the second number where the first one says it all, SELECT (condition,
@@ -157,12 +179,16 @@ enum {
     STROBE_RECIPE_MAX_LOOPS = 16,
     STROBE_RECIPE_MAX_NUMBERS = 32,
     STROBE_RECIPE_MAX_VARIABLES = 32,
-    STROBE_RECIPE_MAX_HEIGHT = 128,   /* of a tree */
-    STROBE_RECIPE_MAX_PENDING = 128,  /* nodes right of others, which BRANCHES comes to later */
-    STROBE_RECIPE_MAX_LITERAL = 64,   /* bytes that a text is compared with */
-    STROBE_RECIPE_MAX_TEXT = 65536,   /* bytes of a text that are looked at */
-    STROBE_RECIPE_MAX_PIECES = 8,     /* of a value in registers, or on the stack */
-    STROBE_RECIPE_MAX_STEPS = 1 << 20 /* that are executed; each pointer that a loop follows is one more */
+    STROBE_RECIPE_COLUMNS = 12,        /* of SWEEP: numbers that differ from turn to turn */
+    STROBE_RECIPE_COLUMN_NUMBERS = 16, /* and on its stack */
+    STROBE_RECIPE_COLUMN_PLACES = 8,   /* and places that it keeps */
+    STROBE_RECIPE_MAX_HEIGHT = 128,    /* of a tree */
+    STROBE_RECIPE_MAX_PENDING = 128,   /* nodes right of others, which BRANCHES comes to later */
+    STROBE_RECIPE_MAX_LITERAL = 64,    /* bytes that a text is compared with */
+    STROBE_RECIPE_MAX_TABLE = 8192,    /* of MATCH_TEXT */
+    STROBE_RECIPE_MAX_TEXT = 65536,    /* bytes of a text that are looked at */
+    STROBE_RECIPE_MAX_PIECES = 8,      /* of a value in registers, or on the stack */
+    STROBE_RECIPE_MAX_STEPS = 1 << 20  /* that are executed; each pointer that a loop follows is one more */
 };
 
 /* What an item is, and what a whole recipe ends with. */
@@ -210,6 +236,11 @@ struct strobe_passed {
 typedef uint32_t (*strobe_recipe_gatherer)(void* context, uint64_t address, uint32_t stride, uint32_t width,
                                            uint32_t count, uint64_t* into);
 
+/* Reads a number of `width` bytes at each of `count` addresses from `first` on that have no bit in `left_out`, and puts
+   it in the address's place; `offset` is added to each. Gives the first that cannot be read, or `count`. */
+typedef uint32_t (*strobe_recipe_fetcher)(void* context, uint64_t* addresses, uint64_t offset, uint32_t width,
+                                          uint32_t first, uint32_t count, uint64_t left_out);
+
 /* What the call, or the place in the code, is about where a recipe runs; all may be NULL. `before`: blocks of what was
    kept at the call's entry, as extras are (STROBE_EXTRA_RECIPE of the ABI), in before_words words. */
 struct strobe_moment {
@@ -219,6 +250,7 @@ struct strobe_moment {
     uint32_t before_words;
     const uint64_t* before;
     strobe_recipe_gatherer gather; /* NULL: numbers are read as everything else */
+    strobe_recipe_fetcher fetch;   /* likewise */
 };
 
 /* `start`: the first place, for recipes that do not begin with BASE. Returns STROBE_RECIPE_OK, _FULL (no room for an

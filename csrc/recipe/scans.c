@@ -43,22 +43,22 @@ static int recipe_scan_holds(const struct recipe_scan* scan, uint64_t number) {
                                                     : STROBE_RECIPE_SCAN_MORE)) != 0;
 }
 
-/* Numbers of elements from `index` on, to run->scanned: how many; 0 where that of the first cannot be read. */
-static uint64_t recipe_scan_read(struct recipe_run* run, const struct recipe_scan* scan, uint64_t index) {
+uint32_t strobe_recipe_numbers_at(struct recipe_run* run, uint64_t address, uint64_t stride, uint32_t width,
+                                  uint64_t count, uint64_t* into) {
     const uint8_t* bytes = (const uint8_t*)run->piece;
-    uint64_t place = scan->place + index * scan->stride;
-    uint64_t left = scan->count - index, most = STROBE_RECIPE_SCAN_WORDS, got, at;
+    uint64_t most = STROBE_RECIPE_SCAN_WORDS, got, at;
+    if (count < most) most = count;
     if (run->moment && run->moment->gather)
-        return run->moment->gather(run->context, place, scan->stride, scan->width,
-                                   (uint32_t)(left < most ? left : most), run->scanned);
-    most = scan->stride <= RECIPE_SCAN_STRIDE ? (RECIPE_SCAN_BYTES - scan->width) / scan->stride + 1 : 1;
-    if (most > STROBE_RECIPE_SCAN_WORDS) most = STROBE_RECIPE_SCAN_WORDS;
-    if (most > left) most = left;
-    got = run->read(run->context, place, run->piece, (uint32_t)((most - 1) * scan->stride + scan->width));
-    if (got < scan->width) return 0;
-    most = (got - scan->width) / scan->stride + 1;
-    for (at = 0; at < most; at++) run->scanned[at] = recipe_scanned_number(bytes + at * scan->stride, scan->width);
-    return most;
+        return run->moment->gather(run->context, address, (uint32_t)stride, width, (uint32_t)most, into);
+    if (stride > RECIPE_SCAN_STRIDE)
+        most = 1;
+    else if (most > (RECIPE_SCAN_BYTES - width) / stride + 1)
+        most = (RECIPE_SCAN_BYTES - width) / stride + 1;
+    got = run->read(run->context, address, run->piece, (uint32_t)((most - 1) * stride + width));
+    if (got < width) return 0;
+    most = (got - width) / stride + 1;
+    for (at = 0; at < most; at++) into[at] = recipe_scanned_number(bytes + at * stride, width);
+    return (uint32_t)most;
 }
 
 static struct recipe_word recipe_scan_all(struct recipe_run* run, const struct recipe_scan* scan) {
@@ -67,7 +67,9 @@ static struct recipe_word recipe_scan_all(struct recipe_run* run, const struct r
     result.status = STROBE_RECIPE_OK;
     result.step = run->at;
     while (index < scan->count) {
-        uint64_t read = recipe_scan_read(run, scan, index), at;
+        uint64_t read = strobe_recipe_numbers_at(run, scan->place + index * scan->stride, scan->stride, scan->width,
+                                                 scan->count - index, run->scanned);
+        uint64_t at;
         run->executed += (uint32_t)read;
         if (read == 0 || run->executed >= run->most_steps) {
             result.status = read == 0 ? STROBE_RECIPE_UNREADABLE : STROBE_RECIPE_FULL;

@@ -1,7 +1,10 @@
-/* Comparison of a text in memory with one that the recipe has. */
+/* Comparison of a text in memory with one that the recipe has, and whether a regular expression finds it. */
 #include "machine.h"
 
 #define RECIPE_PIECE_BYTES 64u /* bytes that are read at once */
+#define RECIPE_TABLE_HEAD (8u + 256u)
+#define RECIPE_STATE_NONE 0u
+#define RECIPE_STATE_FOUND 1u
 
 struct recipe_text {
     uint64_t address;
@@ -85,18 +88,28 @@ static int recipe_is_like(struct recipe_run* run, const struct recipe_text* text
     }
 }
 
+/* Whether the steps behind this one have its bytes. */
+static int recipe_has_data(const struct recipe_run* run, const struct strobe_recipe_step* step, uint32_t most) {
+    uint32_t steps = (step->count + 7) / 8;
+    uint32_t index;
+    if (step->count > most || steps >= run->count - run->at) return 0;
+    for (index = 0; index < steps; index++)
+        if (step[1 + index].op != STROBE_RECIPE_DATA) return 0;
+    return 1;
+}
+
+static uint8_t recipe_data(const struct strobe_recipe_step* step, uint32_t index) {
+    return (uint8_t)((uint64_t)step[1 + index / 8].operand >> 8 * (index % 8));
+}
+
 /* The literal, out of the steps behind this one, which are passed over. 0 where they are not there. */
 static int recipe_take_literal(struct recipe_run* run, const struct strobe_recipe_step* step,
                                struct recipe_text* text) {
-    uint32_t steps = (step->count + 7) / 8;
     uint32_t index;
-    if (step->count > STROBE_RECIPE_MAX_LITERAL || steps >= run->count - run->at) return 0;
-    for (index = 0; index < steps; index++)
-        if (step[1 + index].op != STROBE_RECIPE_DATA) return 0;
-    for (index = 0; index < step->count; index++)
-        text->literal[index] = (uint8_t)((uint64_t)step[1 + index / 8].operand >> 8 * (index % 8));
+    if (!recipe_has_data(run, step, STROBE_RECIPE_MAX_LITERAL)) return 0;
+    for (index = 0; index < step->count; index++) text->literal[index] = recipe_data(step, index);
     text->literal_length = step->count;
-    run->at += steps;
+    run->at += (step->count + 7) / 8;
     return 1;
 }
 
@@ -177,5 +190,75 @@ uint32_t strobe_recipe_test_text(struct recipe_run* run, const struct strobe_rec
         result.value = found < 0 ? text.address : (uint64_t)found;
         if (found < 0) result.status = STROBE_RECIPE_UNREADABLE;
     }
+    return strobe_recipe_push(run, result) ? STROBE_RECIPE_OK : STROBE_RECIPE_MALFORMED;
+}
+
+/* What the table of a MATCH_TEXT begins with. */
+struct recipe_table {
+    const struct strobe_recipe_step* step;
+    uint32_t kinds, start, ends_from, states;
+};
+
+static int recipe_take_table(const struct recipe_run* run, const struct strobe_recipe_step* step,
+                             struct recipe_table* table) {
+    if (!recipe_has_data(run, step, STROBE_RECIPE_MAX_TABLE) || step->count < RECIPE_TABLE_HEAD) return 0;
+    table->step = step;
+    table->kinds = recipe_data(step, 0);
+    table->start = recipe_data(step, 1);
+    table->ends_from = recipe_data(step, 2);
+    table->states = recipe_data(step, 3);
+    return table->kinds && table->start < table->states &&
+           step->count == RECIPE_TABLE_HEAD + table->states * table->kinds;
+}
+
+/* The state that so many bytes lead to; what the table does not have leads to none. */
+static uint32_t recipe_after(const struct recipe_table* table, uint32_t state, const uint8_t* bytes, uint32_t count) {
+    uint32_t index;
+    for (index = 0; index < count && state > RECIPE_STATE_FOUND; index++) {
+        uint32_t kind = recipe_data(table->step, 8u + bytes[index]);
+        if (kind >= table->kinds) return RECIPE_STATE_NONE;
+        state = recipe_data(table->step, RECIPE_TABLE_HEAD + state * table->kinds + kind);
+        if (state >= table->states) return RECIPE_STATE_NONE;
+    }
+    return state;
+}
+
+/* Whether the table finds the text; -1 where that cannot be read. */
+static int recipe_is_found(struct recipe_run* run, const struct recipe_table* table, const struct recipe_text* text) {
+    uint8_t piece[RECIPE_PIECE_BYTES];
+    uint32_t state = table->start;
+    uint64_t at;
+    for (at = 0; at < text->length && state > RECIPE_STATE_FOUND; at += RECIPE_PIECE_BYTES) {
+        uint64_t left = text->length - at;
+        uint32_t wanted = left < RECIPE_PIECE_BYTES ? (uint32_t)left : RECIPE_PIECE_BYTES;
+        run->executed += RECIPE_PIECE_BYTES / 8;
+        if (strobe_recipe_step_budget_exhausted(run)) return -1;
+        if (run->read(run->context, text->address + at, piece, wanted) != wanted) return -1;
+        state = recipe_after(table, state, piece, wanted);
+    }
+    return state == RECIPE_STATE_FOUND || (state > RECIPE_STATE_FOUND && state >= table->ends_from);
+}
+
+uint32_t strobe_recipe_match_text(struct recipe_run* run, const struct strobe_recipe_step* step) {
+    struct recipe_word result = run->place, length;
+    struct recipe_table table;
+    struct recipe_text text;
+    int found;
+    length.status = STROBE_RECIPE_OK;
+    length.value = 0;
+    length.step = run->at;
+    if (step->operand < 0 || !recipe_take_table(run, step, &table)) return STROBE_RECIPE_MALFORMED;
+    if (!step->operand && !strobe_recipe_pop(run, &length)) return STROBE_RECIPE_MALFORMED;
+    if (result.status == STROBE_RECIPE_OK) {
+        text.address = result.value;
+        result.step = run->at;
+        result = recipe_extent(run, &text, (uint64_t)step->operand, length);
+    }
+    if (result.status == STROBE_RECIPE_OK) {
+        found = recipe_is_found(run, &table, &text);
+        result.value = found < 0 ? text.address : (uint64_t)found;
+        if (found < 0) result.status = STROBE_RECIPE_UNREADABLE;
+    }
+    run->at += (step->count + 7) / 8;
     return strobe_recipe_push(run, result) ? STROBE_RECIPE_OK : STROBE_RECIPE_MALFORMED;
 }

@@ -196,11 +196,11 @@ void strobe_agent_remove_probe(uint32_t first, uint32_t function) {
 }
 
 /* A limit that begins to count, of a probe whose first site is `first`. Before it is recorded anywhere. */
-void strobe_agent_begin_limit(uint32_t first, uint32_t after, uint32_t most, uint32_t rate, uint32_t is_counted) {
+void strobe_agent_begin_limit(uint32_t first, uint32_t after, uint32_t most, uint32_t rate, uint32_t flags) {
     struct strobe_limit* limit = &strobe_recorder.limits[first];
     limit->held = limit->hits = limit->recorded = limit->second = 0;
     limit->rate = rate;
-    limit->is_counted = is_counted;
+    limit->flags = flags;
     limit->after = after;
     limit->most = most;
 }

@@ -323,6 +323,14 @@ static STROBE_COLD void strobe_record_site(struct strobe_recorder* recorder, str
     else
         totals->exits_missed++;
     strobe_hit_count(recorder, state, function);
+    if (STROBE_UNLIKELY(strobe_is_over(recorder, function))) {
+        if (totals != NULL) {
+            totals->calls++;
+            totals->unheld_enters++;
+            totals->undecided++;
+        }
+        return;
+    }
     if (strobe_leave_out(recorder, state, totals, &ticks, function, 0, registers, slot)) return;
     if (!strobe_is_beyond_limit(recorder, state, function)) {
         strobe_write_enter(recorder, state, totals, function, STROBE_FLAG_NO_EXIT, ticks, slot, registers);

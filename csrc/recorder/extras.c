@@ -130,12 +130,14 @@ static uint32_t strobe_capture_recipe(struct strobe_thread_state* state, struct 
 
 #ifdef STROBE_CATCHES_FAULTS
 static uint32_t strobe_capture_stack(const struct strobe_own_memory* memory, const struct strobe_capture* capture,
-                                     const uint64_t* registers, const uint64_t* slot, uint32_t room, uint64_t* out) {
-    int is_site = (capture->source & STROBE_NEEDS_CONTEXT) != 0;
+                                     int at_exit, const uint64_t* registers, const uint64_t* slot, uint32_t room,
+                                     uint64_t* out) {
+    uint32_t from = capture->source & STROBE_NEEDS_CONTEXT ? STROBE_STACK_AT_SITE
+                    : at_exit                              ? STROBE_STACK_AT_RETURN
+                                                           : STROBE_STACK_AT_ENTRY;
     uint32_t most = capture->offset < room ? capture->offset : room - 1;
     uint32_t status = STROBE_STACK_UNKNOWN;
-    uint32_t count =
-        strobe_backtrace(memory->recorder, memory->state, is_site, registers, slot, most, out + 1, &status);
+    uint32_t count = strobe_backtrace(memory->recorder, memory->state, from, registers, slot, most, out + 1, &status);
     out[0] = strobe_extra_header(capture, STROBE_EXTRA_STACK, status, 1 + count);
     return 1 + count;
 }
@@ -305,6 +307,12 @@ static uint32_t strobe_gather_own(void* context, uint64_t address, uint32_t stri
     return strobe_load_numbers(address, stride, width, count, into);
 }
 
+static uint32_t strobe_fetch_own(void* context, uint64_t* addresses, uint64_t offset, uint32_t width, uint32_t first,
+                                 uint32_t count, uint64_t left_out) {
+    (void)context;
+    return strobe_load_each(addresses, offset, width, first, count, left_out);
+}
+
 /* Where the call returns to. One that was jumped to returns to where the one that jumped would have. */
 static uint64_t strobe_caller_of(const struct strobe_thread_state* state, int at_exit, const uint64_t* slot) {
     const struct strobe_frame* top = &state->frames[state->depth];
@@ -316,8 +324,8 @@ static uint64_t strobe_caller_of(const struct strobe_thread_state* state, int at
 static int strobe_caller_at_site(const struct strobe_own_memory* memory, const uint64_t* registers, uint64_t* facts) {
 #ifdef STROBE_CATCHES_FAULTS
     uint32_t status;
-    return strobe_backtrace(memory->recorder, memory->state, 1, registers, NULL, 1, &facts[STROBE_FACT_CALLER],
-                            &status) == 1;
+    return strobe_backtrace(memory->recorder, memory->state, STROBE_STACK_AT_SITE, registers, NULL, 1,
+                            &facts[STROBE_FACT_CALLER], &status) == 1;
 #else
     (void)memory, (void)registers, (void)facts;
     return 0;
@@ -338,6 +346,7 @@ static void strobe_moment_of(const struct strobe_recorder* recorder, struct stro
     facts[STROBE_FACT_THREAD_NAME] = (uint64_t)recorder->threads[state->thread_index % STROBE_THREAD_CAPACITY].name;
     moment->passed = memory->passed;
     moment->gather = memory->may_touch ? strobe_gather_own : NULL;
+    moment->fetch = memory->may_touch ? strobe_fetch_own : NULL;
     moment->facts = facts;
     facts[STROBE_FACT_PID] = recorder->pid;
     moment->fact_count = STROBE_FACTS;
@@ -472,7 +481,7 @@ uint32_t strobe_capture_extras(struct strobe_recorder* recorder, struct strobe_t
             words += strobe_copy_kept(capture, &moment, room, out + words);
 #ifdef STROBE_CATCHES_FAULTS
         } else if (capture->kind == STROBE_CAPTURE_STACK) {
-            words += strobe_capture_stack(&memory, capture, registers, slot, room, out + words);
+            words += strobe_capture_stack(&memory, capture, at_exit, registers, slot, room, out + words);
 #endif
         } else if (capture->kind == STROBE_CAPTURE_WATCH) {
             words += strobe_capture_watch(&memory, capture, out + words);

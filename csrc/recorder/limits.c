@@ -3,7 +3,7 @@
 
 void strobe_hit_count(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t probe) {
     struct strobe_limit* limit = &recorder->limits[recorder->probes[probe].limit];
-    if (limit->is_counted) state->hit = strobe_fetch_add64(&limit->hits, 1) + 1;
+    if (limit->flags & STROBE_LIMIT_COUNTS_HITS) state->hit = strobe_fetch_add64(&limit->hits, 1) + 1;
 }
 
 /* Whether there were as many in this second already; else it is one more. Once a thread has come to the next second,
@@ -29,4 +29,12 @@ int strobe_is_beyond_limit(struct strobe_recorder* recorder, const struct strobe
     if (limit->most != STROBE_NO_LIMIT && *(const volatile uint64_t*)&limit->recorded >= limit->most) return 1;
     if (strobe_is_beyond_rate(recorder, limit, state->last_ticks)) return 1;
     return strobe_fetch_add64(&limit->recorded, 1) >= limit->most && limit->most != STROBE_NO_LIMIT;
+}
+
+int strobe_is_over(const struct strobe_recorder* recorder, uint32_t probe) {
+    const struct strobe_limit* limit = &recorder->limits[recorder->probes[probe].limit];
+    const struct strobe_extras* extras = strobe_extras_of(recorder, probe);
+    if (!(limit->flags & STROBE_LIMIT_ENDS) || extras == NULL || extras->condition == 0) return 0;
+    if (limit->rate != STROBE_NO_LIMIT) return *(const volatile uint64_t*)&limit->recorded >= limit->most;
+    return *(const volatile uint64_t*)&limit->held >= (uint64_t)limit->after + limit->most;
 }

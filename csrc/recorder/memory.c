@@ -120,6 +120,17 @@ uint32_t strobe_load_numbers(uint64_t address, uint32_t stride, uint32_t width, 
     return done;
 }
 
+uint32_t strobe_load_each(uint64_t* addresses, uint64_t offset, uint32_t width, uint32_t first, uint32_t count,
+                          uint64_t left_out) {
+    for (; first < count; first++) {
+        uint64_t address = addresses[first] + offset, number;
+        if (left_out >> first & 1) continue;
+        if (STROBE_IS_NOWHERE(address) || !strobe_load_word(address, width, &number)) break;
+        addresses[first] = number;
+    }
+    return first;
+}
+
 int strobe_touch_pages(const struct strobe_recorder* recorder, uint64_t from, uint64_t to) {
     if (!strobe_may_touch(recorder, NULL)) return 0;
     for (; from < to; from += STROBE_PAGE_BYTES)
@@ -127,6 +138,16 @@ int strobe_touch_pages(const struct strobe_recorder* recorder, uint64_t from, ui
     return 1;
 }
 #else
+uint32_t strobe_load_each(uint64_t* addresses, uint64_t offset, uint32_t width, uint32_t first, uint32_t count,
+                          uint64_t left_out) {
+    (void)addresses;
+    (void)offset;
+    (void)width;
+    (void)count;
+    (void)left_out;
+    return first;
+}
+
 uint32_t strobe_load_numbers(uint64_t address, uint32_t stride, uint32_t width, uint32_t count, uint64_t* into) {
     (void)address;
     (void)stride;

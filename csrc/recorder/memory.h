@@ -42,16 +42,21 @@ int strobe_read_number(const struct strobe_recorder* recorder, const struct stro
 /* Numbers as the last, `stride` bytes apart, where memory may be touched: how many, up to the first that cannot be
    read. */
 uint32_t strobe_load_numbers(uint64_t address, uint32_t stride, uint32_t width, uint32_t count, uint64_t* into);
+/* As strobe_recipe_fetcher, where memory may be touched. */
+uint32_t strobe_load_each(uint64_t* addresses, uint64_t offset, uint32_t width, uint32_t first, uint32_t count,
+                          uint64_t left_out);
 /* Has the kernel make these pages, without a system call. 0 where it cannot, or faults are not caught. */
 int strobe_touch_pages(const struct strobe_recorder* recorder, uint64_t from, uint64_t to);
 void strobe_copy(uint8_t* into, const uint8_t* from, uint32_t bytes);
 
 #ifdef STROBE_CATCHES_FAULTS
+enum { STROBE_STACK_AT_ENTRY, STROBE_STACK_AT_SITE, STROBE_STACK_AT_RETURN };
+
 /* native/x86_64/backtrace.c: up to `most` return addresses, the innermost first; gives how many, and why there are no
-   more, STROBE_STACK_*. At a function's entry, whose return address lies at `slot`, or with `is_site` at an
-   instruction: `registers` as strobe_enter and strobe_site have them. */
-uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, int is_site,
-                          const uint64_t* registers, const uint64_t* slot, uint32_t most, uint64_t* out,
+   more, STROBE_STACK_*. `from`: STROBE_STACK_AT_*; `slot`: of a call, where its return address lies; `registers`: as
+   strobe_enter and strobe_site have them. */
+uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                          uint32_t from, const uint64_t* registers, const uint64_t* slot, uint32_t most, uint64_t* out,
                           uint32_t* status);
 #endif
 

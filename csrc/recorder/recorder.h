@@ -37,6 +37,7 @@
 
 #define STROBE_FRAMES 1024u /* traced frames of one thread whose return is caught */
 #define STROBE_STUB_BYTES 16u
+#define STROBE_RETURNED_RBP 12    /* so many words below the slot of a call that returns lies rbp (stubs.c) */
 #define STROBE_STUB_CALL_BYTES 6u /* at its beginning; behind them lies what stands on the stack */
 #define STROBE_LEFT_RETURNS 256u
 /* Of handlers that interrupt the recording of one another. What is recorded may have to wait for the kernel, longer
@@ -352,6 +353,8 @@ int strobe_call_is_wanted(struct strobe_recorder* recorder, struct strobe_thread
  */
 void strobe_hit_count(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t probe);
 int strobe_is_beyond_limit(struct strobe_recorder* recorder, const struct strobe_thread_state* state, uint32_t probe);
+/* Whether its condition is not to be looked at any more (STROBE_LIMIT_ENDS). */
+int strobe_is_over(const struct strobe_recorder* recorder, uint32_t probe);
 
 /* returns.c: a call of a function whose returns are probed begins, at `ticks`, and has returned. */
 void strobe_returns_begin(struct strobe_recorder* recorder, struct strobe_thread_state* state, uint32_t function,

@@ -42,7 +42,7 @@ static uint32_t strobe_keep_for_returns(struct strobe_recorder* recorder, struct
     uint32_t probe = function;
     while ((probe = strobe_next_return_probe(recorder, probe)) != 0) {
         extras = strobe_extras_of(recorder, probe);
-        if (extras == NULL) continue;
+        if (extras == NULL || strobe_is_over(recorder, probe)) continue;
         needs = strobe_joined_needs(needs, extras->needs);
         if (!(extras->needs & STROBE_NEEDS_ENTRY) || !strobe_entry_go_on(state, ticks)) continue;
         strobe_keep_entry(recorder, state, extras, registers, slot);
@@ -99,7 +99,9 @@ void strobe_returns_record(struct strobe_recorder* recorder, struct strobe_threa
         struct strobe_totals* totals = strobe_return_counted(recorder, state, probe);
         int holds = 1, is_beyond = 0;
         strobe_hit_count(recorder, state, probe);
-        if (extras != NULL && extras->condition != 0)
+        if (strobe_is_over(recorder, probe))
+            holds = -1;
+        else if (extras != NULL && extras->condition != 0)
             holds = strobe_call_is_wanted(recorder, state, extras, 1, returned - STROBE_SOURCE_RAX,
                                           (const uint64_t*)frame->slot);
         if (holds > 0) {

@@ -69,7 +69,7 @@ class Recipes {
 
     // A number on the stack, as compilers of expressions push them.
     void pushed(int depth) {
-        switch (depth > 4 ? below(4) : below(10)) {
+        switch (depth > 4 ? below(4) : below(11)) {
             case 0:
                 steps_.push_back(constant(operand()));
                 break;
@@ -109,6 +109,9 @@ class Recipes {
                 pushed(depth + 1);
                 steps_.push_back(step(STROBE_RECIPE_EXTEND, below(2), 0, width()));
                 break;
+            case 9:
+                sweep(depth);
+                break;
             default:
                 pushed(depth + 1);
                 pushed(depth + 1);
@@ -122,6 +125,16 @@ class Recipes {
         steps_.push_back(step(STROBE_RECIPE_SCAN, static_cast<std::uint32_t>(1 + below(70)), operand() % 9, width()));
         steps_.push_back(step(STROBE_RECIPE_DATA, 0, static_cast<std::int64_t>(below(64))));
         steps_.push_back(step(STROBE_RECIPE_DATA, 0, static_cast<std::int64_t>(random_())));
+    }
+
+    void sweep(int depth) {
+        pushed(3);
+        const std::size_t at = steps_.size();
+        steps_.push_back(
+            step(STROBE_RECIPE_SWEEP, 0, static_cast<std::int64_t>(below(2000)), static_cast<int>(below(9))));
+        if (chance(2)) to_place();
+        pushed(depth + 2);
+        steps_[at].count = static_cast<std::uint32_t>(steps_.size() - at - (chance(20) ? 0 : 1));
     }
 
     void to_place() {
@@ -198,7 +211,7 @@ int main() {
         std::vector<std::uint8_t> bytes(kBytes);
         std::vector<strobe_recipe_item> items(kItems);
         const std::uint64_t facts[] = {1, 2, kStart, kStart + 8};
-        const strobe_moment moment{nullptr, facts, 4, 0, nullptr, nullptr};
+        const strobe_moment moment{nullptr, facts, 4, 0, nullptr, nullptr, nullptr};
         strobe_recipe_output output{bytes.data(), kBytes, 0, items.data(), kItems, 0, kMostSteps};
         counted.reads = 0;
         const std::uint32_t status =

@@ -164,7 +164,7 @@ void virtual_bases() {
 // What a recipe gives that begins with PASSED and reads 16 bytes there.
 Result of_call(const strobe_passed* passed, std::uint32_t count, std::int64_t numbers) {
     static recipe_run machine;
-    const strobe_moment moment{passed, nullptr, 0, 0, nullptr, nullptr};
+    const strobe_moment moment{passed, nullptr, 0, 0, nullptr, nullptr, nullptr};
     std::vector<std::uint8_t> bytes(64);
     std::vector<strobe_recipe_item> items(4);
     strobe_recipe_output output{bytes.data(), 64, 0, items.data(), 4, 0, 0};

@@ -46,18 +46,21 @@ class SiteSpec:
 @dataclass(frozen=True, slots=True)
 class Limit:
     """How often a probe is recorded, of all its sites together: not the first `after` times, then `most` times, and
-    `rate` times a second; None: always. `is_counted`: it is counted how often they are reached."""
+    `rate` times a second; None: always. `is_counted`: it is counted how often they are reached. `ends`: behind the last
+    one its condition is not looked at any more."""
 
     after: int
     most: int | None
     rate: int | None
     is_counted: bool
+    ends: bool = False
 
     @property
     def numbers(self) -> tuple[int, int, int, int]:
         """As AgentLink.limit_probes takes them."""
         most, rate = (_abi.NO_LIMIT if one is None else one for one in (self.most, self.rate))
-        return self.after, most, rate, int(self.is_counted)
+        flags = (_abi.LIMIT_COUNTS_HITS if self.is_counted else 0) | (_abi.LIMIT_ENDS if self.ends else 0)
+        return self.after, most, rate, flags
 
     @property
     def is_one(self) -> bool:

@@ -78,8 +78,7 @@ PROMPTS: Mapping[str, Prompt] = {
             "Find out with Strobe why {value} is wrong in {program}. State the invariant that it breaks "
             'as an expression and place a probe where it can break: {{at: "file.cpp:42" or "f:return", '
             "where: the broken invariant, show: the values, $entry.x for before}}. The first event is "
-            "the moment. stack: 8 says who asked for it: of a probe at a line or entry; of one at a return trace "
-            "the function with stack instead, and look at the entry of that call.",
+            "the moment; stack: 8 says who asked for it.",
         ),
         Prompt(
             "why-hang",

@@ -252,7 +252,7 @@ def _add_missing(found: _Findings, reader: SessionReader, selection: Selection, 
     if counts.lost:
         parts.append(f"{counts.lost} events found no room")
     if counts.unheld:
-        undecided = f", {counts.undecided} of them as it could not be read" if counts.undecided else ""
+        undecided = f", {counts.undecided} of them as it could not be decided" if counts.undecided else ""
         if counts.probes:
             parts.append(f"{_times(counts.unheld)} the condition of a probe did not hold{undecided}")
         else:

@@ -10,11 +10,13 @@
 // clang-format off: the loads that everything below makes come first
 // clang-format on
 
+#include "../../recipe/columns.c"
 #include "../../recipe/doubles.c"
 #include "../../recipe/loops.c"
 #include "../../recipe/numbers.c"
 #include "../../recipe/recipe.c"
 #include "../../recipe/scans.c"
+#include "../../recipe/sweeps.c"
 #include "../../recipe/texts.c"
 #include "../agent.c"
 #include "../agent_calls.c"

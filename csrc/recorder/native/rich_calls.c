@@ -88,7 +88,7 @@ static __attribute__((noinline, flatten)) uint32_t strobe_rich_extras(
             words += strobe_rich_watch(&memory, &captures[index], out + words);
         } else {
             uint32_t room = extras->most_words - words - STROBE_LEAST_WORDS * (count - index - 1);
-            words += strobe_capture_stack(&memory, &captures[index], registers, slot, room, out + words);
+            words += strobe_capture_stack(&memory, &captures[index], at_exit, registers, slot, room, out + words);
         }
     }
     if (STROBE_UNLIKELY(totals->calls <= STROBE_FIRST_CALLS)) totals->extra_words[at_exit] += words;

@@ -197,7 +197,7 @@ def _start(
                 depth=depth,
                 where=where,
                 stack=stack,
-                probe=[_with_stack(one, stack) for one in _probes(probes, at_return)],
+                probe=[replace(one, stack=stack) for one in _probes(probes, at_return)],
                 use_staged=False,
                 check=lambda session: signals.know(session.pid),
             )
@@ -215,11 +215,6 @@ def _probes(texts: Sequence[str], at_return: Sequence[str]) -> list[Probe]:
     from strobe.session.probes.text_form import of_return, probes_of
 
     return probes_of([*texts, *map(of_return, at_return)])
-
-
-def _with_stack(probe: Probe, count: int) -> Probe:
-    """At a return there are no callers to record."""
-    return probe if probe.at.endswith(":return") else replace(probe, stack=count)
 
 
 def failed_start(command: str, error: StrobeError) -> int:

@@ -15,7 +15,9 @@ from strobe.values.decode import text
 
 _SHORTEST = 40  # characters of a value that is cut
 _FRAME_CHARACTERS = 100
-_UNDECIDED = "what it reads was not there or not readable, a division by zero, or over 100,000 steps in one loop"
+_UNDECIDED = (
+    "what it reads was not there or not readable, a division by zero, over 100,000 steps in one loop; or `once` is over"
+)
 
 
 def event(item: Event, verbose: bool, text_limit: int, values_limit: int = sys.maxsize) -> dict[str, Any]:

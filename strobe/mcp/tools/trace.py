@@ -75,7 +75,7 @@ PROBE = Record(
         ),
         "after": Integer(description="0 to 4000000000: not the first so many", low=0, high=_MOST_HITS),
         "rate": Integer(description="1 to 4000000000: so many a second at most", low=1, high=_MOST_HITS),
-        "once": Boolean(description="as limit 1"),
+        "once": Boolean(description="limit 1, then off"),
         "stack": STACK,
         "log": Text(
             description="what each event says (its text): booked {cents} of {account->owner}",
@@ -172,11 +172,9 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
 
 def probe_of(one: dict[str, Any]) -> Probe:
     """As it was asked for."""
-    show, limit = tuple(one.get("show", ())), one.get("limit")
-    limit = 1 if one.get("once") and limit is None else limit
-    place = one["at"].strip()
-    label, after, rate, stack = one.get("label", ""), one.get("after", 0), one.get("rate"), one.get("stack", 0)
-    return Probe(place, one.get("where"), show, label, after, limit, rate, stack, one.get("log", ""))
+    show, after, limit, rate = tuple(one.get("show", ())), one.get("after", 0), one.get("limit"), one.get("rate")
+    label, stack, log, once = one.get("label", ""), one.get("stack", 0), one.get("log", ""), one.get("once", False)
+    return Probe(one["at"].strip(), one.get("where"), show, label, after, limit, rate, stack, log, once)
 
 
 def probes_json(answers: Sequence[ProbeAnswer]) -> list[dict[str, Any]]:

@@ -105,12 +105,13 @@ class Sets:
         return {number: item for item, number in self._sets.items()}
 
     def of_returns(
-        self, entry: Sequence[bytes], leave: Sequence[bytes], words: int, condition: Condition | None
+        self, entry: Sequence[bytes], leave: Sequence[bytes], words: int, condition: Condition | None, stack: int
     ) -> int:
         """The number of the set that a probe of returns records: captures of what is kept at the entry, and of the
-        return, which take so many words. 0: as of of_probe."""
-        watches = (tuple(entry), tuple(leave))
-        return self.numbers_of([CaptureSet(watches, ((), ()), 0, min(words, MOST_WORDS), condition)])[0]
+        return, which take so many words. `stack`: callers. 0: as of of_probe."""
+        callers, more = captured_stack(stack, is_probe=False)
+        watches = (tuple(entry), (*filter(None, [callers]), *leave))
+        return self.numbers_of([CaptureSet(watches, ((), ()), 0, min(words + more, MOST_WORDS), condition)])[0]
 
     def of_probe(self, values: Sequence[ProbeValue], condition: Condition | None, stack: int) -> int:
         """The number of the set that a probe records; 0: nothing but that a thread came by."""

@@ -8,6 +8,7 @@ from strobe.expressions import parse
 from strobe.model import Probe, Watch
 from strobe.session.extras.call_watches import NewRecipe, captures_of, whole
 from strobe.session.probes.captures import FAILURES, named, reason
+from strobe.session.probes.gone_locals import gone_local
 from strobe.symbols.calls.signature import CallValues
 from strobe.values.language import Condition, condition, location
 from strobe.values.lookup.call_scope import CallScope
@@ -65,7 +66,8 @@ def compiled_at_return(
             leave += found.leave
             words += found.words
     except UnknownName as error:
-        return f"'{text}': {reason(text, error)}. {_AT_RETURN}"
+        gone = gone_local(text, values.function, scope)
+        return f"'{text}': {gone}" if gone else f"'{text}': {reason(text, error)}. {_AT_RETURN}"
     except FAILURES as error:
         return f"'{text}': {reason(text, error)}"
     return CompiledReturn(tuple(entry), tuple(leave), words, where)

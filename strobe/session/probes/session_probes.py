@@ -133,9 +133,6 @@ class SessionProbes:
         """
         if probe.name not in self._active and len(self._active) >= PROBES:
             raise failure("too_many_probes", count=len(self._active), limit=PROBES)
-        if probe.stack and is_at_return(probe):
-            hint = "Trace the function with stack: the event of its entry has the callers."
-            raise failure("probe_failed", what=probe.name, reason="at a return no stack is recorded", hint=hint)
         probe = replace(probe, show=(*probe.show, *(one for one in expressions_of(probe.log) if one not in probe.show)))
         one = _Active(probe, self._generations.get(probe.name, 0), anyway=anyway)
         try:
@@ -369,7 +366,8 @@ class SessionProbes:
                 elif isinstance(hook := next(answers), str):
                     one.refuse(hook)
                 else:
-                    own = extras.sets.of_returns(what.entry, what.leave, what.words, what.condition)
+                    stack = active.probe.stack
+                    own = extras.sets.of_returns(what.entry, what.leave, what.words, what.condition, stack)
                     one.function_id, one.plan, one.returns_of = number, _plan_with(own), site.function.address
                     pairs.append((hook, number))
             plans = {one.function_id: one.plan for one in installed if one.plan is not None}
@@ -390,7 +388,8 @@ class SessionProbes:
             return
         probe = active.probe
         is_counted = any(_HIT.search(text) for text in (probe.where or "", *probe.show))
-        limit = Limit(probe.after, probe.limit, probe.rate, is_counted)
+        most = 1 if probe.once and probe.limit is None else probe.limit
+        limit = Limit(probe.after, most, probe.rate, is_counted, probe.once)
         begins = limit.is_one and not active.limited
         if begins:
             active.limited = numbers[0]

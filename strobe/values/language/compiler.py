@@ -387,18 +387,11 @@ class Compiler(ABC):
         if sign in ("&&", "||"):
             name = "AND" if sign == "&&" else "OR"
             return joined(name, terms.truth(self.truth(node.left)), terms.truth(self.truth(node.right)), is_truth=True)
-        if sign == "matches":
-            raise ExpressionError(
-                node.at,
-                "'matches' is not calculated in the program: ask it of what was recorded",
-                "contains, startswith, endswith",
-                7,
-            )
         if (at_entry := _text_of_entry(node)) is not None:
             return self._kept(at_entry)
         if (callers := _named_caller(node)) is not None:
             return self._called_by(node, *callers)
-        left, right = self._operands(_by_thread_name(node))
+        left, right = self._operands(by_thread_name(node))
         if isinstance(left, Number):
             right = terms.as_number(right)
         if isinstance(right, Number):
@@ -501,13 +494,7 @@ class Compiler(ABC):
             both = (*right.rows, *steps(("PLACE", 0, 0, 0)), *left.rows, *test)
             found = Number(both, height=8, is_truth=True)
             return terms.opposite(found) if sign == "!=" else found
-        data = right.data
-        padded = data.ljust(-(-len(data) // 8) * 8, b"\0")
-        words = [int.from_bytes(padded[at : at + 8], "little") for at in range(0, len(padded), 8)]
-        test = steps(
-            ("TEST_TEXT", how, len(data), left.most),
-            *(("DATA", 0, 0, word) for word in words),
-        )
+        test = steps(("TEST_TEXT", how, len(right.data), left.most), *data_steps(right.data))
         found = Number((*left.rows, *test), height=2, is_truth=True)
         return terms.opposite(found) if sign == "!=" else found
 
@@ -544,6 +531,12 @@ def _literal(node: syntax.Literal) -> Term:
     return constant(0, Kind.UNSIGNED_LONG)  # null
 
 
+def data_steps(data: bytes) -> list[tuple[str, int, int, int]]:
+    """The steps that have these bytes."""
+    pieces = (data[at : at + 8] for at in range(0, len(data), 8))
+    return [("DATA", 0, 0, int.from_bytes(piece, "little")) for piece in pieces]
+
+
 def _of_literals(sign: str, left: bytes, right: bytes, at: int) -> Number:
     """Of texts that are the same each time: `$function == "shop::book"`."""
     tests = {"==": left == right, "!=": left != right, "contains": right in left}
@@ -558,7 +551,7 @@ def thread_name_rows() -> terms.Rows:
     return steps(("BASE", 0, 0, 0), ("FACT", 0, _abi.FACT_THREAD_NAME, 0), ("GO", 0, 0, 0))
 
 
-def _by_thread_name(node: syntax.Binary) -> syntax.Binary:
+def by_thread_name(node: syntax.Binary) -> syntax.Binary:
     """`$thread` is the id, and compares with a text as the name."""
     sides = (node.left, node.right)
     if not any(isinstance(one, syntax.Literal) and isinstance(one.value, str) for one in sides):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from strobe.dataclass import replace
 from strobe.errors import StrobeError
 from strobe.expressions import syntax
+from strobe.expressions.integers import Kind
 from strobe.expressions.parser import parse
 from strobe.expressions.syntax import ExpressionError
+from strobe.expressions.syntax import Literal as Quoted
 from strobe.symbols.types.model import Array, Pointer, Record
 from strobe.symbols.types.texts import points_to_text, text_object
 from strobe.values.decode.shaping import character_width
 from strobe.values.language import terms
-from strobe.values.language.compiler import Roots
+from strobe.values.language.compiler import Roots, by_thread_name, data_steps
 from strobe.values.language.loading import characters, rows_of, size_of
 from strobe.values.language.loops import WithLoops, nodes_of, parts_of_entry
 from strobe.values.language.terms import Float, Literal, Number, Row, Term, Text, constant, joined, set_variable, steps
@@ -41,6 +44,8 @@ class Complete(WithLoops):
                 return self._has(of)
             case syntax.Call(name=name) if name in _ENDS:
                 return self._read(node)
+            case syntax.Binary(sign="matches") if not _is_of_entry(node.left):
+                return self._matched(node)
             case syntax.Binary(sign="contains"):
                 membership = self._membership(node)
                 return super().value(node) if membership is None else self.quantified(membership)
@@ -112,6 +117,31 @@ class Complete(WithLoops):
 
         return paths.Bound(f"{node.name}(…)", make)
 
+    def _matched(self, node: syntax.Binary) -> Number:
+        """Whether a regular expression finds a text, by a table that the recipe has."""
+        from strobe.expressions.normal import checked_regex
+        from strobe.values.language.automata import NotTaken, table_of
+
+        node = by_thread_name(node)
+        of, right = node.left, node.right
+        if not isinstance(right, Quoted) or not isinstance(right.value, str):
+            reason = "a regular expression in quotes should follow 'matches'"
+            raise ExpressionError(right.at, reason, 'name matches "^till-[0-9]$"')
+        regex, left = checked_regex(right.value, right.at), self.value(of)
+        if isinstance(left, Literal):
+            found = regex.finds(left.data.decode("utf-8", "surrogateescape"))
+            return replace(constant(int(found), Kind.INT), is_truth=True)
+        if not isinstance(left, Text):
+            raise ExpressionError(node.at, "'matches' needs a text on its left")
+        try:
+            table = table_of(right.value)
+        except NotTaken as error:
+            reason = f"in the program this regular expression is not calculated: {error}"
+            hint = "contains, startswith, endswith; or ask debug_query's `where` of what was recorded"
+            raise ExpressionError(right.at, reason, hint) from error
+        test = steps(("MATCH_TEXT", 0, len(table), left.most), *data_steps(table))
+        return Number((*left.rows, *test), height=2, is_truth=True)
+
     def _membership(self, node: syntax.Binary) -> syntax.Quantifier | None:
         """`any(x in v: x == y)` of a container, of a map by its keys; None of a text."""
         try:
@@ -161,3 +191,8 @@ class Complete(WithLoops):
                 return terms.is_not_zero(term), False
         is_optional = term.is_truth and isinstance(of, syntax.Name | syntax.Member | syntax.Element)
         return term, is_optional and isinstance(self.location(of).type.bare, Record)
+
+
+def _is_of_entry(node: syntax.Expression) -> bool:
+    """Whether it is calculated at the entry, with what it is compared with."""
+    return isinstance(node, syntax.Call) and node.name == "$entry"

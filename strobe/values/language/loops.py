@@ -1,7 +1,8 @@
 """Quantifiers: `any`, `all`, `count`, `first`, `min`, `max`, `sum` over numbers, elements and nodes, as loops.
 
 Where the body is one comparison of each element's number with a number that stays the same, one step does it all
-(SCAN). No loop gives a wrong answer where it could not see every element that matters: its number is bad then.
+(SCAN); where all of it can be done for many elements at once, another one does (SWEEP). No loop gives a wrong answer
+where it could not see every element that matters: its number is bad then.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from strobe.values.language import terms
 from strobe.values.language.compiler import Binding, Compiler, in_brackets
 from strobe.values.language.loading import rows_of, size_of
 from strobe.values.language.scans import Elements, member_of, scanned
+from strobe.values.language.sweeps import swept
 from strobe.values.language.terms import Float, Number, Row, Rows, constant, joined, set_variable, steps, variable
 from strobe.values.lookup import expression as paths
 from strobe.values.lookup.locations import ValueLocation
@@ -34,13 +36,14 @@ _ENTRY = "(entry)"
 class _Loop:
     """`before`: what comes before it; `begin`: how it begins; `each`: what comes first in each turn; `after`: what
     comes behind it. `index` counts the turns. `start` and `doubt`: numbers that are bad where not every element could
-    be seen."""
+    be seen. `turns`: of one over numbers, the variable that says how many, and the first one."""
 
     before: Rows
     begin: Rows
     each: Rows
     index: Number
     start: Number | None = None
+    turns: tuple[int, Number] | None = None
     after: Rows = ()
     doubt: Number | None = None
     height: int = 4
@@ -176,6 +179,7 @@ def _over_range(compiler: Compiler, node: syntax.Quantifier, over: Elements, own
         set_variable(at, joined("PLUS", Number(steps(("TURN", 0, 0, 0))), low)),
         index,
         start=variable(many),
+        turns=(many, low),
         height=max(terms.highest((over.first, over.end)), 4),
     )
     return _looped(compiler, node, loop, index if path is None else element, own)
@@ -244,6 +248,12 @@ def _looped(
             own = terms.is_not_zero(own)
     if not isinstance(own, Number | Float):
         raise ExpressionError(node.body.at, f"{node.name} is of numbers and conditions")
+    if loop.turns is not None and isinstance(own, Number):
+        many, low = loop.turns
+        whole = swept(node.name, (*loop.each, *own.rows), own, many, _MOST_TURNS, found, low)
+        if whole is not None:
+            code = (*loop.before, *whole.rows)
+            return _typed(node.name, own, replace(whole, rows=code, height=max(loop.height, whole.height)))
     if isinstance(own, Float):
         start, update, leave = *_folded_floats(node.name, found, one, own), None
     else:
@@ -269,9 +279,13 @@ def _looped(
     height = max(loop.height, own.height + 2, 6)
     if isinstance(own, Float):
         return Float((*code, *result.rows), height, own.is_single)
-    is_address = own.is_address and node.name in ("min", "max")
-    is_truth = node.name in ("any", "all")
-    return Number((*code, *result.rows), _kind(node.name, own), height, None, is_truth, is_address)
+    return _typed(node.name, own, Number((*code, *result.rows), height=height))
+
+
+def _typed(name: str, own: Number, found: Number) -> Number:
+    """What a loop over such numbers has found."""
+    is_address = own.is_address and name in ("min", "max")
+    return Number(found.rows, _kind(name, own), found.height, None, name in ("any", "all"), is_address)
 
 
 def _kind(name: str, own: Number) -> Kind:

@@ -45,6 +45,7 @@ class Item:
         return int.from_bytes(self.data, "little")
 
 
+OPERATIONS = tuple(_OPERATIONS)  # of CALC
 CONSTANTS = _core.RECIPE_CONSTANTS  # what recipe.h calls these, without its prefix
 
 MISSING = Item(FULL, 0, 0, b"")  # all that a run had no more room for
@@ -202,6 +203,17 @@ def decoded_steps(recipe: Recipe) -> list[tuple[str, int, int]]:
     names = {number: name for name, number in _STEPS.items()}
     rows = (_STEP.unpack(row) for row in recipe.code)
     return [(names[op], operand, count) for op, _, _, count, operand in rows]
+
+
+def named_rows(rows: Sequence[bytes]) -> list[tuple[str, int, int]]:
+    """Names, widths and counts of these steps; of CALC the name is the operation's."""
+    names = {number: name for name, number in _STEPS.items()}
+    operations = {number: name for name, number in _OPERATIONS.items()}
+    found = (_STEP.unpack(row) for row in rows)
+    return [
+        (operations.get(width, "") if names[op] == "CALC" else names[op], width, count)
+        for op, width, _, count, _ in found
+    ]
 
 
 def single_number(rows: Sequence[bytes]) -> Steps | None:

@@ -348,7 +348,7 @@ def test_at_returns_and_watches_in_some_functions(build_program: Build) -> None:
     assert "reached 3 times, its condition held 2 times" in said
     result = strobe("run", "--stack", "2", "-p", "Pool::add:return : $return", "-p", "Pool::add", program)
     assert (result.returncode, result.stderr.count(b" < "), result.stderr.count(b"$return=")) == (0, 0, 3)
-    assert result.stderr.count(b"from main") == 3
+    assert result.stderr.count(b"from main") == 6
     assert "a line has no return" in strobe("run", "--at-return", "call_values.cpp:10 : x", program).stderr.decode()
     result = strobe("run", "--json", "-t", "Pool::*", "-w", "m_count", "--on", "Pool::add", program)
     events = [json.loads(line) for line in result.stderr.splitlines() if line.startswith(b"{")]

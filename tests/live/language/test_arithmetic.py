@@ -119,7 +119,7 @@ def test_values(ready: Session) -> None:
         ("ratio *", "value should follow"),
         ("(ratio", "expected|missing|should follow"),
         ("sin(ratio)", "'sin'"),
-        ("small matches 'x'", "'matches' is not calculated in the program"),
+        ("small matches 'x'", "'matches' needs a text on its left"),
         ("sizeof(nosuch)", "nosuch"),
         ("any(i in 0..small)", ":"),
     ],

@@ -8,6 +8,7 @@ from support.sessions import Build, Launch, all_events, outcome, untraced
 
 from strobe.errors import StrobeError
 from strobe.model import EventFilter, Probe
+from strobe.symbols.select.linear_regex import LinearRegex
 
 LOOKED = f"texts.cpp:{line_of('texts.cpp', '// looked')}"
 BUILDS = pytest.mark.parametrize(
@@ -54,6 +55,26 @@ def test_parts_are_shown(launch: Launch, build_program: Build, compiler: str, le
     assert str(values[show[3]]) == "0"
     assert "has no element 99" in str(values.get(show[4]) or (event.watch_errors or {}).get(show[4]))
     assert "fewer characters" in str(values.get(show[5]) or (event.watch_errors or {}).get(show[5]))
+
+
+@BUILDS
+def test_regular_expressions(launch: Launch, build_program: Build, compiler: str, level: str) -> None:
+    """What RE2 finds in what was recorded."""
+    program = build_program("texts", level, compiler=compiler)
+    texts = ("plain", "view", "file->name", "key.data[0..key.size]")
+    ways = ("^article-0[0-2]", "[0-9]{3}$", "^ar[tx]icle-(00|01)?$", "(?i)X|27", "^arc", ".icle.$", "nothing")
+    asked = [f'{text} matches "{way}"' for text in texts for way in ways]
+    probes = [Probe("look", where=where, label=where, limit=0) for where in asked]
+    session = launch(program, check=lambda one: one.trace(probe=[*probes, Probe("look", show=texts)]) and None)
+    assert outcome(session) == untraced(program)
+    recorded = [event.watch_values or {} for event in all_events(session, EventFilter(event_type="probe"))]
+    found = {one.label: one for one in session.probe_totals() if one.label != "look"}
+    assert len(recorded) == 60
+    for text in texts:
+        for way in ways:
+            expected = sum(LinearRegex(way).finds(str(values[text])) for values in recorded)
+            one = found[f'{text} matches "{way}"']
+            assert (one.hits, one.held, one.undecided) == (60, expected, 0), one.label
 
 
 def test_what_is_no_text(launch: Launch, build_program: Build) -> None:

@@ -64,6 +64,19 @@ def test_a_rate_counts_on(launch: Launch, build_program: Build, place: str) -> N
 
 
 @PLACES
+@pytest.mark.parametrize("limit", [None, 5])
+def test_once_is_not_looked_at_again(launch: Launch, build_program: Build, place: str, limit: int | None) -> None:
+    """What comes behind it is undecided, but for threads that were about to look."""
+    probe = Probe(place, where="cents > 0", show=("cents",), limit=limit, once=True)
+    session = launch(build_program("ledger", "-O0"), "2000", check=lambda one: one.trace(probe=[probe]) and None)
+    assert outcome(session).status == 3
+    (one,) = session.probe_totals()
+    assert (one.hits, one.recorded, len(events(session))) == (BOOKS, limit or 1, limit or 1)
+    assert one.recorded <= one.held <= one.recorded + 2
+    assert BOOKS - one.held - 1 <= one.undecided <= BOOKS - one.held  # but for the refund
+
+
+@PLACES
 def test_a_rate_and_a_limit(launch: Launch, build_program: Build, place: str) -> None:
     def change(session: Session) -> None:
         session.trace(probe=[Probe(place, show=("$hit",), rate=100, limit=2)])

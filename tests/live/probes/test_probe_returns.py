@@ -99,6 +99,23 @@ def test_traces_and_probes_come_and_go(launch: Launch, build_program: Build) -> 
     assert {name: one.count for name, one in totals(session).items()} == {"Pool::text": 3}
 
 
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_a_local_variable_is_told_where_it_is(launch: Launch, build_program: Build, compiler: str) -> None:
+    """Its frame is gone at the return, and there on the line before."""
+    program = build_program("scopes_at_return", "-O0", compiler=compiler)
+    with pytest.raises(StrobeError) as caught:
+        launch(program, probe=["total_of:return if $return > 3 : total"])
+    found = re.search(r"probe (scopes_at_return\.cpp:\d+)", str(caught.value))
+    assert found is not None, str(caught.value)
+    session = launch(program, probe=[f"{found[1]} if total > 10 : total, count"])
+    assert outcome(session) == untraced(program)
+    assert [tuple((one.watch_values or {}).values()) for one in events(session)] == [(60, 3), (100, 4), (400, 7)]
+    with pytest.raises(StrobeError, match=r"total is a local variable.*Probe the lines that return"):
+        launch(program, probe=["kept_of:return : total"])  # which ends in several pieces
+    with pytest.raises(StrobeError, match="Variable 'nosuch' not found"):
+        launch(program, probe=["total_of:return : nosuch"])
+
+
 @pytest.mark.parametrize(("after", "limit", "labels"), [(0, 2, [1, 2]), (2, None, [3]), (0, 0, [])])
 def test_limits(launch: Launch, build_program: Build, after: int, limit: int | None, labels: list[int]) -> None:
     def change(session: Session) -> None:
@@ -140,7 +157,7 @@ def test_in_all_threads_and_by_exceptions(launch: Launch, build_program: Build) 
         ("Pool::nosuch:return", "no function matches"),
         ("Pool::add:return : nothing", "'nothing'.*At a return these are known"),
         ("Pool::add:return if $return >", "value should follow"),
-        ("main:return : pool", "'pool'.*At a return these are known"),
+        ("main:return : pool", "pool is a local variable, and at the return its frame is gone"),
         ("hides:return : $entry", r"\$entry"),
     ],
 )

@@ -44,6 +44,21 @@ def test_of_a_probe(
 @COMPILERS
 @LEVELS
 @FRAME_POINTERS
+@pytest.mark.parametrize("traced", ["alone", "with all traced"])
+def test_of_a_return(
+    launch: Launch, build_program: Build, compiler: str, level: str, pointers: str, traced: str
+) -> None:
+    """The callers are there, where the function's own frame is gone."""
+    program = build_program("stacks", level, pointers, compiler=compiler)
+    patterns = [] if traced == "alone" else ["**"]
+    session = launch(program, patterns=patterns, check=lambda one: one.trace(probe=[Probe("leaf:return", stack=32)]))
+    assert outcome(session) == untraced(program)
+    check(stacks(program, "leaf"), events_of(session, "probe"))
+
+
+@COMPILERS
+@LEVELS
+@FRAME_POINTERS
 @pytest.mark.parametrize("patterns", [["leaf"], ["**"]])
 def test_of_a_trace(
     launch: Launch, build_program: Build, compiler: str, level: str, pointers: str, patterns: list[str]
@@ -61,12 +76,15 @@ def test_stacks_that_differ_in_a_frame(
     launch: Launch, build_program: Build, compiler: str, pointers: str, patterns: list[str]
 ) -> None:
     program = build_program("stack_paths", "-O2", pointers, compiler=compiler)
-    session = launch(program, sampling="off", check=lambda one: one.trace(add=patterns, stack=32))
+    returns = Probe("leaf:return", show=("path",), stack=32)
+    session = launch(program, sampling="off", check=lambda one: one.trace(add=patterns, stack=32, probe=[returns]))
     assert outcome(session) == untraced(program)
-    events = events_of(session, "function_enter")
-    assert len(events) == 1000
-    for event in events:
-        (path,) = (argument.value for argument in event.arguments or ())
+    entries, exits = events_of(session, "function_enter"), events_of(session, "probe")
+    assert (len(entries), len(exits)) == (1000, 1000)
+    for event in (*entries, *exits):
+        path = (event.watch_values or {}).get("path")
+        if event.arguments:
+            (path,) = (argument.value for argument in event.arguments)
         assert isinstance(path, int)
         ways = [f"by_{'abcd'[path >> 2 * at & 3]}" for at in range(6)]
         found = [name for name, _, _ in frames_of(event.stack) if name != "down"]  # which is inlined

@@ -185,7 +185,9 @@ def test_what_is_not_calculated_is_refused_with_its_place(launch: Launch, build_
         "sum(x in items: y)": "Variable 'y' not found",
         "$entry.nosuch == 1": "Variable 'nosuch' not found",
         "all(x in chain(this, ->m_count): x.m_count > 1)": "not a pointer to another node",
-        "name matches 'x'": "not calculated in the program",
+        r"name matches '\\bx'": "in the program this regular expression is not calculated",
+        "value matches 'x'": "'matches' needs a text on its left",
+        "name matches '('": "the regular expression is not valid",
         "items[value].nosuch + 1": "no fields",
     }.items():
         with pytest.raises(StrobeError) as caught:

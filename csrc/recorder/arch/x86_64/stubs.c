@@ -91,6 +91,8 @@ void strobe_return_path_write(struct strobe_recorder* recorder) {
     strobe_put(&out, (uint64_t)recorder, 8);
 #ifndef STROBE_STAYS_LOADED
     strobe_put(&out, 0xf8638d48, 4); /* lea rsp, [rbx - 8] */
+#else
+    strobe_put(&out, 0x55, 1); /* push rbp: the program's, STROBE_RETURNED_RBP below the slot, for stacks */
 #endif
     strobe_put(&out, 0xf0e48348, 4); /* and rsp, -16 */
     strobe_put(&out, 0xd0ff, 2);     /* call rax */

@@ -316,8 +316,8 @@ static inline uint32_t strobe_walk_quickly(struct strobe_walk* walk, uint32_t co
     return count;
 }
 
-uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct strobe_thread_state* state, int is_site,
-                          const uint64_t* registers, const uint64_t* slot, uint32_t most, uint64_t* out,
+uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                          uint32_t from, const uint64_t* registers, const uint64_t* slot, uint32_t most, uint64_t* out,
                           uint32_t* status) {
     uint32_t count = 0;
     uint64_t unused = 0;
@@ -330,15 +330,17 @@ uint32_t strobe_backtrace(const struct strobe_recorder* recorder, const struct s
     walk.may_touch = -1;
     walk.low = (uint64_t)&walk;
     walk.bytes = STROBE_ON_OWN_STACK(state, walk.low) ? state->stack_high - walk.low - 7 : 0;
-    if (is_site) {
+    if (from == STROBE_STACK_AT_SITE) {
         strobe_walk_from_site(&walk, registers);
         *status = strobe_walk_step(&walk, &unused);
         if (*status != STROBE_STACK_LIMITED) return 0;
     } else {
-        walk.registers[STROBE_UNWIND_RBP] = registers[-2]; /* enter.c */
+        int is_return = from == STROBE_STACK_AT_RETURN; /* the call's frame is the one above the innermost then */
+        walk.registers[STROBE_UNWIND_RBP] = is_return ? slot[-STROBE_RETURNED_RBP] : registers[-2]; /* enter.c */
         walk.registers[STROBE_UNWIND_RSP] = (uint64_t)(slot + 1);
         walk.known = STROBE_KNOWN_STACK;
-        walk.pc = strobe_walk_behind_stub(recorder, *slot, (uint64_t)slot);
+        walk.pc = is_return ? state->frames[state->depth].return_address
+                            : strobe_walk_behind_stub(recorder, *slot, (uint64_t)slot);
         walk.is_exact = 0;
     }
     while (walk.pc != 0) {
