@@ -39,7 +39,7 @@ def ended(wire: Wire, session: str) -> dict[str, Any]:
 def output(wire: Wire, session: str, stream: str = "stdout") -> str:
     """All that a program wrote until its end."""
     ended(wire, session)
-    events = wire.good("debug_query", sessionId=session, eventType=stream, limit=500)["events"]
+    events = wire.good("debug_query", sessionId=session, eventType=stream, limit=500, maxTokens=12_000)["events"]
     return "".join(event["text"] for event in events)
 
 
