@@ -168,9 +168,9 @@ def test_newest_first_begins_at_the_newest_end(
 
 
 def test_counts_by_a_value_that_are_partial_say_so_first(session: Session, query: Query, hurry: Hurry) -> None:
-    assert "note" not in query(groupBy="what")
+    assert "note" not in query(groupBy=["what"])
     hurry()
-    answer = query(groupBy="what")
+    answer = query(groupBy=["what"])
     assert next(iter(answer)) == "note"
     assert answer["note"].startswith("There was no time to look at the events behind")
     assert answer["checked"] < 3 * CALLS
