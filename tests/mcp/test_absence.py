@@ -47,7 +47,9 @@ class Asked:
         """The first line that says this."""
 
         def find() -> dict[str, Any] | None:
-            events = self.wire.good("debug_query", sessionId=self.session, eventType="stdout", limit=500)["events"]
+            events = self.wire.good(
+                "debug_query", sessionId=self.session, eventType="stdout", limit=500, maxTokens=12_000
+            )["events"]
             return next((event for event in events if event["text"].startswith(text)), None)
 
         return wait_until(find, f"the program to print {text!r}", 20) or {}
@@ -59,7 +61,9 @@ class Asked:
     def next_call_of(self, function: str) -> int:
         """When it is called next, in ns since session start."""
         wanted = {"sessionId": self.session, "function": {"equals": function}, "eventType": "function_enter"}
-        after = self.wire.good("debug_query", **wanted, limit=500, timeFrom="-1ms")["events"][-1]["id"]
+        after = self.wire.good("debug_query", **wanted, limit=500, maxTokens=12_000, timeFrom="-1ms")["events"][-1][
+            "id"
+        ]
 
         def find() -> list[dict[str, Any]]:
             found: list[dict[str, Any]] = self.wire.good("debug_query", **wanted, afterEventId=after, limit=1)["events"]
@@ -217,7 +221,9 @@ def test_a_killed_daemon_has_seen_no_end(strobe_home: Path, program: Path) -> No
         os.kill(daemon.status(strobe_home).pid or 0, signal.SIGKILL)
     with Wire.to(strobe_home) as wire:
         asked = Asked(wire, asked.session, asked.pid)
-        last = asked.wire.good("debug_query", sessionId=asked.session, timeFrom="-1ms", limit=500)["events"][-1]
+        last = asked.wire.good("debug_query", sessionId=asked.session, timeFrom="-1ms", limit=500, maxTokens=12_000)[
+            "events"
+        ][-1]
         found = asked.absence("unused")
         end = f"{EARLIEST} to the end of the recording ({last['timestampNs']} ns)"
         assert found.startswith("It was not called. ") and end in found, found

@@ -370,7 +370,7 @@ class Lane:
     def output(self, one: Subject) -> str:
         if one.output is not None:
             return one.output.read_text()
-        events = self.asked(one, eventType="stdout", limit=500)["events"]
+        events = self.asked(one, eventType="stdout", limit=500, maxTokens=12_000)["events"]
         return "".join(event["text"] for event in events)
 
     # Ends
