@@ -258,7 +258,7 @@ def test_an_attached_program_ran_before(wire: Wire, program: Path) -> None:
             nothing = wire.good("debug_query", sessionId=asked.session, eventType="stdout")
             assert nothing["absence"] == "Nothing is known of stdout: it is not captured in this session."
             wire.good("debug_stop", sessionId=asked.session, retain=True)
-            kept = asked.absence("unused", timeFrom="-1ms")
+            kept = asked.absence("unused", timeFrom=since + 1000)
             assert kept.startswith("It did not happen. "), kept
             wire.good("debug_delete_session", sessionId=asked.session)
         finally:
