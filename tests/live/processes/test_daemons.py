@@ -160,7 +160,7 @@ def test_the_tools_and_the_api_tell_of_children(build_program: Build, daemon: Da
         context = Context(Client("", str(tmp_path), os.getpid(), {}), lambda: run._manager, "")
         (listed,) = list_sessions.run({}, context)["sessions"]
         assert (listed["status"], listed["exitCode"], listed["children"]) == ("running", 3, [pid])
-        for more in ({}, {"groupBy": "function"}):
+        for more in ({}, {"groupBy": ["function"]}):
             assert f"child {pid} is still recorded" in query.run({"sessionId": run.id, **more}, context)["note"]
         with pytest.raises(TimeoutError):
             run.wait_for_children(0)
