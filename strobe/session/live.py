@@ -573,9 +573,9 @@ class LiveSession(Session):
         values = found.values | ({"calls": calls, "openCalls": found.depth} if calls else {})
         if found.stack is not None:
             moment, printers = segment.to_ns(found.ticks), ProjectPrinters(self.record().project_root).current()
-            values |= stack_values(
-                found.stack, lambda block: self._stack(block, moment), modules, self._resolver, printers
-            )
+            named = partial(self._stack, timestamp_ns=moment)
+            step = partial(stack_values, found.stack, named, modules, self._resolver, printers)
+            self._attempt("the stack of the crash", lambda: values.update(step()))
         number = host_number(segment.moment(found.ticks))
         names = {tid: name for _, _, tid, name in segment.threads()}
         event = (self.record().key, number, crashes.EVENT_TYPE, crashes.dump(found.text, values).encode())

@@ -17,6 +17,8 @@ from strobe.report import wording
 from strobe.report.calltree import CallTree
 from strobe.report.palette import Palette
 
+_FRAME_CHARACTERS = 120  # of a longer one template arguments are left out
+
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
@@ -193,9 +195,11 @@ def crash_lines(crash: Event | None) -> list[str]:
 
 
 def _stack_lines(values: dict[str, Any]) -> Iterator[str]:
+    from strobe.mcp.tools.parameters import shortened  # few runs crash
+
     variables = {one["frame"]: one["values"] for one in values.get("variables", ())}
     for number, frame in enumerate(values.get("stack", ())):
-        yield f"  #{number} {frame}"
+        yield f"  #{number} {shortened(frame, _FRAME_CHARACTERS)}"
         yield from (f"       {name} = {value}" for name, value in variables.get(number, {}).items())
 
 

@@ -6,9 +6,10 @@ import json
 import sys
 from typing import Any
 
-from strobe.mcp.results import clipped, encode
+from strobe.mcp.results import clipped, encode, fitting
 from strobe.mcp.results import plain as plain_json
 from strobe.mcp.tools.folding import folded_event
+from strobe.mcp.tools.parameters import shortened
 from strobe.model import Argument, Event, Loss, ProbeTotals, Totals
 from strobe.timeline.decode import call_values as values
 from strobe.values.decode import text
@@ -37,6 +38,8 @@ def event(item: Event, verbose: bool, text_limit: int, values_limit: int = sys.m
         "previous": _fitting(item.previous, values_limit),
         "stack": None if item.stack is None else list(item.stack),
     }
+    if item.event_type == "crash" and item.values is not None:
+        shown["values"] = _fitting(crash_values(item.values, values_limit // 3), values_limit)
     if item.event_type == "probe":
         read = {name: plain(value) for name, value in (item.watch_values or {}).items()}
         shown |= {"label": item.label, "values": _fitting(read, values_limit)}
@@ -73,11 +76,21 @@ def bounded_event(item: Event, verbose: bool, most: int) -> dict[str, Any]:
     return shown
 
 
+def crash_values(values: dict[str, Any], most: int) -> dict[str, Any]:
+    """Of a crash, with `most` characters of its stack and as many of the variables, those of the innermost frames."""
+    told = dict(values)
+    if "stack" in told:
+        told["stack"] = frames(told["stack"], most)
+    if variables := told.pop("variables", None):
+        told["variables"] = variables[: fitting(variables, most)]
+    return told
+
+
 def frames(stack: list[str], most: int) -> list[str]:
     """Of a stack the innermost frames, each shortened, as far as `most` characters go, and how many more there are."""
     shown: list[str] = []
     for whole in stack:
-        frame = clipped(whole, _FRAME_CHARACTERS)
+        frame = clipped(shortened(whole, _FRAME_CHARACTERS), 2 * _FRAME_CHARACTERS)
         most -= len(frame) + 3
         if most < 0 and shown:
             return [*shown, f"… {len(stack) - len(shown)} more"]

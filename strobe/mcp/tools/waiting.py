@@ -231,13 +231,9 @@ def _events(session: Session) -> dict[str, Any]:
 def _crash(session: Session, event: Event) -> dict[str, Any]:
     """Where it was, and the traced calls that the thread was in, innermost first; of others where it is not known which
     thread it was."""
-    values = dict(event.values or {})
+    values = event_json.crash_values(event.values or {}, _CRASH_STACK)
     if event.thread_name:
         values["threadName"] = event.thread_name
-    if "stack" in values:
-        values["stack"] = event_json.frames(values["stack"], _CRASH_STACK)
-    if variables := values.pop("variables", None):
-        values["variables"] = variables[: results.fitting(variables, _CRASH_STACK)]
     return values if "threadId" in values else values | {"openCalls": _open_calls(session)}
 
 
