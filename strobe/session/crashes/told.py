@@ -30,12 +30,14 @@ def stack_values(
         return names(Block(_abi.EXTRA_STACK, stack.status, 0, 0, words))
 
     frames = list(told(stack.words))
-    left_out = len(frames) - _INNERMOST - _OUTERMOST
-    shown = frames if left_out <= 1 else [*frames[:_INNERMOST], f"… {left_out} more", *frames[-_OUTERMOST:]]
     variables, number = [], 0
     ends_early = stack.status in (_abi.STACK_UNKNOWN, _abi.STACK_UNREADABLE)  # which a last line says
     for frame, calls in zip(stack.frames, variables_of(stack, modules, resolver, printers), strict=True):
+        if number < len(frames) and not any(one.base <= frame.pc < one.base + one.size for one in modules):
+            frames[number] = hex(frame.pc)  # code that was made at run time, or none
         inside = range(number, min(len(frames), _INNERMOST))
         variables += [{"frame": at, "values": own} for at, own in zip(inside, calls, strict=False) if own]
         number += len(told([frame.word])) - ends_early
+    left_out = len(frames) - _INNERMOST - _OUTERMOST
+    shown = frames if left_out <= 1 else [*frames[:_INNERMOST], f"… {left_out} more", *frames[-_OUTERMOST:]]
     return {"stack": shown} | ({"variables": variables} if variables else {})

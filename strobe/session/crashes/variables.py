@@ -28,6 +28,7 @@ _CHARACTERS = 160  # of a value
 _DEPTH = 1
 _REGISTERS = 0xFFFF_F800_0000_0000  # where the registers are for recipes: an address of the kernel's
 _OPTIMIZED_OUT = "<optimized out>"
+_SYSTEM = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")  # the C library may have debug information, too
 _LIBRARIES = ("/usr/", "/rustc/")
 _UNREAD = re.compile(r"Address not readable: 0x[0-9a-f]+")
 _LEADS_ELSEWHERE = re.compile(r" -> Address not readable: 0x[0-9a-f]+")
@@ -39,13 +40,14 @@ def variables_of(
     stack: CrashStack, modules: Sequence[LoadedModule], resolver: SymbolResolver, printers: Printers
 ) -> list[list[Variables]]:
     """Of each frame its variables by name, as text: first those of the innermost inlined call. Nothing of frames
-    without debug information or of a library's templates, and of those behind the first ones that have some."""
+    without debug information, of the system's libraries and of their templates, and of those behind the first ones
+    that have some."""
     found: list[list[Variables]] = []
     known: dict[str, Module | None] = {}
     for frame in stack.frames:
         is_enough = sum(bool(one) for one in found) == _FRAMES
         loaded = next((one for one in modules if one.base <= frame.pc < one.base + one.size), None)
-        if is_enough or loaded is None:
+        if is_enough or loaded is None or loaded.path.startswith(_SYSTEM):
             found.append([])
             continue
         if loaded.path not in known:
