@@ -87,7 +87,7 @@ class Conditions:
                 try:
                     self.found[place, where] = _compiled(where, value, found, sees_vectors, function.module)
                 except _FAILURES as error:
-                    self._fail(function, _reason(where, error))
+                    self._fail(function, reason(where, error))
 
     def of(self, function: FunctionSymbol) -> Condition | None:
         """None where each call is recorded."""
@@ -141,7 +141,7 @@ def check_text(where: str) -> None:
     try:
         parse(where)
     except ExpressionError as error:
-        raise failure("condition_failed", what=where, reason=_reason(where, error)) from error
+        raise failure("condition_failed", what=where, reason=reason(where, error)) from error
 
 
 def _compiled(where: str, values: CallValues | None, scope: Scope, sees_vectors: bool, module: str) -> Condition:
@@ -153,7 +153,8 @@ def _compiled(where: str, values: CallValues | None, scope: Scope, sees_vectors:
     return condition(where, scope, CallScope(values, module, at_return=True, sees_vectors=sees_vectors), entry)
 
 
-def _reason(text: str, error: Exception) -> str:
+def reason(text: str, error: Exception) -> str:
+    """Why an expression cannot be compiled: of an ExpressionError, a StrobeError, or damaged debug information."""
     if isinstance(error, ExpressionError):
         hint = f" (valid: {error.hint.removeprefix('Valid: ').rstrip('.')})" if error.hint else ""
         return f"{error.reason}, at '{error.near(text)}'{hint}"

@@ -6,8 +6,9 @@ from strobe import _abi
 from strobe.dataclass import dataclass, replace
 from strobe.expressions import parse
 from strobe.model import Probe, Watch
+from strobe.session.extras.call_conditions import reason
 from strobe.session.extras.call_watches import NewRecipe, captures_of, whole
-from strobe.session.probes.captures import FAILURES, named, reason
+from strobe.session.probes.captures import FAILURES, named
 from strobe.session.probes.gone_locals import gone_local
 from strobe.symbols.calls.signature import CallValues
 from strobe.values.language import Condition, condition, location

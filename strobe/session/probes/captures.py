@@ -9,6 +9,7 @@ from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
 from strobe.expressions import ExpressionError
 from strobe.model import Probe
+from strobe.session.extras.call_conditions import reason
 from strobe.session.extras.sets import ProbeValue
 from strobe.session.extras.watches import MAX_BYTES, is_calculated, read_steps, shape_at
 from strobe.symbols.objects.damage import UNREADABLE
@@ -78,13 +79,3 @@ def _calculated(label: str, text: str, scope: Scope, names: AddressScope) -> Pro
     reasons = {str(step): said for step, said in found.reasons.items()}
     described = {"label": label, "shape": json.loads(stored.dump(found.shape)), "text": text, "pointers": reasons}
     return ProbeValue(found.code, found.size, found.items, json.dumps(described), found.needs)
-
-
-def reason(text: str, error: Exception) -> str:
-    """Why the expression cannot be compiled, of one of FAILURES."""
-    if isinstance(error, ExpressionError):
-        hint = f" (valid: {error.hint.removeprefix('Valid: ').rstrip('.')})" if error.hint else ""
-        return f"{error.reason}, at '{error.near(text)}'{hint}"
-    if isinstance(error, StrobeError):
-        return error.sentences.rstrip(".")
-    return f"its debug information is damaged: {error or type(error).__name__}"
