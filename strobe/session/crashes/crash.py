@@ -23,6 +23,7 @@ from strobe.symbols.objects.damage import UNREADABLE
 CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
 _FAULTS = (SIGSEGV, SIGBUS, SIGFPE, SIGILL)
 _WRITE, _INSTRUCTION = 2, 16  # of the error code of a page fault
+_ADDRESS_BITS = 47  # of addresses that a program can have
 _KERNEL = 0x80  # si_code SI_KERNEL: no address is known
 _REASONS = {
     (SIGFPE, 1): "integer division by zero, or its result is too large",
@@ -106,13 +107,17 @@ def crash_of(
     modules: Sequence[LoadedModule],
     resolver: SymbolResolver,
     went_on: Callable[[int, int, int], bool],
+    program_address: Callable[[int], int],
 ) -> Crash | None:
     """None where a signal has ended the program that is no fault of its own (SIGTERM). `went_on`: whether this thread
-    has done something outside its innermost open call since these ticks, of so many open ones: it had outlived that."""
+    has done something outside its innermost open call since these ticks, of so many open ones: it had outlived that.
+    `program_address`: of an instruction that a hook has displaced, where it stands in the program (CodePatches)."""
     name = signal_name(signal)
     if name not in CRASHES:
         return None
     notes = {kind: note for kind in _NOTES if (note := _of_process(segment, kind, pid)) is not None}
+    for note in notes.values():
+        note |= {name: program_address(note[name]) for name in ("pc", "stack_pc") if name in note}
     outlived = notes.get(_abi.CRASH_ABORTED)
     if outlived is not None and not _was_outlived(outlived, went_on):
         outlived = None
@@ -120,7 +125,7 @@ def crash_of(
         del notes[_abi.CRASH_ABORTED]
     note = _origin(notes, signal)
     if note is not None:
-        stack = _stack(notes, signal, modules, resolver)
+        stack = _stack(notes, signal, _is_no_code(note), modules, resolver)
         return _with_stack(_told(note, name, modules, resolver), stack, modules, resolver)
     unseen = _OUTLIVED if outlived is not None and signal == SIGABRT else _NEVER_SEEN.get(name, _UNSEEN)
     values: dict[str, Any] = {"signal": name, "unknown": unseen}
@@ -175,11 +180,24 @@ def _with_stack(
 
 
 def _stack(
-    notes: dict[int, dict[str, Any]], signal: int, modules: Sequence[LoadedModule], resolver: SymbolResolver
+    notes: dict[int, dict[str, Any]],
+    signal: int,
+    is_no_code: bool,
+    modules: Sequence[LoadedModule],
+    resolver: SymbolResolver,
 ) -> CrashStack | None:
     """Of the last note: where a handler of the program's has led there, it has the stack of the fault."""
     last = notes[_abi.CRASH_ABORTED if signal == SIGABRT else _abi.CRASH_ENDED]
-    return stack_of(last, last["frame"] != 0 or signal != SIGABRT, modules, resolver)
+    return stack_of(last, last["frame"] != 0 or signal != SIGABRT, is_no_code, modules, resolver)
+
+
+def _is_no_code(note: dict[str, Any]) -> bool:
+    """Whether the program has gone to where nothing can be run, by a call more likely than not. Code of no module may
+    also be made at run time."""
+    if note["signal"] not in (SIGSEGV, SIGBUS) or note["code"] <= 0:
+        return False
+    is_fetch = note["code"] != _KERNEL and note["access"] & _INSTRUCTION and note["address"] == note["pc"]
+    return bool(is_fetch) or note["pc"] >> _ADDRESS_BITS != 0
 
 
 def _told(note: dict[str, Any], name: str, modules: Sequence[LoadedModule], resolver: SymbolResolver) -> Crash:
@@ -199,7 +217,9 @@ def _told(note: dict[str, Any], name: str, modules: Sequence[LoadedModule], reso
         caller = _caller(note, location, modules, resolver)
     if caller is not None:
         values["calledFrom"] = caller.json()
-    where = f"in {location.text}" if location.module is not None else f"at {note['pc']:#x}, where no code is"
+    where = f"in {location.text}"
+    if location.module is None:
+        where = f"at {note['pc']:#x}, " + ("where no code is" if _is_no_code(note) else "in code of no module")
     text += where if caller is None else f"{where}, called from {caller.text}"
     values["threadId"] = note["tid"]
     return Crash(note["ticks"], note["tid"], text, values, tuple(note["calls"]), note["depth"])
@@ -229,7 +249,8 @@ def _caller(
     to no code, and where the unwind information says so. None where that is not known."""
     if not note["caller"] or note["signal"] == SIGABRT:
         return None
-    if location.module is not None and not _returns_from_top(note["pc"], modules, resolver):
+    is_called = _is_no_code(note) if location.module is None else _returns_from_top(note["pc"], modules, resolver)
+    if not is_called:
         return None
     found = _location(note["caller"] - 1, modules, resolver)
     return None if found.function is None else found

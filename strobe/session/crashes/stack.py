@@ -77,23 +77,27 @@ class StackCopy:
 
 
 def stack_of(
-    note: Mapping[str, Any], is_exact: bool, modules: Sequence[LoadedModule], resolver: SymbolResolver
+    note: Mapping[str, Any],
+    is_exact: bool,
+    is_no_code: bool,
+    modules: Sequence[LoadedModule],
+    resolver: SymbolResolver,
 ) -> CrashStack | None:
     """None where none was copied. `is_exact`: the innermost address is an instruction, and not where a call returns
-    to."""
+    to; `is_no_code`: nothing can be run there, so that it was called just now."""
     content = note.get("stack")
     if not content:
         return None
     memory = StackCopy(note["stack_start"], content)
     frames = [StackFrame(note["stack_pc"], is_exact, dict(note["registers"]))]
-    status = _unwind(frames, memory, _Tables(modules, resolver))
+    status = _unwind(frames, memory, is_no_code, _Tables(modules, resolver))
     return CrashStack(tuple(frames), status, memory)
 
 
-def _unwind(frames: list[StackFrame], memory: StackCopy, tables: _Tables) -> int:
+def _unwind(frames: list[StackFrame], memory: StackCopy, is_no_code: bool, tables: _Tables) -> int:
     """Adds the callers of the first frame. Why there are no more."""
     first = frames[0]
-    if first.is_exact and not tables.is_code(first.pc):  # called, and nothing is there
+    if first.is_exact and is_no_code:
         returns_to = memory.word(first.registers[_RSP])
         if returns_to is None or not tables.is_code(returns_to):
             return _abi.STACK_UNKNOWN

@@ -90,6 +90,32 @@ def test_a_fault_that_the_programs_own_handler_got_is_where_it_began(build_progr
     assert (gone_on["reason"], gone_on["line"]) == ("abort was called", line_of("abort"))
 
 
+@pytest.mark.parametrize("patterns", [["none_of_these"], ["first", "second"]])
+@pytest.mark.parametrize("how", ["first", "second"])
+def test_an_instruction_that_a_hook_has_displaced_is_the_programs(
+    build_program: Build, how: str, patterns: list[str]
+) -> None:
+    program = build_program("faults_at_once", "-g", "-O2")
+    lines = source_of("faults_at_once").read_text().splitlines()
+    with strobe.launch([str(program), how], trace=patterns, missing_ok=True) as run:
+        run.wait(timeout=SECONDS)
+        told = run.crash.values
+    assert (told["function"], told["address"]) == (how, "0x0")
+    assert lines[told["line"] - 1].endswith(f"/* {how} */")
+    assert [frame.partition(" ")[0] for frame in told["stack"][:2]] == [how, "main"]
+
+
+@pytest.mark.parametrize("patterns", [["none_of_these"], ["first", "made"]])
+def test_code_that_the_program_has_made_is_code(build_program: Build, patterns: list[str]) -> None:
+    program = build_program("faults_at_once", "-g", "-O2", "-fno-inline")
+    with strobe.launch([str(program), "made"], trace=patterns, missing_ok=True) as run:
+        run.wait(timeout=SECONDS)
+        crash = run.crash
+    assert crash.text == f"SIGSEGV: read of 0x0, at {crash.values['pc']}, in code of no module"
+    assert "calledFrom" not in crash.values
+    assert not [frame for frame in crash.values["stack"] if frame.startswith("first")]
+
+
 @pytest.mark.parametrize("handler", ["recovers", "recovers-aside"])
 def test_a_fault_that_was_survived_is_not_the_end(build_program: Build, handler: str) -> None:
     program = build_program("crashes", "-g", "-O0", "-pthread", "-D_GNU_SOURCE", "-Wno-infinite-recursion")
