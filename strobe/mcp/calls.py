@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from strobe import threads
@@ -12,8 +14,11 @@ from strobe.limits import CALLS_AT_ONCE
 from strobe.mcp import endpoint, results
 
 LIMIT_SECONDS = 52.0  # of which a wait may take 45; opencode gives up at 60 s
+FIRST_PROGRESS_SECONDS = 0.5  # most calls are answered before
+PROGRESS_SECONDS = 5.0
 
 Result = dict[str, Any]
+Progress = Callable[[float], None]  # takes the seconds since the call began
 
 
 class Call:
@@ -38,6 +43,12 @@ class Call:
         if self._take():
             self._closed()
 
+    def report(self, progress: Callable[[], None]) -> None:
+        """Runs `progress` before the answer, or not at all."""
+        with self._lock:
+            if not self.settled.is_set():
+                progress()
+
     def _take(self) -> bool:
         with self._lock:
             first = not self.settled.is_set()
@@ -53,28 +64,42 @@ class Calls:
         self._max_running = max_running
         self._running = threading.BoundedSemaphore(max_running)
 
-    def start(self, name: str, work: Callable[[], Result], call: Call) -> None:
-        """Runs `work` and settles `call` with what it returns, or with the failure that it raises."""
+    def start(self, name: str, work: Callable[[], Result], call: Call, progress: Progress | None = None) -> None:
+        """Runs `work` and settles `call` with what it returns, or with the failure that it raises.
+
+        `progress` is called while that lasts: after FIRST_PROGRESS_SECONDS, then every PROGRESS_SECONDS.
+        """
         if not self._running.acquire(blocking=False):
             call.settle(results.failed(str(failure("too_many_calls", count=self._max_running))))
             return
-        late = results.failed(str(failure("call_too_long", tool=name, seconds=f"{self.limit_s:g}")))
-        limit = threading.Timer(self.limit_s, call.settle, (late,))
-        limit.daemon = True
-        try:
-            limit.start()
-            threads.start(name, lambda: self._run(work, call, limit), lambda error: call.settle(_broken(name, error)))
-        except RuntimeError as error:  # the system allows no more threads
-            limit.cancel()
-            self._running.release()
+
+        def broken(error: BaseException) -> None:
             call.settle(_broken(name, error))
 
-    def _run(self, work: Callable[[], Result], call: Call, limit: threading.Timer) -> None:
+        try:
+            threads.start(f"{name}-time", lambda: self._keep_time(name, call, progress), broken)
+            threads.start(name, lambda: self._run(work, call), broken)
+        except RuntimeError as error:  # the system allows no more threads
+            self._running.release()
+            broken(error)
+
+    def _run(self, work: Callable[[], Result], call: Call) -> None:
         try:
             call.settle(work())
         finally:
-            limit.cancel()
             self._running.release()
+
+    def _keep_time(self, name: str, call: Call, progress: Progress | None) -> None:
+        """Until the call is settled, which it is at the limit."""
+        begun = time.monotonic()
+        due = self.limit_s if progress is None else FIRST_PROGRESS_SECONDS
+        while progress is not None and due < self.limit_s:
+            if call.settled.wait(begun + due - time.monotonic()):
+                return
+            call.report(partial(progress, due))
+            due = due // PROGRESS_SECONDS * PROGRESS_SECONDS + PROGRESS_SECONDS
+        if not call.settled.wait(begun + self.limit_s - time.monotonic()):
+            call.settle(results.failed(str(failure("call_too_long", tool=name, seconds=f"{self.limit_s:g}"))))
 
 
 def _broken(name: str, error: BaseException) -> Result:

@@ -145,13 +145,17 @@ class Connection:
         def work() -> Result:
             return tool.call(arguments, replace(context, settled=call.settled, answer_by=answer_by))
 
+        def report(seconds: float) -> None:
+            with contextlib.suppress(OSError):
+                self._send(protocol.progress(request, tool.name, seconds))
+
         call = Call(respond, lambda: self._closed(request.id))
         answer_by = time.monotonic() + self._services.calls.limit_s
         with self._idle:
             if request.id in self._open:
                 raise ProtocolError(jsonrpc.INVALID_REQUEST, "A call with this 'id' is under way", request.id)
             self._open[request.id] = call
-        self._services.calls.start(tool.name, work, call)
+        self._services.calls.start(tool.name, work, call, report if protocol.wants_progress(request) else None)
 
     def _closed(self, request_id: jsonrpc.RequestId) -> None:
         with self._idle:

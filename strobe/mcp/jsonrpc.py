@@ -126,6 +126,11 @@ def success(request_id: RequestId, result: dict[str, Any]) -> bytes:
     return _encode({"jsonrpc": "2.0", "id": request_id, "result": result})
 
 
+def notification(method: str, params: dict[str, Any]) -> bytes:
+    """A message that nobody answers, as one line."""
+    return _encode({"jsonrpc": "2.0", "method": method, "params": params})
+
+
 def failure(error: ProtocolError) -> bytes:
     """The answer to what broke the protocol, as one line."""
     body: dict[str, Any] = {"code": error.code, "message": str(error)}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import strobe
+from strobe.mcp import jsonrpc
 from strobe.mcp.instructions import INSTRUCTIONS
 from strobe.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Message, ProtocolError
 from strobe.mcp.prompts import PROMPTS
@@ -21,6 +22,7 @@ SUPPORTED_VERSIONS = HANDSHAKE_VERSIONS + MODERN_VERSIONS
 
 UNSUPPORTED_VERSION = -32022
 
+_PROGRESS_KEY = "progressToken"
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
@@ -73,6 +75,17 @@ def tool_of(request: Message, registry: Registry) -> tuple[Tool, Any]:
         raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {request.params.get('name')}. Tools: {known}", request.id)
     arguments = request.params.get("arguments")
     return tool, {} if arguments is None else arguments
+
+
+def wants_progress(request: Message) -> bool:
+    """Whether the client asks to be told that the call goes on."""
+    return jsonrpc.is_id(request.meta.get(_PROGRESS_KEY))
+
+
+def progress(request: Message, tool: str, seconds: float) -> bytes:
+    """The line which says that the call of `tool` has been going on for so long."""
+    told = {"progressToken": request.meta[_PROGRESS_KEY], "progress": seconds, "message": f"{tool}: {seconds:g} s"}
+    return jsonrpc.notification("notifications/progress", told)
 
 
 def _prompt(request: Message) -> dict[str, Any]:

@@ -6,12 +6,14 @@ import json
 import select
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.mcp_wire import WAIT_SECONDS, Wire
+from support.mcp_wire import MODERN, WAIT_SECONDS, Wire
+from support.official import FORMS
 from support.wait import wait_until
 
 from strobe.mcp import endpoint
@@ -131,6 +133,59 @@ def test_a_cancelled_call_is_not_answered_and_goes_on(connect: Callable[[], Wire
     gate.opened.set()
     assert gate.passed.wait(WAIT_SECONDS)
     assert wire.good("quick")
+
+
+@pytest.mark.parametrize("token", [0, 7, "seven"])
+@pytest.mark.parametrize("meta", [{}, MODERN], ids=["handshake", "modern"])
+def test_a_long_call_tells_of_its_progress_until_it_is_answered(
+    connect: Callable[[], Wire], gate: Gate, monkeypatch: pytest.MonkeyPatch, token: str | int, meta: dict[str, Any]
+) -> None:
+    monkeypatch.setattr("strobe.mcp.calls.FIRST_PROGRESS_SECONDS", 0.02)
+    monkeypatch.setattr("strobe.mcp.calls.PROGRESS_SECONDS", 0.05)
+    wire = connect()
+    waiting = wire.post("tools/call", {"name": "wait", "_meta": {**meta, "progressToken": token}})
+    told = [wire.receive() for _ in range(3)]
+    form = FORMS["2026-07-28" if meta else "2025-11-25"]
+    for message in told:
+        form.ProgressNotification.model_validate(message)
+    assert [one["params"]["progress"] for one in told] == [0.02, 0.05, 0.1]
+    assert [one["params"]["progressToken"] for one in told] == [token] * 3
+    assert told[0]["params"]["message"] == "wait: 0.02 s"
+    gate.opened.set()
+    while "method" in (answer := wire.receive()):
+        assert answer["method"] == "notifications/progress"
+    assert answer["id"] == waiting
+    time.sleep(0.2)  # four more would have come
+    assert wire.request("ping")["result"] == {}
+
+
+@pytest.mark.parametrize("token", [None, True, 1.5, [1], {}])
+def test_nothing_but_a_token_asks_for_progress(
+    connect: Callable[[], Wire], gate: Gate, monkeypatch: pytest.MonkeyPatch, token: object
+) -> None:
+    monkeypatch.setattr("strobe.mcp.calls.FIRST_PROGRESS_SECONDS", 0.0)
+    wire = connect()
+    waiting = wire.post("tools/call", {"name": "wait", "_meta": {"progressToken": token}})
+    assert gate.entered.wait(WAIT_SECONDS)
+    time.sleep(0.1)
+    gate.opened.set()
+    assert wire.receive()["id"] == waiting
+
+
+def test_a_cancelled_call_tells_of_no_more_progress(
+    connect: Callable[[], Wire], gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("strobe.mcp.calls.FIRST_PROGRESS_SECONDS", 0.01)
+    monkeypatch.setattr("strobe.mcp.calls.PROGRESS_SECONDS", 0.02)
+    wire = connect()
+    cancelled = wire.post("tools/call", {"name": "wait", "_meta": {"progressToken": 1}})
+    assert wire.receive()["method"] == "notifications/progress"
+    wire.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": cancelled}})
+    ping = wire.post("ping")
+    while (answer := wire.receive()).get("id") != ping:
+        assert answer["method"] == "notifications/progress"
+    time.sleep(0.1)
+    assert wire.request("ping")["result"] == {}
 
 
 @pytest.mark.parametrize("named", [None, [], [1], {}, {"id": 1}, True, 1.0, 1.5, "1", 2**63, "x" * 100_000, 10**30])
