@@ -40,7 +40,7 @@ class Journal:
 
     def lost(self) -> tuple[bytes, bytes]:
         """The daemon died: (an answer for each request that waits for one, the line that the client has begun)."""
-        answers = b"".join(_lost_answer(line) for line in _waiting(self._asked, self._answered))
+        answers = b"".join(lost_answer(line) for line in _waiting(self._asked, self._answered))
         self._asked, self._answered, self._kept_bytes = [], [], 0
         self._unfinished.clear()
         return answers, bytes(self._begun)
@@ -81,7 +81,8 @@ def _request_id(line: bytes) -> str | int | None:
         return None
 
 
-def _lost_answer(line: bytes) -> bytes:
+def lost_answer(line: bytes) -> bytes:
+    """To a request whose daemon has ended."""
     import json
 
     request = json.loads(line)

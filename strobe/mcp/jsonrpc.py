@@ -131,6 +131,11 @@ def notification(method: str, params: dict[str, Any]) -> bytes:
     return _encode({"jsonrpc": "2.0", "method": method, "params": params})
 
 
+def is_notification(line: bytes) -> bool:
+    """Whether `notification` has made it: no answer begins so."""
+    return line.startswith(b'{"jsonrpc":"2.0","method":')
+
+
 def failure(error: ProtocolError) -> bytes:
     """The answer to what broke the protocol, as one line."""
     body: dict[str, Any] = {"code": error.code, "message": str(error)}

@@ -32,6 +32,11 @@ _CAPABILITIES: dict[str, Any] = {"tools": {}, "prompts": {}}
 _CACHEABLE = {"ttlMs": 300_000, "cacheScope": "public"}
 
 
+def version_of(request: Message) -> Any:
+    """What the request says of its revision, which need not be one; None of the handshake era."""
+    return request.meta.get(_VERSION_KEY)
+
+
 def is_modern(request: Message) -> bool:
     """Whether the request is of the modern era. Raises ProtocolError where it says so and is not valid there."""
     if _VERSION_KEY not in request.meta:

@@ -35,6 +35,7 @@ from strobe.symbols.objects.formats import open_image
 Stamps = dict[str, Stamp]
 KEPT_FILES = 16  # however long they are not used
 KEPT_S = 600.0  # others, after their last use
+IDLE_S = 60.0  # after its last use, what was read of a file's types, functions and variables one by one goes
 TRIMMED_KB = 128 << 10
 FULL_KB = 400 << 10  # of memory, from which on less is kept:
 FULL_FILES = 4
@@ -72,6 +73,16 @@ class _Loaded:
     symbols: ModuleSymbols
     signatures: Signatures | None
     cache_key: str = ""  # "" where it is not worth one
+    is_used: bool = True  # since `forget_details`
+
+    def forget_details(self) -> None:
+        """Lets go what grows with what is asked for; it is read again in milliseconds."""
+        self.is_used = False
+        self.__dict__.pop("details", None)
+        self.__dict__.pop("unwind_tables", None)
+        if self.signatures is not None:
+            self.signatures.debug_info.forget()
+            self.signatures = self.signatures.anew()
 
     @cached_property
     def details(self) -> ModuleDetails | None:
@@ -180,6 +191,7 @@ class ElfResolver:
             loaded = self._loaded[path] = self._read(path)
             self._next_look = 0.0
         self._used[path] = time.monotonic()
+        loaded.is_used = True
         if self._used[path] >= self._next_look:
             self._next_look = self._used[path] + _LOOK_S
             self._forget_unused()
@@ -196,6 +208,9 @@ class ElfResolver:
             if time.monotonic() - self._used[path] < seconds:
                 break
             del self._loaded[path], self._used[path]
+        for path, loaded in self._loaded.items():
+            if loaded.is_used and time.monotonic() - self._used[path] >= IDLE_S:
+                loaded.forget_details()
         if not is_full and memory_kb > TRIMMED_KB:
             trim_arenas()
         if is_full and time.monotonic() >= self._next_forgetting:

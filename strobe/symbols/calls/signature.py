@@ -62,6 +62,10 @@ class Signatures:
         self._prototypes = Prototypes(debug_info)
         self._evidence = Evidence(debug_info, functions, self._prototypes)
 
+    def anew(self) -> Signatures:
+        """The same, without what has been read of single functions."""
+        return Signatures(self.debug_info, self._functions, self._has_symtab)
+
     def fill_in(self, functions: Sequence[FunctionSymbol]) -> list[FunctionSymbol]:
         """The functions with `parameters` and `returns`; both stay None where the compiler may have changed them."""
         dies = [self._die_of(function) for function in functions]

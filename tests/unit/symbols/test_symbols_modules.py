@@ -322,3 +322,34 @@ def test_files_that_nobody_uses_any_more_are_forgotten(
     assert str(paths[0]) in left
     assert len(left) <= (module.FULL_FILES if is_full else module.KEPT_FILES)
     assert {function.name for function in resolver.module(str(paths[1])).functions} >= {"main"}
+
+
+def test_what_was_read_of_types_goes_when_a_file_is_not_used(
+    build_program: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, other = str(build_program("hello")), str(build_program("symbols/naming", "-O0"))
+    resolver = ElfResolver()
+    symbols = resolver.module(program)
+    main = next(function for function in symbols.functions if function.name == "main")
+    (before,) = resolver.call_values([main])
+    assert before is not None
+    assert before.returned is not None
+    details = resolver.details(program)
+    assert details is not None
+    assert details.types.find("int")
+    read = weakref.ref(details)
+    del details
+    monkeypatch.setattr(module, "_LOOK_S", 0.0)
+    for idle, is_kept in ((60.0, True), (0.0, False)):
+        monkeypatch.setattr(module, "IDLE_S", idle)
+        resolver.module(other)
+        resolver.module(other)  # the first one has just looked
+        gc.collect()
+        assert (read() is not None) is is_kept
+    assert resolver.module(program) is symbols
+    (after,) = resolver.call_values([main])
+    assert after is not None
+    assert after.returned is not None
+    assert after.returned.sources == before.returned.sources
+    assert (again := resolver.details(program)) is not None
+    assert again.types.find("int")
