@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from strobe.clients import jsonc, toml_text
+from strobe.clients import files, jsonc, toml_text
 from strobe.clients.known import ARGUMENTS, SERVER, Client
 from strobe.dataclass import dataclass
-from strobe.errors import StrobeError, failure
 
 BACKUP = ".before-strobe"
 _COMMAND_S = 30
@@ -58,7 +57,7 @@ def found(clients: Mapping[str, Client], home: Path) -> list[Client]:
 
 def entry_in(client: Client, file: Path) -> dict[str, Any] | None:
     """The entry that is there; None where there is none. Raises as `adding`."""
-    found = _known(client, file, _read(file) or "")
+    found = _known(client, file, files.read(file) or "")
     return found if isinstance(found, dict) else None
 
 
@@ -78,10 +77,10 @@ def is_ours(entry: Any) -> bool:
 def adding(client: Client, file: Path, executable: str) -> Change:
     """Raises cannot_edit where the file cannot be read, is not what the client reads, or has another server of that
     name."""
-    before = _read(file)
+    before = files.read(file)
     known = _known(client, file, before or "")
     if not is_ours(known):
-        raise _cannot(file, f"it has a server '{SERVER}' that is another one")
+        raise files.cannot_edit(file, f"it has a server '{SERVER}' that is another one")
     entry = client.entry(executable)
 
     def changed(text: str) -> str:
@@ -108,7 +107,7 @@ def add_by_command(client: Client, executable: str) -> bool:
 
 def removing(client: Client, file: Path) -> Change:
     """Nothing where the server of that name is another one. Raises cannot_edit as `adding`."""
-    before = _read(file)
+    before = files.read(file)
     if not is_ours(_known(client, file, before or "")):
         return Change(client, file, before, before or "")
 
@@ -126,8 +125,8 @@ def apply(change: Change) -> None:
     file = Path(os.path.realpath(change.file))
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        if _read(file) != change.before:
-            raise _cannot(change.file, "it was changed in this moment; do it again")
+        if files.read(file) != change.before:
+            raise files.cannot_edit(change.file, "it was changed in this moment; do it again")
         like = file.stat() if change.before is not None else file.parent.stat()
         mode = stat.S_IMODE(like.st_mode) if change.before is not None else 0o600
         backup = file.with_name(file.name + BACKUP)
@@ -135,9 +134,9 @@ def apply(change: Change) -> None:
             _replace(backup, change.before, mode, like)
         _replace(file, change.after, mode, like)
     except OSError as error:
-        raise _cannot(change.file, error.strerror or str(error)) from error
+        raise files.failed(change.file, error) from error
     except UnicodeEncodeError as error:
-        raise _cannot(change.file, "the path of Strobe's program is not UTF-8") from error
+        raise files.cannot_edit(change.file, "the path of Strobe's program is not UTF-8") from error
 
 
 def _replace(file: Path, text: str, mode: int, like: os.stat_result) -> None:
@@ -158,7 +157,7 @@ def _replace(file: Path, text: str, mode: int, like: os.stat_result) -> None:
 
 
 def _known(client: Client, file: Path, text: str) -> Any:
-    with _told(file):
+    with _translate_errors(file):
         at = toml_text.table_at if client.is_toml else jsonc.value_at
         return at(text.removeprefix(_BOM), (*client.path, SERVER))
 
@@ -166,32 +165,16 @@ def _known(client: Client, file: Path, text: str) -> Any:
 def _changed(file: Path, before: str, change: Callable[[str], str]) -> str:
     """With the mark at its beginning, and the ends of lines, that it has."""
     mark = _BOM if before.startswith(_BOM) else ""
-    with _told(file):
+    with _translate_errors(file):
         after = change(before.removeprefix(_BOM))
     if "\r\n" in before and not _LINE_FEED.search(before):
         after = _LINE_FEED.sub("\r\n", after)
     return mark + after
 
 
-def _read(file: Path) -> str | None:
-    try:
-        with file.open(encoding="utf-8", newline="") as stream:
-            return stream.read()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise _cannot(file, error.strerror or str(error)) from error
-    except UnicodeDecodeError as error:
-        raise _cannot(file, "it is not UTF-8") from error
-
-
 @contextlib.contextmanager
-def _told(file: Path) -> Iterator[None]:
+def _translate_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except (jsonc.NotJson, toml_text.NotToml) as error:
-        raise _cannot(file, str(error)) from error
-
-
-def _cannot(file: Path, reason: str) -> StrobeError:
-    return failure("cannot_edit", file=file, reason=reason)
+        raise files.cannot_edit(file, str(error)) from error

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from strobe.errors import failure
+from strobe.clients import files
 
 _PAGE = Path(__file__).with_name("SKILL.md")
 _MARK, _DIGITS = "written by strobe install", 16
@@ -22,7 +22,7 @@ def write(base: Path, dry_run: bool = False) -> Iterator[tuple[Path, str]]:
         if not (base / Path(folder).parts[0]).is_dir() and folder != _FOLDERS[-1]:
             continue
         try:
-            known = _read(file)
+            known = files.read(file)
             if known is not None and not _is_as_written(known):
                 yield file, "was changed, or is another one: left as it is"
                 continue
@@ -32,8 +32,8 @@ def write(base: Path, dry_run: bool = False) -> Iterator[tuple[Path, str]]:
             if not dry_run:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text, encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise failure("cannot_edit", file=file, reason=_reason(error)) from error
+        except OSError as error:
+            raise files.failed(file, error) from error
         yield file, "would be written" if dry_run else "written"
 
 
@@ -42,7 +42,7 @@ def remove(base: Path, dry_run: bool = False) -> Iterator[tuple[Path, str]]:
     for folder in _FOLDERS:
         file = base / folder / "SKILL.md"
         try:
-            known = _read(file)
+            known = files.read(file)
             if known is None:
                 continue
             if not _is_as_written(known):
@@ -52,8 +52,8 @@ def remove(base: Path, dry_run: bool = False) -> Iterator[tuple[Path, str]]:
                 file.unlink()
                 if not file.parent.is_symlink() and not any(file.parent.iterdir()):
                     file.parent.rmdir()
-        except (OSError, UnicodeDecodeError) as error:
-            raise failure("cannot_edit", file=file, reason=_reason(error)) from error
+        except OSError as error:
+            raise files.failed(file, error) from error
         yield file, "would be removed" if dry_run else "removed"
 
 
@@ -66,15 +66,3 @@ def _is_as_written(text: str) -> bool:
     """By this version or another one."""
     page, _, _ = text.rpartition(f"\n<!-- {_MARK} ")
     return text == _signed(page)
-
-
-def _read(file: Path) -> str | None:
-    try:
-        with file.open(encoding="utf-8", newline="") as stream:
-            return stream.read()
-    except FileNotFoundError:
-        return None
-
-
-def _reason(error: OSError | UnicodeDecodeError) -> str:
-    return "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)

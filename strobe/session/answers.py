@@ -5,6 +5,7 @@ from __future__ import annotations
 from strobe.dataclass import dataclass
 from strobe.errors import command_names
 from strobe.model import TraceAnswer
+from strobe.session import hook_report
 from strobe.session.hooks import Hooks
 from strobe.symbols import Selection
 from strobe.timeline.records import SessionRecord
@@ -21,21 +22,9 @@ def runtime_answer(hooks: Hooks, warnings: list[str], event_limit: int) -> Trace
         event_limit=event_limit,
         status=_status(hooks),
         active_watches=hooks.extras.watches,
-        unmatched={text: _nothing_of(hooks, text) for text in hooks.unmatched()},
+        unmatched={text: _nothing_of(hooks, text) for text in hook_report.unmatched(hooks)},
         probes=[] if hooks.probes is None else hooks.probes.answers,
     )
-
-
-def hook_notes(hooks: Hooks, known: dict[str, object]) -> dict[str, object]:
-    """What a session notes of its hooks. `known`: its notes so far."""
-    notes = {"inlined_only": hooks.inlined_only(), "partly_inlined": hooks.partly_inlined()}
-    found: dict[str, object] = {name: note for name, note in notes.items() if note}
-    if left_out := hooks.partly_inlined_left_out():
-        found["partly_inlined_left_out"] = left_out
-    for name, left in (("refused", hooks.refused()), ("namesakes", hooks.namesakes())):
-        if left or name in known:
-            found[name] = left
-    return found
 
 
 def pending_answer(patterns: list[str], project_root: str, warnings: list[str], event_limit: int) -> TraceAnswer:
@@ -108,7 +97,7 @@ def _nothing_of(hooks: Hooks, pattern: str) -> str:
         return _nothing_matched(hooks.selection, pattern)
     if nearest := hooks.selection.nearest.get(pattern):
         return f"No function matches '{pattern}'. Nearest names: {', '.join(nearest)}."
-    return " ".join([f"Nothing of '{pattern}' can be recorded.", *hooks.warnings()])
+    return " ".join([f"Nothing of '{pattern}' can be recorded.", *hook_report.warnings(hooks)])
 
 
 def _nothing_matched(selection: Selection, pattern: str) -> str:

@@ -1,9 +1,8 @@
-"""The hooks of one running session: active patterns, function ids, what is installed, and what to say about it."""
+"""The hooks of one running session: active patterns, function ids, and what is installed."""
 
 from __future__ import annotations
 
 import gc
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -25,21 +24,20 @@ from strobe.session.unwinding import Unwinding
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
 from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.select.hooking import is_system_runtime
-from strobe.symbols.select.patterns import called
 from strobe.timeline.store import Store
 
 if TYPE_CHECKING:
     from strobe.symbols.calls.signature import CallValues, SignatureTypes
 
-_SHOWN = 5  # names in one warning
-_INLINED_NOTED = 5_000
 _ENDBR64, _JUMP_BYTES = b"\xf3\x0f\x1e\xfa", 5  # the jump lies behind the first
 _NONE: Mapping[int, int] = {}
 Key = tuple[int, int]  # base of the module, link-time address: a library can be loaded twice
 
 
 @dataclass
-class _Hook:
+class Hook:
+    """One that was installed, whether it records or not."""
+
     function_id: int
     function: FunctionSymbol
     plan: Plan
@@ -71,12 +69,12 @@ class Hooks:
         self._session_id = session_id
         self._target = target
         self._resolver = resolver
-        self._hooks: dict[Key, _Hook] = {}
-        self._refused: dict[Key, Refusal] = {}
+        self.installed: dict[Key, Hook] = {}
+        self.refused: dict[Key, Refusal] = {}  # functions that could not be hooked, and why
         self._unwinders: set[int] = set()
         self._link_bases: dict[str, int] = {}
         self.modules = Modules(target.pid, resolver, target.read_memory, is_going)
-        self._callers = Callers(target, resolver)
+        self.callers = Callers(target, resolver)
         self.ids = FunctionIds()
         self.extras = Extras(
             store.get_session(session_id).project_root,
@@ -87,10 +85,10 @@ class Hooks:
         self.unwinding: Unwinding | None = None  # made when stacks are asked for
         self.patterns: dict[str, Pattern] = {}
         self.sampling: Sampling = "auto"
-        self._own: list[ModuleSymbols] = []
-        self._wanted: dict[Key, FunctionSymbol] = {}
+        self.own: list[ModuleSymbols] = []  # the program and its libraries, without the system's
+        self.wanted: dict[Key, FunctionSymbol] = {}  # what the patterns match, where it is loaded
         self._probed: dict[int, TracedModule] = {}  # modules with functions whose returns are probed, by base
-        self._partly_inlined: dict[str, int] = {}
+        self.partly_inlined: dict[str, int] = {}  # functions that are or were traced: inlined at so many sites besides
         self.selection = Selection()
 
     @property
@@ -101,7 +99,7 @@ class Hooks:
     @property
     def enabled(self) -> int:
         """How many functions are hooked and recorded."""
-        return sum(hook.enabled for hook in self._hooks.values())
+        return sum(hook.enabled for hook in self.installed.values())
 
     def check_program(self, modules: Sequence[LoadedModule]) -> None:
         """Raises replaced_on_disk where the main program's file is no longer what runs."""
@@ -114,21 +112,21 @@ class Hooks:
         base, when they came; none of their calls is missed.
         """
         traced = self._select(modules)
-        self._callers.update(modules, self._with_probed(traced))
+        self.callers.update(modules, self._with_probed(traced))
         by_path: dict[str, list[TracedModule]] = {}
         for module in traced:
             by_path.setdefault(module.symbols.path, []).append(module)
-        self._wanted = {
+        self.wanted = {
             (module.module.base, item.address): item
             for item in self.selection.functions
             for module in by_path[item.module]
         }
-        is_on = {key for key, hook in self._hooks.items() if hook.enabled or not hook.is_known}
-        self._disable([key for key in is_on if key not in self._wanted])
-        self._enable([key for key in self._wanted if key in self._hooks])
+        is_on = {key for key, hook in self.installed.items() if hook.enabled or not hook.is_known}
+        self._disable([key for key in is_on if key not in self.wanted])
+        self._enable([key for key in self.wanted if key in self.installed])
         fresh: dict[int, list[FunctionSymbol]] = {}
-        for key, item in self._wanted.items():
-            if key not in self._hooks and key not in self._refused:
+        for key, item in self.wanted.items():
+            if key not in self.installed and key not in self.refused:
                 fresh.setdefault(key[0], []).append(item)
         for module in traced:
             if module.module.base in fresh and not module.stale:
@@ -138,10 +136,10 @@ class Hooks:
         """A library was unloaded; where it is loaded again its functions are hooked anew."""
         known = self.modules.at(module.base)
         path = module.path if known is None else known.symbols.path
-        gone = [self._hooks.pop(key).function_id for key in [key for key in self._hooks if key[0] == module.base]]
+        gone = [self.installed.pop(key).function_id for key in [key for key in self.installed if key[0] == module.base]]
         self._store.close_spans(self._session_id, gone, gone_ticks)
         self._overwritten.difference_update(gone)
-        self._refused = {key: why for key, why in self._refused.items() if key[0] != module.base}
+        self.refused = {key: why for key, why in self.refused.items() if key[0] != module.base}
         self._unwinders.discard(module.base)
         self._probed.pop(module.base, None)
         self.modules.forget(module.base)
@@ -164,7 +162,7 @@ class Hooks:
     def note_overwritten(self, function_ids: Collection[int], last_seen_ticks: int) -> list[FunctionSymbol]:
         """Something has written over the entries of these functions, of all that were hooked, since `last_seen_ticks`.
         Returns those of which that is new. One whose jump is back is recorded again from now on."""
-        enabled = {hook.function_id: hook.function for hook in self._hooks.values() if hook.enabled or hook.probed}
+        enabled = {hook.function_id: hook.function for hook in self.installed.values() if hook.enabled or hook.probed}
         if self.probes is not None:
             enabled |= self.probes.recorded()
         gone = {item for item in function_ids if item in enabled}
@@ -180,7 +178,7 @@ class Hooks:
         """Of hooks that record, in order."""
         if not function_ids:
             return []
-        hooked = [hook for hook in self._hooks.values() if hook.function_id in function_ids]
+        hooked = [hook for hook in self.installed.values() if hook.function_id in function_ids]
         return sorted({hook.function.name for hook in hooked if hook.enabled or hook.probed})
 
     def probe_returns(
@@ -190,16 +188,16 @@ class Hooks:
         cannot be caught. `modules`: all that are loaded."""
         base = module.module.base
         self._probed[base] = module
-        self._callers.update(modules, self._with_probed(self.modules.of(modules[:1])))
+        self.callers.update(modules, self._with_probed(self.modules.of(modules[:1])))
         keys = [(base, function.address) for function in functions]
         for key in keys:
-            self._refused.pop(key, None)
-        if fresh := [one for key, one in zip(keys, functions, strict=True) if key not in self._hooks]:
+            self.refused.pop(key, None)
+        if fresh := [one for key, one in zip(keys, functions, strict=True) if key not in self.installed]:
             self._install(module, fresh, None, probed=1)
         installed = {(base, one.address) for one in fresh}
-        known = [key for key in keys if key in self._hooks and key not in installed]
+        known = [key for key in keys if key in self.installed and key not in installed]
         for key in known:
-            self._hooks[key].probed += 1
+            self.installed[key].probed += 1
         try:
             self._set_returns(known)
             return [self._caught(key) for key in keys]
@@ -210,17 +208,17 @@ class Hooks:
 
     def _set_returns(self, keys: Sequence[Key]) -> None:
         """Brings what hooks record in line with how many probes their returns have."""
-        self._enable([key for key in keys if self._hooks[key].enabled])
-        off = {key: self._off(self._hooks[key]) for key in keys if not self._hooks[key].enabled}
+        self._enable([key for key in keys if self.installed[key].enabled])
+        off = {key: self._off(self.installed[key]) for key in keys if not self.installed[key].enabled}
         refused = self._change(off) if off else {}
-        self._refuse({key: refused[number] for key in off if (number := self._hooks[key].function_id) in refused})
+        self._refuse({key: refused[number] for key in off if (number := self.installed[key].function_id) in refused})
 
     def _caught(self, key: Key) -> int | str:
-        hook = self._hooks.get(key)
-        if hook is None or key in self._refused:
+        hook = self.installed.get(key)
+        if hook is None or key in self.refused:
             if hook is not None:
                 hook.probed -= 1
-            return SENTENCES[self._refused.get(key, Refusal.UNLOADED)]
+            return SENTENCES[self.refused.get(key, Refusal.UNLOADED)]
         if hook.returns is not Returns.NEVER:
             return hook.function_id
         self.unprobe_returns([key])
@@ -228,91 +226,22 @@ class Hooks:
 
     def unprobe_returns(self, keys: Sequence[Key]) -> None:
         """One probe less of each one's returns."""
-        known = [key for key in keys if key in self._hooks and self._hooks[key].probed]
+        known = [key for key in keys if key in self.installed and self.installed[key].probed]
         for key in known:
-            self._hooks[key].probed -= 1
-        self._set_returns([key for key in known if not self._hooks[key].probed])
+            self.installed[key].probed -= 1
+        self._set_returns([key for key in known if not self.installed[key].probed])
 
     def _with_probed(self, traced: Sequence[TracedModule]) -> list[TracedModule]:
         return list({one.module.base: one for one in (*traced, *self._probed.values())}.values())
 
-    def _off(self, hook: _Hook) -> Plan:
+    def _off(self, hook: Hook) -> Plan:
         """Of one whose calls are not traced."""
         return returns_only(hook.plan, hook.returns) if hook.probed else hook.plan.disabled()
-
-    def unmatched(self) -> list[str]:
-        """Active patterns that match nothing, or nothing that could be hooked."""
-        hooked = {(hook.function.module, hook.function.address) for hook in self._hooks.values() if hook.enabled}
-        matches = self.selection.matches
-        return [
-            text
-            for text in self.patterns
-            if not any((item.module, item.address) in hooked for item in matches.get(text, ()))
-        ]
-
-    def namesakes(self) -> dict[str, int]:
-        """Names of traced functions that others have, too, which no pattern asks for, and how many those are."""
-        if all(pattern.kind == "name" for pattern in self.patterns.values()):
-            return {}  # which match all of a name
-        wanted = {(item.module, item.address) for item in self.selection.functions}
-        names = {item.name for item in self.selection.functions}
-        others = Counter(item.name for item in called(names, self._own) if (item.module, item.address) not in wanted)
-        return dict(others.most_common(_INLINED_NOTED))
-
-    def refused(self) -> dict[str, str]:
-        """Functions that match and could not be hooked, and why."""
-        found = {item.name: self._refused[key] for key, item in self._wanted.items() if key in self._refused}
-        return {name: SENTENCES[why] for name, why in list(found.items())[:_INLINED_NOTED]}
-
-    def warnings(self) -> list[str]:
-        """What the selection says, and which functions could not be hooked safely and why."""
-        by_reason: dict[Refusal, list[str]] = {}
-        for key, function in self._wanted.items():
-            reason = self._refused.get(key)
-            if reason is not None:
-                by_reason.setdefault(reason, []).append(function.name)
-        refusals = (_refusal(reason, names) for reason, names in by_reason.items())
-        return [
-            *self.selection.warnings,
-            *self.modules.warnings(),
-            *refusals,
-            *self._entries_only(),
-            *self._callers.warnings(),
-            *self.extras.warnings(),
-            *([] if self.probes is None else self.probes.warnings()),
-        ]
-
-    def _entries_only(self) -> list[str]:
-        hooks = (self._hooks.get(key) for key in self._wanted)
-        names = [
-            hook.function.name for hook in hooks if hook is not None and hook.enabled and hook.returns is Returns.NEVER
-        ]
-        if not names:
-            return []
-        return [
-            f"Recorded without return: {_names(names)}: their module has no unwind information for them (.eh_frame), "
-            "and may look for return addresses by itself."
-        ]
-
-    def inlined_only(self) -> dict[str, int]:
-        """Functions of the program's own modules that exist only as inlined copies, with the number of sites."""
-        found: dict[str, int] = {}
-        for symbols in self._own:
-            found |= symbols.inlined_only
-        return dict(list(found.items())[:_INLINED_NOTED])
-
-    def partly_inlined(self) -> dict[str, int]:
-        """Functions that are or were traced, and were inlined at so many sites besides: calls there are not seen."""
-        self._partly_inlined |= self.selection.partly_inlined
-        return dict(list(self._partly_inlined.items())[:_INLINED_NOTED])
-
-    def partly_inlined_left_out(self) -> int:
-        """How many functions `partly_inlined` leaves out."""
-        return max(0, len(self._partly_inlined) - _INLINED_NOTED)
 
     def _select(self, modules: Sequence[LoadedModule]) -> list[TracedModule]:
         """The system's runtime libraries are read only when a pattern asks for one, or when one matched nothing."""
         traced = self._matching(modules)
+        self.partly_inlined |= self.selection.partly_inlined
         self.extras.find_functions(_symbols(traced), list(self.patterns.values()))
         return traced
 
@@ -323,9 +252,9 @@ class Hooks:
             return []
         own = [module for index, module in enumerate(modules) if index == 0 or not is_system_runtime(module.path)]
         traced = self.modules.of(own)
-        self._own = _symbols(traced)
+        self.own = _symbols(traced)
         if all(pattern.kind not in ("lib", "heap") for pattern in patterns):
-            self.selection = select(patterns, self._own)
+            self.selection = select(patterns, self.own)
             if all(self.selection.matches.values()):
                 return traced
         traced = self.modules.of(modules)
@@ -361,7 +290,7 @@ class Hooks:
             raise
         self._note_installed(base, hooks, answers, arrived_ticks)
 
-    def _write(self, module: TracedModule, hooks: Sequence[_Hook], codes: Sequence[bytes]) -> list[Refusal]:
+    def _write(self, module: TracedModule, hooks: Sequence[Hook], codes: Sequence[bytes]) -> list[Refusal]:
         """Where another function begins in the bytes of the jump, nothing is written."""
         specs = [_spec(module, *one) for one in zip(hooks, codes, strict=True)]
         crowded = [
@@ -377,7 +306,7 @@ class Hooks:
         """The functions by id; those that there are no ids for are refused."""
         numbers = list(zip(self.ids.take(module, functions), functions, strict=True))
         left = [item for number, item in numbers if not number]
-        self._refused |= {(module.module.base, item.address): Refusal.NO_NUMBER for item in left}
+        self.refused |= {(module.module.base, item.address): Refusal.NO_NUMBER for item in left}
         return {number: item for number, item in numbers if number}
 
     def _read(
@@ -396,14 +325,14 @@ class Hooks:
             found = [recorded(item, native, self._text_words) for item in known or ()]
         return codes, dict(zip(numbered, found, strict=True)) if known is not None else {}
 
-    def _planned(self, module: TracedModule, functions: Mapping[int, FunctionSymbol]) -> list[_Hook]:
+    def _planned(self, module: TracedModule, functions: Mapping[int, FunctionSymbol]) -> list[Hook]:
         """A hook for each, which is not installed yet."""
         found = list(functions.values())
         numbers = self._extras_of(module.module.base, found, [0] * len(found))
-        returns = self._callers.returns(module, found)
+        returns = self.callers.returns(module, found)
         generation = self.extras.generation
         return [
-            _Hook(function_id, item, plan_of(item, self._sampling_of(item), number, mode), False, generation, mode)
+            Hook(function_id, item, plan_of(item, self._sampling_of(item), number, mode), False, generation, mode)
             for (function_id, item), number, mode in zip(functions.items(), numbers, returns, strict=True)
         ]
 
@@ -411,7 +340,7 @@ class Hooks:
         return "off" if self.extras.has_condition(function) else self.sampling
 
     def _note_installed(
-        self, base: int, hooks: Sequence[_Hook], answers: Sequence[Refusal], arrived_ticks: int | None
+        self, base: int, hooks: Sequence[Hook], answers: Sequence[Refusal], arrived_ticks: int | None
     ) -> None:
         installed = []
         refused: dict[Key, Refusal] = {}
@@ -423,7 +352,7 @@ class Hooks:
                 refused[key] = answer
             if not answer or answer in PASSING:
                 hook.enabled = not answer and not hook.probed
-                self._hooks[key] = hook
+                self.installed[key] = hook
         # not before it stands: until then calls were missed
         since = self._now_ticks() if arrived_ticks is None else arrived_ticks
         self._store.open_spans(self._session_id, installed, since)
@@ -432,7 +361,7 @@ class Hooks:
     def _refuse(self, refused: Mapping[Key, Refusal]) -> None:
         """Nothing is said of a library that has been unloaded meanwhile: what is there now is not its code."""
         going = {base for base in {base for base, _ in refused} if not self.modules.is_there(base)}
-        self._refused |= {key: why for key, why in refused.items() if key[0] not in going}
+        self.refused |= {key: why for key, why in refused.items() if key[0] not in going}
 
     def _extras_of(self, base: int, functions: Sequence[FunctionSymbol], before: Sequence[int]) -> list[int]:
         module = self.modules.at(base)
@@ -466,15 +395,15 @@ class Hooks:
         changed: dict[Key, Plan] = {}
         older: dict[int, list[Key]] = {}
         for key in keys:
-            if self._hooks[key].generation != self.extras.generation:
+            if self.installed[key].generation != self.extras.generation:
                 older.setdefault(key[0], []).append(key)
         numbers: dict[Key, int] = {}
         for base, own in older.items():
-            hooks = [self._hooks[key] for key in own]
+            hooks = [self.installed[key] for key in own]
             before = [hook.plan.extras for hook in hooks]
             numbers |= zip(own, self._extras_of(base, [hook.function for hook in hooks], before), strict=True)
         for key in keys:
-            hook = self._hooks[key]
+            hook = self.installed[key]
             number = numbers.get(key, hook.plan.extras)
             plan = plan_of(hook.function, self._sampling_of(hook.function), number, hook.returns)
             if hook.probed:
@@ -488,9 +417,9 @@ class Hooks:
             again: dict[Key, Refusal] = {}
             opened = []
             for key, plan in changed.items():
-                hook = self._hooks[key]
+                hook = self.installed[key]
                 if not hook.enabled:
-                    self._refused.pop(key, None)
+                    self.refused.pop(key, None)
                     if hook.function_id in refused:
                         again[key] = refused[hook.function_id]
                     else:
@@ -504,18 +433,18 @@ class Hooks:
         if not keys:
             return
         now_ticks = self._now_ticks()
-        self._change({key: self._off(self._hooks[key]) for key in keys})
+        self._change({key: self._off(self.installed[key]) for key in keys})
         for key in keys:
-            self._hooks[key].enabled = False
-        self._store.close_spans(self._session_id, [self._hooks[key].function_id for key in keys], now_ticks)
+            self.installed[key].enabled = False
+        self._store.close_spans(self._session_id, [self.installed[key].function_id for key in keys], now_ticks)
 
     def _change(self, plans: Mapping[Key, Plan]) -> dict[int, Refusal]:
         """As Probes.change. Where it fails nothing more is claimed of these hooks, and the next `apply` sends them
         anew: the agent answers in the order in which it is asked, so that the last one holds."""
         now_ticks = self._now_ticks()
-        hooks = [self._hooks[key] for key in plans]
+        hooks = [self.installed[key] for key in plans]
         try:
-            refused = self._target.probes.change({self._hooks[key].function_id: plan for key, plan in plans.items()})
+            refused = self._target.probes.change({self.installed[key].function_id: plan for key, plan in plans.items()})
         except BaseException:
             for hook in hooks:
                 hook.is_known = hook.enabled = False
@@ -539,7 +468,7 @@ def _collector_paused() -> Iterator[None]:
         gc.enable()
 
 
-def _spec(module: TracedModule, hook: _Hook, code: bytes) -> ProbeSpec:
+def _spec(module: TracedModule, hook: Hook, code: bytes) -> ProbeSpec:
     function = hook.function
     return ProbeSpec(hook.function_id, module.address(function.address), function.size, hook.plan, code)
 
@@ -555,12 +484,3 @@ def _is_crowded(functions: Sequence[FunctionSymbol], address: int, code: bytes) 
 def _symbols(modules: Sequence[TracedModule]) -> list[ModuleSymbols]:
     """Of each file once, in order."""
     return list({module.symbols.path: module.symbols for module in modules}.values())
-
-
-def _refusal(reason: Refusal, names: Sequence[str]) -> str:
-    return f"Not hooked: {_names(names)}: {SENTENCES[reason]}."
-
-
-def _names(names: Sequence[str]) -> str:
-    shown = ", ".join(Counter(names).keys() if len(names) <= _SHOWN else names[:_SHOWN])
-    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

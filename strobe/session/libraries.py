@@ -7,25 +7,11 @@ from contextlib import suppress
 
 from strobe.capture.mapped_elf import located, unlisted
 from strobe.capture.target import Target
-from strobe.dataclass import dataclass, replace
-from strobe.model import LoadedModule, Removal
+from strobe.dataclass import replace
+from strobe.model import LoadedModule
 from strobe.session.hooks import Hooks
+from strobe.session.module_changes import ModuleChange
 from strobe.timeline.store import Store
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleChange:
-    """A library came, and a thread waits for `ready`, or went by `removal`. `module`: None where those in namespaces of
-    their own (dlmopen) have changed, which are to be looked for."""
-
-    module: LoadedModule | None
-    ready: Callable[[], None] | None = None
-    removal: Removal | None = None
-
-    @property
-    def what(self) -> str:
-        """What has come or gone, for a sentence."""
-        return "libraries in namespaces of their own" if self.module is None else self.module.path
 
 
 class Libraries:

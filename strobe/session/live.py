@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
@@ -15,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 from strobe import _core, threads
 from strobe.capture.agent.agent_link import BUSY_ANSWER_S, Unresponsive
 from strobe.capture.children import RecordedChildren
-from strobe.capture.limits import limits_memory
 from strobe.capture.target import Departure, Target
 from strobe.capture.task_status import is_stopped
 from strobe.errors import Code, StrobeError, failure
@@ -29,13 +26,16 @@ from strobe.model import (
     TraceAnswer,
     Watch,
 )
-from strobe.session.answers import hook_notes, how_it_ended, runtime_answer
+from strobe.session import hook_report
+from strobe.session.answers import how_it_ended, runtime_answer
 from strobe.session.confirmation import Confirmation
 from strobe.session.endings import end_columns, end_fields, open_warnings
 from strobe.session.extras.call_stacks import HEAP_STACK, check_count
 from strobe.session.hooks import Hooks
-from strobe.session.libraries import Libraries, ModuleChange
+from strobe.session.libraries import Libraries
+from strobe.session.module_changes import ModuleChange, ModuleChanges
 from strobe.session.session import Session
+from strobe.session.start_warnings import start_warnings
 from strobe.symbols import SymbolResolver
 from strobe.symbols.select.patterns import Pattern, parse_all
 from strobe.timeline import crashes
@@ -92,9 +92,7 @@ class LiveSession(Session):
         self._recorded_until = 0  # ticks; 0: to the end
         self._failures: list[str] = []
         self._failures_lock = threading.Lock()
-        self._module_changes: queue.SimpleQueue[ModuleChange | None] = queue.SimpleQueue()
-        self._going: Counter[int] = Counter()  # by base: removals in that queue
-        self._going_lock = threading.Lock()
+        self._module_changes = ModuleChanges()
         self._target: Target
         self.hooks: Hooks
         self._libraries: Libraries
@@ -114,24 +112,8 @@ class LiveSession(Session):
         if target.setup.form == "native":
             self._children = RecordedChildren(target.pid, str(record.segment_path))
         self._source = HostEventSource(self._store, self.id, target.pid, self._moment)
-        if not target.setup.catches_returns:
-            note = "The CPU protects return addresses here (shadow stack): entries are recorded, returns are not."
-            self._store.add_warnings(self.id, [note])
-        if target.setup.reason:
-            note = f"The portable form of the recorder is in use, several times slower: {target.setup.reason}."
-            self._store.add_warnings(self.id, [note])
-        if not target.tells_of_libraries:
-            note = (
-                "Another tool has changed what the dynamic linker calls when libraries are loaded: those loaded "
-                "while the program runs are traced only from the next change of patterns on."
-            )
-            self._store.add_warnings(self.id, [note])
-        if limits_memory(target.pid):
-            note = (
-                "The program's memory is limited (RLIMIT_AS or RLIMIT_DATA). The 2 GB of addresses that Strobe reserves"
-                " count as well: allocations may fail that would succeed without it."
-            )
-            self._store.add_warnings(self.id, [note])
+        if found := start_warnings(target):
+            self._store.add_warnings(self.id, found)
         threads.start(f"strobe-modules-{target.pid}", self._follow_modules, self._later_failed)
         follow = self._confirmation.follow
         failed = partial(self.on_failure, "looking at the hooks again and again")
@@ -218,9 +200,9 @@ class LiveSession(Session):
                 self._check_condition(where, *before)
             warnings += self._drop_unread(watch, is_all=not (add or remove or unwatch))
             unread = [f"Watch '{name}' is not read so far: {why}" for name, why in self.hooks.extras.unread().items()]
-            found = [*warnings, *self.hooks.warnings(), *unread]
+            found = [*warnings, *hook_report.warnings(self.hooks), *unread]
             if self.hooks.patterns:  # else more is to come
-                self._store.add_warnings(self.id, self.hooks.warnings())
+                self._store.add_warnings(self.id, hook_report.warnings(self.hooks))
             return runtime_answer(self.hooks, list(dict.fromkeys(found)), self.record().event_limit)
 
     def _prepare_stacks(self, counts: Sequence[int]) -> None:
@@ -352,7 +334,7 @@ class LiveSession(Session):
         for opened in (self._source, self._children):
             if opened is not None:
                 opened.close()
-        self._module_changes.put(None)
+        self._module_changes.end()
         self._timeline.close()
 
     def abort(self) -> None:
@@ -411,8 +393,6 @@ class LiveSession(Session):
 
     def on_module_removed(self, removal: Removal) -> None:
         """As TargetEvents."""
-        with self._going_lock:
-            self._going[removal.module.base] += 1
         self._module_changes.put(ModuleChange(removal.module, removal=removal))
 
     def _apply(self, arrived: dict[int, int] | None = None) -> None:
@@ -420,7 +400,7 @@ class LiveSession(Session):
             self.hooks.apply(self._libraries.all(), arrived or {})
         except ProcessLookupError as error:
             raise self.gone() from error
-        if found := hook_notes(self.hooks, self.record().notes):
+        if found := hook_report.notes(self.hooks, self.record().notes):
             self._store.add_notes(self.id, found)
 
     def _check_program(self) -> None:
@@ -445,7 +425,7 @@ class LiveSession(Session):
 
     def _follow_modules(self) -> None:
         """Libraries that are loaded later are matched as well; the thread that loads one waits meanwhile."""
-        while (change := self._module_changes.get()) is not None:
+        for change in self._module_changes:
             try:
                 with self._lock:
                     arrived = self._change_module(change)
@@ -464,21 +444,17 @@ class LiveSession(Session):
     def _later_failed(self, error: BaseException) -> None:
         """Nobody waits for a thread that is no more."""
         self.on_failure("tracing of libraries that are loaded later", error)
-        self._module_changes.put(None)
+        self._module_changes.end()
 
     def _is_going(self, base: int) -> bool:
         """Whether a library that was there has been unloaded, which nobody here has dealt with yet."""
         with suppress(StrobeError, ProcessLookupError):
             self._target.modules()  # the agent's answers follow what it has reported before
-        with self._going_lock:
-            return self._going[base] > 0
+        return self._module_changes.is_going(base)
 
     def _change_module(self, change: ModuleChange) -> dict[int, int]:
         """As Libraries.change."""
-        if change.removal is not None:
-            with self._going_lock:
-                self._going[change.removal.module.base] -= 1
-                self._going += Counter()  # keeps what is left of them
+        self._module_changes.begin(change)
         return {} if self._stopping or self._exited.is_set() else self._libraries.change(change)
 
     def _trace_arrived(self, arrived: dict[int, int]) -> bool:
@@ -532,7 +508,7 @@ class LiveSession(Session):
                     self._status = status or ExitStatus()
                     self._ended.set()
                     self._exited.set()
-                    self._module_changes.put(None)
+                    self._module_changes.end()
 
     def _close_recording(self, status: ExitStatus | None) -> None:
         """Each step, whatever has become of the one before."""

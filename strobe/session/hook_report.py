@@ -1,0 +1,101 @@
+"""What there is to say about a session's hooks: patterns without effect, and functions whose calls are not seen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from strobe._abi import Refusal
+from strobe.capture.probes import Returns
+from strobe.capture.refusals import SENTENCES
+from strobe.session.hooks import Hooks
+from strobe.symbols.select.patterns import called
+
+_SHOWN = 5  # names in one warning
+_NOTED = 5_000  # functions of one note
+
+
+def warnings(hooks: Hooks) -> list[str]:
+    """What the selection says, and which functions could not be hooked safely and why."""
+    by_reason: dict[Refusal, list[str]] = {}
+    for key, function in hooks.wanted.items():
+        reason = hooks.refused.get(key)
+        if reason is not None:
+            by_reason.setdefault(reason, []).append(function.name)
+    refusals = (f"Not hooked: {_names(names)}: {SENTENCES[reason]}." for reason, names in by_reason.items())
+    return [
+        *hooks.selection.warnings,
+        *hooks.modules.warnings(),
+        *refusals,
+        *_entries_only(hooks),
+        *hooks.callers.warnings(),
+        *hooks.extras.warnings(),
+        *([] if hooks.probes is None else hooks.probes.warnings()),
+    ]
+
+
+def unmatched(hooks: Hooks) -> list[str]:
+    """Active patterns that match nothing, or nothing that could be hooked."""
+    recording = {(hook.function.module, hook.function.address) for hook in hooks.installed.values() if hook.enabled}
+    matches = hooks.selection.matches
+    return [
+        text
+        for text in hooks.patterns
+        if not any((item.module, item.address) in recording for item in matches.get(text, ()))
+    ]
+
+
+def notes(hooks: Hooks, known: Mapping[str, object]) -> dict[str, object]:
+    """What a session notes of its hooks, by which a query that finds nothing says why. `known`: its notes so far."""
+    found: dict[str, object] = {}
+    for name, functions in (("inlined_only", _inlined_only(hooks)), ("partly_inlined", hooks.partly_inlined)):
+        if functions:
+            found[name] = dict(list(functions.items())[:_NOTED])
+    if (left_out := len(hooks.partly_inlined) - _NOTED) > 0:
+        found["partly_inlined_left_out"] = left_out
+    for name, left in (("refused", _refused(hooks)), ("namesakes", _namesakes(hooks))):
+        if left or name in known:
+            found[name] = left
+    return found
+
+
+def _entries_only(hooks: Hooks) -> list[str]:
+    wanted = (hooks.installed.get(key) for key in hooks.wanted)
+    names = [
+        hook.function.name for hook in wanted if hook is not None and hook.enabled and hook.returns is Returns.NEVER
+    ]
+    if not names:
+        return []
+    return [
+        f"Recorded without return: {_names(names)}: their module has no unwind information for them (.eh_frame), "
+        "and may look for return addresses by itself."
+    ]
+
+
+def _inlined_only(hooks: Hooks) -> dict[str, int]:
+    """Functions of the program's own modules that exist only as inlined copies, with the number of sites."""
+    found: dict[str, int] = {}
+    for symbols in hooks.own:
+        found |= symbols.inlined_only
+    return found
+
+
+def _refused(hooks: Hooks) -> dict[str, str]:
+    """Functions that match and could not be hooked, and why."""
+    found = {item.name: hooks.refused[key] for key, item in hooks.wanted.items() if key in hooks.refused}
+    return {name: SENTENCES[why] for name, why in list(found.items())[:_NOTED]}
+
+
+def _namesakes(hooks: Hooks) -> dict[str, int]:
+    """Names of traced functions that others have, too, which no pattern asks for, and how many those are."""
+    if all(pattern.kind == "name" for pattern in hooks.patterns.values()):
+        return {}  # which match all of a name
+    wanted = {(item.module, item.address) for item in hooks.selection.functions}
+    names = {item.name for item in hooks.selection.functions}
+    others = Counter(item.name for item in called(names, hooks.own) if (item.module, item.address) not in wanted)
+    return dict(others.most_common(_NOTED))
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(Counter(names).keys() if len(names) <= _SHOWN else names[:_SHOWN])
+    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

@@ -1,0 +1,26 @@
+"""What a program's recording lacks from its start on, as warnings of the session."""
+
+from __future__ import annotations
+
+from strobe.capture.limits import limits_memory
+from strobe.capture.target import Target
+
+
+def start_warnings(target: Target) -> list[str]:
+    """Of a target that has not been resumed yet."""
+    found = []
+    if not target.setup.catches_returns:
+        found.append("The CPU protects return addresses here (shadow stack): entries are recorded, returns are not.")
+    if target.setup.reason:
+        found.append(f"The portable form of the recorder is in use, several times slower: {target.setup.reason}.")
+    if not target.tells_of_libraries:
+        found.append(
+            "Another tool has changed what the dynamic linker calls when libraries are loaded: those loaded while the "
+            "program runs are traced only from the next change of patterns on."
+        )
+    if limits_memory(target.pid):
+        found.append(
+            "The program's memory is limited (RLIMIT_AS or RLIMIT_DATA). The 2 GB of addresses that Strobe reserves "
+            "count as well: allocations may fail that would succeed without it."
+        )
+    return found
