@@ -12,7 +12,7 @@ Usual order:
 program with its functions traced from before main on, waits, and answers how it ended (`ended`: {exitCode} or \
 {signal: "SIGSEGV"}), its last output, totals, `odd` calls (unlike the others of their \
 function), the first and last events and a `cursor`. wait until "event" (a function is called), "output" (a line of \
-text) or "time" for programs that go on. Never sleep and poll.
+text) or "time" for programs that keep running. Never sleep and poll.
 2. debug_trace {sessionId, add: ["ns::*"], wait?} adds traces while the program runs. Without sessionId they are \
 staged for all later launches of projectRoot, until removed.
 3. debug_query {sessionId, eventType: "stderr"}: all that was printed.
@@ -21,7 +21,8 @@ where: "cents < 0 && $return == 0" (arguments, results, watches, $threadName, te
 "account->id"], last: 5, around: an event's id, groupBy: "account->id". format: "tree" shows what calls what, loops \
 folded; with last: 300 what led to the end; compare: another session's id lays two runs side by side. \
 Values at a line: probes of debug_launch {at: "pool.cpp:42", where, show}, or debug_logpoint while it runs. \
-`checked` and `held` count; `absence` says whether an empty answer proves that nothing happened.
+`checked` and `held` say how many events were looked at and matched; `absence` says whether an empty answer \
+proves that nothing happened.
 5. debug_read {sessionId, targets: [{variable: "gState.tempo"}]} shows variables while the program runs; with poll \
 they become variable_snapshot events.
 6. debug_stop {sessionId, retain: true} to keep the recording, without retain to drop it.

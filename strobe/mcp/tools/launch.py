@@ -32,7 +32,7 @@ _PARAMETERS = Record(
         "projectRoot": Text(description="root of the user's own code, for @usercode and settings", min_length=1),
         "pid": Integer(description="attach to this running process instead of starting command; 1 or more", low=1),
         "stdin": Text(description="fed to standard input, then end of file"),
-        "trace": patterns("functions to trace from before main on, as debug_trace has them"),
+        "trace": patterns("functions to trace from before main on, as add of debug_trace"),
         "watches": Array(items=WATCH, description="recorded at each traced call, as in debug_trace", max_items=WATCHES),
         "probes": Array(
             items=PROBE,
@@ -40,16 +40,16 @@ _PARAMETERS = Record(
             max_items=PROBES,
         ),
         "depth": Integer(
-            description=f"0 to {RECORDED_DEPTH} (1): levels of structs recorded behind pointers of arguments, results",
+            description=f"0 to {RECORDED_DEPTH}, default 1: levels of structs recorded behind pointers",
             low=0,
             high=RECORDED_DEPTH,
         ),
-        "where": Text(description="as of debug_trace, of the functions in trace", min_length=1, max_length=1000),
-        "stack": Integer(description="1 to 32, as of debug_trace, of the functions in trace", low=1, high=STACK_MOST),
+        "where": Text(description="as where of debug_trace, for trace", min_length=1, max_length=1000),
+        "stack": Integer(description="1 to 32, as stack of debug_trace, for trace", low=1, high=STACK_MOST),
         "sampling": Text(choices=("auto", "off")),
         "anyway": Boolean(
-            description="start even if a pattern matches nothing yet, as for libraries loaded later, or values "
-            "of probes cannot be had: these are left out"
+            description="start even if a pattern matches nothing yet (a library that is loaded later), or a value "
+            "of a probe is not available there (it is left out)"
         ),
         "wait": waiting.PARAMETERS,
     },
@@ -143,7 +143,7 @@ def _after_wait(session_id: str, answer: dict[str, Any]) -> list[str]:
         steps = [query + f'"where":{condition},"select":["…"]}}: these values of its events']
     if "stillRunning" in answer["ended"]:
         again = f'debug_trace {{"sessionId":"{session_id}","wait":{{"until":"exit"}}}}'
-        steps = [*steps, query + f'"afterEventId":"{answer["cursor"]}"}}: what comes next', f"{again}: wait on"]
+        steps = [*steps, query + f'"afterEventId":"{answer["cursor"]}"}}: what comes next', f"{again}: keep waiting"]
     return [*steps, f'debug_stop {{"sessionId":"{session_id}"}} when done']
 
 
@@ -151,9 +151,9 @@ TOOL = Tool(
     name="debug_launch",
     title="Launch a program under observation",
     description="Start a native program (C, C++, Rust), or attach to one by pid. Captures its output and exit status, "
-    "and traces functions (trace) and values (watches) from before main on, with what debug_trace has staged. With "
-    "wait one call launches, waits and answers what happened; else it returns at once with sessionId and nextSteps. A "
-    "pattern or watch that matches nothing refuses the launch, with the nearest names.",
+    "and traces functions (trace) and values (watches) from before main on, in addition to what debug_trace has "
+    "staged. With wait, one call launches, waits and reports what happened; without it, the answer with sessionId and "
+    "nextSteps comes at once. A pattern or watch that matches nothing refuses the launch, with the nearest names.",
     parameters=_PARAMETERS,
     run=run,
     read_only=False,

@@ -45,8 +45,8 @@ TOOL = Tool(
     name="debug_list_sessions",
     title="List sessions",
     description="Sessions that run or whose recording is kept, newest first: sessionId, binaryPath, pid, startedAt, "
-    "endedAt, status (running, exited, stopped), exitCode or signal; children: processes that it has forked, still "
-    "recorded after its own end.",
+    "endedAt, status (running, exited, stopped), exitCode or signal; children: forked processes that "
+    "are still recorded after the program's own end.",
     parameters=Record(),
     run=run,
     read_only=True,

@@ -74,8 +74,8 @@ TOOL = Tool(
     name="debug_logpoint",
     title="Log without stopping",
     description="Record a message with values, as a log statement would, whenever a running program reaches a "
-    "function or line: no recompiling, no stop. The same as a probe of debug_trace with log; it can be removed by "
-    "either. With neither add nor remove: the active ones.",
+    "function or line: no recompiling, no stop. The same as a probe of debug_trace with log, and can be removed by "
+    "either tool. Without add and remove: lists the active ones.",
     parameters=_PARAMETERS,
     run=run,
     read_only=False,

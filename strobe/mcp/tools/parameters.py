@@ -46,7 +46,7 @@ class Expressions(Text):
 
 
 SESSION_ID = Text(description="from debug_launch or debug_list_sessions", min_length=1)
-THREAD_ID = Integer(description="1 or more: whose thread-local; default the main thread", low=1)
+THREAD_ID = Integer(description="1 or more: for thread-local variables; default: the main thread", low=1)
 
 
 def patterns(description: str) -> Array:

@@ -61,7 +61,7 @@ _PARAMETERS = Record(
     fields={
         "sessionId": SESSION_ID,
         "where": Text(
-            description="events for which it holds: cents < 0 && $threadName == 'till-3'. C operators; arguments "
+            description="events for which this holds: cents < 0 && $threadName == 'till-3'. C operators; arguments "
             "(at the return too), members, [i], watch labels, $return $duration $thread $time $depth $function "
             "$caller $label (of a probe), text (of output); contains startswith endswith matches; any/all/count(x in "
             "v: …), "
@@ -70,23 +70,23 @@ _PARAMETERS = Record(
             max_length=1000,
         ),
         "address": Address(
-            description="0x…: where it is found (arguments, results, what these lead to), how often, first and last; "
-            "with limit, last, select … the events"
+            description="0x…: where it appears (arguments, results, memory they point to), how often, first and "
+            "last; with limit, last, select … the events"
         ),
         "select": Array(items=_EXPRESSION, max_items=16, description="only these values of each event, 4 KB each"),
         "inside": Record(
             fields={"function": Text(min_length=1, max_length=1000), "where": _EXPRESSION},
             required=("function",),
-            description="only between entry and return of calls of that function (a name or pattern), of those for "
-            "which where holds ($return == 0)",
+            description="only what happened between entry and return of this function's calls (name or pattern); "
+            "with where, only of calls for which it holds ($return == 0)",
         ),
         "heap": Record(
             fields={
-                "from": Integer(description="ns since session start, 0 or more: what has grown since", low=0),
+                "from": Integer(description="ns since session start, 0 or more: only what has grown since then", low=0),
                 "to": Integer(description="at this time, 0 or more; default: now", low=0),
                 "top": Integer(description="1 to 50 stacks", low=1, high=50, default=_HEAP_STACKS),
             },
-            description="of a session that traces @heap: what is held of what was allocated, by stack",
+            description="for a session that traces @heap: memory that was allocated and not freed, by stack",
         ),
         "eventType": Text(choices=get_args(EventType)),
         "function": Record(
@@ -110,28 +110,28 @@ _PARAMETERS = Record(
         "to": Text(description="event id, included"),
         "limit": Integer(description="1 to 500", low=1, high=500, default=_DEFAULT_LIMIT),
         "offset": Integer(description="0 or more", low=0, default=0),
-        "afterEventId": Text(description="a cursor: goes on behind this event, in the order asked for", min_length=1),
+        "afterEventId": Text(description="a cursor: continues after this event, in the order asked for", min_length=1),
         "format": Text(
             choices=("rows", "folded", "tree"),
-            description="folded: events that come again and again once; tree: a line for each call with arguments, "
+            description="folded: repeated events once, with a count; tree: a line for each call with arguments, "
             "result and time, loops folded",
         ),
         "verbose": Boolean(description="adds arguments, thread, depth, parentEventId …", default=False),
         "groupBy": Expressions(
-            description="instead of events: function, thread, file: exact totals; or expressions, with commas between "
-            "them (cents < 0, $caller): how many events have which values",
+            description="instead of events: function, thread or file for exact totals; or expressions, separated by "
+            "commas (cents < 0, $caller): how many events have which values",
             min_length=1,
             max_length=1000,
         ),
         "compare": Text(
-            description="instead of events: another session; the same filter is asked of both. Functions that were "
-            "called more often here or there, the first call that differs in each thread, values that differ",
+            description="instead of events: another session to compare with, by the same filter. Functions that one "
+            "called more often, the first call that differs in each thread, values that differ",
             min_length=1,
         ),
-        "compareFrom": Text(description="with compare: from this time or event id on, there", numbers=True),
-        "compareTo": Text(description="up to this one", numbers=True),
+        "compareFrom": Text(description="with compare: start there at this time or event id", numbers=True),
+        "compareTo": Text(description="with compare: end there at this one", numbers=True),
         "maxTokens": Integer(
-            description="500 to 12000 of 4 characters: the size of the answer",
+            description="500 to 12000: size of the answer; 4 characters each",
             low=500,
             high=12_000,
             default=_MAX_TOKENS,
@@ -174,7 +174,7 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     if is_tree:
         if wanted.select or arguments.get("order") == "desc":
             valid = "order asc, or last; and no select"
-            raise failure("bad_value", field="format", value="tree", reason="it is in order of time", valid=valid)
+            raise failure("bad_value", field="format", value="tree", reason="a tree is in order of time", valid=valid)
         wanted = replace(wanted, limit=arguments.get("last") or arguments.get("limit", _TREE_EVENTS))
     page = session.query(wanted)
     if is_tree:
@@ -400,10 +400,10 @@ TOOL = Tool(
     name="debug_query",
     title="Query the timeline",
     description="Read what a session recorded: calls, output, snapshots of variables, with filters, conditions on "
-    "values (where) and only the values asked for (select); or totals with groupBy (count, total, min, mean, "
-    "p50, p99, max). Works while it runs and after, when `ended` says how the program ended. An answer has 12 "
-    "KB at most: `truncated` says that it was full; nextCursor goes on as afterEventId. totalCount is of all "
-    "that match. `absence` says whether an empty answer proves that nothing happened.",
+    "values (where) and selected values only (select); or totals with groupBy (count, total, min, mean, "
+    "p50, p99, max). Works while it runs and after, when `ended` says how the program ended. An answer has at "
+    "most 12 KB: `truncated` says that it was full; pass nextCursor as afterEventId to continue. totalCount counts "
+    "all that match. `absence` says whether an empty answer proves that nothing happened.",
     parameters=_PARAMETERS,
     run=run,
     read_only=True,

@@ -40,7 +40,7 @@ _PARAMETERS = Record(
             ),
             max_items=READ_TARGETS,
         ),
-        "depth": Integer(description=f"1 to {READ_DEPTH} structs within each other", low=1, high=READ_DEPTH, default=1),
+        "depth": Integer(description=f"1 to {READ_DEPTH} levels of structs", low=1, high=READ_DEPTH, default=1),
         "poll": poll_json.PARAMETERS,
     },
     required=("sessionId", "targets"),

@@ -21,9 +21,8 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
 TOOL = Tool(
     name="debug_stop",
     title="End a session",
-    description="End a session: the program is ended if Strobe started it, and left running if it was attached, "
-    "as are its forked children. "
-    "Without retain its recording is dropped.",
+    description="End a session: a program that Strobe started is ended; one that was attached to keeps running, as do "
+    "its forked children. Without retain, the recording is dropped.",
     parameters=Record(
         fields={
             "sessionId": SESSION_ID,

@@ -21,8 +21,8 @@ _DEFAULT_DEPTH = 3
 _TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer")
 
 WHERE = Text(
-    description="record only calls for which it holds at entry, over arguments, this, globals: cents < 0, "
-    'node->next == 0 && name startswith "x"; totals are of all calls',
+    description="record only calls for which this holds at entry, over arguments, this, globals: cents < 0, "
+    'node->next == 0 && name startswith "x"; totals count all calls',
     min_length=1,
     max_length=1000,
 )
@@ -36,7 +36,7 @@ WATCH = Record(
         "address": Address(),
         "type": Text(choices=_TYPES),
         "expr": Text(
-            description="JavaScript with args[0], …, at the return retval: addresses, with "
+            description="JavaScript over args[0] …, at the return retval: addresses, with "
             "readU32(), readPointer(), readUtf8String(), add(8), equals(ptr('0x…')) …",
             min_length=1,
             max_length=2048,
@@ -47,7 +47,7 @@ WATCH = Record(
 )
 
 STACK = Integer(
-    description='1 to 32: so many callers with each event, stack: ["function file:line"]', low=1, high=STACK_MOST
+    description='1 to 32: callers listed in each event, stack: ["function file:line"]', low=1, high=STACK_MOST
 )
 PROBE = Record(
     fields={
@@ -58,27 +58,25 @@ PROBE = Record(
             max_length=1000,
         ),
         "where": Text(
-            description="record only when it holds there: used > capacity && this->name == other->name, "
+            description="record only when this holds there: used > capacity && this->name == other->name, "
             'key.data[0..key.size] == "x" (a part of a text), any(i in 0..n: a[i] == 0)',
             min_length=1,
             max_length=1000,
         ),
         "show": Array(
             items=Text(min_length=1, max_length=1000),
-            description="values recorded: locals, arguments, this->m, globals, $rax; of a return $return, arguments, "
+            description="values recorded: locals, arguments, this->m, globals, $rax; at a return $return, arguments, "
             "$entry.m, $changed(*this); *(u64*)(p + 8), name[3], data[0..size] as a text; named: key = node->key",
             max_items=32,
         ),
         "label": Text(description="default: at", min_length=1, max_length=256),
-        "limit": Integer(
-            description="record so many times at most, 0 to 4000000000; 0: only count", low=0, high=_MOST_HITS
-        ),
-        "after": Integer(description="0 to 4000000000: not the first so many", low=0, high=_MOST_HITS),
-        "rate": Integer(description="1 to 4000000000: so many a second at most", low=1, high=_MOST_HITS),
+        "limit": Integer(description="0 to 4000000000: at most this many; 0: only count", low=0, high=_MOST_HITS),
+        "after": Integer(description="0 to 4000000000: skip this many first", low=0, high=_MOST_HITS),
+        "rate": Integer(description="1 to 4000000000: at most this many per second", low=1, high=_MOST_HITS),
         "once": Boolean(description="limit 1, then off"),
         "stack": STACK,
         "log": Text(
-            description="what each event says (its text): booked {cents} of {account->owner}",
+            description="the text of each event: booked {cents} of {account->owner}",
             min_length=1,
             max_length=1000,
         ),
@@ -88,7 +86,7 @@ PROBE = Record(
 
 _PARAMETERS = Record(
     fields={
-        "sessionId": Text(description="absent: stage for the next launches of projectRoot", min_length=1),
+        "sessionId": Text(description="without it: staged for the next launches of projectRoot", min_length=1),
         "add": patterns(
             "foo::bar exact, foo::* one level, foo::** all below, *::name, @usercode, @file:parser.cpp, "
             "@lib:libz.so, @heap (malloc, free …, with stacks)"
@@ -101,7 +99,7 @@ _PARAMETERS = Record(
             choices=("auto", "off"),
         ),
         "serializationDepth": Integer(
-            description="1 to 10, default 3: levels of structs recorded behind pointers in arguments and results",
+            description="1 to 10, default 3: levels of structs recorded behind pointers",
             low=1,
             high=RECORDED_DEPTH,
             default=_DEFAULT_DEPTH,
@@ -118,8 +116,8 @@ _PARAMETERS = Record(
             },
         ),
         "probes": Record(
-            description="lines and instructions to record at: each time that a thread reaches one is an event of type "
-            "probe; all copies of a line (templates, inlined) are meant",
+            description="lines and instructions to record at: an event of type probe each time a thread reaches one, "
+            "in all copies of a line (templates, inlined calls)",
             fields={
                 "add": Array(items=PROBE, max_items=PROBES),
                 "remove": Array(description="labels", items=Text(min_length=1, max_length=1000)),
@@ -148,8 +146,14 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     for field in ("where", "stack") if not add else ():
         if not watches[field]:
             continue
-        valid = "the functions that it is for, as add"
-        raise failure("bad_value", field=field, value="given", reason="it is of the patterns of add", valid=valid)
+        valid = "with add, the functions that it applies to"
+        raise failure(
+            "bad_value",
+            field=field,
+            value="given",
+            reason="it applies to the patterns in add, which is empty",
+            valid=valid,
+        )
     if "sessionId" in arguments:
         session = context.sessions().get(arguments["sessionId"])
         if watches["depth"] is None and not session.depth:
@@ -161,7 +165,7 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         return waiting.fitted(answer | waiting.wait(session, arguments["wait"], before, context))
     if "wait" in arguments:
         valid = "a sessionId with it; or debug_launch with wait"
-        raise failure("bad_value", field="wait", value="given", reason="nothing runs yet to wait for", valid=valid)
+        raise failure("bad_value", field="wait", value="given", reason="no program runs yet", valid=valid)
     if "projectRoot" not in arguments:
         valid = f"{SESSION_ID.description}; or pass projectRoot, to stage for its next launch"
         raise failure("missing_field", field="sessionId", valid=valid)
@@ -243,7 +247,7 @@ TOOL = Tool(
     title="Trace functions",
     description="Add or remove function traces by name pattern: on a running session at once, or staged for all later "
     "debug_launch of a projectRoot. Thousands of functions install in one batch while the program runs. Answers how "
-    "many functions matched and, where none did, the nearest names. With neither add nor remove: what is active. "
+    "many functions matched and, where none did, the nearest names. Without add and remove: lists what is active. "
     "`wait` waits for what happens then.",
     parameters=_PARAMETERS,
     run=run,
