@@ -159,9 +159,13 @@ def _grouped(session: Session, wanted: EventFilter, group_by: str, ended: Ending
         facts = {"groups": groups, "checked": found.checked, "held": found.held, "undecided": found.undecided}
         if found.unchecked_after is not None:
             facts = {"uncheckedAfter": found.unchecked_after, **facts}
+        if found.absence is not None:
+            facts["absence"] = found.absence
         return [dumps(facts | ended_json.of(ended), indent=True)]
     rows = [(f"{item.count:,}", dumps(item.value), item.first) for item in shown]
     lines = table(("count", "value", "first event"), rows, Palette.of(sys.stdout)) if rows else []
+    if found.absence is not None:
+        lines = [found.absence]
     undecided = [f"of {found.undecided:,} not known: {found.undecided_why}"] if found.undecided else []
     unchecked = [] if found.unchecked_after is None else [not_looked_at(found.unchecked_after)]
     return [*unchecked, *lines, f"{wording.counted(found.held, 'event')} of {found.checked:,} checked", *undecided]

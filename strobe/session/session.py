@@ -177,20 +177,14 @@ class Session:
         return replace(page, events=[self._filled(event) for event in page.events])
 
     def _asked(self, wanted: EventFilter) -> EventPage:
-        from strobe.session.questions import Question, why_none
+        from strobe.session.questions import Question
 
         reader, until = self._timeline.reading()
         question = Question(reader, wanted, self._filled, self._labels())
         found = question.page(until)
         reader.check_whole()
         is_partial = found.unchecked_after is not None or found.unchecked_before is not None
-        absence = None
-        if not found.held and wanted.inside is not None and found.inside is not None:
-            absence = found.inside.absence(wanted.inside)
-        if not found.held and absence is None:
-            absence = why_none(
-                found, lambda: self.absence(wanted), lambda: self._doubts(question.wanted), wanted.address
-            )
+        absence = None if found.held else self.why_none(wanted, found, question.wanted)
         return EventPage(
             events=found.events,
             total_count=found.held,
@@ -217,9 +211,14 @@ class Session:
 
         reader, until = self._timeline.reading()
         asked = replace(wanted, select=tuple(map(group_expression, expressions)), limit=1, offset=0)
-        found = Question(reader, asked, self._filled, self._labels()).groups(until)
+        question = Question(reader, asked, self._filled, self._labels())
+        groups, found = question.groups(until)
         reader.check_whole()
-        return found
+        if not found.held:
+            found.absence = self.why_none(asked, found, question.wanted)
+        elif not groups:
+            found.absence = f"None of {found.held} events has a value of {', '.join(expressions)}."
+        return groups, found
 
     def compare(self, other: Session, wanted: EventFilter, of_other: EventFilter) -> Compared:
         """In what the calls that the filter selects differ from those that `of_other` selects of another session, or of
@@ -242,11 +241,17 @@ class Session:
         reader.check_whole()
         return found
 
-    def history_absence(self, wanted: EventFilter, found: Found) -> str:
-        """What it says that the address is found nowhere."""
+    def why_none(self, wanted: EventFilter, found: Found, looked_at: EventFilter | None = None) -> str:
+        """What it says that what was asked of the events held for none. `looked_at`: as Question.wanted."""
         from strobe.session.questions import why_none
 
-        return why_none(found, lambda: self.absence(wanted), lambda: self._doubts(wanted), wanted.address)
+        nowhere = None
+        if wanted.inside is not None and found.inside is not None:
+            nowhere = found.inside.absence(wanted.inside)
+        if nowhere is not None:
+            return nowhere
+        asked = looked_at or wanted
+        return why_none(found, lambda: self.absence(wanted), lambda: self._doubts(asked), wanted.address)
 
     def _labels(self) -> frozenset[str]:
         """Names of watches, and of variables that were polled or written."""

@@ -21,6 +21,7 @@ Build = Callable[..., Path]
 
 ROOT = str(PROGRAMS)
 EARLIEST = "from before main (what constructors of linked libraries call before that is not seen)"
+NO_SUCH_EVENT = "No event that the other conditions select can have what is asked for. "
 NOT_PROVEN = "This does not prove that it did not happen. "
 
 
@@ -41,6 +42,10 @@ class Asked:
             assert "absence" not in grouped
         else:
             assert grouped["absence"].partition(".")[0] == found.partition(".")[0]
+        by_value = self.wire.good("debug_query", **wanted, groupBy="$threadName")
+        assert by_value["groups"] == []
+        said = by_value["absence"].removeprefix(NO_SUCH_EVENT)
+        assert said.partition(".")[0] == found.partition(".")[0]
         return found
 
     def wait_for_output(self, text: str) -> dict[str, Any]:

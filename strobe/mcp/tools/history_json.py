@@ -36,7 +36,7 @@ def of(session: Session, wanted: EventFilter) -> dict[str, Any]:
     if found.undecided:
         answer |= {"undecided": found.undecided, "undecidedWhy": results.clipped(found.undecided_why, 200)}
     if not found.held:
-        answer["absence"] = session.history_absence(wanted, found)
+        answer["absence"] = session.why_none(wanted, found)
     elif found.held > len(events):
         answer["eventsShown"] = "the first and the last ones; limit, last, select or verbose list the events"
     return answer | event_json.loss(session.loss())

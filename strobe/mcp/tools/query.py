@@ -361,7 +361,7 @@ def _grouped(session: Session, wanted: EventFilter, group_by: list[str], budget:
     answer |= _groups(groups, session.loss(), wanted, budget) | {"checked": found.checked, "held": found.held}
     if found.undecided:
         answer |= {"undecided": found.undecided, "undecidedWhy": results.clipped(found.undecided_why, 200)}
-    return answer
+    return answer if found.absence is None else answer | {"absence": found.absence}
 
 
 def _clipped(value: Any, most: int) -> Any:

@@ -42,7 +42,8 @@ _EVERY_INDEX = "[…]"
 class Found:
     """What a look at events has found. `values`: of each event those that were asked for, as JSON; `errors`: why some
     are not there; both by expression. `places`: where in each event the address is found that is asked for. There was
-    no time for events behind `unchecked_after`, or older than `unchecked_before`."""
+    no time for events behind `unchecked_after`, or older than `unchecked_before`. `absence`: what it says that there
+    are no groups."""
 
     events: list[Event] = field(default_factory=list)
     values: list[dict[str, Any]] = field(default_factory=list)
@@ -55,6 +56,7 @@ class Found:
     undecided_why: str = ""
     unchecked_after: str | None = None
     unchecked_before: str | None = None
+    absence: str | None = None
 
 
 @dataclass(slots=True)

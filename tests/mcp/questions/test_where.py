@@ -231,6 +231,15 @@ def test_nothing_held_is_not_was_not_called(ask: Ask) -> None:
     assert found["absence"].startswith("It was not called") or "shop::fail" in found["absence"]
 
 
+def test_groups_that_are_empty_are_explained(ask: Ask) -> None:
+    none = ask(where="cents == 123456", groupBy="$threadName")
+    assert (none["groups"], none["absence"]) == ([], f"It held for none of {6 * CALLS} checked events.")
+    assert "absence" not in ask(where="cents == 3", groupBy="$threadName")
+    unknown = ask(function={"equals": "shop::book"}, groupBy="account->next->number")
+    assert (unknown["groups"], unknown["undecided"]) == ([], 3 * CALLS)
+    assert unknown["absence"] == f"None of {unknown['held']} events has a value of account->next->number."
+
+
 def test_absence_tells_of_the_conditions_that_left_no_event(ask: Ask) -> None:
     book = {"function": {"equals": "shop::book"}}
     conditions = (
