@@ -13,6 +13,7 @@ from strobe.cli.output.progress import announced
 from strobe.cli.output.tables import table
 from strobe.mcp.tools import compare_json
 from strobe.model import EventFilter, TextMatch
+from strobe.report import wording
 from strobe.report.palette import Palette
 from strobe.session import SessionManager
 
@@ -41,10 +42,19 @@ def compare(session_id: str, other_id: str, contains: str | None, where: str | N
 
 def _lines(found: Json, palette: Palette) -> list[str]:
     lines = [f"here: {found['here']}, there: {found['there']}"]
-    if rows := [(f"{one['here']:,}", f"{one['there']:,}", one["function"]) for one in found["calls"]]:
-        more = [f"… {found['callsMore']} more"] if "callsMore" in found else []
-        lines += ["", *table(("here", "there", "calls of"), rows, palette, frozenset({0, 1})), *more]
-    lines.append(f"{found['sameCounts']} functions were called equally often")
+    what = "calls" if "calls" in found else "events"  # where each was looked at
+    if rows := [(f"{one['here']:,}", f"{one['there']:,}", one["function"]) for one in found[what]]:
+        lines += ["", *table(("here", "there", f"{what} of"), rows, palette, frozenset({0, 1}))]
+        lines += _more(found, what)
+    verb = "was" if found["sameCounts"] == 1 else "were"
+    said = f"{verb} called equally often" if what == "calls" else "with equally many events"
+    lines.append(f"{wording.counted(found['sameCounts'], 'function')} {said}")
+    for name in ("tracedOnly", "threadsOnly"):
+        for side in ("Here", "There"):
+            if names := found.get(name + side):
+                what = "traced" if name == "tracedOnly" else "thread"
+                lines.append(f"{what} {side.lower()} alone: {', '.join(names)}")
+                lines += _more(found, name + side)
     if rows := [
         (f"{one['meanNsHere']:,}", f"{one['meanNsThere']:,}", one["function"]) for one in found.get("slower", ())
     ]:
@@ -62,21 +72,23 @@ def _lines(found: Json, palette: Palette) -> list[str]:
         for one in found.get("values", ())
     ]
     if values:
-        more = [f"… {found['valuesMore']} more"] if "valuesMore" in found else []
-        lines += ["", *table(("here", "there", "differs", "what", "of"), values, palette), *more]
+        lines += ["", *table(("here", "there", "differs", "what", "of"), values, palette), *_more(found, "values")]
     return [*lines, *([found["note"]] if "note" in found else [])]
 
 
+def _more(found: Json, name: str) -> list[str]:
+    return [f"… {found[name + 'More']} more"] if f"{name}More" in found else []
+
+
 def _sequence(found: Json) -> list[str]:
-    lines = []
-    for name, said in (("threadsOnly", "thread"), ("tracedOnly", "traced")):
-        for side in ("Here", "There"):
-            if names := found.get(name + side):
-                lines.append(f"{said} {side.lower()} alone: {', '.join(names)}")
     first = found["firstDivergence"]
     if first is None:
-        return [*lines, f"the same calls in {found['comparedThreads']} threads, {found['equalEvents']:,} events"]
-    lines.append(f"the first call that differs, in {first['thread']}, after {first['equalBefore']:,} equal events:")
+        threads, events = (
+            wording.counted(found[name], of) for name, of in (("comparedThreads", "thread"), ("equalEvents", "event"))
+        )
+        return [f"the same calls in {threads}, {events}"]
+    where = f"{first['thread']}, there {first['threadThere']}" if "threadThere" in first else first["thread"]
+    lines = [f"the first call that differs, in {where}, after {first['equalBefore']:,} equal events:"]
     lines += [f"  {side:5}  {_event(first[side])}" for side in ("here", "there")]
     if "within" in first:
         lines.append(f"  within {' > '.join(first['within'])}")
@@ -84,7 +96,7 @@ def _sequence(found: Json) -> list[str]:
     for one in found.get("otherDivergences", ()):
         sides = ", ".join(f"{side}: {_event(one[side])}" for side in ("here", "there"))
         lines.append(f"in {one['thread']}, after {one['equalBefore']:,} equal events: {sides}")
-    return lines
+    return lines + _more(found, "otherDivergences")
 
 
 def _event(event: Json | str) -> str:
@@ -97,7 +109,9 @@ def _event(event: Json | str) -> str:
             if "returnValue" in event
             else f"{event['id']}  {name} returned"
         )
-    given = ", ".join(f"{one['name']}={dumps(one['value'])}" for one in event.get("arguments", ()))
+    if "arguments" not in event:  # it may have some
+        return f"{event['id']}  {name}"
+    given = ", ".join(f"{one['name']}={dumps(one['value'])}" for one in event["arguments"])
     return f"{event['id']}  {name}({given})"
 
 

@@ -18,6 +18,7 @@ from strobe.model import (
     EventFilter,
     EventPage,
     ExitStatus,
+    FunctionLoss,
     GroupBy,
     Loss,
     Probe,
@@ -42,7 +43,7 @@ from strobe.timeline.store import Store
 
 if TYPE_CHECKING:  # most runs ask for no variable, and these take longer to import than such a run
     from strobe.session.questions import Counted, Found, Touched
-    from strobe.session.questions.compare import Compared
+    from strobe.session.questions.compare import Compared, Side
     from strobe.session.stacks import StackNames
     from strobe.session.variables.reader import VariableReader
     from strobe.session.variables.session_memory import Inside
@@ -223,14 +224,25 @@ class Session:
     def compare(self, other: Session, wanted: EventFilter, of_other: EventFilter) -> Compared:
         """In what the calls that the filter selects differ from those that `of_other` selects of another session, or of
         this one. Raises as `query`."""
-        from strobe.session.questions.compare import Side, compare
+        from strobe.session.questions.compare import compare
 
-        (reader, until), (others, until_there) = self._timeline.reading(), other._timeline.reading()
-        here = Side(reader, until, wanted, self._filled)
-        found = compare(here, Side(others, until_there, of_other, other._filled))
-        reader.check_whole()
-        others.check_whole()
+        here, there = self._side(wanted), other._side(of_other)
+        found = compare(here, there)
+        here.reader.check_whole()
+        there.reader.check_whole()
         return found
+
+    def traced_alone(self, other: Session, wanted: EventFilter, of_other: EventFilter) -> tuple[list[str], list[str]]:
+        """Functions and probes that `wanted` selects here and the other session does not have, and the reverse."""
+        from strobe.session.questions.compare import traced_alone
+
+        return traced_alone(self._side(wanted), other._side(of_other))
+
+    def _side(self, wanted: EventFilter) -> Side:
+        from strobe.session.questions.compare import Side
+
+        reader, until = self._timeline.reading()
+        return Side(reader, until, wanted, self._filled, self._labels())
 
     def history(self, wanted: EventFilter) -> tuple[list[Touched], Found]:
         """In which events the filter's address is found and as what, by first time. Raises as `query`."""
@@ -294,6 +306,19 @@ class Session:
     def absence(self, wanted: EventFilter) -> str:
         """Why there are no totals: whether that proves that nothing happened."""
         return self._timeline.absence(wanted, self.confirm)
+
+    def function_losses(self) -> list[FunctionLoss]:
+        """What is missing of each function's enters, most calls first."""
+        return self._timeline.function_losses()
+
+    def partly_recorded(self, wanted: EventFilter) -> list[str]:
+        """Functions that the filter selects and that were not recorded all the time that it asks for: hooks came later,
+        or went before. Raises as `query`."""
+        return self._timeline.partly_recorded(wanted, self.confirm)
+
+    def evicted_in(self, wanted: EventFilter) -> bool:
+        """Whether events of the time that the filter asks for may have been evicted. Raises as `query`."""
+        return self._timeline.evicted_in(wanted)
 
     def last_gap(self, wanted: EventFilter) -> tuple[int, int] | None:
         """The last time, in ns since session start, in which calls of one of the functions that the filter selects were

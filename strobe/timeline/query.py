@@ -27,7 +27,7 @@ from strobe.timeline import sql
 from strobe.timeline.absence import absence_of, doubts_of
 from strobe.timeline.coverage import coverage_of, last_gap, window_of
 from strobe.timeline.events import first_events, page_of
-from strobe.timeline.moments import NUMBER_MAX, event_id, host_number
+from strobe.timeline.moments import NUMBER_MAX, event_id, event_number, host_number
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.selection import Selection, check_page, select
 from strobe.timeline.store import Load, Store
@@ -155,6 +155,30 @@ class Timeline:
             found = last_gap(coverage_of(self._reader, selection, window), window)
             to_ns = self._reader.segment.to_ns
             return None if found is None else (to_ns(found[0]), to_ns(found[1]))
+
+    def partly_recorded(self, wanted: EventFilter, confirm: Callable[[], None] = _nothing) -> list[str]:
+        """Names of functions and probes that the filter selects and that were not recorded for the whole window. Raises
+        as `query`."""
+        moment = self._settled_moment(confirm)
+        with self._reader.lock:
+            selection = select(self._reader, wanted)
+            coverage = coverage_of(self._reader, selection, window_of(self._reader, selection, moment))
+            functions = self._reader.functions()
+            return sorted({functions[item].name for item in coverage.gaps if item in functions})
+
+    def evicted_in(self, wanted: EventFilter) -> bool:
+        """Whether events that the filter selects by their time may have been evicted. Raises as `query`."""
+        until_ns = self.loss().evicted_until_ns
+        if not self.loss().evicted:
+            return False
+        with self._reader.lock:
+            selection = select(self._reader, wanted)
+        begin = selection.from_ns or 0
+        if wanted.from_event is not None:
+            number = event_number(self._reader.session_id, wanted.from_event)
+            segment = self._reader.segment
+            begin = max(begin, segment.to_ns(segment.ticks_of(number)))
+        return until_ns is None or begin <= until_ns
 
     def _settled_moment(self, confirm: Callable[[], None]) -> int:
         """Ticks of now; calls up to then are recorded, and the hooks looked at, when this returns. Earlier where a

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from strobe.dataclass import replace
 from strobe.errors import failure
 from strobe.mcp import results
 from strobe.mcp.tools import ended_json, event_json
-from strobe.model import EventFilter, Loss, Totals
+from strobe.model import EventFilter, TextMatch, Totals
 
 if TYPE_CHECKING:
     from strobe.session import Session
@@ -23,6 +24,8 @@ _DIFFERENT = 12
 _DIVERGENCES = 5
 _VALUE_CHARACTERS = 200
 _NAMES = 10
+_FEW = 5  # names in a sentence
+_ANSWER_BYTES = 11_500
 
 Json = dict[str, Any]
 
@@ -38,52 +41,125 @@ def of(session: Session, other: Session, wanted: EventFilter, of_other: EventFil
             reason="these are the same events of the same session",
             valid="another session; or this one with compareFrom and compareTo",
         )
-    here = {one.key: one for one in session.totals(wanted, "function")}
-    there = {one.key: one for one in other.totals(of_other, "function")}
+    running = [one.ended() is None for one in (session, other)]
+    sides = [(session, wanted), (other, of_other)]
     answer: Json = {"here": session.id, "there": other.id}
     if session.id != other.id and (ended := ended_json.of(other.ended())):
         answer["endedThere"] = ended.get("ended")
-    counted = _counts(here, there)
-    answer["calls"] = counted[:_COUNTS]
-    if len(counted) > _COUNTS:
-        answer["callsMore"] = len(counted) - _COUNTS
-    answer["sameCounts"] = len(here.keys() | there.keys()) - len(counted)
-    answer |= _times(here, there)
-    why_not = [
-        f"{session_id}: {missing}"
-        for session_id, missing in (
-            (session.id, _missing(session.loss(), wanted)),
-            (other.id, _missing(other.loss(), of_other)),
-        )
-        if missing
-    ]
+    alone = session.traced_alone(other, wanted, of_other)
+    answer |= _counted(sides, frozenset(name for names in alone for name in names))
+    for names, side in zip(alone, ("Here", "There"), strict=True):
+        answer |= _listed(f"tracedOnly{side}", names)
+    notes = answer.pop("notes") + list(dict.fromkeys(said for one in sides for said in _partly(*one)))
+    why_not = list(dict.fromkeys(said for one in sides if (said := _missing(*one))))
     if why_not:
-        return answer | {"note": f"The sequences of calls were not compared. {' '.join(dict.fromkeys(why_not))}"}
-    return answer | _sequence(session.compare(other, wanted, of_other))
+        notes.append(f"The sequences of calls were not compared. {' '.join(why_not)}")
+    else:
+        found = session.compare(other, wanted, of_other)
+        answer |= _sequence(found, running)
+        notes += _doubts(found, sides)
+    return _bounded(answer | ({"note": " ".join(notes)} if notes else {}))
 
 
-def _missing(loss: Loss, wanted: EventFilter) -> str:
+def _missing(session: Session, wanted: EventFilter) -> str:
     """Why the events are no sequence; empty where they are."""
+    loss = session.loss()
+    why = ""
     if loss.sampled_out:
-        return f'{loss.sampled_out} events were left out by sampling: sampling "off" keeps them.'
-    if loss.evicted and wanted.from_event is None and wanted.time_from is None:
-        return f"{loss.evicted} events were evicted, the first ones: trace less, or compare an interval (from, to)."
-    return f"{loss.lost} events were lost." if loss.lost else ""
+        why = f'{loss.sampled_out} events were left out by sampling: sampling "off" keeps them.'
+    elif session.evicted_in(wanted):
+        until = "" if loss.evicted_until_ns is None else f", up to {loss.evicted_until_ns} ns"
+        why = f"{loss.evicted} events were evicted{until}: trace less, or compare an interval after that."
+    elif loss.lost:
+        why = f"{loss.lost} events were lost."
+    return why and f"{session.id}: {why}"
 
 
-def _counts(here: dict[str, Totals], there: dict[str, Totals]) -> list[Json]:
-    """Functions that were not called equally often: those on one side alone first, then by how much they differ."""
+def _partly(session: Session, wanted: EventFilter) -> Iterator[str]:
+    """What of the calls the events leave out on purpose."""
+    if names := session.partly_recorded(wanted):
+        listed = ", ".join(results.clipped(name, 100) for name in names[:_FEW])
+        more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+        yield f"{session.id}: not recorded for the whole time: {listed}{more}."
+    if unheld := sum(one.unheld for one in session.function_losses()):
+        yield f"{session.id}: conditions of traces or probes did not hold {unheld} times, of which there are no events."
+
+
+def _doubts(found: Compared, sides: Sequence[tuple[Session, EventFilter]]) -> list[str]:
+    """What to know of the sequences."""
+    said = []
+    for (session, _), undecided in zip(sides, found.undecided, strict=True):
+        if undecided:
+            said.append(f"{session.id}: of {undecided} events it is not known whether the condition holds.")
+    if not found.equal and not found.divergences:
+        said.append("No event was compared: that there is no difference says nothing.")
+    if found.by_order and found.divergences:
+        said.append(
+            "Some threads were paired by the order in which they began, as their names are alike: what differs may be "
+            "that order."
+        )
+    if found.stopped:
+        said.append("There was no time for all events: what is said holds for those that were compared.")
+    return said
+
+
+def _bounded(answer: Json) -> Json:
+    """Without the last values and counts, where there is no room for them."""
+    for name in ("values", "otherDivergences", "calls", "events"):
+        while len(answer.get(name, ())) > 1 and len(results.encode(results.plain(answer))) > _ANSWER_BYTES:
+            answer[name].pop()
+            answer[f"{name}More"] = answer.get(f"{name}More", 0) + 1
+    return answer
+
+
+def _counted(sides: Sequence[tuple[Session, EventFilter]], alone: frozenset[str]) -> Json:
+    """How often functions were called, and how long they took; where events are looked at one by one, of how many that
+    holds. `alone`: those that only one side has. `notes`: what to know of it."""
+    from strobe.session.questions import is_one
+
+    if is_one(sides[0][1]):
+        return _counted_events(sides, alone)
+    here, there = ({one.key: one for one in session.totals(wanted, "function")} for session, wanted in sides)
+    notes = [
+        f"{session.id}: {session.absence(wanted)}"
+        for (session, wanted), totals in zip(sides, (here, there), strict=True)
+        if not totals
+    ]
+    if not all(one.exact for one in (*here.values(), *there.values())) and any(
+        session.loss().sampled_out or session.evicted_in(wanted) for session, wanted in sides
+    ):
+        notes.append("Counts are of calls whose events were kept.")
+    counts = [{name: one.count for name, one in side.items() if name not in alone} for side in (here, there)]
+    return _counts("calls", *counts) | _times(here, there) | {"notes": notes}
+
+
+def _counted_events(sides: Sequence[tuple[Session, EventFilter]], alone: frozenset[str]) -> Json:
+    counts, notes = [], []
+    for session, wanted in sides:
+        only_calls = replace(wanted, function=wanted.function or TextMatch(contains=""))
+        groups, found = session.counts(only_calls, "$function")
+        counts.append({str(one.value): one.count for one in groups if one.value not in alone})
+        if found.absence is not None:
+            notes.append(f"{session.id}: {found.absence}")
+        if found.unchecked_after is not None:
+            notes.append(f"{session.id}: there was no time to count all events.")
+    return _counts("events", *counts) | {"notes": notes}
+
+
+def _counts(what: str, here: dict[str, int], there: dict[str, int]) -> Json:
+    """Functions that were not called equally often: those on one side alone first, then by how much they differ.
+    `what`: is counted, calls or events."""
     found = []
     for name in {**here, **there}:
-        one, other = (side[name].count if name in side else 0 for side in (here, there))
+        one, other = here.get(name, 0), there.get(name, 0)
         if one != other:
-            found.append(
-                (
-                    min(one, other) / max(one, other),
-                    {"function": results.clipped(name, 160), "here": one, "there": other},
-                )
-            )
-    return [told for _, told in sorted(found, key=lambda item: (item[0], item[1]["function"]))]
+            told = {"function": results.clipped(name, 160), "here": one, "there": other}
+            found.append((min(one, other) / max(one, other), told))
+    found.sort(key=lambda item: (item[0], item[1]["function"]))
+    answer: Json = {what: [told for _, told in found[:_COUNTS]]}
+    if len(found) > _COUNTS:
+        answer[f"{what}More"] = len(found) - _COUNTS
+    return answer | {"sameCounts": len(here.keys() | there.keys()) - len(found)}
 
 
 def _times(here: dict[str, Totals], there: dict[str, Totals]) -> Json:
@@ -99,34 +175,47 @@ def _times(here: dict[str, Totals], there: dict[str, Totals]) -> Json:
     return {"slower": [told for _, told in found[:_SLOWER]]} if found else {}
 
 
-def _sequence(found: Compared) -> Json:
+def _sequence(found: Compared, running: Sequence[bool]) -> Json:
+    """`running`: by side, whether its program runs on."""
     answer: Json = {"comparedThreads": found.threads, "equalEvents": found.equal}
-    for names, said in zip((found.alone, found.untraced), ("threadsOnly", "tracedOnly"), strict=True):
-        for of_side, side in zip(names, ("Here", "There"), strict=True):
-            if of_side:
-                answer[said + side] = [results.clipped(name, 160) for name in of_side[:_NAMES]]
+    for names, side in zip(found.alone, ("Here", "There"), strict=True):
+        answer |= _listed(f"threadsOnly{side}", names)
     divergences = found.divergences
-    answer["firstDivergence"] = _divergence(divergences[0]) if divergences else None
+    answer["firstDivergence"] = _divergence(divergences[0], running) if divergences else None
     if len(divergences) > 1:
-        answer["otherDivergences"] = [_short(one) for one in divergences[1 : 1 + _DIVERGENCES]]
+        answer["otherDivergences"] = [_short(one, running) for one in divergences[1 : 1 + _DIVERGENCES]]
+    if len(divergences) > 1 + _DIVERGENCES:
+        answer["otherDivergencesMore"] = len(divergences) - 1 - _DIVERGENCES
     answer["values"] = [_different(one) for one in found.different[:_DIFFERENT]]
     if len(found.different) > _DIFFERENT:
         answer["valuesMore"] = len(found.different) - _DIFFERENT
-    if found.stopped:
-        answer["note"] = "There was no time for all events: what is said holds for those that were compared."
     return answer
 
 
-def _divergence(one: Divergence) -> Json:
+def _listed(name: str, items: Sequence[str]) -> Json:
+    """The first ones, and how many more there are."""
+    if not items:
+        return {}
+    more = {f"{name}More": len(items) - _NAMES} if len(items) > _NAMES else {}
+    return {name: [results.clipped(item, 160) for item in items[:_NAMES]]} | more
+
+
+def _no_more(is_running: bool) -> str:
+    return "no more events so far" if is_running else "no more events"
+
+
+def _divergence(one: Divergence, running: Sequence[bool]) -> Json:
     told: Json = {"thread": one.thread}
     if one.other_thread != one.thread:
         told["threadThere"] = one.other_thread
     told["equalBefore"] = one.equal
     if one.within:
         told["within"] = [results.clipped(name, 100) for name in one.within[-_NAMES:]]
-    for side, event in (("here", one.one), ("there", one.other)):
+    for side, event, is_running in zip(("here", "there"), (one.one, one.other), running, strict=True):
         told[side] = (
-            "no more events" if event is None else event_json.bounded_event(_without_depth(event), True, _EVENT_BYTES)
+            _no_more(is_running)
+            if event is None
+            else event_json.bounded_event(_without_depth(event), True, _EVENT_BYTES)
         )
     told["before"] = [event_json.bounded_event(event, False, _EVENT_BYTES // 2) for event in one.before]
     return told
@@ -136,12 +225,12 @@ def _without_depth(event: Any) -> Any:
     return replace(event, function_raw=None, return_type=None)
 
 
-def _short(one: Divergence) -> Json:
+def _short(one: Divergence, running: Sequence[bool]) -> Json:
     names = {
-        side: "no more events"
+        side: _no_more(is_running)
         if event is None
         else {"id": event.id, "function": results.clipped(event.label or event.function or "", 160)}
-        for side, event in (("here", one.one), ("there", one.other))
+        for side, event, is_running in zip(("here", "there"), (one.one, one.other), running, strict=True)
     }
     return {"thread": one.thread, "equalBefore": one.equal, **names}
 
@@ -153,7 +242,7 @@ def _different(one: Different) -> Json:
     }
     return {
         "function": results.clipped(one.function, 160),
-        "what": one.what,
+        "what": results.clipped(one.what, 160),
         **sides,
         "differs": one.count,
         "of": one.of,

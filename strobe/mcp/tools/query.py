@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from strobe.dataclass import replace
-from strobe.errors import failure
+from strobe.errors import StrobeError, failure
 from strobe.mcp import results
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
@@ -35,6 +35,7 @@ from strobe.model import (
     TextMatch,
     not_looked_at,
 )
+from strobe.timeline.moments import before_newest_ns
 
 if TYPE_CHECKING:
     from strobe.session import Session
@@ -51,6 +52,7 @@ _EVENT_BYTES = page_json.EVENT_BYTES
 _ASKED_FOR = frozenset(
     ("limit", "offset", "afterEventId", "order", "last", "verbose", "select", "format")
 )  # of the events of an address, which are counted else
+_NOT_COMPARED = ("groupBy", "around", "heap", "select", "order", "last", "offset", "afterEventId", "format")
 _TOTALS = ("function", "thread", "file")
 
 _EQUALS, _CONTAINS = Text(), Text()
@@ -152,15 +154,20 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     note |= {} if going_on is None else {"note": going_on}
     if session.failures:
         note["warnings"] = bounded(list(session.failures))
+    if "compare" in arguments:
+        _check_compared(arguments)
+        other = context.sessions().get(arguments["compare"])
+        of_other = _of_other(wanted, session, other, arguments.get("compareFrom"), arguments.get("compareTo"))
+        return _with_note(compare_json.of(session, other, wanted, of_other), note)
+    for name in ("compareFrom", "compareTo"):
+        if name in arguments:
+            given = arguments[name]
+            raise failure("bad_value", field=name, value=given, reason="nothing is compared", valid="compare, too")
     if "heap" in arguments:
         asked = arguments["heap"]
         return _with_note(
             heap_json.of(session, asked.get("from"), asked.get("to"), asked.get("top", _HEAP_STACKS)), note
         )
-    if "compare" in arguments:
-        other = context.sessions().get(arguments["compare"])
-        of_other = _of_other(wanted, session, other, arguments.get("compareFrom"), arguments.get("compareTo"))
-        return _with_note(compare_json.of(session, other, wanted, of_other), note)
     if "groupBy" in arguments:
         return _with_note(_grouped(session, wanted, arguments["groupBy"], budget), note)
     if "around" in arguments:
@@ -241,6 +248,14 @@ def event_filter(arguments: dict[str, Any]) -> EventFilter:
     )
 
 
+def _check_compared(arguments: dict[str, Any]) -> None:
+    """Raises bad_value for what would say nothing of what is compared."""
+    for name in _NOT_COMPARED:
+        if name in arguments:
+            valid = "what selects events: function, where, inside, timeFrom, ..."
+            raise failure("bad_value", field=name, value="given", reason="compare answers in its own form", valid=valid)
+
+
 def _of_other(wanted: EventFilter, session: Session, other: Session, begin: str | None, end: str | None) -> EventFilter:
     """The filter for what is compared with: its interval is its own, and event ids are of one session."""
     if session.id != other.id:
@@ -248,12 +263,25 @@ def _of_other(wanted: EventFilter, session: Session, other: Session, begin: str 
     if begin is not None or end is not None:
         wanted = replace(wanted, time_from=None, time_to=None, from_event=None, to_event=None)
     if begin is not None:
-        is_event = begin.startswith(f"{other.id}-")
+        is_event = _is_event("compareFrom", begin, other)
         wanted = replace(wanted, from_event=begin) if is_event else replace(wanted, time_from=_time(begin))
     if end is not None:
-        is_event = end.startswith(f"{other.id}-")
+        is_event = _is_event("compareTo", end, other)
         wanted = replace(wanted, to_event=end) if is_event else replace(wanted, time_to=_time(end))
     return wanted
+
+
+def _is_event(field: str, text: str, other: Session) -> bool:
+    """Whether it is an event id, and no time. Raises bad_value for one that is neither."""
+    if text.startswith(f"{other.id}-"):
+        return True
+    if not text.isdecimal():
+        try:
+            before_newest_ns(field, text)
+        except StrobeError as error:
+            valid = f"an event id of {other.id}, ns since its start, or a time before its newest event such as -5s"
+            raise failure("bad_value", field=field, value=text, reason="it is no point there", valid=valid) from error
+    return False
 
 
 def _inside(session: Session, given: dict[str, Any]) -> Inside:

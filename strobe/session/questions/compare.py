@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import time
+from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
@@ -12,7 +13,7 @@ from typing import Any
 
 from strobe import _abi
 from strobe.dataclass import dataclass, field, replace
-from strobe.model import Event, EventFilter, TextMatch
+from strobe.model import Event, EventFilter, Text, TextMatch
 from strobe.timeline.events import EventDecoder
 from strobe.timeline.reader import SessionReader, Thread
 from strobe.timeline.scan import Row, Sight, Tally, seen
@@ -23,8 +24,10 @@ SECONDS = 20.0  # that events are looked at, of all threads together
 _KIND, _FUNCTION, _THREAD, _DEPTH, _WORDS, _FLAGS = 2, 3, 4, 6, 9, 10
 _BEFORE = 3  # events that are shown of what both have in common last
 _DIGITS = re.compile(r"\d+")
-_ADDRESS = re.compile(r"(?P<number>0x[0-9a-f]+)( <(?P<name>.*)>)?")
+_ADDRESS = re.compile(r"(?P<number>0x[0-9a-f]{1,16})( <(?P<name>.*)>)?")
+_UNREADABLE = re.compile(r"Address not readable: 0x[0-9a-f]+")
 _EVERY_ELEMENT = re.compile(r"\[\d+\]")
+_MISSING = object()  # of a value that the other event does not have
 _DIFFERENT = 200  # values that are told apart: a function, and what of it
 
 Key = tuple[int, str, int]  # kind of record, name of function or probe, depth
@@ -33,12 +36,13 @@ Key = tuple[int, str, int]  # kind of record, name of function or probe, depth
 @dataclass(frozen=True, slots=True)
 class Side:
     """One of the two: where its events are read, up to which number, which of them; `filled`: an event with what its
-    pointers lead to."""
+    pointers lead to; `labels`: as Question has them."""
 
     reader: SessionReader
     until: int
     wanted: EventFilter
     filled: Callable[[Event], Event]
+    labels: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,8 @@ class Different:
 class Compared:
     """`threads`: how many pairs were compared; `equal`: events that are alike in what was called; `alone`: threads that
     have no partner, by side; `untraced`: functions that are traced on one side only, which are not compared;
-    `stopped`: there was no time for the rest."""
+    `undecided`: events of which is not known whether the condition holds, by side; `by_order`: threads were paired by
+    the order in which they began, as their names do not tell them apart; `stopped`: there was no time for the rest."""
 
     divergences: list[Divergence] = field(default_factory=list)
     different: list[Different] = field(default_factory=list)
@@ -81,6 +86,8 @@ class Compared:
     equal: int = 0
     alone: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
     untraced: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
+    undecided: tuple[int, int] = (0, 0)
+    by_order: bool = False
     stopped: bool = False
 
 
@@ -88,20 +95,34 @@ def compare(one: Side, other: Side, seconds: float = SECONDS) -> Compared:
     """Raises as Session.query."""
     found = Compared()
     names, others = _traced(one), _traced(other)
-    found.untraced = sorted(names.keys() - others.keys()), sorted(others.keys() - names.keys())
+    found.untraced = traced_alone(one, other)
     common = names.keys() & others.keys()
     sides = [
         _calls_of(side, {key for name in common for key in of[name]}) for side, of in ((one, names), (other, others))
     ]
-    pairs, found.alone = _paired(_threads(sides[0]), _threads(sides[1]))
+    looks = [_Look(side) for side in sides]
+    pairs, found.alone, found.by_order = _paired(_threads(sides[0]), _threads(sides[1]))
     deadline = time.monotonic() + seconds
     values = _Values(one, other)
     for thread, partner in pairs:
-        _compare_threads(found, values, sides, thread, partner, deadline)
+        _compare_threads(found, values, looks, thread, partner, deadline)
     found.threads = len(pairs)
     found.different = values.different()
-    found.divergences.sort(key=lambda item: item.one.timestamp_ns if item.one is not None else 1 << 63)
+    found.undecided = looks[0].undecided, looks[1].undecided
+    found.divergences.sort(key=_moment)
     return found
+
+
+def traced_alone(one: Side, other: Side) -> tuple[list[str], list[str]]:
+    """Functions and probes that the filters select and only this side has, by side."""
+    names, others = _traced(one), _traced(other)
+    return sorted(names.keys() - others.keys()), sorted(others.keys() - names.keys())
+
+
+def _moment(one: Divergence) -> int:
+    """When it came, by the first side's time: where that has no more events, after its last one."""
+    last = one.one or (one.before[-1] if one.before else None)
+    return 0 if last is None else last.timestamp_ns
 
 
 def _traced(side: Side) -> dict[str, list[int]]:
@@ -136,25 +157,37 @@ def _only_calls(wanted: EventFilter) -> EventFilter:
 
 def _paired(
     one: Sequence[Thread], other: Sequence[Thread]
-) -> tuple[list[tuple[Thread, Thread]], tuple[list[str], list[str]]]:
-    """Threads of the same name and role, in the order in which they began to be recorded."""
-    waiting: dict[tuple[bool, str], deque[Thread]] = {}
-    for thread in other:
-        waiting.setdefault(_role(thread), deque()).append(thread)
-    pairs, alone = [], []
-    for thread in one:
-        partners = waiting.get(_role(thread))
-        if partners:
-            pairs.append((thread, partners.popleft()))
-        else:
-            alone.append(thread)
-    left = [thread for partners in waiting.values() for thread in partners]
-    while alone and left:  # of names that each run makes anew
-        pairs.append((alone.pop(0), left.pop(0)))
-    return pairs, ([_named(thread) for thread in alone], [_named(thread) for thread in left])
+) -> tuple[list[tuple[Thread, Thread]], tuple[list[str], list[str]], bool]:
+    """Threads of the same name, else of names that differ in a number, else of names that each run makes anew; each
+    time in the order in which they began to be recorded, and whether that order has told which."""
+    left, left_there = list(one), list(other)
+    pairs: list[tuple[Thread, Thread]] = []
+    by_order = False
+    for sort in (_name, _role, lambda _: None):
+        waiting: dict[object, deque[Thread]] = {}
+        for thread in left_there:
+            waiting.setdefault(sort(thread), deque()).append(thread)
+        many = {key for key, threads in waiting.items() if len(threads) > 1}
+        many |= {key for key, count in Counter(map(sort, left)).items() if count > 1}
+        unpaired = []
+        for thread in left:
+            if partners := waiting.get(sort(thread)):
+                by_order |= sort(thread) in many
+                pairs.append((thread, partners.popleft()))
+            else:
+                unpaired.append(thread)
+        paired = {partner.index for _, partner in pairs}
+        left, left_there = unpaired, [thread for thread in left_there if thread.index not in paired]
+    place = {thread.index: number for number, thread in enumerate(one)}
+    pairs.sort(key=lambda pair: place[pair[0].index])
+    return pairs, ([_named(thread) for thread in left], [_named(thread) for thread in left_there]), by_order
 
 
-def _role(thread: Thread) -> tuple[bool, str]:
+def _name(thread: Thread) -> object:
+    return thread.pid == thread.tid, thread.name
+
+
+def _role(thread: Thread) -> object:
     return thread.pid == thread.tid, _DIGITS.sub("0", thread.name)
 
 
@@ -162,60 +195,81 @@ def _named(thread: Thread) -> str:
     return f"{thread.name} {thread.tid}".strip()
 
 
-def _rows(side: Side, thread: Thread, tally: Tally) -> Iterator[Row]:
-    wanted = replace(_only_calls(side.wanted), thread_id=thread.tid)
-    for one in seen(side.reader, Sight(wanted), side.until, tally):
-        if not one.is_host and one.row[_THREAD] == thread.index:
-            yield one.row
+class _Look:
+    """The events of one side, thread by thread, and what was called in them."""
+
+    def __init__(self, side: Side) -> None:
+        functions = side.reader.functions()
+        self.undecided = 0
+        self._side = side
+        self._names = {key: symbol.name for key, symbol in functions.items()}
+        self._probes = {key for key, symbol in functions.items() if symbol.is_probe}
+        self._depths: list[int] = []
+        self.open: list[str] = []  # calls, the outermost first
+
+    def rows(self, thread: Thread, tally: Tally) -> Iterator[Row]:
+        """Of the events of a thread, oldest first."""
+        from strobe.session.questions.question import Found, Question, is_one
+
+        self._depths.clear()
+        self.open.clear()
+        side, found = self._side, Found()
+        wanted = replace(_only_calls(side.wanted), thread_id=thread.tid)
+        if is_one(wanted):
+            events = Question(side.reader, wanted, side.filled, side.labels).held(found, side.until, tally)
+        else:
+            events = seen(side.reader, Sight(wanted), side.until, tally)
+        try:
+            for one in events:
+                if not one.is_host and one.row[_THREAD] == thread.index:
+                    yield one.row
+        finally:  # also where what follows a difference is not looked at
+            self.undecided += found.undecided
+
+    def key(self, row: Row) -> Key:
+        """The depth is that among the calls which are compared: others may be traced on this side alone."""
+        return row[_KIND], self._names.get(row[_FUNCTION], ""), bisect_left(self._depths, row[_DEPTH])
+
+    def follow(self, row: Row) -> None:
+        """Which calls are open behind an event, by depth."""
+        kind, name, depth = self.key(row)
+        if row[_FUNCTION] in self._probes:
+            return
+        del self._depths[depth:], self.open[depth:]
+        if kind == _abi.RECORD_ENTER:
+            self._depths.append(row[_DEPTH])
+            self.open.append(name)
 
 
 def _compare_threads(
-    found: Compared, values: _Values, sides: Sequence[Side], thread: Thread, partner: Thread, deadline: float
+    found: Compared, values: _Values, looks: Sequence[_Look], thread: Thread, partner: Thread, deadline: float
 ) -> None:
     tallies = Tally(deadline), Tally(deadline)
-    one, other = _rows(sides[0], thread, tallies[0]), _rows(sides[1], partner, tallies[1])
-    names = [_keyed(side.reader) for side in sides]
-    probes = {key for key, symbol in sides[0].reader.functions().items() if symbol.is_probe}
+    here, there = looks
     before: deque[Row] = deque(maxlen=_BEFORE)
-    opened: list[tuple[int, str]] = []
     equal = 0
-    for row, twin in zip_longest(one, other):
+    for row, twin in zip_longest(here.rows(thread, tallies[0]), there.rows(partner, tallies[1])):
         if (row is None and tallies[0].stopped_at is not None) or (twin is None and tallies[1].stopped_at is not None):
             break
-        key = None if row is None else names[0](row)
-        if row is None or twin is None or key is None or key != names[1](twin):
+        key = None if row is None else here.key(row)
+        if row is None or twin is None or key is None or key != there.key(twin):
             decoded = tuple(values.event(0, item) for item in before)
             first = None if row is None else values.event(0, row)
             second = None if twin is None else values.event(1, twin)
             found.divergences.append(
-                Divergence(
-                    _named(thread), _named(partner), equal, first, second, decoded, tuple(name for _, name in opened)
-                )
+                Divergence(_named(thread), _named(partner), equal, first, second, decoded, tuple(here.open))
             )
             break
         equal += 1
         before.append(row)
-        _follow(opened, key, row[_FUNCTION] in probes)
+        here.follow(row)
+        there.follow(twin)
         if row[_WORDS] != twin[_WORDS] or row[_FLAGS] != twin[_FLAGS]:
             values.add(key, row, twin)
         else:
             values.same(key)
     found.equal += equal
     found.stopped = found.stopped or any(tally.stopped_at is not None for tally in tallies)
-
-
-def _follow(opened: list[tuple[int, str]], key: Key, is_probe: bool) -> None:
-    """Which calls are open behind an event, by depth."""
-    kind, name, depth = key
-    while not is_probe and opened and opened[-1][0] >= depth:
-        opened.pop()
-    if kind == _abi.RECORD_ENTER and not is_probe:
-        opened.append((depth, name))
-
-
-def _keyed(reader: SessionReader) -> Callable[[Row], Key]:
-    names = {key: symbol.name for key, symbol in reader.functions().items()}
-    return lambda row: (row[_KIND], names.get(row[_FUNCTION], ""), row[_DEPTH])
 
 
 class _Values:
@@ -241,7 +295,7 @@ class _Values:
         one, other = self.event(0, row), self.event(1, twin)
         values, others = dict(_leaves(one)), dict(_leaves(other))
         for what in {**values, **others}:
-            if _comparable(values.get(what)) == _comparable(others.get(what)):
+            if _comparable(values.get(what, _MISSING)) == _comparable(others.get(what, _MISSING)):
                 continue
             place = (*key[:2], _EVERY_ELEMENT.sub("[…]", what))
             if place in self._found:
@@ -283,13 +337,16 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _comparable(value: Any) -> Any:
     """Of an address only whether it is null, and what is called so there."""
-    if not isinstance(value, str) or (found := _ADDRESS.fullmatch(value)) is None:
+    if isinstance(value, Text) or not isinstance(value, str):
         return value
-    return _Somewhere(found["name"]) if int(found["number"], 16) else None
+    if (found := _ADDRESS.fullmatch(value)) is not None:
+        return _Somewhere(not int(found["number"], 16), found["name"])
+    return _UNREADABLE.sub("Address not readable", value)
 
 
 @dataclass(frozen=True, slots=True)
 class _Somewhere:
-    """An address that is not null."""
+    """What is compared of an address."""
 
+    is_null: bool
     name: str | None

@@ -228,6 +228,10 @@ class Question:
             _count(group, one, context.id)
         return sorted(groups.values(), key=lambda group: -group.count), found
 
+    def held(self, found: Found, until: int, tally: Tally) -> Iterator[Seen]:
+        """The events for which it holds, the oldest first. `found`: where they are counted."""
+        return self._held(found, until, tally)
+
     def touched(self, until: int) -> tuple[list[Touched], Found]:
         """Where the address is found, by first time; of the events themselves the first and the last ones."""
         found = Found()

@@ -106,7 +106,8 @@ def _elements(values: Tuple) -> str:
 
 
 def plain(value: Shown) -> Any:
-    """As JSON has it. A pointer that was followed is {"pointer", "to"}, an array that was cut {"count", "elements"}."""
+    """As JSON has it. A pointer that was followed is {"pointer", "to"}, an array that was cut {"count", "elements"}.
+    Characters of the program stay Text, so that "0x10" is told from an address."""
     match value:
         case Char():
             return _character(value)
@@ -128,7 +129,9 @@ def plain(value: Shown) -> Any:
             elements = [plain(element) for element in value]
             is_cut = isinstance(value, Rows) and value.total > len(value)
             return {"count": value.total, "elements": elements} if is_cut and isinstance(value, Rows) else elements
-        case Text() | Problem() | Quantity() | Bits():
+        case Text():
+            return value
+        case Problem() | Quantity() | Bits():
             return str(value)
         case tuple():
             return [plain(element) for element in value]

@@ -130,6 +130,112 @@ def test_events_that_are_missing_are_no_difference(wire: Wire, run: Run, tmp_pat
     assert {(one["here"], one["there"]) for one in found["calls"]} == {(4 * COUNT, 50 * COUNT)}
 
 
+@pytest.fixture
+def tills(wire: Wire, build_program: Callable[..., Path]) -> Run:
+    """The session of a run of tills that has ended, or waits."""
+    program = build_program("tills", "-O1", "-pthread")
+
+    def ran(*words: str, **more: Any) -> str:
+        until = {"until": "output", "match": "posted"} if words[:1] == ("goes-on",) else {"until": "exit"}
+        more = {"trace": ["tills::*"], "sampling": "off", "projectRoot": str(PROGRAMS)} | more
+        answer = wire.good(
+            "debug_launch", command=str(program), args=list(words), wait=until | {"timeoutMs": 40_000}, **more
+        )
+        return str(answer["sessionId"])
+
+    return ran
+
+
+def test_a_text_that_looks_like_an_address_is_compared(wire: Wire, tills: Run) -> None:
+    found = compared(wire, tills("", "1"), tills("code", "1"))
+    values = {(one["function"], one["what"]): one for one in found["values"]}
+    assert values.keys() == {("tills::charge", name) for name in ("code", "$return")} | {("tills::post", "$return")}
+    code = values["tills::charge", "code"]
+    assert (code["here"]["value"], code["there"]["value"], code["differs"]) == ("0x10", "0x1234", 1)
+
+
+def test_depth_is_that_among_what_both_sides_trace(wire: Wire, tills: Run) -> None:
+    every, inner = tills("", "1"), tills("", "1", trace=["tills::post", "tills::charge"])
+    found = compared(wire, every, inner)
+    assert found["tracedOnlyHere"] == ["tills::audit", "tills::work"]
+    assert found["calls"] == [] and found["firstDivergence"] is None
+    assert found["equalEvents"] == 40
+    differs = compared(wire, tills("audits", "1"), inner)  # of what is traced there nothing does
+    assert differs["firstDivergence"] is None
+
+
+def test_threads_are_paired_by_their_names(wire: Wire, tills: Run) -> None:
+    found = compared(wire, tills("", "3"), tills("", "3", "0"))
+    assert (found["comparedThreads"], found["firstDivergence"]) == (3, None)
+    assert "note" not in found
+    fewer = compared(wire, tills("", "3"), tills("", "2"))
+    assert [name.split()[0] for name in fewer["threadsOnlyHere"]] == ["till-2"]
+
+
+def test_conditions_hold_for_what_is_compared(wire: Wire, tills: Run) -> None:
+    here, there = tills("", "1"), tills("audits", "1")
+    assert compared(wire, here, there)["firstDivergence"]["there"]["function"] == "tills::audit"
+    found = compared(wire, here, there, where="number < 5")
+    assert (found["events"], found["firstDivergence"], found["equalEvents"]) == ([], None, 5)
+    found = compared(wire, here, there, where="number == 5")
+    assert found["events"] == [{"function": "tills::audit", "here": 0, "there": 1}]
+    found = compared(wire, here, there, inside={"function": "tills::post", "where": "number == 4"})
+    assert (found["firstDivergence"], found["equalEvents"]) == (None, 2)
+    found = compared(wire, here, there, inside={"function": "tills::post", "where": "number == 5"})
+    assert found["firstDivergence"]["there"]["function"] == "tills::audit"
+
+
+def test_where_nothing_is_compared_that_is_said(wire: Wire, tills: Run) -> None:
+    here, there = tills("", "1"), tills("", "1")
+    for asked in ({"threadId": 1}, {"where": "number == 99"}, {"timeFrom": 0, "timeTo": 1}):
+        found = compared(wire, here, there, **asked)
+        assert (found["firstDivergence"], found["equalEvents"]) == (None, 0)
+        assert f"{here}: " in found["note"] and "No event was compared" in found["note"]
+
+
+def test_a_program_that_runs_on_may_have_more_events(wire: Wire, tills: Run) -> None:
+    ended, running = tills("audits", "1"), tills("goes-on", "1")
+    last = wire.good("debug_query", sessionId=running, function={"equals": "tills::work"}, order="desc", limit=1)
+    found = compared(wire, ended, running, compareTo=last["events"][0]["id"])
+    assert found["firstDivergence"]["here"]["function"] == "tills::audit"
+    first = wire.good("debug_query", sessionId=running, function={"equals": "tills::post"}, limit=5)["events"][4]["id"]
+    found = compared(wire, running, ended, to=first)
+    assert found["firstDivergence"]["here"] == "no more events so far"
+    wire.good("debug_stop", sessionId=running)
+
+
+def test_what_a_condition_left_out_and_what_came_later_is_said(wire: Wire, tills: Run) -> None:
+    here, there = tills("", "1"), tills("", "1", where="number > 5")
+    assert f"{there}: conditions of traces or probes did not hold" in compared(wire, here, there)["note"]
+    late = tills("goes-on", "1", trace=["tills::post"])
+    wire.good("debug_trace", sessionId=late, add=["tills::work"])
+    found = compared(wire, here, late)
+    assert f"{late}: not recorded for the whole time: tills::work." in found["note"]
+    wire.good("debug_stop", sessionId=late)
+
+
+def test_what_says_nothing_here_is_refused(wire: Wire, tills: Run) -> None:
+    here, there = tills("", "1"), tills("", "1")
+    event = wire.good("debug_query", sessionId=here, limit=1)["events"][0]["id"]
+    for wrong in ({"groupBy": "function"}, {"last": 5}, {"select": ["number"]}, {"format": "tree"}):
+        text = wire.bad("debug_query", sessionId=here, compare=there, **wrong)
+        assert f"'{next(iter(wrong))}' is given" in text
+    assert "'compareFrom' is " in wire.bad("debug_query", sessionId=here, compare=there, compareFrom=event)
+    assert "'compareTo' is 5 ms" in wire.bad("debug_query", sessionId=here, compare=there, compareTo="5 ms")
+    assert "nothing is compared" in wire.bad("debug_query", sessionId=here, compareFrom=event)
+
+
+def test_an_interval_of_which_events_were_evicted_is_no_sequence(wire: Wire, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "project" / ".strobe").mkdir(parents=True)
+    (tmp_path / "project" / ".strobe" / "settings.json").write_text('{"events.maxPerSession": 1000}')
+    evicted = run(PLENTY, 50 * COUNT, projectRoot=str(tmp_path / "project"))
+    found = compared(wire, evicted, evicted, timeFrom=0, compareFrom="1")
+    assert "were evicted, up to " in found["note"] and "firstDivergence" not in found
+    kept = wire.good("debug_query", sessionId=evicted, last=40, maxTokens=12_000)["events"]
+    found = compared(wire, evicted, evicted, **{"from": kept[0]["id"]}, compareFrom=kept[20]["id"])
+    assert found["firstDivergence"] is not None
+
+
 def test_counts_by_two_expressions(wire: Wire, run: Run) -> None:
     session = run(500)
     fits = {"equals": "bins::fits"}
