@@ -19,6 +19,7 @@ COMMANDS = {
     "history": "Events that an address is found in: who had it, and what led to it.",
     "compare": "In what two runs differ: counts, the first call, values.",
     "heap": "What a program holds of what it has allocated, by stack.",
+    "export": "A session as a flame chart for Perfetto or speedscope.",
     "sql": "Read the events of a session with SQL.",
     "read": "Read variables of a running program.",
     "write": "Write variables of a running program.",

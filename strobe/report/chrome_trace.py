@@ -1,0 +1,93 @@
+"""Events as Chrome's trace event format, which Perfetto, speedscope and chrome://tracing show as a flame chart.
+
+A call is a pair of "B" and "E", so that calls that begin in the same nanosecond keep their order. Times are
+microseconds since session start. A call whose return was not recorded ends where its thread goes on above it, and is
+left open where nothing comes after it; one whose entry was evicted is a complete event, "X".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from strobe.model import Event
+from strobe.report import wording
+
+Entry = dict[str, Any]
+
+_NOT_RETURNED = {"ended": "its return was not recorded"}
+
+
+class ChromeTrace:
+    """Of events in the order of their numbers, those of one session or of a part of it."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[int, int], list[Event]] = {}
+
+    def entries(self, events: Iterable[Event]) -> Iterator[Entry]:
+        """What the next events become, in order; may be called again with those that follow."""
+        for event in events:
+            if (event.pid, event.thread_id) not in self._open:
+                self._open[event.pid, event.thread_id] = []
+                yield from _names(event)
+            if event.event_type == "function_enter":
+                yield from self._entered(event)
+            elif event.event_type == "function_exit":
+                yield from self._returned(event)
+            else:
+                yield _instant(event)
+
+    def _entered(self, event: Event) -> Iterator[Entry]:
+        calls = self._open[event.pid, event.thread_id]
+        while calls and (calls[-1].depth or 0) >= (event.depth or 0):
+            yield _entry(calls.pop(), "E", event.timestamp_ns, _NOT_RETURNED)
+        calls.append(event)
+        yield _entry(event, "B", event.timestamp_ns, _given(event))
+
+    def _returned(self, event: Event) -> Iterator[Entry]:
+        calls = self._open[event.pid, event.thread_id]
+        duration = event.duration_ns or 0
+        result = {} if event.return_value is None else {"return": wording.value(event.return_value)}
+        if all(call.id != event.parent_event_id for call in calls):
+            complete = _entry(event, "X", event.timestamp_ns - duration, result | _watched(event))
+            yield complete | {"dur": duration / 1000}
+            return
+        while (call := calls.pop()).id != event.parent_event_id:
+            yield _entry(call, "E", event.timestamp_ns, _NOT_RETURNED)
+        yield _entry(call, "E", event.timestamp_ns, result | _watched(event))
+
+
+def _entry(event: Event, phase: str, at_ns: int, args: dict[str, str]) -> Entry:
+    entry: Entry = {"ph": phase, "name": event.function, "ts": at_ns / 1000, "pid": event.pid, "tid": event.thread_id}
+    if phase != "E" and event.source_file is not None:
+        args = {**args, "at": f"{event.source_file}:{event.line}"}
+    return entry | {"args": args} if args else entry
+
+
+def _instant(event: Event) -> Entry:
+    kind = event.event_type
+    name = event.label if kind == "probe" else kind
+    args = _watched(event)
+    if event.text is not None:
+        args["text"] = event.text.rstrip("\n")
+    if kind != "probe":
+        args |= {name: wording.value(value) for name, value in (event.values or {}).items()}
+    scope = "t" if event.thread_id else "p"
+    at = {"ts": event.timestamp_ns / 1000, "pid": event.pid, "tid": event.thread_id}
+    return {"ph": "i", "name": name, "s": scope, **at, "args": args}
+
+
+def _names(event: Event) -> Iterator[Entry]:
+    if event.thread_id and event.thread_name:
+        at = {"pid": event.pid, "tid": event.thread_id}
+        yield {"ph": "M", "name": "thread_name", **at, "args": {"name": event.thread_name}}
+
+
+def _given(event: Event) -> dict[str, str]:
+    given = {(item.name or "?"): wording.value(item.value) for item in event.arguments or ()}
+    return given | _watched(event)
+
+
+def _watched(event: Event) -> dict[str, str]:
+    watched = {name: wording.value(value) for name, value in (event.watch_values or {}).items()}
+    return watched | ({"stack": "\n".join(event.stack)} if event.stack else {})
