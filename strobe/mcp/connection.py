@@ -120,7 +120,7 @@ class Connection:
     def _answer(self, request: Message) -> Result:
         if request.method == STATUS_METHOD:
             return self._services.status()
-        return protocol.answer(request, self._services.registry)
+        return protocol.answer(request, self._services.registry, self._known_context())
 
     def _notified(self, message: Message) -> None:
         if message.method == "notifications/cancelled":
@@ -135,8 +135,7 @@ class Connection:
     def _call(self, request: Message) -> None:
         modern = protocol.is_modern(request)
         tool, arguments = protocol.tool_of(request, self._services.registry)
-        context = self._context
-        assert context is not None  # serve() has greeted before it reads
+        context = self._known_context()
 
         def respond(result: Result) -> None:
             with contextlib.suppress(OSError):  # the client is gone: what was done stays done
@@ -156,6 +155,10 @@ class Connection:
                 raise ProtocolError(jsonrpc.INVALID_REQUEST, "A call with this 'id' is under way", request.id)
             self._open[request.id] = call
         self._services.calls.start(tool.name, work, call, report if protocol.wants_progress(request) else None)
+
+    def _known_context(self) -> Context:
+        assert self._context is not None  # serve() has greeted before it reads
+        return self._context
 
     def _closed(self, request_id: jsonrpc.RequestId) -> None:
         with self._idle:

@@ -42,7 +42,7 @@ HEADER_MISMATCH = -32020
 
 _SESSION = "Mcp-Session-Id"
 _VERSION = "MCP-Protocol-Version"
-_NAMED_BY = {"tools/call": "name", "prompts/get": "name"}
+_NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _READ_BYTES = 65536
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _STATUS = {

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 import strobe
-from strobe.mcp import jsonrpc
+from strobe.mcp import artefacts, jsonrpc
 from strobe.mcp.instructions import INSTRUCTIONS
 from strobe.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Message, ProtocolError
 from strobe.mcp.prompts import PROMPTS
-from strobe.mcp.registry import Registry, Tool
+from strobe.mcp.registry import Context, Registry, Tool
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSIONS = ("2026-07-28",)
@@ -27,9 +27,10 @@ _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 _SERVER_INFO = {"name": "strobe", "title": "Strobe debugger", "version": strobe.__version__}
-_CAPABILITIES: dict[str, Any] = {"tools": {}, "prompts": {}}
+_CAPABILITIES: dict[str, Any] = {"tools": {}, "prompts": {}, "resources": {}}
 # The lists of tools and prompts are the same for everybody until another version of Strobe runs.
 _CACHEABLE = {"ttlMs": 300_000, "cacheScope": "public"}
+_CHANGING = {"ttlMs": 0, "cacheScope": "private"}
 
 
 def version_of(request: Message) -> Any:
@@ -52,11 +53,14 @@ def is_modern(request: Message) -> bool:
     return True
 
 
-def answer(request: Message, registry: Registry) -> dict[str, Any]:
+def answer(request: Message, registry: Registry, context: Context) -> dict[str, Any]:
     """The result of any request but a tool call. Raises ProtocolError."""
     modern = is_modern(request)
+    if request.method.startswith("resources/"):
+        result = _resources(request, context, modern)
+        return complete({**result, **_CHANGING}) if modern else result
     if request.method == "tools/list":
-        result: dict[str, Any] = {"tools": registry.listing}
+        result = {"tools": registry.listing}
         return complete({**result, **_CACHEABLE}) if modern else result
     if request.method == "prompts/list":
         result = {"prompts": [prompt.listing() for prompt in PROMPTS.values()]}
@@ -91,6 +95,17 @@ def progress(request: Message, tool: str, seconds: float) -> bytes:
     """The line which says that the call of `tool` has been going on for so long."""
     told = {"progressToken": request.meta[_PROGRESS_KEY], "progress": seconds, "message": f"{tool}: {seconds:g} s"}
     return jsonrpc.notification("notifications/progress", told)
+
+
+def _resources(request: Message, context: Context, modern: bool) -> dict[str, Any]:
+    if request.method == "resources/list":
+        return artefacts.listing(context)
+    if request.method == "resources/templates/list":
+        return artefacts.templates()
+    if request.method == "resources/read":
+        fault = INVALID_PARAMS if modern else artefacts.NOT_FOUND
+        return artefacts.read(request.params.get("uri"), context, request.id, fault)
+    raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {request.method}", request.id)
 
 
 def _prompt(request: Message) -> dict[str, Any]:

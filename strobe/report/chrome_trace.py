@@ -7,15 +7,71 @@ left open where nothing comes after it; one whose entry was evicted is a complet
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
-from strobe.model import Event
+import orjson
+
+from strobe.model import Event, EventFilter, Loss, SessionSummary
 from strobe.report import wording
+from strobe.timeline.moments import event_number
 
 Entry = dict[str, Any]
 
 _NOT_RETURNED = {"ended": "its return was not recorded"}
+
+
+class Readable(Protocol):
+    """What is needed of a session."""
+
+    id: str
+
+    def cursor(self) -> int:
+        """The number of this moment."""
+
+    def tail(self, after: int, limit: int = ...) -> list[Event]:
+        """Events after a number, in order."""
+
+    def last(self, wanted: EventFilter, count: int) -> list[Event]:
+        """The newest ones, in order."""
+
+    def loss(self) -> Loss:
+        """What is missing from the events."""
+
+    def summary(self) -> SessionSummary:
+        """Which program it is of."""
+
+
+def document(session: Readable, newest: int | None = None) -> Iterator[str]:
+    """The JSON of a session as it is now, in parts; with `newest` of so many events alone."""
+    trace = ChromeTrace()
+    yield '{"displayTimeUnit":"ns","traceEvents":['
+    before, count = "", 0
+    for events in _pages(session) if newest is None else [session.last(EventFilter(), newest)]:
+        count += len(events)
+        for entry in trace.entries(events):
+            yield before + _dumps(entry)
+            before = ",\n"
+    loss = session.loss()
+    missing = {"evicted": loss.evicted, "sampledOut": loss.sampled_out, "lost": loss.lost}
+    about = {"session": session.id, "program": session.summary().binary_path, "events": count, "missing": missing}
+    yield f'],"otherData":{_dumps(about)}}}\n'
+
+
+def _pages(session: Readable) -> Iterator[list[Event]]:
+    """Those that there are at the time of the call."""
+    until, after = session.cursor(), 0
+    while events := [event for event in session.tail(after) if event_number(session.id, event.id) <= until]:
+        after = event_number(session.id, events[-1].id)
+        yield events
+
+
+def _dumps(value: object) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # a lone surrogate, which stands for a byte that is not UTF-8
+        return json.dumps(value, separators=(",", ":"))
 
 
 class ChromeTrace:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from mcp import MCPError
 from mcp.client.client import Client
 from support.official import FORMS, strobe_client
+from support.programs import PROGRAMS
 
 LIST = "debug_list_sessions"
 
@@ -65,6 +67,33 @@ def test_prompts_are_listed_and_filled_in(mode: str, strobe_home: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_session_can_be_read_as_resources(mode: str, strobe_home: Path, build_program: Callable[..., Path]) -> None:
+    program = build_program("ledger", "-O1")
+
+    async def visit(client: Client) -> None:
+        launch = {"command": str(program), "args": ["2"], "projectRoot": str(PROGRAMS), "trace": ["shop::*"]}
+        result = await client.call_tool("debug_launch", {**launch, "wait": {"until": "exit"}})
+        assert result.structured_content is not None
+        session = result.structured_content["sessionId"]
+        listed = {one.uri: one for one in (await client.list_resources()).resources}
+        of_it = [f"strobe://sessions/{session}/{name}" for name in ("trace.json", "output.txt")]
+        assert list(listed) == [*of_it, "strobe://log"]
+        known = (await client.list_resource_templates()).resource_templates
+        assert [one.uri_template.replace("{sessionId}", session) for one in known] == of_it
+        trace, output, log = [(await client.read_resource(uri)).contents[0] for uri in listed]
+        assert [one.mime_type for one in (trace, output, log)] == ["application/json", "text/plain", "text/plain"]
+        entries = json.loads(trace.text)["traceEvents"]  # type: ignore[union-attr]
+        assert sum(one["ph"] == "B" and one["name"] == "shop::book" for one in entries) == 6
+        assert output.text == "open\nrate 4.0\nbooked 6\n"  # type: ignore[union-attr]
+        with pytest.raises(MCPError, match="There is no session 'none'"):
+            await client.read_resource("strobe://sessions/none/trace.json")
+        with pytest.raises(MCPError, match="Unknown resource: strobe://none"):
+            await client.read_resource("strobe://none")
+
+    run(mode, strobe_home, visit)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_it_introduces_itself(mode: str, strobe_home: Path) -> None:
     async def visit(client: Client) -> None:
         assert client.server_info is not None
@@ -95,6 +124,13 @@ def test_every_wire_message_is_valid_to_the_letter(strobe_home: Path) -> None:
             prompt = {"name": "why-crash", "arguments": {"program": "a"}, **meta}
             form.GetPromptResult.model_validate(wire.request("prompts/get", prompt)["result"])
             form.ListToolsResult.model_validate(wire.request("tools/list", dict(meta))["result"])
+            form.ListResourcesResult.model_validate(wire.request("resources/list", dict(meta))["result"])
+            templates = wire.request("resources/templates/list", dict(meta))["result"]
+            form.ListResourceTemplatesResult.model_validate(templates)
+            log = wire.request("resources/read", {"uri": "strobe://log", **meta})["result"]
+            form.ReadResourceResult.model_validate(log)
+            missing = wire.request("resources/read", {"uri": "strobe://sessions/x/output.txt", **meta})["error"]
+            assert missing["code"] == (-32602 if meta else -32002)
             call = {"name": LIST, "arguments": {"no": 1}, **meta}
             form.CallToolResult.model_validate(wire.request("tools/call", call)["result"])
         opening = {**INITIALIZE, "protocolVersion": "2025-11-25"}

@@ -62,7 +62,7 @@ def test_both_eras_list_the_same_tools(wire: Wire) -> None:
     ("method", "params", "code"),
     [
         ("no/such/method", None, -32601),
-        ("resources/list", None, -32601),
+        ("resources/subscribe", None, -32601),
         ("server/discover", None, -32602),
         ("ping", {"_meta": MODERN}, -32601),
         ("initialize", {"_meta": MODERN}, -32601),

@@ -110,7 +110,7 @@ def test_a_call_whose_entry_was_evicted_is_complete(build_program: Callable[...,
     settings({"events.maxPerSession": 1000})
     session = kept(["--no-sampling", "-t", "counted::*", "-t", "main"], build_program("million", "-O1", "-pthread"))
     document = told("export", session)
-    assert document["otherData"]["loss"]["evicted"] > 0
+    assert document["otherData"]["missing"]["evicted"] > 0
     check_nesting(document["traceEvents"])
     complete = {
         (one["tid"], round((one["ts"] + one["dur"]) * 1000), round(one["dur"] * 1000))
