@@ -6,6 +6,7 @@ what was recorded. Texts are UTF-8; bytes that are none match nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
@@ -16,6 +17,7 @@ MOST_STATES = 250
 MOST_BYTES = CONSTANTS["MAX_TABLE"]
 _MOST_NODES = 3000
 _MOST_REPEATS = 100
+_MOST_DIGITS = 4
 _DEAD, _FOUND = 0, 1
 _LAST = 0x10FFFF
 _SPECIAL = "\\^$.|?*+()[]{}"
@@ -25,6 +27,8 @@ _DIGITS: Ranges = ((0x30, 0x39),)
 _WORDS: Ranges = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
 _SPACES: Ranges = ((9, 10), (12, 13), (0x20, 0x20))
 _CLASSES = {"d": _DIGITS, "w": _WORDS, "s": _SPACES}
+_FOLDED = tuple((ord(letter), sign) for letter, sign in (("K", 0x212A), ("k", 0x212A), ("S", 0x17F), ("s", 0x17F)))
+_TIMES = re.compile(r"\{(0|[1-9][0-9]*)(,)?(0|[1-9][0-9]*)?\}")  # as RE2: else a bracket stands for itself
 _LENGTHS = ((0, 0x7F), (0x80, 0x7FF), (0x800, 0xFFFF), (0x10000, _LAST))  # of UTF-8, one to four bytes
 
 
@@ -158,12 +162,14 @@ class _Parser:
 
     def _bounds(self) -> tuple[int, int | None] | None:
         """Of `{2}`, `{2,}`, `{2,3}`."""
-        inside, end, _ = self._text[self._at + 1 :].partition("}")
-        low, comma, high = inside.partition(",")
-        if self._peek() != "{" or not end or not low.isdecimal() or not (high.isdecimal() or not high):
+        found = _TIMES.match(self._text, self._at)
+        if found is None or (found[3] and not found[2]):
             return None
-        self._at += len(inside) + 2
-        least, most = int(low), int(high) if high else None if comma else int(low)
+        self._at = found.end()
+        inside = found[0][1:-1]
+        if max(map(len, inside.split(","))) > _MOST_DIGITS:
+            raise NotTaken(f"{{{inside}}} repeats too often")
+        least, most = int(found[1]), int(found[3]) if found[3] else None if found[2] else int(found[1])
         if least > _MOST_REPEATS or (most is not None and not least <= most <= _MOST_REPEATS):
             raise NotTaken(f"{{{inside}}} repeats too often")
         return least, most
@@ -224,14 +230,16 @@ class _Parser:
         if sign == "z":
             return self._nothing("$")
         if (ranges := self._class(sign)) is not None:
-            return self._characters(ranges)
+            return self._characters(_with_cases(ranges) if self._folds and sign.islower() else ranges)
         code = self._code(sign)
         return self._characters(self._folded(((code, code),)))
 
     def _class(self, sign: str) -> Ranges | None:
         """Of `\\d` and its kin."""
         ranges = _CLASSES.get(sign.lower())
-        return ranges if ranges is None or sign.islower() else _others(ranges)
+        if ranges is None or sign.islower():
+            return ranges
+        return _others(_with_cases(ranges) if self._folds else ranges)
 
     def _code(self, sign: str) -> int:
         """Of the character that stands behind a backslash."""
@@ -292,12 +300,7 @@ class _Parser:
             return ranges
         if any(last > 0x7F for _, last in ranges):
             raise NotTaken("(?i) is of ASCII there")
-        more = []
-        for low, high, apart in ((0x41, 0x5A, 0x20), (0x61, 0x7A, -0x20)):
-            for first, last in ranges:
-                if max(first, low) <= min(last, high):
-                    more.append((max(first, low) + apart, min(last, high) + apart))
-        return (*ranges, *more)
+        return _with_cases(ranges)
 
 
 class _Table:
@@ -387,6 +390,17 @@ class _Table:
         if len(data) > MOST_BYTES or width > 255:
             raise NotTaken(f"its table has {len(data):,} bytes, and {MOST_BYTES:,} are possible")
         return data
+
+
+def _with_cases(ranges: Ranges) -> Ranges:
+    """With the other case of each letter of ASCII, in RE2's sense: k is also the Kelvin sign, s the long s."""
+    more = []
+    for low, high, apart in ((0x41, 0x5A, 0x20), (0x61, 0x7A, -0x20)):
+        for first, last in ranges:
+            if max(first, low) <= min(last, high):
+                more.append((max(first, low) + apart, min(last, high) + apart))
+    letters = {(letter, sign) for letter, sign in _FOLDED if any(low <= letter <= high for low, high in ranges)}
+    return (*ranges, *more, *((sign, sign) for _, sign in sorted(letters)))
 
 
 def _others(ranges: Ranges) -> Ranges:

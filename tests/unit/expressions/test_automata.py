@@ -187,6 +187,24 @@ def test_random_ones() -> None:
     assert taken > 150
 
 
+@pytest.mark.parametrize(
+    "expression", [r"\w", r"\W", r"\d", r"\D", r"\S", r"[\w-]", "[a-l]", "k", "K", "s", "[R-T]", "x", ".", r"[\x00-\x7f]"]
+)
+def test_without_case_each_character_is_what_re2_takes(expression: str) -> None:
+    """Two letters of ASCII have a third form: the long s and the Kelvin sign."""
+    whole = f"(?i)^{expression}$"
+    regex = LinearRegex(whole)
+    for code in (*range(0x80), 0xDF, 0xE9, 0x17F, 0x212A, 0x1F600):
+        assert found(whole, chr(code).encode(), with_length=True) == regex.finds(chr(code)), hex(code)
+
+
+@pytest.mark.parametrize("bounds", ["{01}", "{1,02}", "{ 1}", "{1, 2}", "{,2}", "{+1}", "{\u0663}", "{1,\u0663}", "{", "{1"])
+def test_what_is_no_repetition_stands_for_itself(bounds: str) -> None:
+    regex = LinearRegex(f"^a{bounds}$")
+    for text in ("a", "aa", "", f"a{bounds}", "aaa"):
+        assert found(f"^a{bounds}$", text.encode(), with_length=True) == regex.finds(text), text
+
+
 def test_bytes_that_are_no_characters_match_nothing() -> None:
     assert not found("^.+$", b"a\xffb", with_length=True)
     assert found("b$", b"a\xffb", with_length=True)
