@@ -57,7 +57,7 @@ export class ProbeSites {
     private readonly setTrap: (address: UInt64, leadsTo: UInt64) => number;
     private readonly addProbe: (first: number, probe: number) => void;
     private readonly removeProbe: (first: number, probe: number) => void;
-    private readonly addSiteRange: (start: UInt64, bytes: UInt64) => void;
+    private readonly addSiteRange: (start: UInt64, bytes: UInt64, isOfFunctions: number) => void;
     private readonly setSite: (first: number, address: UInt64) => void;
     private readonly beginLimit: (first: number, after: number, most: number, rate: number, isCounted: number) => void;
     private readonly limitProbe: (probe: number, first: number) => void;
@@ -68,7 +68,7 @@ export class ProbeSites {
         this.enter = uint64((new NativeFunction(form.strobe_native_sites, "pointer", [])() as NativePointer).toString());
         this.catchTraps = new NativeFunction(form.strobe_native_catch_traps, "int", []);
         this.setTrap = new NativeFunction(form.strobe_agent_set_trap, "int", ["uint64", "uint64"]);
-        this.addSiteRange = new NativeFunction(form.strobe_agent_add_site_range, "void", ["uint64", "uint64"]);
+        this.addSiteRange = new NativeFunction(form.strobe_agent_add_site_range, "void", ["uint64", "uint64", "int"]);
         this.setSite = new NativeFunction(form.strobe_agent_set_site, "void", ["uint32", "uint64"]);
         this.beginLimit = new NativeFunction(form.strobe_agent_begin_limit, "void", ["uint32", "uint32", "uint32", "uint32", "uint32"]);
         this.limitProbe = new NativeFunction(form.strobe_agent_limit_probe, "void", ["uint32", "uint32"]);
@@ -85,6 +85,11 @@ export class ProbeSites {
         return made;
     }
 
+    /** They are about to be used: a fault there is one of the program's own code. */
+    noteTrampolines(memory: NativePointer, count: number, isOfFunctions: boolean): void {
+        this.addSiteRange(uint64(memory.toString()), uint64(TRAMPOLINES_HEADER + TRAMPOLINE_BYTES * count), isOfFunctions ? 1 : 0);
+    }
+
     private makeGroup(specs: SiteSpecs, group: number[], made: SiteTrampoline[]): void {
         const structs = Memory.alloc(SITE.bytes * group.length);
         group.forEach((index, position) => {
@@ -96,7 +101,7 @@ export class ProbeSites {
         const mark = fillNear(first, last, group.length, { first: owners[0], last: owners[owners.length - 1] }, memory => {
             const { list, length } = this.recorder.codeChanges;
             if (this.write(group.length, structs, memory, this.enter, list, length) !== 0) throw new Error("there is no decoder");
-            this.addSiteRange(uint64(memory.toString()), uint64(TRAMPOLINES_HEADER + TRAMPOLINE_BYTES * group.length));
+            this.noteTrampolines(memory, group.length, false);
         });
         group.forEach(index => { if (specs.addresses[index] === specs.owners[index]) this.setSite(specs.ids[index], uint64(specs.owners[index])); });
         group.forEach((index, position) => { made[index] = read(structs.add(position * SITE.bytes), mark); });

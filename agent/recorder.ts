@@ -264,6 +264,7 @@ export class Recorder {
         const copy = Memory.alloc(longest + CODE_BEHIND);
         const result = this.writeTrampolines_?.(count, trampolines, memory, uint64((enter ?? NULL).toString()), copy, this.codeChanges.list, this.codeChanges.length);
         if (result !== 0) throw new Error("there is no decoder");
+        this.sites?.noteTrampolines(memory, count, true);
     }
 
     /** Up to 8 bytes of code, while threads run there: a jump, or what one has replaced. False where that cannot be done safely: nothing has changed. */

@@ -145,8 +145,8 @@ struct strobe_crash {
 };
 
 /* How the stack was at that moment, for unwinding on the host; not of HANDLED. `registers` by DWARF's numbers, those
-   whose bits are set in `known`. `bytes` from `start` on follow, which is the stack pointer or less; return addresses
-   are the program's own. */
+   whose bits are set in `known`. `bytes` from `start` on follow, which is the stack pointer or less, or the first page
+   above it that is there; return addresses are the program's own. */
 struct strobe_crash_stack {
     uint64_t registers[16];
     uint64_t pc;

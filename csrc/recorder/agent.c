@@ -144,13 +144,15 @@ int strobe_agent_set_trap(uint64_t address, uint64_t leads_to) {
     return 0;
 }
 
-/* What was written by strobe_agent_write_sites is about to be used. Beyond STROBE_SITE_RANGES a fault is seen there. */
-void strobe_agent_add_site_range(uint64_t start, uint64_t bytes) {
+/* What was written by strobe_agent_write_sites, or _trampolines (`is_of_functions`), is about to be used. Beyond
+   STROBE_SITE_RANGES a fault is seen there. */
+void strobe_agent_add_site_range(uint64_t start, uint64_t bytes, int is_of_functions) {
     struct strobe_recorder* recorder = &strobe_recorder;
     uint64_t index = 0;
     while (index < recorder->site_range_count && recorder->site_ranges[index].end != 0) index++;
     if (index >= STROBE_SITE_RANGES) return;
     recorder->site_ranges[index].start = start;
+    recorder->site_ranges[index].is_of_functions = (uint64_t)is_of_functions;
     STROBE_COMPILER_BARRIER();
     recorder->site_ranges[index].end = start + bytes;
     STROBE_COMPILER_BARRIER();

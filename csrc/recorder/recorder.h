@@ -159,10 +159,23 @@ struct strobe_probe {
     uint64_t address; /* of the instruction, where it is its first probe */
 };
 
-/* Memory with trampolines of probed instructions, as strobe_agent_write_sites has made them. */
+/* Memory with trampolines of probed instructions, as strobe_agent_write_sites has made them, or of functions. */
 struct strobe_site_range {
     uint64_t start;
     uint64_t end;
+    uint64_t is_of_functions;
+};
+
+/* At the end of a function's trampoline, so many bytes behind its number: for who finds a thread in it. */
+#define STROBE_TRAMPOLINE_ORIGIN 80u
+struct strobe_trampoline_origin {
+    uint64_t jump;     /* where the jump to the trampoline lies */
+    uint8_t copies[4]; /* as strobe_trampoline has them */
+    uint8_t displaced; /* bytes of the instructions that have copies */
+    uint8_t call;      /* so far behind the trampoline's begin the return address of a displaced call is pushed, from
+                          the next bytes on it is whole; 0: there is none */
+    uint8_t back;      /* the jump to what is behind the displaced instructions lies so far behind it; 0: none */
+    uint8_t reserved;
 };
 #define STROBE_SITE_RANGES 4096u
 
@@ -331,9 +344,12 @@ STROBE_APART uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t fra
 STROBE_APART void strobe_site(struct strobe_recorder* recorder, uint32_t function, const uint64_t* registers);
 /* Zeroed memory of the recorder's own; NULL where there is none. A system call. */
 void* strobe_map(uint64_t bytes);
-/* Of a thread that stands in the trampoline of a probed instruction: makes of these registers what they would be at the
-   instruction itself. 0 where it is in none, or the instruction has run. */
-int strobe_leave_trampoline(const struct strobe_recorder* recorder, uint64_t* pc, uint64_t* sp);
+/* Of a thread that stands in a trampoline: makes of these registers what they would be at the program's own instruction.
+   0 where it is in none, or a probed instruction has run. Else of a function's trampoline where it begins, of another 1.
+ */
+uint64_t strobe_leave_trampoline(const struct strobe_recorder* recorder, uint64_t* pc, uint64_t* sp);
+/* Where the copy of an instruction lies over which the jump to this trampoline stands; 0: it is none of these. */
+uint64_t strobe_copy_of(uint64_t trampoline, uint64_t pc);
 /* Where a thread goes on that has run into the breakpoint instruction at `address`; 0: it is none of ours. */
 uint64_t strobe_trap_find(const struct strobe_recorder* recorder, uint64_t address);
 

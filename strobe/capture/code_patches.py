@@ -50,11 +50,6 @@ class CodePatch:
         """Where that copy lies; 0 where no instruction begins at the address."""
         return self.resume if address == self.address else self.copies[address - self.address - 1]
 
-    def address_of(self, copy: int) -> int | None:
-        """Of which instruction of the program a copy begins there; None where none does."""
-        copies = (self.resume, *self.copies)
-        return self.address + copies.index(copy) if copy and copy in copies else None
-
 
 class ProbedCode(Protocol):
     """Instructions that are changed one by one, beneath the jumps (probe_sites.py)."""
@@ -101,10 +96,6 @@ class CodePatches:
         return [
             (item, patch) for item, patch in self._all() if patch.address <= last and patch.address + JUMP_BYTES > first
         ]
-
-    def program_address(self, pc: int) -> int:
-        """Of an instruction that runs as a copy in a trampoline, where it stands in the program; else `pc`."""
-        return next((found for _, patch in self._all() if (found := patch.address_of(pc)) is not None), pc)
 
     def read(self, address: int, size: int) -> bytes:
         """What stands there. Raises ProcessLookupError when the process is gone."""

@@ -252,10 +252,6 @@ class Target:
                 return overwritten & self._patches.overwritten(memory)
         return set()
 
-    def program_address(self, pc: int) -> int:
-        """Of an instruction that a jump has displaced, where it stands in the program; else `pc`."""
-        return self._patches.program_address(pc)
-
     def written_until(self, moment: int, children: Sequence[int] = ()) -> int:
         """As recorder_state.written_until, of the process and of forked `children` that are recorded as well."""
         deadline = time.monotonic() + _WRITTEN_S

@@ -542,8 +542,7 @@ class LiveSession(Session):
             return any((event.depth or 0) < depth for event in since.events if event.depth is not None)
 
         modules = self._libraries.known
-        at = self._target.program_address
-        found = crash_of(segment, self._target.pid, status.signal, modules, self._resolver, went_on, at)
+        found = crash_of(segment, self._target.pid, status.signal, modules, self._resolver, went_on)
         if found is None:
             return
         calls = [self._open_call(function, number) for function, number in found.calls[:CALLS]]

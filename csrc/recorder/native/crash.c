@@ -72,6 +72,12 @@ static int strobe_crash_is_above(uint64_t context, uint64_t sp, const struct str
     return context - sp < STROBE_CRASH_HANDLER_BYTES;
 }
 
+/* Whether it is at the very place of the last fault that a handler of the program's got. */
+static int strobe_crash_is_at_handled(const struct strobe_crash* crash) {
+    const struct strobe_crash* handled = &strobe_recorder.header->crashes[STROBE_CRASH_HANDLED];
+    return crash->sp == handled->sp && crash->pc == handled->pc;
+}
+
 /* The context of the last fault that a handler of the program's got, where that handler still runs in this thread: the
    frame lies above `sp` and is as it was. Or where it has returned, and the thread stands at the fault again. A handler
    that was left by a jump, or has mended the fault, has nothing to do with what comes later. */
@@ -79,7 +85,7 @@ static uint64_t strobe_crash_frame(const struct strobe_crash* crash, const struc
     const struct strobe_crash* handled = &strobe_recorder.header->crashes[STROBE_CRASH_HANDLED];
     uint64_t pc, sp;
     if (handled->state != STROBE_CRASH_WHOLE || handled->thread_pointer != strobe_thread_pointer()) return 0;
-    if (crash->sp == handled->sp && crash->pc == handled->pc) return handled->frame;
+    if (strobe_crash_is_at_handled(crash)) return handled->frame;
     if (!strobe_crash_is_above(handled->frame, crash->sp, state)) return 0;
     if (!strobe_crash_load(handled->frame, STROBE_REGISTER_RIP, &pc) || pc != handled->pc) return 0;
     if (!strobe_crash_load(handled->frame, STROBE_REGISTER_RSP, &sp) || sp != handled->sp) return 0;
@@ -143,11 +149,15 @@ static void strobe_crash_save_stack(const struct strobe_crash* crash, const stru
     uint8_t* into = (uint8_t*)(stack + 1);
     uint32_t most = STROBE_CRASH_STACK_BYTES - sizeof *stack;
     uint64_t start, depth;
-    if (crash->frame != 0) strobe_crash_note_frame(stack, crash->frame);
+    if (crash->frame != 0 && !strobe_crash_is_at_handled(crash)) strobe_crash_note_frame(stack, crash->frame);
     start = (stack->registers[7] & ~7ull) - STROBE_RED_ZONE_BYTES;
     stack->bytes = strobe_crash_copy(state, start, into, most) & ~7u;
     if (stack->bytes <= STROBE_RED_ZONE_BYTES) { /* the end of the stack lies there */
         start += STROBE_RED_ZONE_BYTES;
+        stack->bytes = strobe_crash_copy(state, start, into, most) & ~7u;
+    }
+    if (stack->bytes == 0) { /* or further up: a frame for which there was no room */
+        start = (start + STROBE_PAGE_BYTES) & ~(uint64_t)(STROBE_PAGE_BYTES - 1);
         stack->bytes = strobe_crash_copy(state, start, into, most) & ~7u;
     }
     stack->start = start;

@@ -15,20 +15,19 @@ from strobe._core import Segment
 from strobe.dataclass import dataclass, replace
 from strobe.errors import StrobeError
 from strobe.model import Event, LoadedModule
-from strobe.session.crashes.stack import CrashStack, stack_of
+from strobe.session.crashes.stack import ADDRESS_BITS, CrashStack, stack_of
 from strobe.session.endings import signal_name
 from strobe.symbols import SymbolResolver
 from strobe.symbols.objects.damage import UNREADABLE
 
 CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
-_FAULTS = (SIGSEGV, SIGBUS, SIGFPE, SIGILL)
 _WRITE, _INSTRUCTION = 2, 16  # of the error code of a page fault
-_ADDRESS_BITS = 47  # of addresses that a program can have
 _KERNEL = 0x80  # si_code SI_KERNEL: no address is known
 _REASONS = {
     (SIGFPE, 1): "integer division by zero, or its result is too large",
     (SIGFPE, 2): "integer overflow",
     (SIGFPE, 3): "floating-point division by zero",
+    (SIGBUS, 1): "memory that is not aligned (the program has the CPU check that)",
     (SIGILL, 2): "illegal instruction (also __builtin_trap, and what the compiler holds to be unreachable)",
 }
 _UNSEEN = (
@@ -107,17 +106,13 @@ def crash_of(
     modules: Sequence[LoadedModule],
     resolver: SymbolResolver,
     went_on: Callable[[int, int, int], bool],
-    program_address: Callable[[int], int],
 ) -> Crash | None:
     """None where a signal has ended the program that is no fault of its own (SIGTERM). `went_on`: whether this thread
-    has done something outside its innermost open call since these ticks, of so many open ones: it had outlived that.
-    `program_address`: of an instruction that a hook has displaced, where it stands in the program (CodePatches)."""
+    has done something outside its innermost open call since these ticks, of so many open ones: it had outlived that."""
     name = signal_name(signal)
     if name not in CRASHES:
         return None
     notes = {kind: note for kind in _NOTES if (note := _of_process(segment, kind, pid)) is not None}
-    for note in notes.values():
-        note |= {name: program_address(note[name]) for name in ("pc", "stack_pc") if name in note}
     outlived = notes.get(_abi.CRASH_ABORTED)
     if outlived is not None and not _was_outlived(outlived, went_on):
         outlived = None
@@ -197,23 +192,24 @@ def _is_no_code(note: dict[str, Any]) -> bool:
     if note["signal"] not in (SIGSEGV, SIGBUS) or note["code"] <= 0:
         return False
     is_fetch = note["code"] != _KERNEL and note["access"] & _INSTRUCTION and note["address"] == note["pc"]
-    return bool(is_fetch) or note["pc"] >> _ADDRESS_BITS != 0
+    return bool(is_fetch) or note["pc"] >> ADDRESS_BITS != 0
 
 
 def _told(note: dict[str, Any], name: str, modules: Sequence[LoadedModule], resolver: SymbolResolver) -> Crash:
-    signal, is_fault = note["signal"], note["signal"] in _FAULTS and note["code"] > 0
+    signal, code = note["signal"], note["code"]
+    has_address = signal in (SIGSEGV, SIGBUS) and code > 0 and code != _KERNEL and (signal, code) not in _REASONS
     values: dict[str, Any] = {"signal": name, "reason": _reason(note)}
     if signal_name(signal) != name:
         values["reason"] = f"{signal_name(signal)} before, which the program's own handler got: {values['reason']}"
-    if is_fault and signal in (SIGSEGV, SIGBUS) and note["code"] != _KERNEL:
+    if has_address:
         values["address"] = f"{note['address']:#x}"
     values["pc"] = f"{note['pc']:#x}"
-    # a return address lies behind the call
-    location = _location(note["pc"] - (not is_fault), modules, resolver)
+    # of abort it is a return address, which lies behind the call
+    location = _location(note["pc"] - (signal == SIGABRT), modules, resolver)
     values |= location.json()
     text = f"{name}: {values['reason']}, "
     caller = None
-    if location.module != modules[0].path:
+    if location.module != modules[0].path or _is_no_code(note):
         caller = _caller(note, location, modules, resolver)
     if caller is not None:
         values["calledFrom"] = caller.json()
@@ -249,8 +245,7 @@ def _caller(
     to no code, and where the unwind information says so. None where that is not known."""
     if not note["caller"] or note["signal"] == SIGABRT:
         return None
-    is_called = _is_no_code(note) if location.module is None else _returns_from_top(note["pc"], modules, resolver)
-    if not is_called:
+    if not _is_no_code(note) and not _returns_from_top(note["pc"], modules, resolver):
         return None
     found = _location(note["caller"] - 1, modules, resolver)
     return None if found.function is None else found

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from strobe import _abi
-from strobe.dataclass import dataclass
+from strobe.dataclass import dataclass, replace
 from strobe.errors import StrobeError
 from strobe.model import LoadedModule
 from strobe.symbols import SymbolResolver
@@ -23,7 +23,10 @@ from strobe.symbols.frames.sections import frame_sections
 from strobe.symbols.objects.damage import UNREADABLE
 
 FRAMES = 64
+ADDRESS_BITS = 47  # of addresses that a program can have
 _RSP, _WORD = 7, 8
+_CONTEXT_REGISTERS = 40  # where struct ucontext has them; rip is behind them
+_OF_CONTEXT = (8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7)  # DWARF's numbers
 _KEPT_BY_CALLEE = frozenset((3, 6, 12, 13, 14, 15))  # registers that a function keeps for its caller
 _UNKNOWN: tuple[type[BaseException], ...] = (StrobeError, *UNREADABLE)
 Registers = Mapping[int, int]
@@ -32,15 +35,18 @@ Registers = Mapping[int, int]
 @dataclass(frozen=True, slots=True)
 class StackFrame:
     """`pc`: an instruction where `is_exact`, else what a call returns to. `registers`: those that are known there, by
-    DWARF's number."""
+    DWARF's number. `is_signal`: what a signal's handler returns to."""
 
     pc: int
     is_exact: bool
     registers: Registers
+    is_signal: bool = False
 
     @property
     def word(self) -> int:
         """As a recorded stack has it."""
+        if self.is_signal:
+            return self.pc | _abi.STACK_SIGNAL
         return self.pc | (_abi.STACK_INTERRUPTED if self.is_exact else 0)
 
 
@@ -108,6 +114,13 @@ def _unwind(frames: list[StackFrame], memory: StackCopy, is_no_code: bool, table
         layout = tables.frame_at(here.pc, here.is_exact)
         if layout is None:
             return _abi.STACK_UNKNOWN
+        if layout.is_signal_frame and not here.is_exact:
+            interrupted = _interrupted(here, memory)
+            if interrupted is None:
+                return _abi.STACK_UNREADABLE
+            frames[-1] = replace(here, is_signal=True)
+            frames.append(interrupted)
+            continue
         if isinstance(layout.saved.get(layout.return_register), OptimizedOut):  # so the outermost one says
             return _abi.STACK_WHOLE
         cfa = _address_of(layout, here.registers)
@@ -115,12 +128,22 @@ def _unwind(frames: list[StackFrame], memory: StackCopy, is_no_code: bool, table
             return _abi.STACK_UNKNOWN
         registers = _caller(layout, here.registers, cfa, memory)
         returns_to = registers.pop(RETURN_ADDRESS, None)
-        if returns_to is None or cfa <= here.registers[_RSP]:
+        if returns_to is None or cfa <= here.registers[_RSP] or returns_to >> ADDRESS_BITS:
             return _abi.STACK_UNREADABLE
         if returns_to == 0:
             return _abi.STACK_WHOLE
         frames.append(StackFrame(returns_to, False, registers))
     return _abi.STACK_LIMITED
+
+
+def _interrupted(handled: StackFrame, memory: StackCopy) -> StackFrame | None:
+    """The instruction at which the signal came: the kernel has put its registers where the handler returns to."""
+    context = handled.registers[_RSP] + _CONTEXT_REGISTERS
+    values = [memory.word(context + _WORD * index) for index in range(len(_OF_CONTEXT) + 1)]
+    if None in values:
+        return None
+    known = {number: value for number, value in zip(_OF_CONTEXT, values, strict=False) if value is not None}
+    return StackFrame(values[-1] or 0, True, known)
 
 
 def _address_of(frame: CallFrame, registers: Registers) -> int | None:

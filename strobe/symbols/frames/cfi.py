@@ -18,12 +18,14 @@ Cfa = AtRegister | Computed
 @dataclass(frozen=True, slots=True)
 class CallFrame:
     """`cfa`: the location whose address it is. `saved`: where the caller's registers are, by number; those that are
-    missing are what they were. `return_register`: the one that stands for the return address.
+    missing are what they were. `return_register`: the one that stands for the return address. `is_signal_frame`: a
+    signal's handler returns to it, and the caller is the instruction that was interrupted.
     """
 
     cfa: Cfa
     saved: Mapping[int, Location]
     return_register: int = RETURN_ADDRESS
+    is_signal_frame: bool = False
 
 
 class CallFrames:
@@ -63,7 +65,10 @@ def _run(entry: FunctionEntry, address: int) -> CallFrame | None:
     machine.location = entry.start
     machine.run(entry.program)
     rules = machine.rules
-    return None if rules.cfa is None else CallFrame(rules.cfa, rules.saved, entry.common.return_register)
+    common = entry.common
+    if rules.cfa is None:
+        return None
+    return CallFrame(rules.cfa, rules.saved, common.return_register, common.is_signal_frame)
 
 
 class _Machine:

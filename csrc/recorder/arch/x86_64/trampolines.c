@@ -9,6 +9,7 @@
  *                    jmp [memory]
  *   resume:          the instructions that the jump displaced, run from a return stub (stubs.c), or jumped to
  *                    jmp behind them
+ *   trampoline + 76: struct strobe_trampoline_origin
  *
  * `endbr64` stays where it is, the jump lies behind it: an indirect call must find it.
  * A displaced call becomes a push of the original return address and a jump. Executed from here it would leave a return
@@ -62,6 +63,11 @@ static void strobe_undo(const struct strobe_changes* changes, int probes_alone, 
                 copy[one->address + at - from] = (uint8_t)(one->original >> 8 * at);
     }
 }
+
+#define STROBE_PUSH_BYTES 5u /* of a push of 4 bytes */
+/* before it lie 18 bytes, copies of 31 at most (a call: 13 and 15; of three loops: 27), and a jump */
+STROBE_STATIC_ASSERT(STROBE_TRAMPOLINE_ORIGIN + sizeof(struct strobe_trampoline_origin) == STROBE_TRAMPOLINE_BYTES,
+                     "room for it");
 
 struct strobe_output {
     uint8_t* at;
@@ -209,12 +215,13 @@ static uint64_t strobe_jump_target(const cs_insn* instruction) {
 }
 
 static void strobe_emit_function(struct strobe_output* out, csh decoder, struct strobe_trampoline* one,
-                                 const struct strobe_code* function) {
+                                 const struct strobe_code* function, struct strobe_trampoline_origin* origin) {
     uint64_t jump = one->entry + one->skip;
     const uint8_t* code = function->copy + one->skip;
     uint64_t address = jump;
     size_t left = function->copied - one->skip;
     int ended = 0;
+    uint32_t index;
     cs_insn* instruction = cs_malloc(decoder);
     while (!ended && !out->failed && address < jump + STROBE_JUMP_BYTES) {
         if (!cs_disasm_iter(decoder, &code, &left, &address, instruction)) {
@@ -226,16 +233,24 @@ static void strobe_emit_function(struct strobe_output* out, csh decoder, struct 
         } else {
             one->copies[instruction->address - jump - 1] = (uint8_t)((uint64_t)out->at - one->address);
         }
+        if (cs_insn_group(decoder, instruction, CS_GRP_CALL))
+            origin->call = (uint8_t)((uint64_t)out->at - one->address + STROBE_PUSH_BYTES);
         ended = strobe_emit_moved(out, decoder, instruction, jump + STROBE_JUMP_BYTES);
     }
     cs_free(instruction, 1);
-    if (!ended) strobe_emit_jump(out, address);
+    origin->jump = jump;
+    for (index = 0; index < 4; index++) origin->copies[index] = one->copies[index];
+    origin->displaced = (uint8_t)(address - jump);
+    if (ended) return;
+    origin->back = (uint8_t)((uint64_t)out->at - one->address);
+    strobe_emit_jump(out, address);
 }
 
 static void strobe_write_trampoline(csh decoder, struct strobe_trampoline* one, uint8_t* memory, uint8_t* place,
                                     uint8_t* copy, const struct strobe_changes* changes) {
     struct strobe_output out;
     struct strobe_code function;
+    struct strobe_trampoline_origin* origin = (struct strobe_trampoline_origin*)(place + STROBE_TRAMPOLINE_ORIGIN);
     uint32_t index;
     int result;
     uint64_t behind = (0 - (one->entry + one->size)) % STROBE_PAGE_BYTES; /* what is beyond may not be there */
@@ -258,7 +273,7 @@ static void strobe_write_trampoline(csh decoder, struct strobe_trampoline* one, 
     strobe_emit(&out, 6, 4);
     strobe_emit(&out, 0x25ff, 2); /* jmp [memory] */
     strobe_emit_distance(&out, (uint64_t)memory);
-    if (!out.failed) strobe_emit_function(&out, decoder, one, &function);
+    if (!out.failed) strobe_emit_function(&out, decoder, one, &function, origin);
     one->result = (uint32_t)((result & 0xff00) | out.failed);
 }
 

@@ -75,7 +75,7 @@ static uint32_t strobe_walk_signal(struct strobe_walk* walk) {
 
 /* No module has the instruction: it may be one of ours, which stands for one of the program's. */
 static int strobe_walk_out_of_trampoline(struct strobe_walk* walk) {
-    return strobe_leave_trampoline(walk->recorder, &walk->pc, &walk->registers[STROBE_UNWIND_RSP]);
+    return strobe_leave_trampoline(walk->recorder, &walk->pc, &walk->registers[STROBE_UNWIND_RSP]) != 0;
 }
 
 static int strobe_walk_is_sigreturn(struct strobe_walk* walk) {
