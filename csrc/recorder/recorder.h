@@ -344,8 +344,8 @@ STROBE_APART uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t fra
 STROBE_APART void strobe_site(struct strobe_recorder* recorder, uint32_t function, const uint64_t* registers);
 /* Zeroed memory of the recorder's own; NULL where there is none. A system call. */
 void* strobe_map(uint64_t bytes);
-/* Of a thread that stands in a trampoline: makes of these registers what they would be at the program's own instruction.
-   0 where it is in none, or a probed instruction has run. Else of a function's trampoline where it begins, of another 1.
+/* Of a thread that stands in a trampoline: makes of these registers what they would be at the program's own
+   instruction. 0 where it is in none, or a probed instruction has run. Else where a function's trampoline begins, or 1.
  */
 uint64_t strobe_leave_trampoline(const struct strobe_recorder* recorder, uint64_t* pc, uint64_t* sp);
 /* Where the copy of an instruction lies over which the jump to this trampoline stands; 0: it is none of these. */

@@ -38,6 +38,8 @@ void strobe_observe_event(uint64_t* place);
 void strobe_observe_mask(uint64_t* place);
 /* The same of a mask that stays where it is. */
 void strobe_observe_context(uint64_t address);
+/* The kernel's handler, with its arguments (native/fault_entry.c). */
+void strobe_fault_entry(void) __attribute__((visibility("hidden")));
 /* Notes for the host where the program is as it gets a signal that may end it (native/crash.c): as the handler gets it;
    `is_handled`: the program has a handler of its own. */
 void strobe_crash_note_fault(uint64_t signal, const int32_t* information, const uint64_t* context, int is_handled);

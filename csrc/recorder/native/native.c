@@ -44,6 +44,7 @@
 #include "x86_64/leave_trampoline.c"
 
 // those before are inlined here
+#include "fault_entry.c"
 #include "rich_calls.c"
 
 struct strobe_recorder strobe_recorder __attribute__((aligned(4096), visibility("hidden")));

@@ -2,8 +2,8 @@
  * a handler ends (a Java VM, a garbage collector), pages that it maps, registers that it mends, what it skips. What the
  * handler saw is told at the end: `wrong` counts what was not so. With `crash`: ends by the one that is named. */
 #define _GNU_SOURCE
-#include <signal.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,10 +35,12 @@ __asm__(
     "calls_first: .cfi_startproc\n nop\n nop\n nop\n call *(%rdi)\n .cfi_adjust_cfa_offset 0\n add $1, %rax\n ret\n"
     " .cfi_endproc\n .size calls_first, . - calls_first\n .p2align 4\n"
     ".type divides_first, @function\n"
-    "divides_first: .cfi_startproc\n idiv %rdi\n ret\n nop\n nop\n .cfi_endproc\n .size divides_first, . - divides_first\n"
+    "divides_first: .cfi_startproc\n idiv %rdi\n ret\n nop\n nop\n .cfi_endproc\n"
+    " .size divides_first, . - divides_first\n"
     " .p2align 4\n"
     ".type traps_first, @function\n"
-    "traps_first: .cfi_startproc\n xor %eax, %eax\n ud2\n ret\n nop\n .cfi_endproc\n .size traps_first, . - traps_first\n");
+    "traps_first: .cfi_startproc\n xor %eax, %eax\n ud2\n ret\n nop\n .cfi_endproc\n"
+    " .size traps_first, . - traps_first\n");
 
 static const void* expected;
 static long wrong, seen, value = 41;

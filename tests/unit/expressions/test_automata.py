@@ -188,7 +188,8 @@ def test_random_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    "expression", [r"\w", r"\W", r"\d", r"\D", r"\S", r"[\w-]", "[a-l]", "k", "K", "s", "[R-T]", "x", ".", r"[\x00-\x7f]"]
+    "expression",
+    [r"\w", r"\W", r"\d", r"\D", r"\S", r"[\w-]", "[a-l]", "k", "K", "s", "[R-T]", "x", ".", r"[\x00-\x7f]"],
 )
 def test_without_case_each_character_is_what_re2_takes(expression: str) -> None:
     """Two letters of ASCII have a third form: the long s and the Kelvin sign."""
@@ -198,7 +199,9 @@ def test_without_case_each_character_is_what_re2_takes(expression: str) -> None:
         assert found(whole, chr(code).encode(), with_length=True) == regex.finds(chr(code)), hex(code)
 
 
-@pytest.mark.parametrize("bounds", ["{01}", "{1,02}", "{ 1}", "{1, 2}", "{,2}", "{+1}", "{\u0663}", "{1,\u0663}", "{", "{1"])
+@pytest.mark.parametrize(
+    "bounds", ["{01}", "{1,02}", "{ 1}", "{1, 2}", "{,2}", "{+1}", "{\u0663}", "{1,\u0663}", "{", "{1"]
+)
 def test_what_is_no_repetition_stands_for_itself(bounds: str) -> None:
     regex = LinearRegex(f"^a{bounds}$")
     for text in ("a", "aa", "", f"a{bounds}", "aaa"):
