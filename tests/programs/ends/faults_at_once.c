@@ -9,7 +9,10 @@ __attribute__((noinline)) int first(volatile int* at) {
     return 0;
 }
 
-__attribute__((noinline)) int second(int* volatile* at) { return **at; /* second */ }
+__attribute__((noinline)) int second(int* volatile* at) {
+    int* place = *at;
+    return *place; /* second */
+}
 
 /* Keeps an address of the program's on the stack, where no call has put it. */
 static int made(int (*not_a_caller)(volatile int*)) {
