@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.asked import Asked
 from support.mcp_wire import Wire
 from support.programs import line_of
-
-ROOT = str(Path(__file__).parents[1] / "programs")
-WAIT = {"until": "exit", "timeoutMs": 40000}
-MOST_CALLS, MOST_BYTES = 3, 8192
-
-
-class Asked:
-    """Counts the calls and the bytes of their answers."""
-
-    def __init__(self, wire: Wire, program: Path) -> None:
-        self._wire = wire
-        self._program = program
-        self._calls = self._bytes = 0
-        self.session = ""
-
-    def launch(self, mistake: str, **more: Any) -> dict[str, Any]:
-        answer = self._ask(
-            "debug_launch", command=str(self._program), args=[mistake], projectRoot=ROOT, wait=WAIT, **more
-        )
-        self.session = answer["sessionId"]
-        assert answer["ended"]["exitCode"] == 1
-        return answer
-
-    def query(self, **more: Any) -> dict[str, Any]:
-        return self._ask("debug_query", sessionId=self.session, **more)
-
-    def _ask(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        answer = self._wire.good(tool, **arguments)
-        self._calls += 1
-        self._bytes += len(json.dumps(answer, ensure_ascii=False).encode())
-        assert self._calls <= MOST_CALLS
-        assert self._bytes <= MOST_BYTES
-        return answer
 
 
 @pytest.fixture(params=["-O0", "-O1"])
 def asked(wire: Wire, build_program: Callable[..., Path], request: pytest.FixtureRequest) -> Asked:
-    return Asked(wire, build_program("bugs", request.param, "-pthread"))
+    return Asked(wire, build_program("bugs", request.param, "-pthread"), 3, 8192)
 
 
 def line(marker: str) -> str:

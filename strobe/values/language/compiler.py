@@ -182,13 +182,19 @@ class Compiler(ABC):
         location = self.location(node.of)
         begin = characters(location)
         if begin is None:
-            reason = f"it is {location.type.name}: a part of it is gone over, or named by its index"
-            raise ExpressionError(node.at, reason)
+            reason = f"it is {location.type.name}, and only a part of a text is a value"
+            raise ExpressionError(node.at, reason, "p[3], ((char*)p)[0..n], any(x in p[0..n]: x > 0)")
         first = constant(0) if node.first is None else self.number(node.first)
-        size = None if isinstance(location.type.bare, PointerType) else self._size(node.of)
+        is_counted = not isinstance(location.type.bare, PointerType) and not location.is_flexible
+        size = self._size(node.of) if is_counted else None
         end = size if node.end is None else self.number(node.end)
         if end is None:
-            raise ExpressionError(node.of.at, "a pointer does not say how many there are", "p[0..n]")
+            what = (
+                "a pointer"
+                if isinstance(location.type.bare, PointerType)
+                else f"{location.type.name} at the end of a struct"
+            )
+            raise ExpressionError(node.of.at, f"{what} does not say how many there are", "p[0..n]")
         length = terms.chosen(terms.precedes(first, end), joined("MINUS", end, first), constant(0))
         if size is not None:
             length = terms.chosen(terms.precedes(size, end), terms.failing("it has fewer characters"), length)

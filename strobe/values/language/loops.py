@@ -148,8 +148,11 @@ def _quantified(compiler: Compiler, node: syntax.Quantifier) -> Number | Float:
 
 
 def _whole(compiler: Compiler, of: syntax.Expression, location: ValueLocation) -> Elements:
-    if isinstance(location.type.bare, Pointer):
-        raise ExpressionError(of.at, "a pointer does not say how many there are", "x in p[0..n]")
+    if isinstance(location.type.bare, Pointer) or location.is_flexible:
+        what = (
+            "a pointer" if isinstance(location.type.bare, Pointer) else f"{location.type.name} at the end of a struct"
+        )
+        raise ExpressionError(of.at, f"{what} does not say how many there are", "x in p[0..n]")
     return Elements(constant(0), size_of(location, compiler.scope.printers, of.at), of)
 
 

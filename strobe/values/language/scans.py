@@ -182,7 +182,7 @@ def _stride(compiler: Compiler, whole: ValueLocation, element: ValueLocation) ->
 def _count(compiler: Compiler, of: syntax.Expression, whole: ValueLocation, low: Number, high: Number) -> Number:
     """How many are to be looked at; bad where there are not as many."""
     count = terms.chosen(terms.precedes(low, high), joined("MINUS", high, low), constant(0))
-    if isinstance(whole.type.bare, Pointer):
+    if isinstance(whole.type.bare, Pointer) or whole.is_flexible:
         return count
     size = size_of(compiler.location(of), compiler.scope.printers, of.at)
     is_there = terms.opposite(terms.precedes(size, high))

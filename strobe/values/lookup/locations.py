@@ -26,6 +26,7 @@ from strobe.symbols.types.model import (
     Type,
     Typedef,
     Variant,
+    Void,
 )
 from strobe.symbols.types.texts import text_object
 from strobe.values.decode.elements import row_of
@@ -87,6 +88,8 @@ class ValueLocation:
     `refused`: step -> why there is no value, of conditions: another variant, an element that is not there.
     `is_const`: it is declared so, or what it is a part of is. `is_thread_local`: where it is was found for one thread,
     and may be elsewhere at another moment. `root`: the module that has the variable; `module`: that has its type.
+    `is_flexible`: an array that ends its struct as `x[]`, `x[0]` or `x[1]`, and has as many elements as there is room
+    for.
     """
 
     recipe: Recipe
@@ -99,6 +102,7 @@ class ValueLocation:
     refused: dict[int, str] = field(default_factory=dict)
     is_const: bool = False
     is_thread_local: bool = False
+    is_flexible: bool = False
 
 
 class Call(Protocol):
@@ -156,6 +160,8 @@ class _Compiler:
                 location = self._address(self.compile(of), of)
             case Cast(of):
                 location = self._cast(self.compile(of), expression)
+        if not isinstance(expression, Name | Member | Bound):
+            location.is_flexible = False
         if isinstance(location.type.bare, Reference):
             self._follow(location, spelled(expression))
         location.is_const = location.is_const or is_const(location.type)
@@ -257,6 +263,8 @@ class _Compiler:
             raise failure("no_such_field", type=record.name, what=name, hint=_near(near) or _all(record))
         for part in path:
             step_into(location, part)
+        inner = record if len(path) < 2 else path[-2].type.bare
+        location.is_flexible = is_flexible(inner, path[-1])
         return location
 
     def _go_in(self, location: ValueLocation, of: Expression) -> bool:
@@ -278,7 +286,7 @@ class _Compiler:
             return self._element(location, of, index)
         if not isinstance(plain, Array):
             raise _wrong(of, f"it is {location.type.name}, neither an array nor a pointer")
-        count = plain.dimensions[0].count if plain.dimensions else None
+        count = plain.dimensions[0].count if plain.dimensions and not location.is_flexible else None
         if index < 0 or (count is not None and index >= count):
             raise failure("no_such_element", what=spelled(of), index=index, count=count)
         location.type = row_of(plain)
@@ -291,6 +299,7 @@ class _Compiler:
         if isinstance(plain, Pointer):
             self._follow(location, spelled(of))
         count = plain.dimensions[0].count if isinstance(plain, Array) and plain.dimensions else None
+        count = None if location.is_flexible else count
         index = single_number(node.index)
         if index is None:
             location.recipe.save()
@@ -407,7 +416,9 @@ def _has(record: Record, name: str) -> bool:
 
 
 def _size(type_: Type, of: Expression, array: Array | None = None) -> int:
-    stride = array.stride if array is not None and len(array.dimensions) == 1 else type_.size
+    """Of an element; of void it is 1, as gcc has it."""
+    stride = 1 if isinstance(type_.bare, Void) else None
+    stride = stride or (array.stride if array is not None and len(array.dimensions) == 1 else type_.size)
     if not stride:
         raise _wrong(of, f"the size of {type_.name} is not known")
     return stride
@@ -435,6 +446,15 @@ def step_into(location: ValueLocation, part: Field | Base) -> None:
     else:
         location.recipe.add(part.offset or 0)
     location.type = part.type
+
+
+def is_flexible(record: Type, part: Field | Base) -> bool:
+    """Whether it is an array that ends its struct and says of itself that it has 0 or 1 elements, or not how many."""
+    plain = part.type.bare
+    if not isinstance(record, Record) or not isinstance(plain, Array) or len(plain.dimensions) != 1:
+        return False
+    last = max((field.bit_offset or 0 for field in record.parts.fields), default=0)
+    return plain.dimensions[0].count in (None, 0, 1) and isinstance(part, Field) and part.bit_offset == last
 
 
 def variant_of(record: Record, name: str) -> Variant | None:
