@@ -5,7 +5,7 @@ import {
     allowTracer, bufferStandardOutputByLine, closeDescriptor, endProgram, keepLibrary, loadLibrary, readOwnMemory, redirectStandardInput,
 } from "./libc.js";
 import { type AgentSocket, announce, connectedBy, describe, isCutOff, leave, type ModuleAnswer, noteRemoval, observe } from "./modules.js";
-import { type ObservedFunction } from "./observers.js";
+import { type Landing, type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
 import { prepareForks } from "./libc_locks.js";
 import { type Limit, type SiteSpecs, type SiteTrampoline, type ProbeChange } from "./probe_sites.js";
@@ -101,9 +101,9 @@ rpc.exports = {
         }, () => { announce(null, recorder); });
     },
 
-    /** Functions of the C library that the host is to write jumps into; none in the portable form. */
-    observerTrampolines(): ObservedFunction[] {
-        return recorder?.observers?.makeTrampolines() ?? [];
+    /** Functions of the C library, and `landings` of the program, that the host is to write jumps into; none in the portable form. */
+    observerTrampolines(landings: Landing[]): ObservedFunction[] {
+        return recorder?.observers?.makeTrampolines(landings) ?? [];
     },
 
     /** Their jumps are there. */

@@ -10,7 +10,15 @@ import { jumpsOf, makeTrampolines, type Trampoline } from "./trampolines.js";
 
 const ANCHOR = "gnu_get_libc_version"; // nobody interposes it, as sanitizers do sigaction
 const OF_CPP = "__cxa_"; // of whichever library has them
+const CATCH = "__cxa_begin_catch";
 const C_LIBRARY = /^(ld|libc|libpthread|librt|libanl)[-.]/;
+
+/** A function of the program that is called once an exception was caught (strobe/capture/landings.py). */
+export interface Landing {
+    /** From where the program begins in memory. */
+    offset: number;
+    size: number;
+}
 
 export interface ObservedFunction extends Trampoline {
     name: string;
@@ -33,17 +41,23 @@ export class Observers {
     }
 
     /** Changes no code yet. Functions that the C library does not have are left out. */
-    makeTrampolines(): ObservedFunction[] {
+    makeTrampolines(landings: Landing[]): ObservedFunction[] {
         const anchor = Module.findGlobalExportByName(ANCHOR);
         const library = anchor === null ? null : Process.findModuleByAddress(anchor);
         if (library === null) return [];
         const found = this.names
             .map((name, id) => ({ name, id, entry: name.startsWith(OF_CPP) ? Module.findGlobalExportByName(name) : library.findExportByName(name) }))
-            .filter((item): item is { name: string; id: number; entry: NativePointer } => item.entry !== null);
+            .filter((item): item is { name: string; id: number; entry: NativePointer } => item.entry !== null)
+            .map(item => ({ ...item, size: symbolSize(item.entry) }));
+        const base = Process.mainModule.base;
+        for (const { offset, size } of landings) {
+            const entry = base.add(offset);
+            if (found.every(item => !item.entry.equals(entry))) found.push({ name: CATCH, id: this.names.indexOf(CATCH), entry, size });
+        }
         const specs = {
             ids: found.map(item => item.id),
             addresses: found.map(item => item.entry.toString()),
-            sizes: found.map(item => symbolSize(item.entry)),
+            sizes: found.map(item => item.size),
         };
         const { trampolines } = makeTrampolines(this.recorder, specs, this.form.strobe_native_observe);
         if (found[0]?.name === this.names[0] && trampolines[0].refusal === REFUSED_NOTHING) {

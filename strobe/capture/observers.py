@@ -8,6 +8,7 @@ import signal
 from strobe import _core
 from strobe.capture.agent.agent_link import AgentLink
 from strobe.capture.code_patches import CodePatches
+from strobe.capture.landings import landings
 from strobe.capture.own_handlers import sets_handlers_itself
 from strobe.capture.probes import Trampoline
 from strobe.capture.task_status import blocked_signals, task_ids
@@ -22,7 +23,7 @@ def observe(pid: int, agent: AgentLink, patches: CodePatches) -> None:
     """From now on the recorder knows of the signal handlers and masks that the program sets, so that it can catch the
     faults of its own loads; without that it has the kernel read, which takes longer. Raises as AgentLink and
     CodePatches do."""
-    found = agent.observer_trampolines()
+    found = agent.observer_trampolines(landings(pid))
     made = {_FIRST - number: item for number, (_, item) in enumerate(found) if isinstance(item, Trampoline)}
     refused = patches.install(made)
     installed = made.keys() - refused.keys()

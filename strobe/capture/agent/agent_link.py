@@ -16,6 +16,8 @@ from strobe._abi import Refusal
 from strobe.capture import task_status
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.capture.agent.frida_import import frida
+from strobe.capture.attachable import live_segments
+from strobe.capture.landings import Landing
 from strobe.capture.probes import Plan, ProbeSpec, Trampoline
 from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
@@ -32,6 +34,7 @@ LEAVING_TURNS = 300  # that the agent has had to answer; where they take longer,
 _STORE_MARGIN_S = 1.0  # between the agent's last moment to write and ours to wait
 
 _NO_MEMORY = "the recorder could not start: error 12"  # ENOMEM, agent/recorder.ts
+_OTHER_SESSION = "another session records it"  # agent/recorder.ts: two attach at the same moment
 
 # A library is there, and the thread that loads it waits until the second argument is called. None: those that
 # mapped_elf.unlisted finds have changed.
@@ -231,10 +234,11 @@ class AgentLink:
         """Likewise, of those that record no more."""
         self._ask(self._script.exports_sync.remove_probes, [list(pair) for pair in probes])
 
-    def observer_trampolines(self) -> list[tuple[str, Trampoline | Refusal]]:
-        """Functions of the C library that the recorder has to know the calls of: name, and the trampoline that a jump
-        is to lead to, or why there is none. Changes no code yet."""
-        answers = self._ask(self._script.exports_sync.observer_trampolines)
+    def observer_trampolines(self, landings: Sequence[Landing]) -> list[tuple[str, Trampoline | Refusal]]:
+        """Functions of the C library that the recorder has to know the calls of, and these of the program: name, and
+        the trampoline that a jump is to lead to, or why there is none. Changes no code yet."""
+        own = [{"offset": one.offset, "size": one.size} for one in landings]
+        answers = self._ask(self._script.exports_sync.observer_trampolines, own)
         return [(answer["name"], _trampoline(int(answer["entry"], 16), answer)) for answer in answers]
 
     def begin_observing(self, may_be_blocked: bool) -> None:
@@ -402,6 +406,9 @@ class AgentLink:
         except frida.RPCException as error:
             if _NO_MEMORY in str(error):
                 raise failure("no_memory_there", pid=self._pid) from error
+            if _OTHER_SESSION in str(error):
+                session = next((path.name for path in live_segments(self._pid)), "of another home")
+                raise failure("recorded_already", pid=self._pid, session=session) from error
             raise failure("agent_failed", pid=self._pid, reason=str(error).split("\n")[0]) from error
 
     def _receive(self, message: Any, _data: bytes | None) -> None:

@@ -199,6 +199,25 @@ def test_after_the_death_of_the_observer_it_is_attached_to_again(
     ends_well(running)
 
 
+def test_of_two_that_attach_at_the_same_moment_the_second_is_refused(
+    manager: SessionManager, running: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have found that nobody records the process: the recorder sees it."""
+    command = [sys.executable, "-c", OTHER, str(running.pid), str(PROGRAMS)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        session = manager.get(other.stdout.readline().strip())
+        monkeypatch.setattr("strobe.session.attaching._wait_until_ended", lambda store, pid: None)
+        with pytest.raises(StrobeError, match="is already recorded by session") as caught:
+            attach(manager, running.pid)
+        assert caught.value.code is Code.ATTACH_FAILED
+        before = called(session, "step")
+        wait_until(lambda: called(session, "step") > before + 100, "calls", 60)
+        other.kill()
+    manager.recover()
+    ends_well(running)
+
+
 @scenario
 @pytest.mark.parametrize("form", ["native", "portable"])
 def test_jumps_across_the_end_of_a_line_are_taken_out_when_the_observer_dies(

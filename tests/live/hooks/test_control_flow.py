@@ -6,6 +6,7 @@ import pytest
 from support.sessions import Build, Launch, all_events, counts, outcome, status, totals, untraced
 
 from strobe.model import EventFilter
+from strobe.session import Session
 
 HANDLED = 600  # calls of the handler that tests/programs/signals/signals.c waits for
 
@@ -103,19 +104,42 @@ def test_longjmp_leaves_frames_that_are_counted_as_unwound(launch: Launch, build
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
-@pytest.mark.parametrize("how", ["throws", "jumps"])
+@pytest.mark.parametrize(
+    ("how", "flags"),
+    [
+        ("throws", ()),
+        ("jumps", ()),
+        ("throws", ("-static-libstdc++",)),
+        ("throws", ("-static-libgcc", "-static-libstdc++", "-no-pie")),
+    ],
+)
 def test_what_is_called_after_it_is_not_within_what_was_left(
-    launch: Launch, build_program: Build, how: str, level: str
+    launch: Launch, build_program: Build, how: str, flags: tuple[str, ...], level: str
 ) -> None:
     """Also where the next call is too far down on the stack to show it."""
-    session = launch(build_program("comes_back", level), how, patterns=["comes_back", "leaves", "called_next"])
+    session = launch(build_program("comes_back", level, *flags), how, patterns=["comes_back", "leaves", "called_next"])
     assert outcome(session).stdout == "sum 9900\n"
+    _check_next_calls(session, "")
+
+
+@pytest.mark.parametrize("level", ["0", "1", "3"])
+def test_what_is_called_after_a_panic_is_not_within_what_was_left(
+    launch: Launch, build_program: Build, level: str
+) -> None:
+    program = build_program("comes_back_rust", f"-Copt-level={level}")
+    session = launch(program, patterns=["comes_back_rust::**"])
+    assert outcome(session).stdout == "sum 9900\n"
+    _check_next_calls(session, "comes_back_rust::")
+
+
+def _check_next_calls(session: Session, path: str) -> None:
     found = list(all_events(session, EventFilter(event_type="function_enter")))
     by_id = {event.id: event.function for event in found}
-    after = [event for event in found if event.function == "called_next"]
+    after = [event for event in found if event.function == f"{path}called_next"]
     assert len(after) == 100
-    assert {(event.depth, by_id.get(event.parent_event_id or "")) for event in after} == {(1, "comes_back")}
-    assert counts(session)["leaves"] == (400, 0, 400)
+    callers = {by_id.get(event.parent_event_id or "") for event in after}
+    assert len(callers) == 1 and callers <= {f"{path}comes_back", f"{path}between"}
+    assert counts(session)[f"{path}leaves"] == (400, 0, 400)
 
 
 def test_deep_recursion_is_counted(launch: Launch, build_program: Build) -> None:

@@ -1,0 +1,62 @@
+"""Functions of the program itself that are called where an exception was caught: of a C++ library that is linked into
+it, and of Rust. That of a shared library the agent finds by its exported name (agent/observers.ts)."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from strobe.dataclass import dataclass
+from strobe.symbols.objects.elf_headers import ElfHeaders, reader_of
+
+# C++; Rust's std::panicking::catch_unwind::cleanup, which was std::panicking::try::cleanup
+_NAMES = re.compile(
+    rb"(?<=\0)(?:__cxa_begin_catch|_RNv\w*3std9panicking(?:12catch_unwind|3try)7cleanup"
+    rb"|_ZN3std9panicking(?:12catch_unwind|3try)7cleanup17h[0-9a-f]{16}E)(?=\0)"
+)
+_SYMBOL_BYTES = 24  # Elf64_Sym: name, info, other, section, value, size
+_SYMBOL = struct.Struct("<IBBHQQ")
+_FUNCTION, _UNDEFINED = 2, 0
+_MOST_BYTES = 1 << 28  # of one table: a larger one is not looked through
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """A function that is called once an exception was caught, by the function that goes on. `offset`: from where the
+    program begins in memory; `size`: in bytes."""
+
+    offset: int
+    size: int
+
+
+def landings(pid: int) -> list[Landing]:
+    """Of the program itself, by its symbols; none where it has none, or they cannot be read."""
+    try:
+        with Path(f"/proc/{pid}/exe").open("rb") as file:
+            headers = ElfHeaders(reader_of(file))
+            tables = {section.name: section for section in headers.sections}
+            if ".symtab" not in tables or ".strtab" not in tables:
+                return []
+            names, symbols = (
+                headers.read(tables[name].offset, min(tables[name].size, _MOST_BYTES), name)
+                for name in (".strtab", ".symtab")
+            )
+            base = headers.link_base
+    except (OSError, ValueError, struct.error):
+        return []
+    found = (one for name in _NAMES.finditer(names) for one in _symbols(symbols, name.start()))
+    return [Landing(value - base, size) for value, size in dict.fromkeys(found) if value >= base]
+
+
+def _symbols(symbols: bytes, name: int) -> Iterator[tuple[int, int]]:
+    """Address and size of functions whose name begins there in the table of names."""
+    wanted = struct.pack("<I", name)
+    at = symbols.find(wanted)
+    while at >= 0:
+        if at % _SYMBOL_BYTES == 0 and at + _SYMBOL_BYTES <= len(symbols):
+            _, info, _, section, value, size = _SYMBOL.unpack_from(symbols, at)
+            if info & 15 == _FUNCTION and section != _UNDEFINED:
+                yield value, size
+        at = symbols.find(wanted, at + 1)
