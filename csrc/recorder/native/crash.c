@@ -14,6 +14,9 @@
 #define STROBE_CRASH_ASSERT_BYTES 4096u
 #define STROBE_RED_ZONE_BYTES 128u /* below the stack pointer: a function that calls none keeps variables there */
 #define STROBE_CRASH_HANDLER_BYTES 65536u /* of a handler's frames, on a stack whose bounds are not known */
+#define STROBE_CRASH_WAITS 1000u          /* for another thread's note: 0.1 s at most */
+#define STROBE_CRASH_WAIT_US 100
+#define STROBE_CRASH_PAUSES 2000000u /* the same where no system call may be made */
 /* strobe_crash.access of SIGABRT: who has asked for it, and what that one is about to call */
 #define STROBE_CRASH_CALLS_ABORT 16u
 #define STROBE_CRASH_CALLS_RAISE 32u
@@ -169,13 +172,34 @@ static void strobe_crash_save_stack(const struct strobe_crash* crash, const stru
     }
 }
 
+/* Another thread makes the same note, or has made it and is about to end the program: a note of this thread's would be
+   cut off by that, or cut that off. Waits until it is otherwise, or for 0.1 s. */
+static void strobe_crash_await(const struct strobe_crash* crash, uint32_t known) {
+    const volatile uint32_t* state = &crash->state;
+    const volatile uint64_t* access = &crash->access;
+    uint32_t turn, most = strobe_recorder.may_call_kernel ? STROBE_CRASH_WAITS : STROBE_CRASH_PAUSES;
+    if (crash->thread_pointer == strobe_thread_pointer()) return;
+    for (turn = 0; turn < most && *state == known; turn++) {
+        if (known == STROBE_CRASH_WHOLE && *access & STROBE_CRASH_OUTLIVED) return;
+        if (strobe_recorder.may_call_kernel)
+            strobe_sleep_us(STROBE_CRASH_WAIT_US);
+        else
+            __builtin_ia32_pause();
+    }
+}
+
+/* NULL where it is not to be made: of two threads at the same moment one is noted. */
 static struct strobe_crash* strobe_crash_begin(uint32_t place) {
     struct strobe_crash* crash = &strobe_recorder.header->crashes[place];
     uint32_t known = crash->state;
-    /* of two threads at the same moment one is noted */
+    if (place == STROBE_CRASH_ENDED && known == STROBE_CRASH_WHOLE) return NULL; /* by that one the program ends */
+    if (place == STROBE_CRASH_ABORTED && known == STROBE_CRASH_WHOLE) strobe_crash_await(crash, known);
     if (known == STROBE_CRASH_IN_THE_MAKING ||
-        !strobe_compare_exchange32(&crash->state, known, STROBE_CRASH_IN_THE_MAKING))
+        !strobe_compare_exchange32(&crash->state, known, STROBE_CRASH_IN_THE_MAKING)) {
+        if (place != STROBE_CRASH_HANDLED) strobe_crash_await(crash, STROBE_CRASH_IN_THE_MAKING);
         return NULL;
+    }
+    crash->thread_pointer = strobe_thread_pointer();
     return crash;
 }
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support.programs import source_of
+from support.short_form import short
 
 import strobe
 
@@ -114,6 +115,18 @@ def test_code_that_the_program_has_made_is_code(build_program: Build, patterns: 
     assert crash.text == f"SIGSEGV: read of 0x0, at {crash.values['pc']}, in code of no module"
     assert "calledFrom" not in crash.values
     assert not [frame for frame in crash.values["stack"] if frame.startswith("first")]
+
+
+@pytest.mark.parametrize("how", ["fault", "abort"])
+def test_threads_that_crash_in_the_same_moment(build_program: Build, how: str) -> None:
+    """The one whose note is made first is told, and the end of the program does not cut that off."""
+    program = build_program("crash_at_once", "-g", "-O1", "-pthread")
+    for _ in range(short(60, 20)):
+        with strobe.launch([str(program), how], trace=["touch"]) as run:
+            run.wait(timeout=SECONDS)
+            told = run.crash.values
+        assert told.get("function") == "touch", told
+        assert [frame.partition(" ")[0] for frame in told["stack"] if frame.startswith(("touch", "work"))]
 
 
 @pytest.mark.parametrize("handler", ["recovers", "recovers-aside"])
