@@ -237,3 +237,12 @@ def test_null_texts_and_slow_calls_are_odd(wire: Wire, build_program: Build) -> 
         assert (odd[what]["calls"], odd[what]["first"]) == ("1 of 1000", first)
     (slow,) = (one for what, one in odd.items() if what.startswith("work: $duration >= "))
     assert slow["first"] == "work(number=400)", "a function without a result has none"
+
+
+def test_values_that_are_never_there_are_told_at_once(wire: Wire, ledger: Path) -> None:
+    probe = {"at": "shop::book", "show": ["cents", "*(int*)8", "what[2..99]"], "label": "booked"}
+    answer = launched(wire, ledger, "5", probes=[probe], wait={"until": "exit"})
+    found = answer["noValue"]["booked"]
+    assert list(found) == ["*(int*)8"]
+    assert found["*(int*)8"] == "Address not readable: 0x8 (15 of 15 events)"
+    assert "noValue" not in launched(wire, ledger, "5", probes=[{**probe, "show": ["cents"]}], wait={"until": "exit"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from strobe.mcp.tools import ended_json, event_json
 from strobe.mcp.tools.folding import folded_event
 from strobe.mcp.tools.parameters import bounded, shortened
 from strobe.model import Event, EventFilter, TextMatch, Totals
+from strobe.values.model import Problem
 
 if TYPE_CHECKING:
     from strobe.session import Session
@@ -52,6 +54,7 @@ _RARE = 8
 _ODD, _ODD_S = 5, 0.7  # calls that are told, and for how long they are looked for
 _LOOKED_AT = 50  # events at each end, to find those with watches
 _FIRST, _LAST = 2, 3
+_MISSING_IN = 1_000  # newest events of probes, among which values that are not there are counted
 _VALUE_CHARACTERS = 120
 _EVENT_CHARACTERS = 600
 _NAME_CHARACTERS = 160
@@ -158,7 +161,27 @@ def _probes(session: Session) -> dict[str, Any]:
     known = {event.id for event in first}
     last = [event for event in session.last(EventFilter(event_type="probe"), _LAST) if event.id not in known]
     told = {"first": [_event(event) for event in first], "last": [_event(event) for event in last]}
-    return {"probeTotals": [event_json.probe_totals(one) for one in totals], "probeEvents": told}
+    missing = _without_value(session)
+    shown = {"probeTotals": [event_json.probe_totals(one) for one in totals], "probeEvents": told}
+    return shown | ({"noValue": missing} if missing else {})
+
+
+def _without_value(session: Session) -> dict[str, dict[str, str]]:
+    """By probe and by what was to be shown: why it was not there, and how often."""
+    events = session.last(EventFilter(event_type="probe"), _MISSING_IN)
+    seen = Counter(event.label or "" for event in events)
+    texts: dict[str, dict[str, Counter[str]]] = {}
+    for event in events:
+        for name, value in (event.watch_values or {}).items():
+            if isinstance(value, Problem):
+                texts.setdefault(event.label or "", {}).setdefault(name, Counter())[str(value)] += 1
+    return {
+        label: {
+            name: "; ".join(f"{text} ({count} of {seen[label]} events)" for text, count in found.most_common(2))
+            for name, found in names.items()
+        }
+        for label, names in texts.items()
+    }
 
 
 def _calls(session: Session) -> dict[str, Any]:
@@ -349,6 +372,7 @@ _SHORTER: Sequence[Callable[[dict[str, Any]], None]] = (
     _keep("output", 8),
     _keep("totals", 5),
     _keep("probeTotals", 20),
+    _keep("noValue", 5),
     _drop("events", "activePatterns", "pendingPatternsApplied", "activeWatches"),
     _keep("output", 2),
     _keep("warnings", 2),
