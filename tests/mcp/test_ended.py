@@ -62,6 +62,19 @@ def test_each_answer_says_how_the_program_ended(
     wire.good("debug_delete_session", sessionId=own)
 
 
+def test_calls_that_never_ended_have_no_times(wire: Wire, build_program: Callable[..., Path]) -> None:
+    program, trace = str(build_program("exits")), ["main", "end"]
+    sessions = []
+    for how in (["segv"], ["return", "0"]):
+        launched = wire.good("debug_launch", command=program, args=how, projectRoot=ROOT, trace=trace)
+        sessions.append(launched["sessionId"])
+        ended(wire, sessions[-1])
+    groups = wire.good("debug_query", sessionId=sessions[0], groupBy="function")["groups"]
+    assert groups == [{"function": "end", "count": 1}, {"function": "main", "count": 1}]
+    (main,) = wire.good("debug_query", sessionId=sessions[1], function={"equals": "main"}, groupBy="function")["groups"]
+    assert 0 < main["selfNs"] <= main["minNs"] == main["maxNs"] == main["totalNs"]
+
+
 def test_it_is_not_there_while_the_program_runs(wire: Wire, build_program: Callable[..., Path]) -> None:
     launched = wire.good("debug_launch", command=str(build_program("absent")), projectRoot=ROOT)
     own = launched["sessionId"]

@@ -167,6 +167,8 @@ def _times(here: dict[str, Totals], there: dict[str, Totals]) -> Json:
     found = []
     for name in here.keys() & there.keys():
         one, other = here[name], there[name]
+        if not one.completed or not other.completed:
+            continue  # how long one takes is not known
         quick, slow = sorted((one, other), key=lambda item: item.mean_ns)
         if slow.mean_ns >= _SLOWER_TIMES * max(1, quick.mean_ns) and slow.total_ns >= _SLOWER_NS:
             told = {"function": results.clipped(name, 160), "meanNsHere": one.mean_ns, "meanNsThere": other.mean_ns}

@@ -116,7 +116,8 @@ def probe_totals(item: ProbeTotals) -> dict[str, Any]:
 
 
 def group(item: Totals, group_by: str) -> dict[str, Any]:
-    """One group. `count` counts calls; what is missing of their events or durations is added where there is any."""
+    """One group. `count` counts calls; what is missing of their events or durations is added where there is any. Of
+    calls of which none has ended no time is known."""
     named: dict[str, Any]
     if group_by == "thread":
         named = {"threadId": item.thread_id, "threadName": item.key}
@@ -131,9 +132,7 @@ def group(item: Totals, group_by: str) -> dict[str, Any]:
         "conditionFalse": item.unheld - item.undecided,
         "conditionUndecided": item.undecided,
     }
-    return {
-        **named,
-        "count": item.count,
+    times = {
         "totalNs": item.total_ns,
         **({} if item.self_ns is None else {"selfNs": item.self_ns}),
         "minNs": item.min_ns,
@@ -141,6 +140,11 @@ def group(item: Totals, group_by: str) -> dict[str, Any]:
         "p50Ns": item.p50_ns,
         "p99Ns": item.p99_ns,
         "maxNs": item.max_ns,
+    }
+    return {
+        **named,
+        "count": item.count,
+        **(times if item.completed else {}),
         **{name: count for name, count in missing.items() if count},
     }
 

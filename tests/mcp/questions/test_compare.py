@@ -204,6 +204,14 @@ def test_a_program_that_runs_on_may_have_more_events(wire: Wire, tills: Run) -> 
     wire.good("debug_stop", sessionId=running)
 
 
+def test_calls_that_have_not_ended_are_not_slower(wire: Wire, tills: Run) -> None:
+    ended, running = (tills(how, "8", trace=["main"]) for how in ("", "goes-on"))
+    (main,) = wire.good("debug_query", sessionId=ended, groupBy="function")["groups"]
+    assert main["totalNs"] > 100_000  # else it is never said
+    assert "slower" not in compared(wire, ended, running)
+    wire.good("debug_stop", sessionId=running)
+
+
 def test_what_a_condition_left_out_and_what_came_later_is_said(wire: Wire, tills: Run) -> None:
     here, there = tills("", "1"), tills("", "1", where="number > 5")
     assert f"{there}: conditions of traces or probes did not hold" in compared(wire, here, there)["note"]
