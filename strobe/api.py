@@ -302,7 +302,7 @@ class ProgramSession:
         if label is not None and label not in known:
             near = nearest_names(label, known) or known[:_SHOWN]
             valid = ", ".join(near) or "none: there are no probes"
-            raise failure("bad_value", field="label", value=f"'{label}'", reason="no probe is called so", valid=valid)
+            raise failure("bad_value", field="label", value=f"'{label}'", reason="no probe has that label", valid=valid)
         events = self.events(EventFilter(event_type="probe"))
         return [_hit(event) for event in events if label in (None, event.label)]
 

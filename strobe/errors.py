@@ -142,7 +142,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     ),
     "not_linked": (
         Code.VALIDATION_ERROR,
-        "'{path}' is an object file: before it is linked, nothing in it has an address.",
+        "'{path}' is an object file: nothing in it has an address before it is linked.",
         "Name the program or library that it becomes part of.",
     ),
     "interpreter_missing": (
@@ -162,8 +162,8 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     ),
     "thread_sanitizer": (
         Code.ATTACH_FAILED,
-        "'{path}' is built with ThreadSanitizer, whose runtime ends a program in which a thread runs that it has not "
-        "started; the agent would be one.",
+        "'{path}' is built with ThreadSanitizer, whose runtime ends the program when a thread runs that the program "
+        "did not start, such as the agent's.",
         "Build it without -fsanitize=thread; -fsanitize=address and -fsanitize=undefined can stay.",
     ),
     "bad_cwd": (Code.VALIDATION_ERROR, "The working directory '{path}' does not exist.", "Name an existing folder."),
@@ -192,7 +192,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "agent_silent": (
         Code.ATTACH_FAILED,
         "Process {pid} could not be observed: Frida's agent did not start in it: {reason}.",
-        "The machine may be too busy: attach again when it is less so.",
+        "The machine may be too busy: attach again when it is less busy.",
     ),
     "launch_failed": (Code.ATTACH_FAILED, "'{path}' could not be started under observation: {reason}.", "{hint}"),
     "session_not_found": (
@@ -202,7 +202,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     ),
     "not_kept": (
         Code.INTERNAL,
-        "What session '{session_id}' recorded could not be kept: {reason}.",
+        "The recording of session '{session_id}' could not be kept: {reason}.",
         "Free space, or set STROBE_HOME to a folder with more of it.",
     ),
     "session_running": (
@@ -223,13 +223,13 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "agent_stays": (
         Code.INTERNAL,
         "Process {pid} is no longer recorded, but the agent stays in the process: a thread is in the agent's code, "
-        "for example below a signal handler that waits.",
+        "for example in a call below a signal handler that waits.",
         "It does no harm there. To remove it, attach and stop once more when the thread has left.",
     ),
     "execs_again": (
         Code.READ_FAILED,
         "Process {pid} keeps calling exec: it became another program during each attempt to read its memory.",
-        "Read it when it stays one program.",
+        "Try again when it no longer calls exec.",
     ),
     "agent_failed": (
         Code.INTERNAL,
@@ -249,12 +249,12 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "owned_elsewhere": (
         Code.SESSION_EXISTS,
         "Session '{session_id}' is run by another Strobe process (id {owner}).",
-        "Its events can be read from here; change or stop it where it was started.",
+        "Its events can be read here; change or stop it where it was started.",
     ),
     "replaced_on_disk": (
         Code.ATTACH_FAILED,
         "'{path}' is no longer the file that process {pid} runs ({how}): its addresses are not those of the running "
-        "code, and a hook there would break the program. Nothing was hooked, and the program runs on.",
+        "code, and a hook there would break the program. Nothing was hooked, and the program keeps running.",
         "Start the program again to trace what is on disk now, or put the old file back.",
     ),
     "invalid_pattern": (Code.INVALID_PATTERN, "The pattern '{pattern}' is not valid: {reason}.", "{hint}"),
@@ -331,15 +331,15 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     ),
     "too_many_probes": (
         Code.LIMIT_REACHED,
-        "{count} probes are active, and {limit} are possible.",
+        "{count} probes are active; at most {limit} are possible.",
         "Remove one by its label.",
     ),
     "too_many_watches": (
         Code.LIMIT_REACHED,
-        "{count} watches are active, and {limit} are possible.",
+        "{count} watches are active; at most {limit} are possible.",
         "Remove one by its label.",
     ),
-    "limit_reached": (Code.LIMIT_REACHED, "There is no room for more {what} than {limit}.", "Start a new session."),
+    "limit_reached": (Code.LIMIT_REACHED, "At most {limit} {what} are possible.", "Start a new session."),
     "too_many_polls": (
         Code.LIMIT_REACHED,
         "{count} polls of this session are already running.",
@@ -372,8 +372,8 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     ),
     "several_statements": (
         Code.VALIDATION_ERROR,
-        "These are several statements, and one is run at a time.",
-        "Give one only; 'with' names what another one would have selected, 'union all' puts rows together.",
+        "These are several statements; only one can be run at a time.",
+        "Pass a single statement; 'with' names the result of another select, 'union all' combines rows.",
     ),
     "bad_sql": (Code.VALIDATION_ERROR, "SQLite rejected the statement: {reason}.", "The view is called 'events'."),
     "bad_expression": (
@@ -382,7 +382,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "Valid: {valid}.",
     ),
     "condition_failed": (Code.WATCH_FAILED, "'{what}' cannot decide which calls are recorded: {reason}.", ""),
-    "no_such_root": (Code.READ_FAILED, "'{what}' means nothing here.", "There is {valid}."),
+    "no_such_root": (Code.READ_FAILED, "'{what}' is not known here.", "Known: {valid}."),
     "expression_wrong": (
         Code.VALIDATION_ERROR,
         "'{field}' is not a valid expression: at character {at}, '{near}': {reason}.",
@@ -437,7 +437,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     ),
     "written_twice": (
         Code.WRITE_FAILED,
-        "'{one}' and '{other}' lie in the same memory of '{what}'.",
+        "'{one}' and '{other}' overlap in the memory of '{what}'.",
         "Give one of them.",
     ),
     "written_local": (

@@ -81,7 +81,13 @@ def _chosen(names: Sequence[str]) -> list[Client]:
     found = installing.found(CLIENTS, installing.home())
     if not found:
         valid = ", ".join(CLIENTS)
-        raise failure("bad_value", field="CLIENT", value="missing", reason="no coding agent is found here", valid=valid)
+        raise failure(
+            "bad_value",
+            field="CLIENT",
+            value="missing",
+            reason="no coding agent was found on this machine",
+            valid=valid,
+        )
     return found
 
 

@@ -331,7 +331,9 @@ def _logical(decides: bool, left: Evaluate, right: Evaluate) -> Evaluate:
 
 def _matches(node: Binary) -> Evaluate:
     if not isinstance(node.right, Literal) or not isinstance(node.right.value, str):
-        raise ExpressionError(node.right.at, "a regular expression in quotes should follow 'matches'", '"^till-[0-9]$"')
+        raise ExpressionError(
+            node.right.at, "'matches' needs a quoted regular expression on its right", '"^till-[0-9]$"'
+        )
     regex = normal.checked_regex(node.right.value, node.right.at)
     left = _compiled(node.left)
 

@@ -134,7 +134,7 @@ class _Parser:
         token = self._token
         if token.kind == "mark":
             if token.value == "=":
-                raise ExpressionError(token.at, "nothing is assigned here", "==")
+                raise ExpressionError(token.at, "an expression cannot assign", "==")
             return str(token.value)
         if token.kind == "name":
             return _SPELLED.get(str(token.value), str(token.value) if token.value in _WORDS else "")
@@ -310,7 +310,7 @@ class _Parser:
 
     def _quantifier(self, token: Token, name: str) -> Expression:
         if name not in QUANTIFIERS:
-            raise ExpressionError(token.at, f"'{name}' goes over no elements", ", ".join(QUANTIFIERS), len(name))
+            raise ExpressionError(token.at, f"'{name}' does not loop over elements", ", ".join(QUANTIFIERS), len(name))
         variable = self._take()
         self._take()
         over = self._binary(0)
@@ -340,9 +340,9 @@ class _Parser:
     def _unexpected(self, wanted: str) -> ExpressionError:
         token = self._token
         if token.kind == "end":
-            return ExpressionError(token.at, f"it ends, where {wanted} should follow")
+            return ExpressionError(token.at, f"it ends, but {wanted} should follow")
         shown = self._text[token.at : token.end]
-        return ExpressionError(token.at, f"'{shown}' stands where {wanted} should", length=len(shown))
+        return ExpressionError(token.at, f"'{shown}' instead of {wanted}", length=len(shown))
 
     def _start_of(self, node: Expression) -> int:
         return node.at

@@ -70,7 +70,7 @@ def _token(text: str, at: int) -> Token:
     for mark in MARKS:
         if text.startswith(mark, at):
             return Token("mark", mark, at, at + len(mark))
-    raise ExpressionError(at, f"'{letter}' means nothing here")
+    raise ExpressionError(at, f"unexpected character '{letter}'")
 
 
 def _number(text: str, at: int, found: re.Match[str]) -> Token:
@@ -80,7 +80,7 @@ def _number(text: str, at: int, found: re.Match[str]) -> Token:
     is_float = found["float"] is not None or word in ("f", "f32", "f64")
     allowed = _FLOAT_SUFFIXES if is_float else _INTEGER_SUFFIXES
     if word and word not in allowed:
-        raise ExpressionError(end, f"'{suffix[0] if suffix else ''}' does not end a number", length=len(word))
+        raise ExpressionError(end, f"'{suffix[0] if suffix else ''}' is not a suffix of a number", length=len(word))
     digits = re.sub("['_]", "", found[0])
     if suffix is not None:
         end = suffix.end()

@@ -231,7 +231,7 @@ def text_test(name: str, match: TextMatch | None) -> Callable[[str], bool]:
         return lambda text: True
     if match == TextMatch():
         raise failure(
-            "bad_value", field=name, value="empty", reason="it asks for nothing", valid="equals, contains, matches"
+            "bad_value", field=name, value="empty", reason="it has no condition", valid="equals, contains, matches"
         )
     pattern = _regex(match.matches)
 
@@ -294,7 +294,7 @@ def return_tests(reader: SessionReader, match: ReturnMatch) -> bytes:
     """Rows of (function id, mask, value, equal or not) for the functions that can return what is asked for."""
     if match.equals is None and match.is_null is None:
         raise failure(
-            "bad_value", field="returnValue", value="empty", reason="it asks for nothing", valid="equals, isNull"
+            "bad_value", field="returnValue", value="empty", reason="it has no condition", valid="equals, isNull"
         )
     rows: list[int] = []
     for function_id, symbol in reader.functions().items():

@@ -41,7 +41,7 @@ def totals_of(reader: SessionReader, wanted: EventFilter, group_by: GroupBy) -> 
             "bad_value",
             field="eventType",
             value=wanted.event_type,
-            reason="totals are of calls",
+            reason="totals count calls only",
             valid=valid,
         )
     chosen = without_probes(reader, None)

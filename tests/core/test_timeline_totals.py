@@ -80,7 +80,7 @@ def test_totals_with_conditions(mixture: WrittenSession) -> None:
     )
     assert not any(item.exact for item in mixture.timeline.totals(EventFilter(time_from=middle), "function"))
     assert counts(EventFilter(function=TextMatch(equals="nope"))) == {}
-    with pytest.raises(StrobeError, match="totals are of calls"):
+    with pytest.raises(StrobeError, match="totals count calls only"):
         counts(EventFilter(event_type="stdout"))
 
 

@@ -258,7 +258,7 @@ def test_watches_at_once(wire: Wire, session: str) -> None:
 
     for first, last in ((0, 1), (1, 31), (31, 32)):
         assert len(wire.good("debug_trace", **watch(first, last))["activeWatches"]) == last
-    assert ": 32 watches are active, and 32 are possible. Remove one" in wire.bad("debug_trace", **watch(32, 33))
+    assert ": 32 watches are active; at most 32 are possible. Remove one" in wire.bad("debug_trace", **watch(32, 33))
     removed = {"sessionId": session, "watches": {"remove": ["gHundred[0]"]}}
     assert len(wire.good("debug_trace", **removed)["activeWatches"]) == 31
     assert len(wire.good("debug_trace", **watch(32, 33))["activeWatches"]) == 32

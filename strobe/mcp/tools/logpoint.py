@@ -65,7 +65,7 @@ def _probe(one: dict[str, Any], path: str) -> Probe:
     if ("function" in one) == ("file" in one) or ("file" in one) != ("line" in one):
         given = ", ".join(name for name in ("function", "file", "line") if name in one) or "none"
         valid = "function, or file with line"
-        raise failure("bad_value", field=path, value=given, reason="that is not one place", valid=valid)
+        raise failure("bad_value", field=path, value=given, reason="it does not name exactly one location", valid=valid)
     at = one["function"] if "function" in one else f"{one['file']}:{one['line']}"
     return Probe(at, one.get("condition"), log=one["message"])
 

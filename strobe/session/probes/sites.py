@@ -67,7 +67,7 @@ def _at_address(address: int, module: TracedModule, resolver: SymbolResolver) ->
     link = address - module.module.base + module.symbols.link_base
     function = module.symbols.function_at(link) if is_within else None
     if function is None:
-        raise failure("probe_failed", what=hex(address), reason="no function lies there", hint="")
+        raise failure("probe_failed", what=hex(address), reason="no function is there", hint="")
     if link != function.address:
         _check_begins(function, link, address, module, resolver)
     return replace(_entry(function), address=link)

@@ -46,7 +46,7 @@ HIT, TIME = "$hit", "$time"
 _TOLD = ("$function", "$file", "$line")
 SPECIAL = (RETURN, "$entry", "$changed", "$threadName", CALLER, HIT, TIME, *_FACTS, *_TOLD)
 _MOST_CALLERS = 64
-_NO_FLOATS = "a floating-point number stands where an integer is needed"
+_NO_FLOATS = "an integer is needed here, not a floating-point number"
 _NOT_KEPT = "<not kept: the call began before this was asked for, or there was no room>"
 
 Binding: TypeAlias = Number | Callable[[], ValueLocation]
@@ -121,7 +121,7 @@ class Compiler(ABC):
             return terms.is_not_zero(value)
         if isinstance(value, Number):
             return value
-        raise ExpressionError(node.at, "a text is no condition", 'name == "x", name contains "x"')
+        raise ExpressionError(node.at, "a text is not a condition", 'name == "x", name contains "x"')
 
     def number(self, node: syntax.Expression) -> Number:
         """Raises ExpressionError for what is none."""
@@ -141,7 +141,7 @@ class Compiler(ABC):
 
     def _no_number(self, node: syntax.Expression, value: Term) -> ExpressionError:
         is_of_program = isinstance(value, Text)
-        reason = "a text is no number" if is_of_program else "a text stands where a number is needed"
+        reason = "a text is not a number" if is_of_program else "a number is needed here, not a text"
         return ExpressionError(node.at, reason)
 
     def value(self, node: syntax.Expression) -> Term:
@@ -171,7 +171,9 @@ class Compiler(ABC):
                 return self.quantified(node)
             case syntax.Slice():
                 return self._part_of_text(node)
-        raise ExpressionError(node.at, "this is not calculated in the program", "a comparison of arguments, variables")
+        raise ExpressionError(
+            node.at, "this cannot be evaluated in the program", "a comparison of arguments, variables"
+        )
 
     @abstractmethod
     def quantified(self, node: syntax.Quantifier) -> Number | Float:
@@ -235,7 +237,9 @@ class Compiler(ABC):
             case "any" | "all" | "count" | "min" | "max" | "sum":
                 variable = syntax.Name(of.at, "(element)")
                 return self.quantified(syntax.Quantifier(node.at, name, "(element)", of, None, variable))
-        raise ExpressionError(node.at, f"'{name}' is not calculated in the program", "debug_query's `where`", len(name))
+        raise ExpressionError(
+            node.at, f"'{name}' cannot be evaluated in the program", "debug_query's `where`", len(name)
+        )
 
     def _sizeof(self, of: syntax.Expression) -> Number:
         size = self.location(of).type.size
@@ -299,7 +303,7 @@ class Compiler(ABC):
         """Slots of numbers that nothing else uses meanwhile: what is compiled within has others."""
         before = self._used
         if before + count > _MOST_VARIABLES:
-            raise ExpressionError(at, "it has too many loops within each other")
+            raise ExpressionError(at, "its loops are nested too deeply")
         self._used += count
         try:
             yield range(before, self._used)
@@ -339,7 +343,7 @@ class Compiler(ABC):
         pointer = None if location.root is None else self.scope.thread_pointer(location.root)
         (base, address, _), *_ = decoded_steps(location.recipe)
         if pointer is None or base != "BASE":
-            raise ExpressionError(node.at, "where threads have this thread-local variable is not known")
+            raise ExpressionError(node.at, "the location of this thread-local variable is not known")
         offset = address - pointer
         before = steps(
             ("BASE", 0, 0, 0), ("FACT", 0, _abi.FACT_THREAD_POINTER, 0), ("GO", 0, 0, 0), ("ADD", 0, 0, offset)

@@ -88,7 +88,7 @@ class Complete(WithLoops):
         if isinstance(location.type.bare, Pointer):
             raise ExpressionError(node.of.at, "a pointer does not say how many there are", "p[n - 1]")
         if text_object(location.type) is None and characters(location) is not None:
-            raise ExpressionError(node.of.at, "how long a text in an array is, is not counted here", "name[3]")
+            raise ExpressionError(node.of.at, "the length of a text in an array is not computed here", "name[3]")
         size = size_of(location, self.scope.printers, node.of.at)
         return paths.Computed(self.path(node.of), joined("MINUS", size, constant(1)).rows, _SPARE, "size - 1")
 
@@ -125,7 +125,7 @@ class Complete(WithLoops):
         node = by_thread_name(node)
         of, right = node.left, node.right
         if not isinstance(right, Quoted) or not isinstance(right.value, str):
-            reason = "a regular expression in quotes should follow 'matches'"
+            reason = "'matches' needs a quoted regular expression on its right"
             raise ExpressionError(right.at, reason, 'name matches "^till-[0-9]$"')
         regex, left = checked_regex(right.value, right.at), self.value(of)
         if isinstance(left, Literal):

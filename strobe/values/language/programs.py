@@ -182,7 +182,7 @@ def _type_of(found: Number | Float) -> Type:
 
 def _checked(found: Number | Float) -> Recipe:
     if found.height > _MOST_NUMBERS:
-        raise ExpressionError(0, "it has too many parts within each other")
+        raise ExpressionError(0, "it is nested too deeply")
     if len(found.rows) > _MOST_STEPS:
         raise ExpressionError(0, "it has too many parts")
     return Recipe(list(found.rows))

@@ -209,5 +209,5 @@ def member_of(compiler: Compiler, type_: Type, members: tuple[str, ...], at: int
     location = location_of(path, compiler.scope)
     found = decoded_steps(location.recipe)
     if location.bits is not None or location.is_value or any(name != "ADD" for name, _, _ in found):
-        raise ExpressionError(at, f"{'.'.join(members)} does not lie in {type_.name} itself")
+        raise ExpressionError(at, f"{'.'.join(members)} is not inside {type_.name} itself")
     return sum(operand for _, operand, _ in found), location.type

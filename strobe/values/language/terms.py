@@ -248,7 +248,7 @@ def _alike(left: Number | Float, right: Number | Float) -> tuple[Number, Number]
 def calculated_floats(sign: str, left: Number | Float, right: Number | Float, at: int) -> Float:
     """Arithmetic of C where one is floating-point. Raises ExpressionError."""
     if sign not in _OF_FLOATS:
-        raise ExpressionError(at, f"'{sign}' is of integers", "(int64_t)x % 8")
+        raise ExpressionError(at, f"'{sign}' takes integers only", "(int64_t)x % 8")
     is_single = is_of_singles(left, right)
     found = joined(_OF_FLOATS[sign], *_alike(left, right))
     plain = Float(found.rows, found.height)

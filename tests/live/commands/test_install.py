@@ -135,7 +135,7 @@ def test_a_file_that_is_not_understood_is_left_alone(home: Path, broken: str) ->
 
 
 def test_those_that_are_found(home: Path) -> None:
-    assert "no coding agent is found here" in strobe(home, "install", status=1)
+    assert "no coding agent was found on this machine" in strobe(home, "install", status=1)
     (home / ".codex").mkdir()
     (home / ".claude").mkdir()
     said = strobe(home, "install")

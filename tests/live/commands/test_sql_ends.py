@@ -59,7 +59,7 @@ def test_rows_have_a_limit(session: WrittenSession, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("rest", ["select 2", "drop table x", "select 2 -- more", ";;select 2;"])
 def test_several_statements_are_refused(session: WrittenSession, rest: str) -> None:
-    with pytest.raises(StrobeError, match="These are several statements, and one is run at a time"):
+    with pytest.raises(StrobeError, match="These are several statements; only one can be run at a time"):
         session.timeline.sql(f"select 1; {rest}")
     assert session.timeline.sql("/* ; */ select ';', 1 as [;]; -- and a comment;\n;")[1] == [(";", 1)]
 

@@ -107,9 +107,9 @@ def test_values(ready: Session) -> None:
 @pytest.mark.parametrize(
     ("expression", "said"),
     [
-        ("ratio % 2", "'%' is of integers"),
-        ("ratio << 1", "'<<' is of integers"),
-        ("ratio & 1 == 1", "'&' is of integers"),
+        ("ratio % 2", "'%' takes integers only"),
+        ("ratio << 1", "'<<' takes integers only"),
+        ("ratio & 1 == 1", "'&' takes integers only"),
         ("~(ratio + 1)", "an integer is needed"),
         ("numbers[ratio]", "an integer is needed"),
         ("sample + 0.5 == *sample", "no number"),

@@ -187,7 +187,7 @@ def test_at_most_32(launch: Launch, build_program: Build) -> None:
     watches = [Watch("gTempo", label=str(number)) for number in range(31)]
     session = launch(build_program("watched", "-O0"), "loop", patterns=["play"], watch=watches)
     assert len(session.trace(watch=[Watch("gTempo", label="31")]).active_watches) == 32
-    with pytest.raises(StrobeError, match="32 watches are active, and 32 are possible"):
+    with pytest.raises(StrobeError, match="32 watches are active; at most 32 are possible"):
         session.trace(watch=[Watch("gTempo", label="32")])
     assert len(session.trace(watch=[Watch("gLevel", label="31")]).active_watches) == 32  # replaced
     assert len(session.trace(watch=[Watch("gTempo", label="32")], unwatch=["0"]).active_watches) == 32
